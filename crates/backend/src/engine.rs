@@ -1,0 +1,161 @@
+//! The two traits that a device implements, and the key stream it loads from.
+
+use crate::{BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, PlanRequest, Transform};
+
+/// Supplies the public keys of one shape block by block, so that no device ever needs a second whole copy on the host.
+///
+/// Blocks may be asked for in any order and from several threads at once.
+pub trait KeySource: Sync {
+    /// The shape these keys are of.
+    fn shape(&self) -> &BootstrapShape;
+
+    /// Writes the bootstrapping-key block of LWE index `index < n`: `[C0|C1][level][row K][column K][N]`, coefficients
+    /// in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
+    fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
+
+    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`.
+    /// `out` has [`BootstrapShape::key_switching_block_len`] words.
+    fn key_switching_block(&self, index: usize, out: &mut [u64]);
+}
+
+/// Hears how far long work has come. Called from any thread.
+pub trait Progress: Sync {
+    /// `done` of `total` units of `what` are finished.
+    fn report(&self, what: &str, done: usize, total: usize);
+}
+
+/// Hears nothing.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn report(&self, _: &str, _: usize, _: usize) {}
+}
+
+/// Choices made when keys are loaded; everything left open is the device's to choose.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// The transform to use.
+    pub transform: Option<Transform>,
+    /// Constraints on the tile plan.
+    pub plan: PlanRequest,
+}
+
+/// A point inside one bootstrapping whose value can be read and compared between devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// The combined ciphertext modulo the input modulus: `[n + r]`.
+    Combined,
+    /// The accumulator before the first step: `[K][N]` modulo Q.
+    AccumulatorInitial,
+    /// The balanced digits of the accumulator entering step `step`: `[level][K][N]`, each as the residue modulo Q
+    /// (GD) or T (MR) of the signed digit.
+    Digits {
+        /// LWE index.
+        step: usize,
+    },
+    /// The transformed digits of step `step`: `[word][level][K][N]` in the order of `girih_ring::NttTable`. NTT only.
+    Transformed {
+        /// LWE index.
+        step: usize,
+    },
+    /// The sum of both external products times their monomials before the inverse transform: `[word][K][N]`. NTT only.
+    Products {
+        /// LWE index.
+        step: usize,
+    },
+    /// The accumulator after `steps` steps: `[K][N]` modulo Q.
+    Accumulator {
+        /// Steps done, from 0 to n.
+        steps: usize,
+    },
+    /// The extracted ciphertext, output offset added: `[kN + r]` modulo Q.
+    Extracted,
+    /// The same after the switch to Q_ks.
+    SwitchedToKs,
+    /// After the key switch: `[n + r]` modulo Q_ks.
+    KeySwitched,
+    /// The result: `[n + r]` modulo the output modulus.
+    Output,
+}
+
+/// What a device holds at a [`Stage`], as canonical residues.
+pub type StageOutput = Vec<u64>;
+
+/// One device, opened.
+pub trait Backend: Send + Sync {
+    /// What this device is.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels.
+    ///
+    /// # Errors
+    /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out.
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError>;
+}
+
+/// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
+///
+/// The store is an array of CM-LWE ciphertexts of `n + r` 32-bit words each (mask first, then bodies), addressed by
+/// index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
+/// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
+pub trait Engine: Send + Sync {
+    /// The shape of the loaded keys.
+    fn shape(&self) -> &BootstrapShape;
+
+    /// The transform in use.
+    fn transform(&self) -> Transform;
+
+    /// What was planned for this shape on this device, as one flat JSON object for records.
+    fn plan(&self) -> serde_json::Value;
+
+    /// Ciphertexts the store holds now.
+    fn stored(&self) -> usize;
+
+    /// Makes the store hold at least `ciphertexts`, keeping what it has; new ones are zero.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for.
+    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError>;
+
+    /// Copies whole ciphertexts into the store from index `first` on.
+    ///
+    /// # Errors
+    /// When `words` is not a whole number of ciphertexts, or they do not fit the store.
+    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError>;
+
+    /// Copies whole ciphertexts out of the store from index `first` on, waiting for all work before.
+    ///
+    /// # Errors
+    /// As for `write`, and any error of earlier work.
+    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError>;
+
+    /// Adds test polynomials (`N` coefficients in `[0, Q)` each) and returns the index of the first.
+    ///
+    /// # Errors
+    /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
+    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError>;
+
+    /// Runs independent bootstrappings.
+    ///
+    /// # Errors
+    /// What [`crate::validate_jobs`] refuses, and failures of the device.
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError>;
+
+    /// Runs independent linear combinations.
+    ///
+    /// # Errors
+    /// What [`crate::validate_linear_jobs`] refuses, and failures of the device.
+    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError>;
+
+    /// Waits for all work and returns its first error, if any.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn synchronize(&self) -> Result<(), BackendError>;
+
+    /// Runs one job and returns what the device held at each of `stages`; the store does not change.
+    ///
+    /// # Errors
+    /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does not have.
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+}

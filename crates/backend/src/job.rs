@@ -1,0 +1,163 @@
+//! Jobs: what one call asks of a device.
+
+use crate::{BackendError, BootstrapShape};
+
+/// A stored ciphertext and the small integer it is multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Index of the ciphertext in the engine's store.
+    pub ciphertext: u32,
+    /// Its weight.
+    pub weight: i32,
+}
+
+/// A small integer combination of stored ciphertexts modulo a power of two: `sum weight_i * c_i + (0, constant)`.
+///
+/// Stored words are reduced by masking, so a ciphertext modulo a larger power of two may be combined modulo a smaller
+/// one: that is exactly reduction, not rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// Up to [`Combination::MAX_OPERANDS`] operands; unused ones have weight 0.
+    pub operands: [Operand; 4],
+    /// Added to every body.
+    pub constant: u32,
+    /// log2 of the modulus of the result.
+    pub log2_modulus: u32,
+}
+
+impl Combination {
+    /// Most operands that one combination can take.
+    pub const MAX_OPERANDS: usize = 4;
+
+    /// A combination of `operands` plus `constant` modulo `2^log2_modulus`.
+    ///
+    /// # Panics
+    /// If more than [`Combination::MAX_OPERANDS`] operands are given: the caller builds these, not its input.
+    pub fn new(operands: &[Operand], constant: u32, log2_modulus: u32) -> Self {
+        assert!(operands.len() <= Self::MAX_OPERANDS, "a combination takes at most 4 operands");
+        let mut all = [Operand { ciphertext: 0, weight: 0 }; Self::MAX_OPERANDS];
+        all[..operands.len()].copy_from_slice(operands);
+        Self { operands: all, constant, log2_modulus }
+    }
+
+    /// The operands that take part (weight not zero).
+    pub fn used(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.operands.iter().copied().filter(|o| o.weight != 0)
+    }
+}
+
+/// One bootstrapping: combine, look up, switch back, store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BootstrapJob {
+    /// What is bootstrapped; its modulus divides 2N, and 2N / modulus is the factor f of the initial rotation.
+    pub input: Combination,
+    /// Index of the test polynomial of slot 0, as [`crate::Engine::add_tables`] returned it.
+    pub table: u32,
+    /// Slot j uses test polynomial `table + j * table_stride`: 0 shares one, 1 gives each slot its own.
+    pub table_stride: u32,
+    /// Added modulo Q to every body at extraction (Q/8 for gates).
+    pub output_offset: u64,
+    /// log2 of the modulus of the result: log2 q, or that of a larger input modulus for large-precision functions (at most 30).
+    pub log2_output_modulus: u32,
+    /// Index at which the result is stored. It may be one of this job's own operands, not one of another job's.
+    pub output: u32,
+}
+
+/// A combination without a bootstrapping, optionally rescaled to another modulus with rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinearJob {
+    /// What is computed.
+    pub input: Combination,
+    /// log2 of the modulus of the result; below `input.log2_modulus` each word is rounded half up, at it nothing happens.
+    pub log2_output_modulus: u32,
+    /// Index at which the result is stored.
+    pub output: u32,
+}
+
+/// Largest log2 of a stored ciphertext's modulus.
+const MAX_LOG2_STORED: u32 = 30;
+
+fn invalid(job: usize, what: String) -> BackendError {
+    BackendError::InvalidRequest(format!("job {job}: {what}"))
+}
+
+fn check_combination(job: usize, c: &Combination, stored: usize, max_log2: u32) -> Result<(), BackendError> {
+    for operand in c.used() {
+        if operand.ciphertext as usize >= stored {
+            return Err(invalid(job, format!("operand {} is outside the store of {stored} ciphertexts", operand.ciphertext)));
+        }
+    }
+    if !(1..=max_log2).contains(&c.log2_modulus) {
+        return Err(invalid(job, format!("input modulus 2^{} must be from 2 to 2^{max_log2}", c.log2_modulus)));
+    }
+    Ok(())
+}
+
+/// Marks outputs, so that a job that reads another's output, or two that write one place, are found in one pass.
+fn check_independence<'a>(stored: usize, jobs: impl Iterator<Item = (&'a Combination, u32)> + Clone) -> Result<(), BackendError> {
+    let mut writer = vec![u32::MAX; stored];
+    for (index, (_, output)) in jobs.clone().enumerate() {
+        let Some(slot) = writer.get_mut(output as usize) else {
+            return Err(invalid(index, format!("output {output} is outside the store of {stored} ciphertexts")));
+        };
+        if *slot != u32::MAX {
+            return Err(invalid(index, format!("output {output} is also written by job {slot}")));
+        }
+        *slot = index as u32;
+    }
+    for (index, (input, _)) in jobs.enumerate() {
+        for operand in input.used() {
+            let by = writer[operand.ciphertext as usize];
+            if by != u32::MAX && by as usize != index {
+                return Err(invalid(
+                    index,
+                    format!("operand {} is written by job {by} of the same list; put them into two lists", operand.ciphertext),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks a list of bootstrapping jobs against the loaded keys, the store and the tables.
+///
+/// # Errors
+/// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
+pub fn validate_jobs(shape: &BootstrapShape, stored: usize, tables: usize, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    for (index, job) in jobs.iter().enumerate() {
+        check_combination(index, &job.input, stored, shape.log2_monomials())?;
+        let last = u64::from(job.table) + u64::from(job.table_stride) * (shape.packing as u64 - 1);
+        if last >= tables as u64 {
+            return Err(invalid(index, format!("test polynomial {last} is not among the {tables} loaded")));
+        }
+        if !(1..=MAX_LOG2_STORED.min(shape.log2_ks_modulus)).contains(&job.log2_output_modulus) {
+            return Err(invalid(
+                index,
+                format!("output modulus 2^{} must be from 2 to 2^{}", job.log2_output_modulus, MAX_LOG2_STORED.min(shape.log2_ks_modulus)),
+            ));
+        }
+        if let Some(modulus) = shape.accumulator_modulus()
+            && job.output_offset >= modulus
+        {
+            return Err(invalid(index, format!("output offset {} must be below Q = {modulus}", job.output_offset)));
+        }
+    }
+    check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
+}
+
+/// Checks a list of linear jobs against the store.
+///
+/// # Errors
+/// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
+pub fn validate_linear_jobs(stored: usize, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    for (index, job) in jobs.iter().enumerate() {
+        check_combination(index, &job.input, stored, MAX_LOG2_STORED)?;
+        if !(1..=job.input.log2_modulus).contains(&job.log2_output_modulus) {
+            return Err(invalid(
+                index,
+                format!("output modulus 2^{} must be from 2 to the input modulus 2^{}", job.log2_output_modulus, job.input.log2_modulus),
+            ));
+        }
+    }
+    check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
+}

@@ -1,0 +1,1 @@
+//! Folded f64 FFT of negacyclic polynomials.

@@ -1,0 +1,1 @@
+//! Secrets, errors and masks from a ChaCha20 stream.

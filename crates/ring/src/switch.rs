@@ -1,0 +1,36 @@
+//! Rounding from one modulus to another: `round(x * to / from)`, half up, exactly as every device does it.
+
+/// `floor((2 x to + from) / (2 from)) mod to`, for `x < from` and any moduli below 2^63.
+pub fn mod_switch(x: u64, from: u64, to: u64) -> u64 {
+    let (x, from, to) = (u128::from(x), u128::from(from), u128::from(to));
+    ((2 * x * to + from) / (2 * from) % to) as u64
+}
+
+/// [`mod_switch`] between powers of two, `log2_to <= log2_from`.
+pub fn mod_switch_pow2(x: u64, log2_from: u32, log2_to: u32) -> u64 {
+    let shift = log2_from - log2_to;
+    let half = (1u64 << shift) >> 1;
+    ((x + half) >> shift) & ((1 << log2_to) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn exact_half_up(x: u64, from in 3u64..1 << 62, to in 2u64..1 << 40) {
+            let x = x % from;
+            let want = (BigUint::from(x) * 2u32 * to + from) / (BigUint::from(from) * 2u32) % to;
+            prop_assert_eq!(BigUint::from(mod_switch(x, from, to)), want);
+        }
+
+        #[test]
+        fn powers_of_two_agree(x: u64, from in 1u32..40, by in 0u32..40) {
+            let (x, to) = (x & ((1 << from) - 1), from - by.min(from - 1));
+            prop_assert_eq!(mod_switch_pow2(x, from, to), mod_switch(x, 1 << from, 1 << to));
+        }
+    }
+}
