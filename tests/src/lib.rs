@@ -1,1 +1,3 @@
-//! conformance
+//! The conformance suite: one list of cases for every device.
+
+pub mod vectors;

@@ -1,1 +1,5 @@
-//! girih
+//! girih: fully homomorphic encryption on any GPU.
+
+mod device;
+
+pub use device::{Device, DeviceEnumeration};

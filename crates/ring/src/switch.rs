@@ -2,6 +2,10 @@
 
 /// `floor((2 x to + from) / (2 from)) mod to`, for `x < from` and any moduli below 2^63.
 pub fn mod_switch(x: u64, from: u64, to: u64) -> u64 {
+    if from < 1 << 32 && to < 1 << 30 {
+        // 2 x to + from < 2^63: one 64-bit division where a 128-bit one would be a library call.
+        return (2 * x * to + from) / (2 * from) % to;
+    }
     let (x, from, to) = (u128::from(x), u128::from(from), u128::from(to));
     ((2 * x * to + from) / (2 * from) % to) as u64
 }

@@ -24,7 +24,7 @@ pub struct Shoup {
 impl Modulus {
     /// The modulus `value`, or `None` if it is even, below 3, or not below 2^31.
     pub fn new(value: u32) -> Option<Self> {
-        if value < 3 || value % 2 == 0 || value >= 1 << 31 {
+        if value < 3 || value.is_multiple_of(2) || value >= 1 << 31 {
             return None;
         }
         // Newton's iteration doubles the correct low bits; an odd number is its own inverse to 3 bits.

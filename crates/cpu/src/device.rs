@@ -1,0 +1,77 @@
+//! The CPU as a [`Backend`].
+
+use crate::blind_rotate::Twin;
+use crate::engine::CpuEngine;
+use crate::fast::FastRotator;
+use crate::key_switch::KeySwitcher;
+use crate::rotator::BlindRotator;
+use girih_backend::{
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeyModulus, KeySource, LoadOptions, Progress, Transform,
+};
+
+/// The host processor.
+#[derive(Debug)]
+pub struct CpuBackend {
+    info: DeviceInfo,
+}
+
+impl CpuBackend {
+    /// The CPU with as many threads as rayon's global pool has.
+    pub fn new() -> Self {
+        let info = DeviceInfo {
+            id: "cpu".into(),
+            name: processor_name(),
+            kind: DeviceKind::Cpu,
+            transforms: vec![Transform::Fft, Transform::Ntt],
+            limits: DeviceLimits {
+                workgroup_memory_bytes: usize::MAX,
+                workgroup_threads: 1,
+                subgroup_threads: 1,
+                binding_bytes: u64::MAX,
+                multiprocessors: rayon::current_num_threads(),
+            },
+            software: false,
+            notes: vec![format!("{} threads", rayon::current_num_threads()), format!("f64 FFT on {}", crate::fast::instruction_set())],
+        };
+        Self { info }
+    }
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The processor's name where the system tells it, else its architecture.
+fn processor_name() -> String {
+    let name = std::fs::read_to_string("/proc/cpuinfo")
+        .ok()
+        .and_then(|text| text.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, v)| v.trim().to_owned())));
+    name.unwrap_or_else(|| std::env::consts::ARCH.into())
+}
+
+impl Backend for CpuBackend {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        let shape = keys.shape();
+        shape.validate()?;
+        if shape.key_modulus == KeyModulus::Torus64 {
+            return Err(BackendError::Unsupported {
+                device: "cpu".into(),
+                what: "sets on the native torus (Q = 2^64)".into(),
+                why: "this device runs prime moduli and modulus raising; choose a GD or MR set".into(),
+            });
+        }
+        let transform = options.transform.unwrap_or(Transform::Fft);
+        let rotator: Box<dyn BlindRotator> = match transform {
+            Transform::Ntt => Box::new(Twin::new(keys, progress)?),
+            Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
+        };
+        let switcher = KeySwitcher::new(keys, progress)?;
+        Ok(Box::new(CpuEngine::new(shape.clone(), transform, rotator, switcher)))
+    }
+}
