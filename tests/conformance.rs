@@ -1,9 +1,10 @@
-//! Runs the list of cases on every device found.
-//!
-//! `GIRIH_REQUIRE=wgpu,cpu` turns an absent kind of device into a failure. A case that cannot run says why.
+//! Runs the list of cases on every device found. A case that cannot run says why.
 
 use girih::Device;
-use girih_conformance::vectors::VectorFile;
+use girih_backend::{Backend, BackendError, BootstrapShape, DeviceKind, Transform};
+use girih_conformance::compare::{self, Differences};
+use girih_conformance::{shapes, vectors::VectorFile};
+use girih_cpu::CpuBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -24,15 +25,45 @@ fn replay(device: &Device, path: &Path) -> Result<(), Failed> {
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
 }
 
+type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
+
+/// A shape that a device's limits exclude is no failure, but is told, limit and all.
+fn compare(device: &Device, shape: &BootstrapShape, comparison: Comparison) -> Result<(), Failed> {
+    match comparison(device.backend(), &CpuBackend::new(), shape) {
+        Ok(differences) if differences.is_empty() => Ok(()),
+        Ok(differences) => Err(differences.join("\n").into()),
+        Err(BackendError::DoesNotFit { device, reason }) => {
+            println!("ignored, because {device}: {reason}");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
-        for path in vector_files() {
-            let name = format!("{}::vectors::{}", info.id, path.file_stem().unwrap_or_default().to_string_lossy());
-            let device = device.clone();
-            trials.push(Trial::test(name, move || replay(&device, &path)));
+        if info.transforms.contains(&Transform::Ntt) {
+            for path in vector_files() {
+                let name = format!("{}::vectors::{}", info.id, path.file_stem().unwrap_or_default().to_string_lossy());
+                let device = device.clone();
+                trials.push(Trial::test(name, move || replay(&device, &path)));
+            }
+        }
+        for (transform, comparison) in
+            [(Transform::Ntt, compare::bit_for_bit as Comparison), (Transform::Fft, compare::within_fft_error as Comparison)]
+        {
+            // The CPU's integer transform *is* the twin: comparing it with itself would test nothing.
+            if !info.transforms.contains(&transform) || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt) {
+                continue;
+            }
+            for case in shapes::all() {
+                let device = device.clone();
+                let name = format!("{}::{transform}::{}", info.id, case.name);
+                trials.push(Trial::test(name, move || compare(&device, &case.shape, comparison)));
+            }
         }
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -1,3 +1,13 @@
 //! The conformance suite: one list of cases for every device.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`vectors`] | published bit-exact runs of an independent implementation |
+//! | [`shapes`] | synthetic shapes that use every feature of the kernels |
+//! | [`compare`] | a device against the exact twin, stage by stage |
+//! | [`synthetic`] | reproducible words in the place of keys |
 
+pub mod compare;
+pub mod shapes;
+pub mod synthetic;
 pub mod vectors;

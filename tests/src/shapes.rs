@@ -1,0 +1,119 @@
+//! The shapes that the conformance suite runs: every feature of the kernels at least once, every published family.
+
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind};
+use girih_ring::{largest_ntt_prime, largest_ntt_prime_pair, ntt_prime_pair_above};
+
+/// A named shape.
+pub struct NamedShape {
+    /// Says what is special about it.
+    pub name: &'static str,
+    /// The shape.
+    pub shape: BootstrapShape,
+}
+
+/// Steps of a synthetic run: enough that every step's output feeds another's input, few enough to run everywhere.
+const STEPS: usize = 5;
+
+struct Row {
+    name: &'static str,
+    size: usize,
+    k: usize,
+    r: usize,
+    /// log2 of q.
+    log2_q: u32,
+    modulus: Modulus,
+    /// log2 Q_ks, log2 B_ks.
+    ks: (u32, u32),
+}
+
+#[derive(Clone, Copy)]
+enum Modulus {
+    /// log2 Q, log2 base, dropped.
+    Gd(u32, u32, usize),
+    /// log2 Q, log2 T.
+    Mr(u32, u32),
+}
+use Modulus::{Gd, Mr};
+
+const fn row(name: &'static str, size: usize, k: usize, r: usize, log2_q: u32, modulus: Modulus, ks: (u32, u32)) -> Row {
+    Row { name, size, k, r, log2_q, modulus, ks }
+}
+
+/// One line a shape.
+const ROWS: &[Row] = &[
+    row("gd_std128", 1024, 1, 1, 11, Gd(27, 7, 1), (15, 5)),
+    row("gd_n256_r16", 256, 1, 16, 9, Gd(27, 9, 1), (14, 5)),
+    row("gd_n512_k2_r3", 512, 2, 3, 10, Gd(27, 8, 1), (14, 7)),
+    row("gd_n256_k4_r1", 256, 4, 1, 8, Gd(27, 7, 0), (14, 4)),
+    row("gd_n4096", 4096, 1, 1, 11, Gd(27, 7, 1), (15, 5)),
+    row("gd_31_bits", 512, 1, 1, 10, Gd(31, 8, 1), (16, 8)),
+    row("gd_25_bits_6_digits", 1024, 1, 1, 11, Gd(25, 4, 1), (15, 5)),
+    row("gd_g1_q_below_2n", 1024, 1, 1, 10, Gd(27, 8, 1), (14, 5)),
+    row("gd_g5_ks_above_q", 1024, 1, 1, 11, Gd(27, 5, 1), (35, 5)),
+    row("gd_std256_29_bits", 2048, 1, 1, 11, Gd(29, 10, 1), (18, 6)),
+    row("gd2_g2", 2048, 1, 1, 11, Gd(50, 25, 1), (15, 5)),
+    row("gd2_g4", 2048, 1, 1, 11, Gd(54, 27, 1), (35, 5)),
+    row("gd2_base18", 2048, 1, 1, 11, Gd(54, 18, 1), (35, 5)),
+    row("gd2_base14_r2", 1024, 1, 2, 11, Gd(54, 14, 1), (20, 5)),
+    row("gd2_std192", 2048, 1, 1, 11, Gd(37, 13, 1), (15, 5)),
+    row("gd2_all_digits", 512, 2, 1, 10, Gd(50, 13, 0), (15, 5)),
+    row("mr_m1_r3", 1024, 1, 3, 9, Mr(16, 36), (14, 9)),
+    row("mr_m2_r2", 2048, 1, 2, 10, Mr(22, 50), (21, 5)),
+    row("mr_m3_r1", 512, 3, 1, 10, Mr(18, 41), (14, 7)),
+    row("mr_m3_r5", 512, 3, 5, 10, Mr(18, 41), (14, 7)),
+    row("mr_m4_r4", 1024, 2, 4, 11, Mr(18, 41), (14, 7)),
+    row("mr_m5_r5", 1024, 3, 5, 11, Mr(19, 44), (15, 5)),
+    row("mr_m6_r2", 2048, 1, 2, 10, Mr(17, 37), (16, 8)),
+];
+
+impl Row {
+    fn shape(&self) -> Option<BootstrapShape> {
+        let order = 2 * self.size as u32;
+        let (gadget, words) = match self.modulus {
+            Gd(bits, log2_base, dropped) => {
+                let words = if bits <= 31 { vec![largest_ntt_prime(bits, order)?] } else { largest_ntt_prime_pair(bits, order)?.to_vec() };
+                let digits = bits.div_ceil(log2_base) as usize;
+                (Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, words)
+            }
+            Mr(log2_modulus, bits) => (Gadget::ModulusRaising { log2_modulus }, ntt_prime_pair_above(bits, order)?.to_vec()),
+        };
+        Some(BootstrapShape {
+            lwe_dimension: STEPS,
+            log2_lwe_modulus: self.log2_q,
+            polynomial_size: self.size,
+            glwe_dimension: self.k,
+            packing: self.r,
+            secret: SecretKind::Ternary,
+            gadget,
+            key_modulus: KeyModulus::Words(words),
+            log2_ks_modulus: self.ks.0,
+            log2_ks_base: self.ks.1,
+        })
+    }
+}
+
+/// All shapes, each also with a binary secret where it is the first of its family.
+pub fn all() -> Vec<NamedShape> {
+    let mut shapes: Vec<NamedShape> = ROWS
+        .iter()
+        .map(|row| {
+            let shape = row.shape().unwrap_or_else(|| panic!("{}: no such primes", row.name));
+            NamedShape { name: row.name, shape }
+        })
+        .collect();
+    for (name, of) in [("gd_binary", "gd_n512_k2_r3"), ("mr_binary", "mr_m3_r1")] {
+        let shape = shapes.iter().find(|s| s.name == of).map(|s| BootstrapShape { secret: SecretKind::Binary, ..s.shape.clone() });
+        shapes.extend(shape.map(|shape| NamedShape { name, shape }));
+    }
+    shapes
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_shape_is_valid() {
+        for s in super::all() {
+            s.shape.validate().unwrap_or_else(|e| panic!("{}: {e}", s.name));
+        }
+    }
+}
