@@ -1,0 +1,59 @@
+//! The one error type of this crate.
+
+use girih_backend::{BackendError, ShapeError};
+
+/// Why something was refused. Every message names what is wrong and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter set with an impossible value.
+    #[error("{0}")]
+    Parameter(#[from] ShapeError),
+    /// A parameter file that is not even of the right form.
+    #[error("parameter file: {0}")]
+    ParameterFile(String),
+    /// No built-in set of that name.
+    #[error("no parameter set `{name}`; there are {known}")]
+    UnknownSet {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A key or ciphertext batch, serialized or assembled by hand, that does not hold what it should.
+    #[error("{what}: {why}")]
+    Malformed {
+        /// What was read: `evaluation keys`, `ciphertexts`, ..
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Batches, messages or tables that do not fit each other or the keys.
+    #[error("{0}")]
+    Mismatch(String),
+    /// A parameter set that is known but cannot be used this way yet.
+    #[error("{set}: {why}")]
+    Unsupported {
+        /// Name of the set.
+        set: String,
+        /// What is missing.
+        why: String,
+    },
+    /// The operating system gave no randomness.
+    #[error("the operating system gave no randomness: {0}")]
+    Entropy(String),
+    /// The device refused or failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// Results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Mismatch(why.into()))
+}
+
+pub(crate) fn malformed<T>(what: &'static str, why: impl Into<String>) -> Result<T> {
+    Err(Error::Malformed { what, why: why.into() })
+}

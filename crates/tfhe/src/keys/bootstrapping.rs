@@ -1,0 +1,175 @@
+//! Bodies of the bootstrapping key.
+
+use super::{ClientKey, domain, packed::PackedWords};
+use girih_backend::{BootstrapShape, KeyModulus, SecretKind};
+use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
+use girih_ring::{NttTable, Rns};
+use zeroize::Zeroizing;
+
+/// Draws the k masks of one CM-GLWE row, `[k][N]`, from the stream of its LWE index.
+///
+/// A stream serves the rows of one LWE index in the order `[C0|C1][level][row]`: part of the wire format.
+pub(super) fn draw_row_masks(modulus: u64, stream: &mut RandomStream, out: &mut [u64]) {
+    stream.fill_below(modulus, out);
+}
+
+/// The mask stream of LWE index `index`.
+pub(super) fn mask_stream(seed: &MaskSeed, index: usize) -> RandomStream {
+    seed.stream(domain::BOOTSTRAPPING, index as u64)
+}
+
+/// Words of bodies of one LWE index: `[C0|C1][level][row K][r][N]`.
+pub(super) fn bodies_len(shape: &BootstrapShape) -> usize {
+    shape.ggsw_per_index() * shape.levels() * shape.columns() * shape.packing * shape.polynomial_size
+}
+
+/// One prime word with its transform and the transformed secrets.
+struct Word {
+    table: NttTable,
+    /// `[r][k][N]`, transformed, in Montgomery form.
+    secrets: Zeroizing<Vec<u32>>,
+}
+
+/// Makes the bodies of any LWE index; shared by all threads.
+pub(super) struct Generator<'a> {
+    client: &'a ClientKey,
+    rns: Rns,
+    words: Vec<Word>,
+    masks: MaskSeed,
+    errors: &'a SecretSeed,
+}
+
+/// Buffers of one thread.
+struct Scratch {
+    /// `[k][N]` modulo M.
+    masks: Vec<u64>,
+    /// `[word][k][N]`, transformed.
+    transformed: Vec<u32>,
+    /// `[word][N]`: one body.
+    products: Zeroizing<Vec<u32>>,
+    /// `[N]`: one body modulo M.
+    body: Zeroizing<Vec<u64>>,
+}
+
+impl<'a> Generator<'a> {
+    /// `None` if the set is not on prime words.
+    pub fn new(client: &'a ClientKey, masks: MaskSeed, errors: &'a SecretSeed) -> Option<Self> {
+        let shape = client.set().shape();
+        let KeyModulus::Words(primes) = &shape.key_modulus else { return None };
+        let rns = Rns::new(primes)?;
+        let words = rns
+            .words()
+            .iter()
+            .map(|&modulus| {
+                let table = NttTable::new(modulus, shape.polynomial_size)?;
+                let mut secrets = Zeroizing::new(Vec::with_capacity(shape.packing * shape.ks_indices()));
+                for slot in 0..shape.packing {
+                    secrets.extend(client.glwe_secret(slot).iter().map(|&s| modulus.reduce_signed(i64::from(s))));
+                }
+                for polynomial in secrets.chunks_exact_mut(shape.polynomial_size) {
+                    table.forward(polynomial);
+                    polynomial.iter_mut().for_each(|x| *x = modulus.to_montgomery(*x));
+                }
+                Some(Word { table, secrets })
+            })
+            .collect::<Option<_>>()?;
+        Some(Self { client, rns, words, masks, errors })
+    }
+
+    /// Fills the packed bodies of LWE index `index`.
+    pub fn block(&self, index: usize, out: &mut [u8]) {
+        let shape = self.client.set().shape();
+        let (size, k, modulus) = (shape.polynomial_size, shape.glwe_dimension, self.rns.value());
+        let mut scratch = Scratch {
+            masks: vec![0; k * size],
+            transformed: vec![0; self.words.len() * k * size],
+            products: Zeroizing::new(vec![0; self.words.len() * size]),
+            body: Zeroizing::new(vec![0; size]),
+        };
+        let mut masks = mask_stream(&self.masks, index);
+        let mut errors = self.errors.stream(domain::BOOTSTRAPPING, index as u64);
+        let weights = shape.gadget_weights();
+        let mut written = 0;
+        for ggsw in 0..shape.ggsw_per_index() {
+            // C0 encrypts [s = 1], C1 [s = -1].
+            let wanted = if ggsw == 0 { 1 } else { -1 };
+            for &weight in &weights {
+                for row in 0..shape.columns() {
+                    draw_row_masks(modulus, &mut masks, &mut scratch.masks);
+                    self.transform_masks(&mut scratch);
+                    for slot in 0..shape.packing {
+                        let secret = self.client.lwe_secret(slot)[index];
+                        debug_assert!(shape.secret == SecretKind::Ternary || secret >= 0);
+                        let bit = i64::from(secret == wanted);
+                        self.body(slot, &mut scratch);
+                        self.add_errors(&mut errors, &mut scratch.body);
+                        self.add_payload(row, slot, bit * weight as i64, &mut scratch.body);
+                        PackedWords::write(modulus, out, written, &scratch.body);
+                        written += size;
+                    }
+                }
+            }
+        }
+    }
+
+    fn transform_masks(&self, scratch: &mut Scratch) {
+        let size = scratch.body.len();
+        for (word, transformed) in self.words.iter().zip(scratch.transformed.chunks_exact_mut(scratch.masks.len())) {
+            let modulus = word.table.modulus();
+            for (x, &mask) in transformed.iter_mut().zip(&scratch.masks) {
+                *x = modulus.reduce(mask);
+            }
+            transformed.chunks_exact_mut(size).for_each(|polynomial| word.table.forward(polynomial));
+        }
+    }
+
+    /// `sum_p a_p S_{slot,p}` modulo M.
+    fn body(&self, slot: usize, scratch: &mut Scratch) {
+        let (size, all) = (scratch.body.len(), scratch.masks.len());
+        for (w, word) in self.words.iter().enumerate() {
+            let modulus = word.table.modulus();
+            let product = &mut scratch.products[w * size..][..size];
+            product.fill(0);
+            let masks = scratch.transformed[w * all..][..all].chunks_exact(size);
+            for (mask, secret) in masks.zip(word.secrets[slot * all..][..all].chunks_exact(size)) {
+                for ((sum, &a), &s) in product.iter_mut().zip(mask).zip(secret) {
+                    *sum = modulus.add(*sum, modulus.mul_montgomery(a, s));
+                }
+            }
+            word.table.inverse(product);
+        }
+        let (first, second) = scratch.products.split_at(size);
+        for (i, x) in scratch.body.iter_mut().enumerate() {
+            *x = self.rns.compose(first[i], second.get(i).copied().unwrap_or(0));
+        }
+    }
+
+    fn add_errors(&self, errors: &mut RandomStream, body: &mut [u64]) {
+        for x in body {
+            *x = self.add(*x, self.client.error(errors));
+        }
+    }
+
+    /// Row p < k carries `-S_{j,p} m_j g` in body j; row k + j carries `m_j g` in body j alone. `scaled` is `m_j g`.
+    fn add_payload(&self, row: usize, slot: usize, scaled: i64, body: &mut [u64]) {
+        let k = self.client.set().shape().glwe_dimension;
+        if row < k {
+            let secret = &self.client.glwe_secret(slot)[row * body.len()..][..body.len()];
+            for (x, &s) in body.iter_mut().zip(secret) {
+                *x = self.add(*x, -i64::from(s) * scaled);
+            }
+        } else if row == k + slot {
+            body[0] = self.add(body[0], scaled);
+        }
+    }
+
+    /// `x + y mod M` for `x < M < 2^61` and `|y| < M`, without branches on either.
+    fn add(&self, x: u64, y: i64) -> u64 {
+        let modulus = self.rns.value() as i64;
+        // In (-M, 2M); both corrections are masks of a sign.
+        let sum = x as i64 + y;
+        let sum = sum + (modulus & (sum >> 63));
+        let over = sum - modulus;
+        (over + (modulus & (over >> 63))) as u64
+    }
+}

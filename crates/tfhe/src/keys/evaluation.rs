@@ -1,0 +1,188 @@
+//! The public keys of one user, compact.
+
+use super::packed::PackedWords;
+use super::{ClientKey, bootstrapping, key_switching};
+use crate::wire::{self, Kind};
+use crate::{ParameterSet, Result, error};
+use girih_backend::{BootstrapShape, KeySource, Progress};
+use girih_ring::sampler::{MaskSeed, SecretSeed};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bootstrapping and key-switching key, public: what a device loads.
+///
+/// Only bodies are stored; every mask is expanded from one 32-byte seed whenever a block is asked for, from any
+/// thread. So the key of STD128 takes 30 MB instead of 160, and a device's copy is the only whole one.
+pub struct EvaluationKeys {
+    set: ParameterSet,
+    seed: MaskSeed,
+    /// `[i < n][C0|C1][level][row K][r][N]` modulo M.
+    bootstrapping: PackedWords,
+    /// `[i < kN][digit][value 1..B_ks][r]` modulo Q_ks.
+    key_switching: PackedWords,
+}
+
+impl std::fmt::Debug for EvaluationKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EvaluationKeys({}, {} bytes)", self.set, self.bytes())
+    }
+}
+
+/// Moduli and lengths of both bodies.
+struct Layout {
+    key_modulus: u64,
+    bootstrapping_len: usize,
+    ks_modulus: u64,
+    key_switching_len: usize,
+}
+
+impl Layout {
+    fn new(set: &ParameterSet) -> Result<Self> {
+        let shape = set.shape();
+        let Some(key_modulus) = shape.key_modulus_value() else {
+            return Err(set.unsupported("keys of native-torus sets need the 64-bit f64 transform, which no device has yet"));
+        };
+        Ok(Self {
+            key_modulus,
+            bootstrapping_len: shape.lwe_dimension * bootstrapping::bodies_len(shape),
+            ks_modulus: 1 << shape.log2_ks_modulus,
+            key_switching_len: shape.ks_indices() * key_switching::bodies_len(shape),
+        })
+    }
+}
+
+impl EvaluationKeys {
+    /// Makes the public keys of `client`, on all threads.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`](crate::Error::Entropy), and [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    pub fn generate(client: &ClientKey, progress: &dyn Progress) -> Result<Self> {
+        let set = client.set();
+        let layout = Layout::new(set)?;
+        let seed = MaskSeed(client.entropy.next_seed()?);
+        let errors = SecretSeed::new(client.entropy.next_seed()?);
+        let Some(generator) = bootstrapping::Generator::new(client, seed, &errors) else {
+            return Err(set.unsupported("its modulus has no number-theoretic transform"));
+        };
+        let mut bootstrapping = PackedWords::zeroed(layout.key_modulus, layout.bootstrapping_len);
+        fill(&mut bootstrapping, set.shape().lwe_dimension, "bootstrapping key", progress, |index, block| generator.block(index, block));
+        let generator = key_switching::Generator::new(client, seed, &errors);
+        let mut key_switching = PackedWords::zeroed(layout.ks_modulus, layout.key_switching_len);
+        fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
+        Ok(Self { set: set.clone(), seed, bootstrapping, key_switching })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &ParameterSet {
+        &self.set
+    }
+
+    /// Bytes held in memory, which is also about the serialized size.
+    pub fn bytes(&self) -> usize {
+        self.bootstrapping.as_bytes().len() + self.key_switching.as_bytes().len()
+    }
+
+    /// The keys as bytes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let payload = (self.seed.0, Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
+        wire::encode(Kind::EvaluationKeys, &self.set, &payload)
+    }
+
+    /// Reads what [`EvaluationKeys::to_bytes`] wrote and checks every word of it.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, another version, a wrong length,
+    /// a word out of range.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], OwnedBytes, OwnedBytes)) =
+            wire::decode(Kind::EvaluationKeys, bytes)?;
+        let layout = Layout::new(&set)?;
+        let check = |name: &str, modulus, len, bytes: OwnedBytes| match PackedWords::checked(modulus, len, bytes.0) {
+            Ok(words) => Ok(words),
+            Err(why) => error::malformed("evaluation keys", format!("{name} of {set}: {why}")),
+        };
+        let bootstrapping = check("bootstrapping key", layout.key_modulus, layout.bootstrapping_len, bootstrapping)?;
+        let key_switching = check("key-switching key", layout.ks_modulus, layout.key_switching_len, key_switching)?;
+        Ok(Self { seed: MaskSeed(seed), bootstrapping, key_switching, set })
+    }
+}
+
+/// Fills `count` equal blocks in parallel and reports how many are done.
+fn fill(words: &mut PackedWords, count: usize, what: &str, progress: &dyn Progress, block: impl Fn(usize, &mut [u8]) + Sync) {
+    let done = AtomicUsize::new(0);
+    let per_block = words.len() / count;
+    words.blocks_mut(per_block).enumerate().for_each(|(index, bytes)| {
+        block(index, bytes);
+        progress.report(what, done.fetch_add(1, Ordering::Relaxed) + 1, count);
+    });
+}
+
+impl KeySource for EvaluationKeys {
+    fn shape(&self) -> &BootstrapShape {
+        self.set.shape()
+    }
+
+    fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
+        let shape = self.set.shape();
+        let (masks_len, bodies_len) = (shape.ks_indices(), shape.packing * shape.polynomial_size);
+        let modulus = shape.key_modulus_value().unwrap_or(0);
+        let mut stream = bootstrapping::mask_stream(&self.seed, index);
+        let mut first = index * bootstrapping::bodies_len(shape);
+        for row in out.chunks_exact_mut(masks_len + bodies_len) {
+            let (masks, bodies) = row.split_at_mut(masks_len);
+            bootstrapping::draw_row_masks(modulus, &mut stream, masks);
+            self.bootstrapping.read(first, bodies);
+            first += bodies_len;
+        }
+    }
+
+    fn key_switching_block(&self, index: usize, out: &mut [u64]) {
+        let shape = self.set.shape();
+        let mut stream = key_switching::mask_stream(&self.seed, index);
+        let mut first = index * key_switching::bodies_len(shape);
+        let len = shape.ciphertext_len();
+        for digit in out.chunks_exact_mut(shape.ks_base() * len) {
+            let (zero, entries) = digit.split_at_mut(len);
+            zero.fill(0);
+            for entry in entries.chunks_exact_mut(len) {
+                let (mask, bodies) = entry.split_at_mut(shape.lwe_dimension);
+                key_switching::draw_mask(shape, &mut stream, mask);
+                self.key_switching.read(first, bodies);
+                first += shape.packing;
+            }
+        }
+    }
+}
+
+/// Bytes that serde writes in one piece.
+struct Bytes<'a>(&'a [u8]);
+
+impl serde::Serialize for Bytes<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// Bytes that serde reads in one piece, so that memory is asked for only where the input holds that many.
+struct OwnedBytes(Vec<u8>);
+
+impl<'de> serde::Deserialize<'de> for OwnedBytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = OwnedBytes;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> std::result::Result<OwnedBytes, E> {
+                Ok(OwnedBytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}

@@ -1,0 +1,102 @@
+//! Key words in as few whole bytes as their modulus needs.
+
+use rayon::prelude::*;
+
+/// Words below one modulus, each in `width` little-endian bytes: 2 for key-switching bodies of most sets, 4 for one
+/// prime word, 6 for the key modulus of most modulus-raising sets.
+#[derive(Clone)]
+pub(super) struct PackedWords {
+    width: usize,
+    bytes: Vec<u8>,
+}
+
+impl PackedWords {
+    /// Bytes of one word below `modulus`.
+    pub fn width(modulus: u64) -> usize {
+        ((64 - (modulus - 1).leading_zeros()).div_ceil(8) as usize).max(1)
+    }
+
+    /// `len` zeros.
+    pub fn zeroed(modulus: u64, len: usize) -> Self {
+        let width = Self::width(modulus);
+        Self { width, bytes: vec![0; width * len] }
+    }
+
+    /// Takes bytes from outside.
+    ///
+    /// # Errors
+    /// What is wrong: the length, or the first word that is not below `modulus`.
+    pub fn checked(modulus: u64, len: usize, bytes: Vec<u8>) -> Result<Self, String> {
+        let width = Self::width(modulus);
+        if bytes.len() != width * len {
+            return Err(format!("{} bytes where {len} words of {width} bytes must stand", bytes.len()));
+        }
+        let words = Self { width, bytes };
+        if let Some(index) = (0..len).into_par_iter().find_any(|&i| words.get(i) >= modulus) {
+            return Err(format!("word {index} is {}, which is not below its modulus {modulus}", words.get(index)));
+        }
+        Ok(words)
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.width
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Word `index`.
+    pub fn get(&self, index: usize) -> u64 {
+        let mut word = [0; 8];
+        word[..self.width].copy_from_slice(&self.bytes[index * self.width..][..self.width]);
+        u64::from_le_bytes(word)
+    }
+
+    /// Copies words from `first` on into `out`.
+    pub fn read(&self, first: usize, out: &mut [u64]) {
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = self.get(first + i);
+        }
+    }
+
+    /// Blocks of `words` words each, to be filled in parallel with [`PackedWords::write`].
+    pub fn blocks_mut(&mut self, words: usize) -> rayon::slice::ChunksExactMut<'_, u8> {
+        self.bytes.par_chunks_exact_mut(words * self.width)
+    }
+
+    /// Stores `values` in a block, from word `first` on; `modulus` as at construction.
+    pub fn write(modulus: u64, block: &mut [u8], first: usize, values: &[u64]) {
+        let width = Self::width(modulus);
+        for (bytes, value) in block[first * width..].chunks_exact_mut(width).zip(values) {
+            bytes.copy_from_slice(&value.to_le_bytes()[..width]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_every_width_and_refuses_what_does_not_fit() {
+        for (modulus, width) in [(2, 1), (256, 1), (257, 2), (1 << 14, 2), (134_215_681, 4), (1 << 35, 5), (1 << 41, 6), (1 << 62, 8)] {
+            assert_eq!(PackedWords::width(modulus), width);
+            let mut words = PackedWords::zeroed(modulus, 6);
+            words.blocks_mut(3).for_each(|block| PackedWords::write(modulus, block, 1, &[modulus - 1, modulus / 2]));
+            assert_eq!((words.get(0), words.get(1), words.get(5)), (0, modulus - 1, modulus / 2));
+            let mut out = [0; 3];
+            words.read(3, &mut out);
+            assert_eq!(out, [0, modulus - 1, modulus / 2]);
+            let bytes = words.as_bytes().to_vec();
+            assert!(PackedWords::checked(modulus, 6, bytes.clone()).is_ok());
+            assert!(PackedWords::checked(modulus, 5, bytes.clone()).is_err_and(|e| e.contains("5 words")));
+            if !modulus.is_power_of_two() || modulus == 2 {
+                let full = vec![0xFF; bytes.len()];
+                assert!(PackedWords::checked(modulus, 6, full).is_err_and(|e| e.contains("not below")));
+            }
+        }
+    }
+}

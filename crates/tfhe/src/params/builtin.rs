@@ -1,0 +1,168 @@
+//! The table of built-in sets: one row each, no code per set.
+
+use super::{CUSTOM, ErrorDistribution, Mode, Origin, ParameterLiteral, ParameterSet, native_torus};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind};
+use std::sync::OnceLock;
+
+/// One row; the columns are those of the papers' tables, sizes as log2.
+struct Row {
+    name: &'static str,
+    n: i64,
+    log2_q: u32,
+    /// N.
+    size: i64,
+    k: i64,
+    accumulator: Accumulator,
+    log2_q_ks: u32,
+    log2_b_ks: u32,
+    claim: u32,
+    log2_failure: Option<f64>,
+    description: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Accumulator {
+    /// log2 Q, log2 of the digit base, lowest digits dropped.
+    Gd(i64, u32, i64),
+    /// log2 Q, log2 T, and the words of T.
+    Mr(i64, i64, [i64; 2]),
+}
+use Accumulator::{Gd, Mr};
+
+macro_rules! rows {
+    ($($name:literal, $n:literal, $log2_q:literal, $size:literal, $k:literal, $accumulator:expr, $ks:literal, $bks:literal,
+       $claim:literal, $failure:expr, $description:literal;)*) => {
+        &[$(Row { name: $name, n: $n, log2_q: $log2_q, size: $size, k: $k, accumulator: $accumulator, log2_q_ks: $ks,
+                  log2_b_ks: $bks, claim: $claim, log2_failure: $failure, description: $description }),*]
+    };
+}
+
+/// BOLT-FHE Table 6, then OpenFHE v1.5.1 (method GINX). Q of GD rows is the largest prime (pair) of its size.
+#[rustfmt::skip]
+const PUBLISHED: &[Row] = rows! {
+//  name            n    q   N     k  accumulator                            Q_ks B_ks claim p_fail
+    "G1",           503, 10, 1024, 1, Gd(27, 8, 1),                           14, 5, 128, None, "BOLT-FHE G1: OpenFHE STD128 of v1.1 to v1.4, with digits of base 2^8";
+    "G1_BASE512",   503, 10, 1024, 1, Gd(27, 9, 1),                           14, 5, 128, None, "OpenFHE STD128 of v1.1 to v1.4, with its own digits of base 2^9";
+    "G2",           600, 11, 2048, 1, Gd(50, 25, 1),                          15, 5, 128, None, "BOLT-FHE G2: OpenFHE STD128Q_3 of v1.2 to v1.4";
+    "G3",           512, 10, 1024, 1, Gd(27, 7, 1),                           14, 5, 128, None, "BOLT-FHE G3: OpenFHE STD128 of v1.0.4, with B_ks = 2^5";
+    "G3_KS128",     512, 10, 1024, 1, Gd(27, 7, 1),                           14, 7, 128, None, "OpenFHE STD128 of v1.0.4, with its own B_ks = 2^7";
+    "G4",          1305, 11, 2048, 1, Gd(54, 27, 1),                          35, 5, 128, None, "BOLT-FHE G4: OpenFHE large precision, arbitrary functions";
+    "G5",          1305, 11, 1024, 1, Gd(27, 5, 1),                           35, 5, 128, None, "BOLT-FHE G5: OpenFHE large precision, 11-bit input";
+    "M1",           512,  9, 1024, 1, Mr(16, 36, [188_417, 366_593]),         14, 9,  96, None, "BOLT-FHE M1: LLL+24 T_1024_36, a 95-BIT SET (claimed 96): below 128-bit security";
+    "M2",          1024, 10, 2048, 1, Mr(22, 50, [28_241_921, 39_866_369]),   21, 5, 128, None, "BOLT-FHE M2: LLL+24 T_2048_50";
+    "M3",           512, 10,  512, 3, Mr(18, 41, [642_049, 3_425_281]),       14, 7, 128, None, "BOLT-FHE M3: WLX+25 STD128";
+    "M4",           512, 11, 1024, 2, Mr(18, 41, [995_329, 2_209_793]),       14, 7, 128, None, "BOLT-FHE M4: WLX+25 STD128-I";
+    "M5",          1088, 11, 1024, 3, Mr(19, 44, [2_721_793, 6_463_489]),     15, 5, 256, None, "BOLT-FHE M5: WLX+25 STD256";
+    "M6",          1024, 10, 2048, 1, Mr(17, 37, [331_777, 417_793]),         16, 8, 192, None, "BOLT-FHE M6: WLX+25 STD192";
+    "STD128",       556, 11, 1024, 1, Gd(27, 7, 1),                           15, 5, 128, Some(-135.0), "OpenFHE v1.5.1 STD128, also LPF_STD128; the default of this library";
+    "STD128_3",     595, 11, 1024, 1, Gd(27, 7, 1),                           16, 6, 128, Some(-70.0), "OpenFHE v1.5.1 STD128_3, for 3-input gates";
+    "STD128_4",     635, 11, 1024, 1, Gd(27, 5, 1),                           17, 6, 128, Some(-65.0), "OpenFHE v1.5.1 STD128_4, for 4-input gates";
+    "STD128Q",      601, 11, 1024, 1, Gd(25, 4, 1),                           15, 5, 128, Some(-145.0), "OpenFHE v1.5.1 STD128Q, also LPF_STD128Q";
+    "STD192",       821, 11, 2048, 1, Gd(37, 13, 1),                          15, 5, 192, Some(-80.0), "OpenFHE v1.5.1 STD192";
+    "STD192Q",      890, 11, 2048, 1, Gd(34, 12, 1),                          15, 5, 192, Some(-85.0), "OpenFHE v1.5.1 STD192Q";
+    "STD256",      1299, 11, 2048, 1, Gd(29, 10, 1),                          18, 6, 256, Some(-55.0), "OpenFHE v1.5.1 STD256";
+    "STD256Q",     1242, 11, 2048, 1, Gd(26, 6, 1),                           16, 6, 256, Some(-70.0), "OpenFHE v1.5.1 STD256Q";
+};
+
+/// Toys, one for each path through keys and kernels.
+#[rustfmt::skip]
+const INSECURE: &[Row] = rows! {
+    "INSECURE_TOY",           64, 9, 256, 1, Gd(27, 8, 1),                14, 5, 0, None, "a toy for tests: one word, dropped digit";
+    "INSECURE_TOY_ALL",       48, 8, 256, 1, Gd(27, 9, 0),                14, 4, 0, None, "a toy for tests: all digits";
+    "INSECURE_TOY_WORDS2",    48, 9, 256, 1, Gd(50, 25, 1),               16, 5, 0, None, "a toy for tests: two words";
+    "INSECURE_TOY_K2",        48, 9, 256, 2, Gd(27, 7, 1),                14, 7, 0, None, "a toy for tests: k = 2";
+    "INSECURE_TOY_MR",        64, 9, 256, 1, Mr(17, 38, [0, 0]),          14, 5, 0, None, "a toy for tests: modulus raising";
+    "INSECURE_TOY_MR_K3",     48, 9, 256, 3, Mr(18, 41, [0, 0]),          14, 7, 0, None, "a toy for tests: modulus raising, k = 3";
+    "INSECURE_TOY_UP",        48, 9, 256, 1, Gd(27, 5, 1),                35, 5, 0, None, "a toy for tests: Q_ks above Q";
+    "INSECURE_TOY_BINARY",    64, 9, 256, 1, Gd(27, 8, 1),                14, 5, 0, None, "a toy for tests: binary secrets";
+};
+
+/// Names that mean another set.
+const ALIASES: [(&str, &str); 2] = [("LPF_STD128", "STD128"), ("LPF_STD128Q", "STD128Q")];
+
+impl Row {
+    fn set(&self) -> ParameterSet {
+        let insecure = self.claim == 0;
+        let mut literal = ParameterLiteral {
+            name: self.name.into(),
+            mode: Mode::GD,
+            secret: if self.name.ends_with("BINARY") { SecretKind::Binary } else { SecretKind::Ternary },
+            n: self.n,
+            q: 1 << self.log2_q,
+            polynomial_size: self.size,
+            k: self.k,
+            r: 1,
+            log2_accumulator_modulus: 0,
+            log2_key_modulus: None,
+            base_g: None,
+            dropped: None,
+            q_ks: 1 << self.log2_q_ks,
+            base_ks: 1 << self.log2_b_ks,
+            sigma: 3.19,
+            words: None,
+        };
+        match self.accumulator {
+            Gd(log2_q, log2_base, dropped) => {
+                literal.log2_accumulator_modulus = log2_q;
+                literal.base_g = Some(1 << log2_base);
+                literal.dropped = Some(dropped);
+            }
+            Mr(log2_q, log2_t, words) => {
+                literal.mode = Mode::MR;
+                literal.log2_accumulator_modulus = log2_q;
+                literal.log2_key_modulus = Some(log2_t);
+                literal.words = (words[0] > 0).then(|| words.to_vec());
+            }
+        }
+        let origin = Origin { description: self.description, claim: (!insecure).then_some(self.claim), log2_failure: self.log2_failure };
+        ParameterSet::checked(&literal, self.size as usize, origin).expect("every row of the table is a valid set")
+    }
+}
+
+/// TFHE-rs PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128.
+fn tfhers_2_2() -> ParameterSet {
+    let shape = BootstrapShape {
+        lwe_dimension: 918,
+        // The key switch comes first; the rotation then works modulo 2N.
+        log2_lwe_modulus: 12,
+        polynomial_size: 2048,
+        glwe_dimension: 1,
+        packing: 1,
+        secret: SecretKind::Binary,
+        gadget: Gadget::ClosestRepresentative { log2_base: 23, levels: 1 },
+        key_modulus: KeyModulus::Torus64,
+        // The 16 leading bits that four digits of base 2^4 represent.
+        log2_ks_modulus: 16,
+        log2_ks_base: 4,
+    };
+    let origin = Origin {
+        description: "TFHE-rs PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128, native torus; admitted as a type, not yet run by any device",
+        claim: Some(128),
+        log2_failure: Some(-128.0),
+        ..CUSTOM
+    };
+    native_torus("TFHERS_2_2", shape, ErrorDistribution::TUniform { lwe_log2_bound: 45, glwe_log2_bound: 17 }, origin)
+}
+
+fn tables() -> &'static (Vec<ParameterSet>, Vec<ParameterSet>) {
+    // Finding the primes of every row takes a while: once.
+    static TABLES: OnceLock<(Vec<ParameterSet>, Vec<ParameterSet>)> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let published = PUBLISHED.iter().map(Row::set).chain([tfhers_2_2()]).collect();
+        (published, INSECURE.iter().map(Row::set).collect())
+    })
+}
+
+pub(super) fn published() -> Vec<ParameterSet> {
+    tables().0.clone()
+}
+
+pub(super) fn insecure() -> Vec<ParameterSet> {
+    tables().1.clone()
+}
+
+pub(super) fn find(name: &str) -> Option<ParameterSet> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    let (published, insecure) = tables();
+    published.iter().chain(insecure).find(|set| set.name() == name).cloned()
+}

@@ -1,0 +1,106 @@
+//! The editable form of a parameter set: plain fields, as a parameter file spells them.
+
+use crate::{Error, Result};
+use girih_backend::{SecretKind, ShapeError};
+use serde::{Deserialize, Serialize};
+
+/// How the external product controls its noise, as files name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Gadget decomposition.
+    GD,
+    /// Modulus raising.
+    MR,
+}
+
+/// A parameter set as anyone can write it down; nothing in it is checked until
+/// [`ParameterSet::new`](crate::ParameterSet::new) takes it.
+///
+/// Fields and their spelling are those of a TOML parameter file. Numbers are wide and signed, so that a value out of
+/// range is refused by the rule it breaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterLiteral {
+    /// Name of the set.
+    pub name: String,
+    /// `GD` or `MR`.
+    pub mode: Mode,
+    /// Distribution of LWE and GLWE secrets.
+    pub secret: SecretKind,
+    /// n, length of an LWE mask: 1..=8192.
+    pub n: i64,
+    /// q, modulus of LWE ciphertexts: a power of two that divides 2N.
+    pub q: i64,
+    /// N, coefficients of a polynomial: a power of two in 256..=8192.
+    #[serde(rename = "N")]
+    pub polynomial_size: i64,
+    /// k, mask polynomials of a GLWE ciphertext: 1..=4.
+    pub k: i64,
+    /// r, bodies that share one mask: 1..=16.
+    pub r: i64,
+    /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above 31 bits); MR: Q = 2^log2_Q.
+    #[serde(rename = "log2_Q")]
+    pub log2_accumulator_modulus: i64,
+    /// MR: log2 of the key modulus T, the library's pair of primes just above.
+    #[serde(rename = "log2_T", default, skip_serializing_if = "Option::is_none")]
+    pub log2_key_modulus: Option<i64>,
+    /// GD: base of the gadget digits, a power of two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_g: Option<i64>,
+    /// GD: lowest digits left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<i64>,
+    /// Q_ks, modulus of the key-switching key: a power of two from q to 2^40.
+    pub q_ks: i64,
+    /// B_ks, base of the key-switching digits: a power of two from 2 to 4096.
+    pub base_ks: i64,
+    /// Standard deviation of every error.
+    pub sigma: f64,
+    /// The primes themselves, ascending, where they are not the library's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Vec<i64>>,
+}
+
+impl ParameterLiteral {
+    /// Reads the fields from TOML.
+    ///
+    /// # Errors
+    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong type.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
+    }
+
+    /// Writes the fields as TOML that [`ParameterLiteral::from_toml`] reads back.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain fields have a TOML form")
+    }
+}
+
+/// What the TOML reader found, in one sentence, with the line it found it on.
+fn one_sentence(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    let line = error.span().and_then(|span| {
+        let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
+        Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())
+    });
+    match line {
+        Some(line) if line.contains('=') && !message.starts_with("missing field") => format!("in `{line}`: {message}"),
+        _ => message,
+    }
+}
+
+/// A checked unsigned field.
+pub(super) fn unsigned(field: &'static str, value: i64, low: u64, high: u64) -> Result<usize> {
+    match u64::try_from(value) {
+        Ok(v) if (low..=high).contains(&v) => Ok(v as usize),
+        _ => Err(ShapeError::new(field, value, format!("must be in {low}..={high}")).into()),
+    }
+}
+
+/// log2 of a field that must be a power of two; `rule` says which.
+pub(super) fn log2(field: &'static str, value: i64, rule: impl Fn() -> String) -> Result<u32> {
+    match u64::try_from(value) {
+        Ok(v) if v.is_power_of_two() => Ok(v.trailing_zeros()),
+        _ => Err(ShapeError::new(field, value, rule()).into()),
+    }
+}

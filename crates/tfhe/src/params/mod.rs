@@ -1,0 +1,365 @@
+//! Parameter sets: checked data, from the built-in table, from TOML, or from a literal.
+
+mod builtin;
+mod literal;
+mod security;
+
+pub use literal::{Mode, ParameterLiteral};
+pub use security::{Estimate, Security};
+
+use crate::{Error, Result};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
+use literal::{log2, unsigned};
+use std::sync::Arc;
+
+/// The distribution that errors are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ErrorDistribution {
+    /// A rounded Gaussian of this standard deviation, in units of each ciphertext's own modulus.
+    Gaussian {
+        /// Standard deviation.
+        sigma: f64,
+    },
+    /// Uniform on `[-2^b, 2^b]` with half weight at both ends, on the native torus.
+    TUniform {
+        /// b of LWE ciphertexts.
+        lwe_log2_bound: u32,
+        /// b of GLWE ciphertexts.
+        glwe_log2_bound: u32,
+    },
+}
+
+/// A parameter set whose every relation has been checked. Cheap to clone.
+///
+/// Two sets are equal if they have the same name and the same numbers; keys and ciphertexts of unequal sets do not mix.
+#[derive(Clone)]
+pub struct ParameterSet(Arc<Inner>);
+
+#[derive(PartialEq)]
+struct Inner {
+    name: String,
+    shape: BootstrapShape,
+    errors: ErrorDistribution,
+    origin: Origin,
+}
+
+/// Where a set comes from and what its source says of it.
+#[derive(Clone, Copy, PartialEq)]
+struct Origin {
+    /// One sentence for people.
+    description: &'static str,
+    /// Security that the source claims, in bits.
+    claim: Option<u32>,
+    /// log2 of the failure probability of a gate that the source states.
+    log2_failure: Option<f64>,
+}
+
+const CUSTOM: Origin = Origin { description: "a custom set", claim: None, log2_failure: None };
+
+impl PartialEq for ParameterSet {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl std::fmt::Debug for ParameterSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParameterSet").field("name", &self.name()).field("shape", self.shape()).field("errors", &self.errors()).finish()
+    }
+}
+
+impl std::fmt::Display for ParameterSet {
+    /// The name, with the packing where it is not 1: `M3_R5`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.packing() {
+            1 => f.write_str(self.name()),
+            r => write!(f, "{}_R{r}", self.name()),
+        }
+    }
+}
+
+impl Default for ParameterSet {
+    /// STD128: current, 128-bit, one 32-bit word on every device.
+    fn default() -> Self {
+        Self::by_name("STD128").expect("the default set is in the table")
+    }
+}
+
+impl ParameterSet {
+    /// Checks every field of `literal` and every relation between them.
+    ///
+    /// A literal equal to a built-in set, packing aside, becomes that set with what is known about it.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it breaks.
+    pub fn new(literal: &ParameterLiteral) -> Result<Self> {
+        let size = unsigned("N", literal.polynomial_size, 256, 8192)?;
+        if !size.is_power_of_two() {
+            return Err(ShapeError::new("N", size, "must be a power of two in 256..=8192").into());
+        }
+        let set = Self::checked(literal, size, CUSTOM)?;
+        if let Some(known) = builtin::find(set.name())
+            && let Ok(known) = known.with_packing(set.packing())
+            && known.shape() == set.shape()
+            && known.errors() == set.errors()
+        {
+            return Ok(known);
+        }
+        Ok(set)
+    }
+
+    fn checked(literal: &ParameterLiteral, size: usize, origin: Origin) -> Result<Self> {
+        let valid_name = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+        if literal.name.is_empty() || literal.name.len() > 64 || !literal.name.chars().all(valid_name) {
+            let shown: String = literal.name.chars().take(64).collect();
+            return Err(ShapeError::new("name", format!("{shown:?}"), "must be 1 to 64 letters, digits and `_`, `-`, `+`, `.`").into());
+        }
+        let double = 2 * size as u64;
+        let q_rule = || format!("must be a power of two that divides 2N = {double}");
+        let log2_q = log2("q", literal.q, q_rule)?;
+        if log2_q > double.trailing_zeros() || log2_q < 3 {
+            return Err(ShapeError::new("q", literal.q, format!("{}, at least 8", q_rule())).into());
+        }
+        let (gadget, words) = match literal.mode {
+            Mode::GD => gd(literal, size)?,
+            Mode::MR => mr(literal, size)?,
+        };
+        if !(0.25..=64.0).contains(&literal.sigma) {
+            return Err(ShapeError::new("sigma", literal.sigma, "must be in 0.25..=64").into());
+        }
+        let shape = BootstrapShape {
+            lwe_dimension: unsigned("n", literal.n, 1, 8192)?,
+            log2_lwe_modulus: log2_q,
+            polynomial_size: size,
+            glwe_dimension: unsigned("k", literal.k, 1, 4)?,
+            packing: unsigned("r", literal.r, 1, 16)?,
+            secret: literal.secret,
+            gadget,
+            key_modulus: KeyModulus::Words(words),
+            log2_ks_modulus: log2("q_ks", literal.q_ks, || format!("must be a power of two from q = {} to 2^40", literal.q))?,
+            log2_ks_base: log2("base_ks", literal.base_ks, || "must be a power of two from 2 to 4096".into())?,
+        };
+        shape.validate()?;
+        let errors = ErrorDistribution::Gaussian { sigma: literal.sigma };
+        Ok(Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })))
+    }
+
+    /// Reads and checks a parameter file.
+    ///
+    /// # Errors
+    /// [`Error::ParameterFile`] for a file of the wrong form, else as [`ParameterSet::new`].
+    pub fn from_toml(text: &str) -> Result<Self> {
+        Self::new(&ParameterLiteral::from_toml(text)?)
+    }
+
+    /// Writes the set as a parameter file, primes included.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a native-torus set, which has no file form yet.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(self.literal()?.to_toml())
+    }
+
+    /// The fields of this set, primes included.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a native-torus set, which has no file form yet.
+    pub fn literal(&self) -> Result<ParameterLiteral> {
+        let shape = self.shape();
+        let (KeyModulus::Words(words), ErrorDistribution::Gaussian { sigma }) = (&shape.key_modulus, self.errors()) else {
+            return Err(self.unsupported("a native-torus set has no parameter file"));
+        };
+        let modulus = shape.key_modulus_value().unwrap_or(0);
+        let mut literal = ParameterLiteral {
+            name: self.name().to_owned(),
+            mode: Mode::GD,
+            secret: shape.secret,
+            n: shape.lwe_dimension as i64,
+            q: 1 << shape.log2_lwe_modulus,
+            polynomial_size: shape.polynomial_size as i64,
+            k: shape.glwe_dimension as i64,
+            r: shape.packing as i64,
+            log2_accumulator_modulus: i64::from((modulus - 1).ilog2()) + 1,
+            log2_key_modulus: None,
+            base_g: None,
+            dropped: None,
+            q_ks: 1 << shape.log2_ks_modulus,
+            base_ks: 1 << shape.log2_ks_base,
+            sigma,
+            words: Some(words.iter().map(|&w| i64::from(w)).collect()),
+        };
+        match shape.gadget {
+            Gadget::Decomposition { log2_base, dropped, .. } => {
+                literal.base_g = Some(1 << log2_base);
+                literal.dropped = Some(dropped as i64);
+            }
+            Gadget::ModulusRaising { log2_modulus } => {
+                literal.mode = Mode::MR;
+                literal.log2_accumulator_modulus = i64::from(log2_modulus);
+                literal.log2_key_modulus = Some(i64::from(modulus.ilog2()));
+            }
+            Gadget::ClosestRepresentative { .. } => return Err(self.unsupported("a native-torus set has no parameter file")),
+        }
+        Ok(literal)
+    }
+
+    /// The built-in set of that name; `M3_R5` is M3 with packing 5.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSet`] listing the names there are.
+    pub fn by_name(name: &str) -> Result<Self> {
+        if let Some(set) = builtin::find(name) {
+            return Ok(set);
+        }
+        if let Some((base, packing)) = name.rsplit_once("_R")
+            && let (Some(set), Ok(packing)) = (builtin::find(base), packing.parse())
+        {
+            return set.with_packing(packing);
+        }
+        let known: Vec<_> = Self::all().iter().chain(&Self::insecure()).map(|s| s.name().to_owned()).collect();
+        Err(Error::UnknownSet { name: name.chars().take(64).collect(), known: known.join(", ") })
+    }
+
+    /// Every published set, with packing 1.
+    pub fn all() -> Vec<Self> {
+        builtin::published()
+    }
+
+    /// Small sets without any security, for tests; their names say so.
+    pub fn insecure() -> Vec<Self> {
+        builtin::insecure()
+    }
+
+    /// The same set with `packing` bodies that share one mask.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless `packing` is in 1..=16.
+    pub fn with_packing(&self, packing: usize) -> Result<Self> {
+        let shape = BootstrapShape { packing, ..self.shape().clone() };
+        shape.validate()?;
+        Ok(Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin })))
+    }
+
+    /// The name, without the packing.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Where the set comes from, in one sentence.
+    pub fn description(&self) -> &str {
+        self.0.origin.description
+    }
+
+    /// The numbers that fix a device's kernels.
+    pub fn shape(&self) -> &BootstrapShape {
+        &self.0.shape
+    }
+
+    /// The distribution of errors.
+    pub fn errors(&self) -> ErrorDistribution {
+        self.0.errors
+    }
+
+    /// r, messages of one ciphertext.
+    pub fn packing(&self) -> usize {
+        self.shape().packing
+    }
+
+    /// q, modulus of LWE ciphertexts.
+    pub fn lwe_modulus(&self) -> u64 {
+        1 << self.shape().log2_lwe_modulus
+    }
+
+    /// log2 of the failure probability of a two-input gate that the source of the set states, if it does.
+    pub fn published_log2_failure(&self) -> Option<f64> {
+        self.0.origin.log2_failure
+    }
+
+    /// What is known about the security of this set.
+    pub fn security(&self) -> Security {
+        security::judge(self)
+    }
+
+    pub(crate) fn unsupported(&self, why: &str) -> Error {
+        Error::Unsupported { set: self.name().to_owned(), why: why.to_owned() }
+    }
+}
+
+fn missing(field: &'static str, mode: Mode, what: &str) -> Error {
+    ShapeError::new(field, "missing", format!("mode {mode:?} needs {what}")).into()
+}
+
+fn foreign(field: &'static str, value: i64, mode: Mode) -> Error {
+    ShapeError::new(field, value, format!("does not belong to mode {mode:?}; leave it out")).into()
+}
+
+/// The primes a literal names, or `None` for the library's choice.
+fn given_words(literal: &ParameterLiteral) -> Result<Option<Vec<u32>>> {
+    let Some(words) = &literal.words else { return Ok(None) };
+    let words: Option<Vec<u32>> = words.iter().map(|&w| u32::try_from(w).ok()).collect();
+    words.map(Some).ok_or_else(|| ShapeError::new("words", format!("{:?}", literal.words), "must be primes below 2^31").into())
+}
+
+/// Digits and primes of gadget decomposition.
+fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
+    if let Some(value) = literal.log2_key_modulus {
+        return Err(foreign("log2_T", value, Mode::GD));
+    }
+    let order = 2 * size as u32;
+    let bits = unsigned("log2_Q", literal.log2_accumulator_modulus, 13, 60)? as u32;
+    let found = match given_words(literal)? {
+        Some(words) => Some(words),
+        None if bits <= 31 => girih_ring::largest_ntt_prime(bits, order).map(|w| vec![w]),
+        None => girih_ring::largest_ntt_prime_pair(bits, order).map(|w| w.to_vec()),
+    };
+    let words =
+        found.ok_or_else(|| ShapeError::new("log2_Q", bits, format!("there are no primes of that size that are 1 modulo 2N = {order}")))?;
+    let modulus = words.iter().fold(1u128, |product, &w| product * u128::from(w));
+    let actual = 128 - modulus.saturating_sub(1).leading_zeros();
+    if actual != bits {
+        return Err(ShapeError::new("log2_Q", bits, format!("the product of words {words:?} has {actual} bits")).into());
+    }
+    let base = literal.base_g.ok_or_else(|| missing("base_g", Mode::GD, "the base of its digits, a power of two"))?;
+    let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
+    if !(1..=31).contains(&log2_base) {
+        return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
+    }
+    let dropped = literal.dropped.ok_or_else(|| missing("dropped", Mode::GD, "the number of lowest digits left out (usually 1)"))?;
+    let digits = bits.div_ceil(log2_base) as usize;
+    let dropped = unsigned("dropped", dropped, 0, digits as u64 - 1)?;
+    Ok((Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, words))
+}
+
+/// Moduli of modulus raising.
+fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
+    for (field, value) in [("base_g", literal.base_g), ("dropped", literal.dropped)] {
+        if let Some(value) = value {
+            return Err(foreign(field, value, Mode::MR));
+        }
+    }
+    let order = 2 * size as u32;
+    let log2_modulus = unsigned("log2_Q", literal.log2_accumulator_modulus, 8, 30)? as u32;
+    let bits = literal.log2_key_modulus.ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;
+    let bits = unsigned("log2_T", bits, u64::from(log2_modulus) + 1, 60)? as u32;
+    let words = match given_words(literal)? {
+        Some(words) => words,
+        None => girih_ring::ntt_prime_pair_above(bits, order)
+            .ok_or_else(|| {
+                ShapeError::new("log2_T", bits, format!("there is no pair of primes 1 modulo 2N = {order} just above 2^{bits}"))
+            })?
+            .to_vec(),
+    };
+    let modulus = words.iter().fold(1u128, |product, &w| product * u128::from(w));
+    if modulus >> bits != 1 {
+        return Err(
+            ShapeError::new("log2_T", bits, format!("the product of words {words:?} must lie between 2^{bits} and twice that")).into()
+        );
+    }
+    Ok((Gadget::ModulusRaising { log2_modulus }, words))
+}
+
+/// The native-torus set: admitted as a type, until a device runs it.
+fn native_torus(name: &str, shape: BootstrapShape, errors: ErrorDistribution, origin: Origin) -> ParameterSet {
+    debug_assert!(shape.secret == SecretKind::Binary && shape.validate().is_ok());
+    ParameterSet(Arc::new(Inner { name: name.to_owned(), shape, errors, origin }))
+}
