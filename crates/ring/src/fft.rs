@@ -1,1 +1,0 @@
-//! Folded f64 FFT of negacyclic polynomials.

@@ -1,0 +1,93 @@
+//! Memory aligned for the widest vector, on huge pages where it is large.
+#![allow(unsafe_code)] // Allocation with an alignment that Vec cannot give, and advice to the kernel about it.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Zero-initialised doubles, aligned to a cache line; buffers above a few MiB sit on huge pages where the system has them.
+///
+/// A key of 100 MiB on 4 KiB pages streams at little more than half the speed: the prefetcher stops at every page.
+pub struct Buffer {
+    start: NonNull<f64>,
+    len: usize,
+}
+
+const LINE_BYTES: usize = 64;
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+impl Buffer {
+    /// `len` zeros, or `None` where memory runs out.
+    pub fn new(len: usize) -> Option<Self> {
+        let layout = Self::layout(len)?;
+        // SAFETY: the layout has a size above zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<f64>())?;
+        advise_huge_pages(start, layout);
+        Some(Self { start, len })
+    }
+
+    fn layout(len: usize) -> Option<Layout> {
+        let bytes = len.checked_mul(size_of::<f64>())?.max(LINE_BYTES);
+        let align = if bytes >= 2 * HUGE_PAGE_BYTES { HUGE_PAGE_BYTES } else { LINE_BYTES };
+        Layout::from_size_align(bytes, align).ok()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages(start: NonNull<f64>, layout: Layout) {
+    if layout.align() == HUGE_PAGE_BYTES {
+        let whole_pages = layout.size() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+        // SAFETY: the range lies inside one allocation of ours; the advice changes no contents. Refusal costs speed only.
+        unsafe { libc::madvise(start.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages(_: NonNull<f64>, _: Layout) {}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.len) {
+            // SAFETY: allocated in `new` with this very layout.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) }
+        }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        // SAFETY: `len` doubles, initialised to zero at allocation, owned by self.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [f64] {
+        // SAFETY: as for `deref`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+// SAFETY: a Buffer owns its memory as a Vec<f64> does, and gives it out under the same borrowing rules.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; shared access is read-only.
+unsafe impl Sync for Buffer {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_zeroed_and_writable() {
+        for len in [0, 1, 63, 1 << 20] {
+            let mut buffer = Buffer::new(len).expect("small");
+            assert_eq!(buffer.as_ptr() as usize % LINE_BYTES, 0);
+            assert!(buffer.len() == len && buffer.iter().all(|&x| x == 0.0));
+            buffer.fill(1.0);
+            assert!(buffer.iter().all(|&x| x == 1.0));
+        }
+        assert!(Buffer::new(usize::MAX / 4).is_none());
+    }
+}
