@@ -3,25 +3,13 @@
 use girih::Device;
 use girih_backend::{Backend, BackendError, BootstrapShape, DeviceKind, Transform};
 use girih_conformance::compare::{self, Differences};
-use girih_conformance::{shapes, vectors::VectorFile};
+use girih_conformance::shapes;
+use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_cpu::CpuBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::{Path, PathBuf};
 
-fn vector_files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .collect();
-    files.sort();
-    assert!(files.len() >= 6, "the published vectors are missing from {}", folder.display());
-    files
-}
-
-fn replay(device: &Device, path: &Path) -> Result<(), Failed> {
-    let replay = VectorFile::read(path)?.replay(device.backend())?;
+fn replay(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
+    let replay = VectorFile::parse(name, text)?.replay(device.backend())?;
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
 }
 
@@ -46,10 +34,9 @@ fn main() {
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         if info.transforms.contains(&Transform::Ntt) {
-            for path in vector_files() {
-                let name = format!("{}::vectors::{}", info.id, path.file_stem().unwrap_or_default().to_string_lossy());
+            for (name, text) in PUBLISHED {
                 let device = device.clone();
-                trials.push(Trial::test(name, move || replay(&device, &path)));
+                trials.push(Trial::test(format!("{}::vectors::{name}", info.id), move || replay(&device, name, text)));
             }
         }
         for (transform, comparison) in

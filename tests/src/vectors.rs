@@ -7,6 +7,16 @@ use girih_backend::{
 use serde::Deserialize;
 use std::path::Path;
 
+/// The published vectors, name and text, so that test binaries carry them along.
+pub const PUBLISHED: [(&str, &str); 6] = [
+    ("gd_k1", include_str!("../vectors/gd_k1.json")),
+    ("gd_k1_all_digits", include_str!("../vectors/gd_k1_all_digits.json")),
+    ("gd_k2_r2", include_str!("../vectors/gd_k2_r2.json")),
+    ("gd_two_words", include_str!("../vectors/gd_two_words.json")),
+    ("mr_k1", include_str!("../vectors/mr_k1.json")),
+    ("mr_k3_r5", include_str!("../vectors/mr_k3_r5.json")),
+];
+
 /// Why a vector file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
@@ -109,6 +119,8 @@ struct Document {
     name: String,
     params: Params,
     lwe_secrets: Vec<Vec<i64>>,
+    /// `[r][k][N]`; checked, so that a damaged file is noticed, though replaying needs only the LWE secrets.
+    glwe_secrets: Vec<Vec<Vec<i64>>>,
     bootstrapping_key: NestedKey,
     key_switching_key: KeySwitchingArrays,
     runs: Vec<RunRecord>,
@@ -166,6 +178,14 @@ impl Checker<'_> {
         }
     }
 
+    fn ternary(&self, field: &str, values: &[i64], want: usize) -> Result<(), VectorError> {
+        self.len(field, values, want)?;
+        match values.iter().find(|v| !(-1..=1).contains(*v)) {
+            Some(v) => self.fail(field, format!("coefficient {v} must be -1, 0 or 1")),
+            None => Ok(()),
+        }
+    }
+
     fn lwe(&self, field: &str, lwe: &Lwe, mask: usize, bodies: usize, modulus: u64) -> Result<(), VectorError> {
         self.words(&format!("{field}.a"), &lwe.a, mask, modulus)?;
         self.words(&format!("{field}.b"), &lwe.b, bodies, modulus)
@@ -183,8 +203,13 @@ impl Checker<'_> {
                 levels: digits - p.dropped_digits,
                 dropped: p.dropped_digits,
             },
-            ("MR", None, None) => Gadget::ModulusRaising { log2_modulus: self.log2("params.Q", p.modulus)? },
-            _ => return self.fail("params.mode", "must be GD with base_g and more digits_g than dropped_digits, or MR without either"),
+            ("MR", None, None) if p.dropped_digits == 0 => Gadget::ModulusRaising { log2_modulus: self.log2("params.Q", p.modulus)? },
+            _ => {
+                return self.fail(
+                    "params.mode",
+                    "must be GD with base_g and more digits_g than dropped_digits, or MR without either and dropped_digits 0",
+                );
+            }
         };
         let shape = BootstrapShape {
             lwe_dimension: p.n,
@@ -340,7 +365,12 @@ impl VectorFile {
         }
         let shape = check.shape(&document.params)?;
         check.len("lwe_secrets", &document.lwe_secrets, shape.packing)?;
-        document.lwe_secrets.iter().try_for_each(|s| check.len("lwe_secrets", s, shape.lwe_dimension))?;
+        document.lwe_secrets.iter().try_for_each(|s| check.ternary("lwe_secrets", s, shape.lwe_dimension))?;
+        check.len("glwe_secrets", &document.glwe_secrets, shape.packing)?;
+        for secrets in &document.glwe_secrets {
+            check.len("glwe_secrets", secrets, shape.glwe_dimension)?;
+            secrets.iter().try_for_each(|s| check.ternary("glwe_secrets", s, shape.polynomial_size))?;
+        }
         let bootstrapping_key = check.bootstrapping_key(&document.bootstrapping_key, &shape)?;
         let key_switching_key = check.key_switching_key(&document.key_switching_key, &shape)?;
         for (index, run) in document.runs.iter().enumerate() {
