@@ -36,7 +36,7 @@ impl LweCiphertexts {
         if words.is_empty() {
             return error::malformed(what, "the batch is empty");
         }
-        if words.len() % len != 0 {
+        if !words.len().is_multiple_of(len) {
             return error::malformed(what, format!("{} words are no whole number of ciphertexts of n + r = {len}", words.len()));
         }
         if let Some(index) = words.iter().position(|&w| u64::from(w) >= set.lwe_modulus()) {
@@ -194,7 +194,7 @@ fn check_messages(set: &ParameterSet, messages: &[u64], modulus: u64) -> Result<
     if messages.is_empty() {
         return error::mismatch("the batch is empty");
     }
-    if messages.len() % packing != 0 {
+    if !messages.len().is_multiple_of(packing) {
         return error::mismatch(format!("a batch of {} messages is no multiple of r = {packing}", messages.len()));
     }
     if let Some(index) = messages.iter().position(|&m| m >= modulus) {

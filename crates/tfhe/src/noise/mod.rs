@@ -1,0 +1,4 @@
+//! The noise model.
+
+/// Deviations of one parameter set.
+pub struct NoiseModel;

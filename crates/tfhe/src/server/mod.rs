@@ -1,0 +1,337 @@
+//! Evaluation keys loaded on a device, and what can be done with them.
+
+mod batch;
+mod gate;
+mod store;
+mod table;
+
+pub use batch::Batch;
+pub use gate::Gate;
+pub use store::DeviceCiphertexts;
+pub use table::LookUpTable;
+
+use crate::{EvaluationKeys, LweCiphertexts, ParameterSet, Result, error};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use store::Store;
+
+/// Evaluation keys loaded on one device: runs gates and look-up tables there.
+///
+/// Every function takes batches of either kind (see [`Batch`]): [`LweCiphertexts`] on the host are carried to the
+/// device and back in chunks of bounded size; [`DeviceCiphertexts`] stay there between calls. It can be shared between threads.
+pub struct ServerKey {
+    set: ParameterSet,
+    engine: Box<dyn Engine>,
+    store: Arc<Store>,
+    /// Index of the first of the test polynomials with this content.
+    tables: Mutex<HashMap<Vec<u64>, u32>>,
+}
+
+impl std::fmt::Debug for ServerKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ServerKey({}, {}, {})", self.set, self.engine.transform(), self.engine.plan())
+    }
+}
+
+impl ServerKey {
+    /// Loads keys on a device. The keys may be dropped afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs something that it lacks, or
+    /// memory runs out.
+    pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
+        let engine = backend.load(keys, options, progress)?;
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Mutex::default() })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &ParameterSet {
+        &self.set
+    }
+
+    /// The device's engine, for jobs of one's own and for reading stages.
+    ///
+    /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`] instead of choosing them.
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    /// Copies a batch to the device.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for another set, [`Error::Backend`](crate::Error::Backend) from the device.
+    pub fn upload(&self, ciphertexts: &LweCiphertexts) -> Result<DeviceCiphertexts> {
+        self.check_set(ciphertexts.set())?;
+        self.upload_words(ciphertexts.words())
+    }
+
+    fn upload_words(&self, words: &[u32]) -> Result<DeviceCiphertexts> {
+        let resident = self.allocate(words.len() / self.set.shape().ciphertext_len())?;
+        self.engine.write(resident.first() as usize, words)?;
+        Ok(resident)
+    }
+
+    /// Copies a batch back to the host, waiting for the work it depends on.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another server key, and failures of the device.
+    pub fn download(&self, ciphertexts: &DeviceCiphertexts) -> Result<LweCiphertexts> {
+        LweCiphertexts::from_words(&self.set, self.download_words(ciphertexts)?)
+    }
+
+    fn download_words(&self, ciphertexts: &DeviceCiphertexts) -> Result<Vec<u32>> {
+        self.check_owner(ciphertexts)?;
+        let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
+        self.engine.read(ciphertexts.first() as usize, &mut words)?;
+        Ok(words)
+    }
+
+    /// Reserves places for `count` ciphertexts on the device; what they hold is unspecified until something writes them.
+    ///
+    /// # Errors
+    /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
+    pub fn allocate(&self, count: usize) -> Result<DeviceCiphertexts> {
+        DeviceCiphertexts::new(&self.store, &self.set, &*self.engine, count)
+    }
+
+    /// One gate on every pair of bits of two batches of equal length.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set or key, and failures of the device.
+    pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
+        B::run(self, &[a, b], &|inputs, _| self.gate_list(|_| gate, inputs[0], inputs[1]))
+    }
+
+    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one launch.
+    ///
+    /// # Errors
+    /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.
+    pub fn gates<B: Batch>(&self, gates: &[Gate], a: &B, b: &B) -> Result<B> {
+        if gates.len() != a.ciphertexts() {
+            return error::mismatch(format!("{} gates for {} ciphertexts", gates.len(), a.ciphertexts()));
+        }
+        B::run(self, &[a, b], &|inputs, offset| self.gate_list(|c| gates[offset + c], inputs[0], inputs[1]))
+    }
+
+    fn gate_list(&self, gate: impl Fn(usize) -> Gate, a: &DeviceCiphertexts, b: &DeviceCiphertexts) -> Result<DeviceCiphertexts> {
+        let out = self.allocate(a.len())?;
+        let mut known = [None; Gate::ALL.len()];
+        let jobs = (0..a.len())
+            .map(|c| {
+                let gate = gate(c);
+                let table = match known[gate as usize] {
+                    Some(table) => table,
+                    None => *known[gate as usize].insert(self.table(gate.test_polynomial(self.set.shape()))?),
+                };
+                let weight = gate.weight();
+                let operands = [Operand { ciphertext: a.at(c), weight }, Operand { ciphertext: b.at(c), weight }];
+                Ok(self.bit_job(&operands, 0, table, out.at(c)))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        self.engine.bootstrap(&jobs)?;
+        Ok(out)
+    }
+
+    /// NOT of every bit: linear, without bootstrapping.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures of the device.
+    pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
+        B::run(self, &[a], &|inputs, _| {
+            let out = self.allocate(inputs[0].len())?;
+            let log2_modulus = self.set.shape().log2_lwe_modulus;
+            let job = |c| {
+                let operand = Operand { ciphertext: inputs[0].at(c), weight: -1 };
+                let input = Combination::new(&[operand], self.quarter(), log2_modulus);
+                LinearJob { input, log2_output_modulus: log2_modulus, output: out.at(c) }
+            };
+            self.engine.combine(&(0..out.len()).map(job).collect::<Vec<_>>())?;
+            Ok(out)
+        })
+    }
+
+    /// `select ? a : b` for every bit: three bootstrappings in two levels.
+    ///
+    /// # Errors
+    /// As [`ServerKey::gate`].
+    pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
+        B::run(self, &[select, a, b], &|inputs, _| {
+            let [select, a, b] = inputs else { unreachable!("three inputs were given") };
+            let (len, table) = (a.len(), self.table(Gate::And.test_polynomial(self.set.shape()))?);
+            let chosen = self.allocate(2 * len)?;
+            let job = |c: usize| {
+                // select AND a, then NOT select AND b with the NOT folded into the combination.
+                let (weight, constant, other) = if c < len { (1, 0, a.at(c)) } else { (-1, self.quarter(), b.at(c - len)) };
+                let operands = [Operand { ciphertext: select.at(c % len), weight }, Operand { ciphertext: other, weight: 1 }];
+                self.bit_job(&operands, constant, table, chosen.at(c))
+            };
+            self.engine.bootstrap(&(0..2 * len).map(job).collect::<Vec<_>>())?;
+            let (out, table) = (self.allocate(len)?, self.table(Gate::Or.test_polynomial(self.set.shape()))?);
+            let job = |c: usize| {
+                let operands = [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
+                self.bit_job(&operands, 0, table, out.at(c))
+            };
+            self.engine.bootstrap(&(0..len).map(job).collect::<Vec<_>>())?;
+            Ok(out)
+        })
+    }
+
+    /// Whether at least two of three bits are set: one bootstrapping.
+    ///
+    /// The error of three inputs adds up: [`NoiseModel::log2_failure`](crate::NoiseModel::log2_failure) says how likely it fails.
+    ///
+    /// # Errors
+    /// As [`ServerKey::gate`].
+    pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
+        B::run(self, &[a, b, c], &|inputs, _| {
+            let out = self.allocate(inputs[0].len())?;
+            // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
+            let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
+            let job = |c: usize| {
+                let operands: Vec<_> = inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
+                self.bit_job(&operands, 0, table, out.at(c))
+            };
+            self.engine.bootstrap(&(0..out.len()).map(job).collect::<Vec<_>>())?;
+            Ok(out)
+        })
+    }
+
+    /// One look-up table on every message of a batch.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a batch of another
+    /// set or key, and failures of the device.
+    pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
+        self.apply_weighted(&[a], &[1], table)
+    }
+
+    /// One look-up table on `sum weight_i * input_i`: functions of up to four inputs whose weighted sum still fits
+    /// the table's input bits. The errors of the inputs grow with their weights.
+    ///
+    /// # Errors
+    /// As [`ServerKey::apply`], and for no or more than four inputs or unequal numbers of inputs and weights.
+    pub fn apply_weighted<B: Batch>(&self, inputs: &[&B], weights: &[i32], table: &LookUpTable) -> Result<B> {
+        if inputs.len() != weights.len() || !(1..=Combination::MAX_OPERANDS).contains(&inputs.len()) {
+            return error::mismatch(format!(
+                "{} inputs and {} weights: there must be 1 to {} of each",
+                inputs.len(),
+                weights.len(),
+                Combination::MAX_OPERANDS
+            ));
+        }
+        let constant = table.shift(&self.set)?;
+        let index = self.table(table.test_polynomial(self.set.shape()))?;
+        B::run(self, inputs, &|inputs, _| {
+            self.table_list(inputs[0].len(), |c| {
+                let operands = inputs.iter().zip(weights).map(|(i, &weight)| Operand { ciphertext: i.at(c), weight }).collect();
+                (operands, constant, index, 0)
+            })
+        })
+    }
+
+    /// A look-up table of its own for each ciphertext of the batch (it acts on all r slots), all in one launch.
+    ///
+    /// # Errors
+    /// As [`ServerKey::apply`], and if there is not exactly one table for each ciphertext.
+    pub fn apply_each<B: Batch>(&self, a: &B, tables: &[LookUpTable]) -> Result<B> {
+        self.apply_lists(a, tables, 1, "ciphertexts")
+    }
+
+    /// A look-up table of its own for each message: slot j of ciphertext c goes through table `c r + j`.
+    ///
+    /// # Errors
+    /// As [`ServerKey::apply`], and if there is not exactly one table for each message, or tables for slots of one
+    /// ciphertext take inputs of different bits.
+    pub fn apply_each_slot<B: Batch>(&self, a: &B, tables: &[LookUpTable]) -> Result<B> {
+        self.apply_lists(a, tables, self.set.packing(), "messages")
+    }
+
+    fn apply_lists<B: Batch>(&self, a: &B, tables: &[LookUpTable], per_ciphertext: usize, what: &str) -> Result<B> {
+        let wanted = a.ciphertexts() * per_ciphertext;
+        if tables.len() != wanted {
+            return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
+        }
+        let loaded = tables
+            .chunks_exact(per_ciphertext)
+            .map(|tables| {
+                let constant = tables[0].shift(&self.set)?;
+                if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
+                    return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
+                }
+                let polynomials = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
+                Ok((constant, self.table(polynomials)?))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        B::run(self, &[a], &|inputs, offset| {
+            self.table_list(inputs[0].len(), |c| {
+                let (constant, index) = loaded[offset + c];
+                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], constant, index, u32::from(per_ciphertext > 1))
+            })
+        })
+    }
+
+    /// Runs `len` table look-ups: operands, constant, table and table stride of each.
+    fn table_list(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, u32, u32, u32)) -> Result<DeviceCiphertexts> {
+        let out = self.allocate(len)?;
+        let log2_q = self.set.shape().log2_lwe_modulus;
+        let jobs: Vec<_> = (0..len)
+            .map(|c| {
+                let (operands, constant, table, table_stride) = job(c);
+                BootstrapJob {
+                    input: Combination::new(&operands, constant, log2_q),
+                    table,
+                    table_stride,
+                    output_offset: 0,
+                    log2_output_modulus: log2_q,
+                    output: out.at(c),
+                }
+            })
+            .collect();
+        self.engine.bootstrap(&jobs)?;
+        Ok(out)
+    }
+
+    /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added.
+    fn bit_job(&self, operands: &[Operand], constant: u32, table: u32, output: u32) -> BootstrapJob {
+        let shape = self.set.shape();
+        BootstrapJob {
+            input: Combination::new(operands, constant, shape.log2_lwe_modulus),
+            table,
+            table_stride: 0,
+            output_offset: gate::eighth(shape),
+            log2_output_modulus: shape.log2_lwe_modulus,
+            output,
+        }
+    }
+
+    /// q/4, an encrypted 1.
+    fn quarter(&self) -> u32 {
+        1 << (self.set.shape().log2_lwe_modulus - 2)
+    }
+
+    /// Index of the first of these test polynomials on the device; loaded at most once.
+    fn table(&self, polynomials: Vec<u64>) -> Result<u32> {
+        let mut tables = self.tables.lock().expect("no holder of this lock panics");
+        if let Some(&index) = tables.get(&polynomials) {
+            return Ok(index);
+        }
+        let index = self.engine.add_tables(&polynomials)?;
+        tables.insert(polynomials, index);
+        Ok(index)
+    }
+
+    fn check_set(&self, set: &ParameterSet) -> Result<()> {
+        if *set != self.set {
+            return error::mismatch(format!("ciphertexts of {set} and keys of {}", self.set));
+        }
+        Ok(())
+    }
+
+    fn check_owner(&self, ciphertexts: &DeviceCiphertexts) -> Result<()> {
+        if !ciphertexts.is_in(&self.store) {
+            return error::mismatch("these ciphertexts live with another server key");
+        }
+        Ok(())
+    }
+}

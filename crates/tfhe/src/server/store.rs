@@ -1,0 +1,155 @@
+//! Who holds which place of the device's store.
+
+use crate::{ParameterSet, Result, error};
+use girih_backend::Engine;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The free places of an engine's store. Ranges never touch: neighbours are joined when freed.
+#[derive(Default)]
+pub(super) struct Store(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    capacity: u32,
+    /// First place and length of each free range.
+    free: BTreeMap<u32, u32>,
+}
+
+impl Places {
+    /// The first free range that is long enough.
+    fn take(&mut self, count: u32) -> Option<u32> {
+        let (&first, &len) = self.free.iter().find(|(_, len)| **len >= count)?;
+        self.free.remove(&first);
+        if len > count {
+            self.free.insert(first + count, len - count);
+        }
+        Some(first)
+    }
+
+    fn give_back(&mut self, mut first: u32, mut len: u32) {
+        if let Some((&before, &before_len)) = self.free.range(..first).next_back()
+            && before + before_len == first
+        {
+            self.free.remove(&before);
+            (first, len) = (before, before_len + len);
+        }
+        if let Some(after_len) = self.free.remove(&(first + len)) {
+            len += after_len;
+        }
+        self.free.insert(first, len);
+    }
+}
+
+/// Ciphertexts that live on a device until this handle is dropped.
+pub struct DeviceCiphertexts {
+    store: Arc<Store>,
+    set: ParameterSet,
+    first: u32,
+    len: u32,
+}
+
+impl std::fmt::Debug for DeviceCiphertexts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DeviceCiphertexts({}, {} ciphertexts at {})", self.set, self.len, self.first)
+    }
+}
+
+impl DeviceCiphertexts {
+    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, engine: &dyn Engine, count: usize) -> Result<Self> {
+        let Ok(len @ 1..) = u32::try_from(count) else {
+            return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
+        };
+        let mut places = store.0.lock().expect("no holder of this lock panics");
+        let first = match places.take(len) {
+            Some(first) => first,
+            None => {
+                // At least half as much again, so that a growing store is not copied for each batch.
+                let capacity = places.capacity;
+                let Some(grown) = capacity.checked_add(len.max(capacity / 2)) else {
+                    return error::mismatch(format!("{capacity} ciphertexts on the device and {len} more are over 2^32"));
+                };
+                engine.reserve(grown as usize)?;
+                places.capacity = grown;
+                places.give_back(capacity, grown - capacity);
+                places.take(len).expect("the store has just grown by as much")
+            }
+        };
+        drop(places);
+        Ok(Self { store: Arc::clone(store), set: set.clone(), first, len })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &ParameterSet {
+        &self.set
+    }
+
+    /// Number of ciphertexts.
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none; there always is one.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of messages: r for each ciphertext.
+    pub fn messages(&self) -> usize {
+        self.len() * self.set.packing()
+    }
+
+    /// Place of the first ciphertext in the engine's store; the others follow it.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// Place of ciphertext `index` in the engine's store.
+    ///
+    /// # Panics
+    /// If there is no such ciphertext.
+    pub fn at(&self, index: usize) -> u32 {
+        assert!(index < self.len(), "ciphertext {index} of a batch of {}", self.len);
+        self.first + index as u32
+    }
+
+    pub(super) fn is_in(&self, store: &Arc<Store>) -> bool {
+        Arc::ptr_eq(&self.store, store)
+    }
+}
+
+impl Drop for DeviceCiphertexts {
+    fn drop(&mut self) {
+        // Work in flight may still read these places; engines take calls in order, so whoever gets them next writes later.
+        self.store.0.lock().expect("no holder of this lock panics").give_back(self.first, self.len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Ranges handed out never overlap, and freeing everything leaves one range.
+        #[test]
+        fn places_are_never_handed_out_twice(requests in prop::collection::vec((1u32..50, any::<bool>()), 1..200)) {
+            let mut places = Places { capacity: 1000, free: BTreeMap::from([(0, 1000)]) };
+            let mut held: Vec<(u32, u32)> = Vec::new();
+            for (count, free_one) in requests {
+                if free_one && !held.is_empty() {
+                    let (first, len) = held.swap_remove(count as usize % held.len());
+                    places.give_back(first, len);
+                } else if let Some(first) = places.take(count) {
+                    prop_assert!(first + count <= 1000);
+                    prop_assert!(held.iter().all(|&(f, l)| first + count <= f || f + l <= first));
+                    held.push((first, count));
+                }
+            }
+            for (first, len) in held {
+                places.give_back(first, len);
+            }
+            prop_assert_eq!(places.free, BTreeMap::from([(0, 1000)]));
+        }
+    }
+}
