@@ -68,8 +68,8 @@ pub trait Lanes: Copy + sealed::Sealed {
 
 #[inline(always)]
 fn check_view<L: Lanes>(data: &[f64]) {
-    assert!(data.as_ptr() as usize % align_of::<L::F>() == 0, "data must be aligned to a vector");
-    assert!(data.len() % (2 * L::WIDTH) == 0, "data must be whole complex vectors");
+    assert!((data.as_ptr() as usize).is_multiple_of(align_of::<L::F>()), "data must be aligned to a vector");
+    assert!(data.len().is_multiple_of(2 * L::WIDTH), "data must be whole complex vectors");
 }
 
 /// Code to be compiled for each instruction set. `run` must be `#[inline(always)]`, and so must all it calls with lanes.

@@ -64,10 +64,10 @@ fn series(first: u128, square: u128, mut degree: u128) -> f64 {
 fn multiply(a: u128, b: u128) -> u128 {
     const MASK: u128 = u64::MAX as u128;
     let (a1, a0, b1, b0) = (a >> 64, a & MASK, b >> 64, b & MASK);
-    let middle = a1 * b0 + (a0 * b0 >> 64);
+    let middle = a1 * b0 + ((a0 * b0) >> 64);
     let middle2 = a0 * b1 + (middle & MASK);
     let high = a1 * b1 + (middle >> 64) + (middle2 >> 64);
-    let low = (middle2 << 64) | (a0 * b0 & MASK);
+    let low = (middle2 << 64) | ((a0 * b0) & MASK);
     (high << (128 - FRACTION)) | (low >> FRACTION)
 }
 

@@ -1,0 +1,195 @@
+//! Digits of the accumulators, cut in doubles and transformed.
+//!
+//! With `rho_p = floor((x + H_p) / B^p)`, `H_p = B/2 (1 + B + .. + B^(p-1))`, the balanced digit at position p is
+//! `rho_p - B rho_(p+1)`, and the top one is `rho_p` itself: the carries of
+//! [`girih_ring::gadget::balanced_digits`] without a chain. As x is an integer, that floor is the *nearest* integer to
+//! `x / B^p + (H_p + 1/2) / B^p - 1/2`, which is never half way: one fused multiply-add and one rounding, exact for residues
+//! below 2^51. Above, a remainder next to the boundary may go to either of the two nearest digits; both represent x as well.
+
+use super::Layout;
+use girih_backend::Gadget;
+use girih_ring::fft::{Complex, Fft, Kernel, Lanes, Source};
+
+/// How to get rho_p from x.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quotient {
+    /// B^-p.
+    scale: f64,
+    /// `(H_p + 1/2) / B^p - 1/2`.
+    offset: f64,
+}
+
+impl Quotient {
+    fn new(log2_base: u32, position: usize) -> Self {
+        let power = |p: usize| 2f64.powi((log2_base as usize * p) as i32);
+        let carries: f64 = (0..position).map(|i| power(i) * power(1) / 2.0).sum();
+        Self { scale: 1.0 / power(position), offset: (carries + 0.5) / power(position) - 0.5 }
+    }
+
+    #[inline(always)]
+    fn of<L: Lanes>(self, l: L, x: L::F) -> L::F {
+        l.round(l.mul_add(x, l.splat(self.scale), l.splat(self.offset)))
+    }
+}
+
+/// How to get the digit of one level from x.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Digit {
+    /// MR, and GD with one digit and none dropped: x itself.
+    Whole,
+    /// The lowest of all: `x - B rho_1`.
+    Lowest { above: Quotient, base: f64 },
+    /// `rho_p - B rho_(p+1)`.
+    Middle { at: Quotient, above: Quotient, base: f64 },
+    /// `rho_p`.
+    Top { at: Quotient },
+}
+
+/// The digits in use, level by level.
+pub(super) fn plan(gadget: &Gadget) -> Vec<Digit> {
+    let Gadget::Decomposition { log2_base, levels, dropped } = *gadget else {
+        return vec![Digit::Whole];
+    };
+    let quotient = |p| Quotient::new(log2_base, p);
+    let base = 2f64.powi(log2_base as i32);
+    (dropped..dropped + levels)
+        .map(|p| match (p == 0, p + 1 == dropped + levels) {
+            (true, true) => Digit::Whole,
+            (true, false) => Digit::Lowest { above: quotient(1), base },
+            (false, false) => Digit::Middle { at: quotient(p), above: quotient(p + 1), base },
+            (false, true) => Digit::Top { at: quotient(p) },
+        })
+        .collect()
+}
+
+struct WholeOf<'a, F>(&'a [Complex<F>]);
+struct LowestOf<'a, F>(&'a [Complex<F>], Quotient, f64);
+struct MiddleOf<'a, F>(&'a [Complex<F>], Quotient, Quotient, f64);
+struct TopOf<'a, F>(&'a [Complex<F>], Quotient);
+
+impl<L: Lanes> Source<L> for WholeOf<'_, L::F> {
+    #[inline(always)]
+    fn load(&self, _: L, index: usize) -> Complex<L::F> {
+        self.0[index]
+    }
+}
+
+impl<L: Lanes> Source<L> for LowestOf<'_, L::F> {
+    #[inline(always)]
+    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+        let (x, base) = (self.0[index], l.splat(self.2));
+        Complex { re: l.neg_mul_add(self.1.of(l, x.re), base, x.re), im: l.neg_mul_add(self.1.of(l, x.im), base, x.im) }
+    }
+}
+
+impl<L: Lanes> Source<L> for MiddleOf<'_, L::F> {
+    #[inline(always)]
+    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+        let (x, base) = (self.0[index], l.splat(self.3));
+        Complex {
+            re: l.neg_mul_add(self.2.of(l, x.re), base, self.1.of(l, x.re)),
+            im: l.neg_mul_add(self.2.of(l, x.im), base, self.1.of(l, x.im)),
+        }
+    }
+}
+
+impl<L: Lanes> Source<L> for TopOf<'_, L::F> {
+    #[inline(always)]
+    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+        let x = self.0[index];
+        Complex { re: self.1.of(l, x.re), im: self.1.of(l, x.im) }
+    }
+}
+
+/// Cuts and transforms all digits of one accumulator.
+pub(super) struct TransformDigits<'a> {
+    pub fft: &'a Fft,
+    pub layout: Layout,
+    pub digits: &'a [Digit],
+    /// `[column]` of stride `layout.stride`.
+    pub accumulator: &'a [f64],
+    /// `[level][column]`, the same stride.
+    pub out: &'a mut [f64],
+}
+
+impl Kernel for TransformDigits<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Layout { columns, stride, size, .. } = self.layout;
+        for (digit, level) in self.digits.iter().zip(self.out.chunks_exact_mut(columns * stride)) {
+            for (polynomial, out) in self.accumulator.chunks_exact(stride).zip(level.chunks_exact_mut(stride)) {
+                let (x, out) = (l.view(&polynomial[..size]), l.view_mut(&mut out[..size]));
+                match *digit {
+                    Digit::Whole => self.fft.forward_from(l, &WholeOf(x), out),
+                    Digit::Lowest { above, base } => self.fft.forward_from(l, &LowestOf(x, above, base), out),
+                    Digit::Middle { at, above, base } => self.fft.forward_from(l, &MiddleOf(x, at, above, base), out),
+                    Digit::Top { at } => self.fft.forward_from(l, &TopOf(x, at), out),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_ring::fft::{Buffer, Simd};
+    use girih_ring::gadget::balanced_digits;
+
+    struct Cut<'a>(&'a [Digit], &'a [f64], &'a mut [f64]);
+
+    impl Kernel for Cut<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<L: Lanes>(self, l: L) {
+            let x = l.view(self.1);
+            for (digit, out) in self.0.iter().zip(self.2.chunks_exact_mut(self.1.len())) {
+                for (i, o) in l.view_mut(out).iter_mut().enumerate() {
+                    *o = match *digit {
+                        Digit::Whole => WholeOf(x).load(l, i),
+                        Digit::Lowest { above, base } => LowestOf(x, above, base).load(l, i),
+                        Digit::Middle { at, above, base } => MiddleOf(x, at, above, base).load(l, i),
+                        Digit::Top { at } => TopOf(x, at).load(l, i),
+                    };
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_the_integer_digits_boundaries_included() {
+        // log2 Q, log2 B, levels, dropped; Q below 2^51.
+        for (bits, log2_base, levels, dropped) in
+            [(27u32, 7, 3, 1), (27, 9, 2, 1), (27, 9, 3, 0), (27, 5, 5, 1), (50, 25, 1, 1), (37, 13, 2, 1), (50, 10, 5, 0), (27, 27, 1, 0)]
+        {
+            let half = 1i64 << (bits - 1);
+            let mut values = vec![-half, 1 - half, half - 1, 0, 1, -1];
+            for p in 1..levels + dropped {
+                let boundary = 1i64 << (log2_base as usize * p - 1);
+                values.extend([boundary, boundary - 1, -boundary, -boundary - 1, boundary + 1]);
+            }
+            let mut x = 1u64;
+            while values.len() < 4096 {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                values.push((x >> 8) as i64 % half);
+            }
+            values.truncate(4096);
+            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped });
+            let mut input = Buffer::new(values.len()).expect("small");
+            input.iter_mut().zip(&values).for_each(|(i, &v)| *i = v as f64);
+            for simd in Simd::available() {
+                let mut out = Buffer::new(levels * values.len()).expect("small");
+                simd.run(Cut(&digits, &input, &mut out));
+                let mut want = vec![0; levels];
+                for (i, &v) in values.iter().enumerate() {
+                    balanced_digits(v, log2_base, dropped, &mut want);
+                    for (level, &w) in want.iter().enumerate() {
+                        assert_eq!(out[level * values.len() + i], f64::from(w), "{simd:?}, {bits} bits, base 2^{log2_base}: {v}");
+                    }
+                }
+            }
+        }
+    }
+}

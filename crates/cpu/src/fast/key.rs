@@ -1,0 +1,77 @@
+//! The bootstrapping key in the transform domain, in the order in which it is read.
+
+use super::{centre, unsupported};
+use girih_backend::{BackendError, KeySource, Progress};
+use girih_ring::fft::{Buffer, Fft};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// `[step][vector of frequencies][column][row][plane]`, complex vectors.
+///
+/// Ternary secrets have two planes, C0 + C1 and C0 - C1 (what `product` says about monomials tells why), binary ones C0 alone.
+pub(super) struct FourierKey {
+    data: Buffer,
+    /// Doubles of one step.
+    block: usize,
+}
+
+impl FourierKey {
+    /// Pulls blocks in parallel and transforms them.
+    pub(super) fn load(keys: &dyn KeySource, fft: &Fft, progress: &dyn Progress) -> Result<Self, BackendError> {
+        let shape = keys.shape();
+        let block = shape.bootstrapping_block_len();
+        let modulus = shape.key_modulus_value().ok_or_else(|| unsupported("a key modulo 2^64", "its residues do not fit doubles"))?;
+        let out_of_memory = |doubles: usize| BackendError::OutOfMemory {
+            device: "cpu".into(),
+            bytes: (doubles * size_of::<f64>()) as u64,
+            what: "the bootstrapping key in the transform domain".into(),
+        };
+        let doubles = shape.lwe_dimension * block;
+        let mut data = Buffer::new(doubles).ok_or_else(|| out_of_memory(doubles))?;
+        let done = AtomicUsize::new(0);
+        data.par_chunks_exact_mut(block).enumerate().try_for_each_init(
+            || (vec![0u64; block], Buffer::new(shape.polynomial_size), vec![0.0; shape.polynomial_size]),
+            |(coefficients, transformed, polynomial), (index, out)| {
+                let transformed = transformed.as_mut().ok_or_else(|| out_of_memory(shape.polynomial_size))?;
+                keys.bootstrapping_block(index, coefficients);
+                let ggsw = block / shape.ggsw_per_index();
+                let (c0, c1) = coefficients.split_at(ggsw);
+                let (columns, planes) = (shape.columns(), shape.ggsw_per_index());
+                let polynomials = ggsw / shape.polynomial_size;
+                for which in 0..polynomials {
+                    let (row, column) = (which / columns, which % columns);
+                    let entry = (column * (polynomials / columns) + row) * planes;
+                    for plane in 0..planes {
+                        let range = which * shape.polynomial_size..(which + 1) * shape.polynomial_size;
+                        for (i, x) in range.zip(polynomial.iter_mut()) {
+                            let first = centre(c0[i], modulus);
+                            *x = match (planes, plane) {
+                                (1, _) => first,
+                                (_, 0) => first + centre(c1[i], modulus),
+                                _ => first - centre(c1[i], modulus),
+                            };
+                        }
+                        fft.forward(polynomial, transformed);
+                        let width = 2 * fft.simd().width();
+                        let per_vector = polynomials * planes * width;
+                        for (vector, values) in transformed.chunks_exact(width).enumerate() {
+                            out[vector * per_vector + (entry + plane) * width..][..width].copy_from_slice(values);
+                        }
+                    }
+                }
+                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.lwe_dimension);
+                Ok::<(), BackendError>(())
+            },
+        )?;
+        Ok(Self { data, block })
+    }
+
+    /// The key of one step.
+    pub(super) fn block(&self, index: usize) -> &[f64] {
+        &self.data[index * self.block..][..self.block]
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.data.len() * size_of::<f64>()
+    }
+}
