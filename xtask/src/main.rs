@@ -1,2 +1,54 @@
-//! xtask
-fn main() {}
+//! The command line of girih, `cargo xtask`: one file a command.
+
+mod bench;
+mod bundle;
+mod devices;
+mod plot;
+mod progress;
+mod published;
+mod record;
+mod test;
+mod vectors;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Everything that girih's developers and users run from the command line.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version, max_term_width = 120)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The main job: make keys, encrypt random inputs, run a batch, decrypt and check every output, print the rates.
+    Bench(bench::Arguments),
+    /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
+    Test(test::Arguments),
+    /// Tell what can run here.
+    Devices(devices::Arguments),
+    /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
+    Bundle(bundle::Arguments),
+    /// Replay vector files stage by stage, bit for bit.
+    Vectors(vectors::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Vectors(arguments) => vectors::run(&arguments),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

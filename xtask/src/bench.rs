@@ -1,0 +1,396 @@
+//! `cargo xtask bench`: the main job.
+
+use crate::progress::Terminal;
+use crate::record::{self, Milliseconds, Noise, Record};
+use crate::{plot, published};
+use anyhow::{Context, Result, bail};
+use girih::{
+    Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
+    PlanRequest, ServerKey, Transform,
+};
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
+    #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
+    device: String,
+    /// A built-in parameter set.
+    #[arg(long, default_value = "STD128", conflicts_with = "params")]
+    set: String,
+    /// A parameter file (TOML).
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+    /// Messages that share a ciphertext (r).
+    #[arg(long, value_name = "R")]
+    packing: Option<usize>,
+    /// How polynomials are multiplied; auto leaves it to the device.
+    #[arg(long, default_value = "auto")]
+    transform: TransformChoice,
+    /// What to run on every message.
+    #[arg(long, default_value = "nand")]
+    op: Operation,
+    /// Messages in a batch, a multiple of the packing [default: 256 on the CPU, 16384 on a GPU, rounded up].
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Timed runs, after one that warms up.
+    #[arg(long, default_value_t = 3)]
+    repeat: usize,
+    /// Keep ciphertexts on the device: leave transfers out of the time.
+    #[arg(long)]
+    resident: bool,
+    /// Ciphertext groups a workgroup serves at once, where the device plans tiles.
+    #[arg(long)]
+    groups: Option<usize>,
+    /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the record (an array of them for a sweep) to FILE, `-` for standard output.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Run every batch size from 1 to --batch in powers of four.
+    #[arg(long, value_name = "WHAT")]
+    sweep: Option<Sweep>,
+    /// Write SVG curves of a sweep to DIR.
+    #[arg(long, value_name = "DIR", requires = "sweep")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum TransformChoice {
+    Auto,
+    Ntt,
+    Fft,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Sweep {
+    Batch,
+}
+
+/// What is run on every message.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Operation {
+    Nand,
+    And,
+    Or,
+    Nor,
+    Xor,
+    Xnor,
+    /// All six gates in turn, mixed in one batch.
+    Gates,
+    /// Majority of three bits.
+    Majority,
+    /// `select ? a : b`: three bootstrappings.
+    Mux,
+    /// A look-up table on two-bit messages.
+    Lut,
+}
+
+impl Operation {
+    fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |v| v.get_name().to_owned())
+    }
+
+    fn inputs(self) -> usize {
+        match self {
+            Self::Lut => 1,
+            Self::Majority | Self::Mux => 3,
+            _ => 2,
+        }
+    }
+
+    /// Bits of a message.
+    fn message_bits(self) -> u32 {
+        if self == Self::Lut { 2 } else { 1 }
+    }
+
+    fn bootstraps(self) -> usize {
+        if self == Self::Mux { 3 } else { 1 }
+    }
+
+    fn gate(self) -> Option<Gate> {
+        Some(match self {
+            Self::Nand => Gate::Nand,
+            Self::And => Gate::And,
+            Self::Or => Gate::Or,
+            Self::Nor => Gate::Nor,
+            Self::Xor => Gate::Xor,
+            Self::Xnor => Gate::Xnor,
+            Self::Gates | Self::Majority | Self::Mux | Self::Lut => return None,
+        })
+    }
+
+    /// The function of a look-up: a permutation without symmetry, so that every wrong entry shows.
+    fn table(x: u64) -> u64 {
+        [2, 3, 1, 0][x as usize]
+    }
+
+    /// What message `index` must decrypt to.
+    fn expected(self, index: usize, packing: usize, x: &[u64]) -> u64 {
+        let bit = |i: usize| x[i] == 1;
+        match self {
+            Self::Lut => Self::table(x[0]),
+            Self::Majority => u64::from(x.iter().sum::<u64>() >= 2),
+            Self::Mux => {
+                if bit(0) {
+                    x[1]
+                } else {
+                    x[2]
+                }
+            }
+            Self::Gates => u64::from(Gate::ALL[index / packing % 6].evaluate(bit(0), bit(1))),
+            _ => self.gate().map_or(0, |g| u64::from(g.evaluate(bit(0), bit(1)))),
+        }
+    }
+
+    fn run<B: Batch>(self, server: &ServerKey, x: &[B]) -> girih::Result<B> {
+        match self {
+            Self::Lut => server.apply(&x[0], &LookUpTable::new(2, Self::table)?),
+            Self::Majority => server.majority(&x[0], &x[1], &x[2]),
+            Self::Mux => server.mux(&x[0], &x[1], &x[2]),
+            Self::Gates => {
+                let gates: Vec<Gate> = (0..x[0].ciphertexts()).map(|i| Gate::ALL[i % 6]).collect();
+                server.gates(&gates, &x[0], &x[1])
+            }
+            _ => server.gate(self.gate().unwrap_or(Gate::Nand), &x[0], &x[1]),
+        }
+    }
+}
+
+/// Everything that one set of keys needs, loaded.
+struct Loaded {
+    client: ClientKey,
+    server: ServerKey,
+    keygen_s: f64,
+    load_s: f64,
+}
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let set = parameter_set(arguments)?;
+    let device = Device::open(&arguments.device)?;
+    let batch = batch_size(arguments, &set, &device)?;
+    if arguments.repeat == 0 {
+        bail!("--repeat 0: there must be at least one timed run");
+    }
+    // Standard output carries the record alone where it goes there.
+    let quiet = arguments.json.as_deref() == Some("-");
+    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    say(format!("device    {} ({})", device.info().id, device.info().name));
+    say(format!("set       {} r={}: {}", set.name(), set.packing(), set.description()));
+    if let Some(warning) = set.security().warning {
+        say(format!("warning   {warning}"));
+    }
+    let loaded = load(arguments, &set, &device)?;
+    say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
+    say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
+
+    let mut records = Vec::new();
+    for size in sizes(arguments, batch, set.packing()) {
+        let record = measure(arguments, &set, &device, &loaded, size)?;
+        report(&record, &say);
+        records.push(record);
+    }
+    write(arguments, &records, &say)?;
+    Ok(records.iter().all(|r| r.wrong == 0))
+}
+
+fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
+    let set = match &arguments.params {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?
+        }
+        None => ParameterSet::by_name(&arguments.set)?,
+    };
+    Ok(match arguments.packing {
+        Some(r) => set.with_packing(r)?,
+        None => set,
+    })
+}
+
+fn batch_size(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<usize> {
+    let packing = set.packing();
+    match arguments.batch {
+        Some(batch) if batch > 0 && batch.is_multiple_of(packing) => Ok(batch),
+        Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
+        None => {
+            let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
+            Ok(if gpu { 16_384 } else { 256usize }.next_multiple_of(packing))
+        }
+    }
+}
+
+/// The batch alone, or a sweep up to it.
+fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
+    match arguments.sweep {
+        None => vec![batch],
+        Some(Sweep::Batch) => {
+            let mut sizes: Vec<usize> = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch).collect();
+            sizes.push(batch);
+            sizes
+        }
+    }
+}
+
+/// 32 bytes of seed from the number on the command line.
+fn seed_bytes(seed: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes
+}
+
+fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
+    let progress = Terminal::new();
+    let start = Instant::now();
+    let client = ClientKey::generate_seeded(set, seed_bytes(arguments.seed))?;
+    let keys = EvaluationKeys::generate(&client, &progress)?;
+    let keygen_s = start.elapsed().as_secs_f64();
+    let transform = match arguments.transform {
+        TransformChoice::Auto => None,
+        TransformChoice::Ntt => Some(Transform::Ntt),
+        TransformChoice::Fft => Some(Transform::Fft),
+    };
+    let options = LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() } };
+    let start = Instant::now();
+    let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
+    Ok(Loaded { client, server, keygen_s, load_s: start.elapsed().as_secs_f64() })
+}
+
+/// Random messages below `bound` from a counter (SplitMix64): reproducible, and plain text anyway.
+fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
+    let mut words = girih_conformance::synthetic::Words::new(seed);
+    (0..count).map(|_| words.next_word() % bound).collect()
+}
+
+fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &Loaded, batch: usize) -> Result<Record> {
+    let (op, server, client) = (arguments.op, &loaded.server, &loaded.client);
+    let bits = op.message_bits();
+    let plain: Vec<Vec<u64>> = (0..op.inputs()).map(|i| messages(arguments.seed + i as u64, batch, 1 << bits)).collect();
+    let encrypted = plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::Result<Vec<_>>>()?;
+    let resident =
+        if arguments.resident { Some(encrypted.iter().map(|e| server.upload(e)).collect::<girih::Result<Vec<_>>>()?) } else { None };
+    let mut samples = Vec::with_capacity(arguments.repeat);
+    let (mut checked, mut wrong, mut squares) = (0, 0, 0.0);
+    for round in 0..=arguments.repeat {
+        let start = Instant::now();
+        let output = match &resident {
+            None => op.run(server, &encrypted)?,
+            Some(inputs) => {
+                let output = op.run(server, inputs)?;
+                server.engine().synchronize()?;
+                let elapsed = start.elapsed();
+                if round > 0 {
+                    samples.push(1e3 * elapsed.as_secs_f64());
+                }
+                server.download(&output)?
+            }
+        };
+        if round > 0 && resident.is_none() {
+            samples.push(1e3 * start.elapsed().as_secs_f64());
+        }
+        for (index, error) in errors(client, set, op, &plain, &output)?.into_iter().enumerate() {
+            checked += 1;
+            squares += error * error;
+            // Beyond half the distance to the next message it decrypts to another one.
+            let half = 0.5 * spacing(op) * set.lwe_modulus() as f64;
+            if !(-half..half).contains(&error) {
+                wrong += 1;
+                if wrong <= 3 {
+                    eprintln!("wrong output: message {index} of round {round} is off by {error} of q = {}", set.lwe_modulus());
+                }
+            }
+        }
+    }
+    let ms = Milliseconds::of(&samples);
+    Ok(Record {
+        device: device.info().name.clone(),
+        backend: device.info().kind.to_string(),
+        set: set.name().into(),
+        packing: set.packing(),
+        transform: server.engine().transform().to_string(),
+        plan: server.engine().plan(),
+        op: op.name(),
+        batch,
+        repeat: arguments.repeat,
+        bootstraps_per_s: (batch * op.bootstraps()) as f64 / (ms.median / 1e3),
+        ms,
+        transfers_included: !arguments.resident,
+        checked,
+        wrong,
+        noise: Noise { sigma_out: (squares / checked as f64).sqrt(), model: NoiseModel::new(set).sigma_out() },
+        keygen_s: loaded.keygen_s,
+        load_s: loaded.load_s,
+        peak_memory_bytes: record::peak_memory_bytes(),
+        seed: arguments.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        commit: record::commit(),
+        date: record::today(),
+    })
+}
+
+fn encrypt(client: &ClientKey, messages: &[u64], bits: u32) -> girih::Result<LweCiphertexts> {
+    if bits == 1 {
+        let bits: Vec<bool> = messages.iter().map(|&m| m == 1).collect();
+        return client.encrypt_bits(&bits);
+    }
+    client.encrypt_messages(messages, bits)
+}
+
+/// Distance between neighbouring messages as a fraction of q: bits are q/4 apart, tables leave one bit of padding.
+fn spacing(op: Operation) -> f64 {
+    if op == Operation::Lut { 1.0 / f64::from(2u32 << op.message_bits()) } else { 0.25 }
+}
+
+/// The error of every output: its phase less that of the message it must be, in `[-q/2, q/2)`.
+fn errors(client: &ClientKey, set: &ParameterSet, op: Operation, plain: &[Vec<u64>], output: &LweCiphertexts) -> Result<Vec<f64>> {
+    let q = set.lwe_modulus() as f64;
+    let phases = client.phases(output)?;
+    if phases.len() != plain[0].len() {
+        bail!("{} messages came back instead of {}", phases.len(), plain[0].len());
+    }
+    let error = |(index, &phase): (usize, &u64)| {
+        let inputs: Vec<u64> = plain.iter().map(|m| m[index]).collect();
+        let want = op.expected(index, set.packing(), &inputs) as f64 * spacing(op) * q;
+        let error = (phase as f64 - want).rem_euclid(q);
+        if error >= q / 2.0 { error - q } else { error }
+    };
+    Ok(phases.iter().enumerate().map(error).collect())
+}
+
+fn report(record: &Record, say: &dyn Fn(String)) {
+    let transfers = if record.transfers_included { "transfers included" } else { "resident" };
+    say(format!(
+        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} bootstrappings/s  {transfers}  {} checked, {} wrong, noise {:.2} (model {:.2})",
+        record.batch,
+        record.ms.median,
+        record.ms.min,
+        record.ms.max,
+        record.bootstraps_per_s,
+        record.checked,
+        record.wrong,
+        record.noise.sigma_out,
+        record.noise.model
+    ));
+    for row in published::of(&record.set) {
+        let ratio = record.bootstraps_per_s / row.rate;
+        say(format!("  published r={}: {:>10.1}/s  ({})  ratio {ratio:.3}", row.packing, row.rate, row.source));
+    }
+}
+
+fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
+    if let Some(path) = &arguments.json {
+        let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
+        record::write_json(path, &value)?;
+    }
+    if let Some(folder) = &arguments.plot {
+        for path in plot::sweep(folder, records)? {
+            say(format!("plot      {path}"));
+        }
+    }
+    if let Some(bytes) = record::peak_memory_bytes() {
+        say(format!("memory    {:.2} GiB at most", bytes as f64 / (1u64 << 30) as f64));
+    }
+    Ok(())
+}

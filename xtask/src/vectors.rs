@@ -1,0 +1,56 @@
+//! `cargo xtask vectors`
+
+use anyhow::{Context, Result, bail};
+use girih::Device;
+use girih_conformance::vectors::VectorFile;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Vector files, or folders of them.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The device to replay on.
+    #[arg(long, env = "GIRIH_DEVICE", default_value = "cpu")]
+    device: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let device = Device::open(&arguments.device)?;
+    println!("device: {} ({})", device.info().id, device.info().name);
+    let (mut passed, mut failed) = (0, 0);
+    for path in files(&arguments.paths)? {
+        let file = VectorFile::read(&path)?;
+        let replay = file.replay(device.backend())?;
+        println!("{:<24} {} stages agree, {} differ", file.name(), replay.passed, replay.failures.len());
+        replay.failures.iter().for_each(|line| println!("  {line}"));
+        passed += replay.passed;
+        failed += replay.failures.len();
+    }
+    println!("{passed} passed, {failed} failed");
+    Ok(failed == 0)
+}
+
+/// The files named, and the `.json` files of the folders named.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let mut inside = folder(path)?;
+            if inside.is_empty() {
+                bail!("{}: no .json files in this folder", path.display());
+            }
+            inside.sort();
+            all.append(&mut inside);
+        } else {
+            all.push(path.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn folder(path: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(path).with_context(|| path.display().to_string())?;
+    let paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
+    Ok(paths.into_iter().filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
+}
