@@ -3,7 +3,7 @@
 mod ciphertext;
 mod error;
 mod keys;
-mod noise;
+pub mod noise;
 mod params;
 mod server;
 mod wire;
