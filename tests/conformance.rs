@@ -1,10 +1,10 @@
 //! Runs the list of cases on every device found. A case that cannot run says why.
 
-use girih::Device;
+use girih::{Device, ParameterSet};
 use girih_backend::{Backend, BackendError, BootstrapShape, DeviceKind, Transform};
 use girih_conformance::compare::{self, Differences};
-use girih_conformance::shapes;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
+use girih_conformance::{gates, shapes};
 use girih_cpu::CpuBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -26,6 +26,18 @@ fn compare(device: &Device, shape: &BootstrapShape, comparison: Comparison) -> R
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Every toy set, with one slot and with two.
+fn sets() -> Vec<ParameterSet> {
+    let toys = ParameterSet::insecure();
+    let packed = toys.iter().map(|s| s.with_packing(2).expect("2 is from 1 to 16"));
+    toys.iter().cloned().chain(packed).collect()
+}
+
+fn end_to_end(device: &Device, set: &ParameterSet, transform: Transform) -> Result<(), Failed> {
+    let differences = gates::end_to_end(device, set, transform)?;
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
 fn main() {
@@ -50,6 +62,16 @@ fn main() {
                 let device = device.clone();
                 let name = format!("{}::{transform}::{}", info.id, case.name);
                 trials.push(Trial::test(name, move || compare(&device, &case.shape, comparison)));
+            }
+        }
+    }
+    for info in Device::enumerate().devices {
+        let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
+        for set in sets() {
+            for &transform in &info.transforms {
+                let (device, set) = (device.clone(), set.clone());
+                let name = format!("{}::{transform}::gates::{}_r{}", info.id, set.name(), set.packing());
+                trials.push(Trial::test(name, move || end_to_end(&device, &set, transform)));
             }
         }
     }

@@ -5,9 +5,11 @@
 //! | [`vectors`] | published bit-exact runs of an independent implementation |
 //! | [`shapes`] | synthetic shapes that use every feature of the kernels |
 //! | [`compare`] | a device against the exact twin, stage by stage |
+//! | [`gates`] | gates and look-up tables end to end, decrypted |
 //! | [`synthetic`] | reproducible words in the place of keys |
 
 pub mod compare;
+pub mod gates;
 pub mod shapes;
 pub mod synthetic;
 pub mod vectors;

@@ -30,10 +30,10 @@ pub fn sweep(folder: &Path, records: &[Record]) -> Result<Vec<String>> {
     Ok(written)
 }
 
-/// The decades that hold all values, with a little room.
+/// The whole decades that hold all values, so that the axis has labels to read off.
 fn decades(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
-    low / 1.5..high * 1.5
+    10f64.powf(low.log10().floor())..10f64.powf((high * 1.001).log10().ceil())
 }
 
 fn curve(path: &Path, subject: &str, unit: &str, colour: RGBColor, points: &[(f64, f64)]) -> Result<(), Box<dyn std::error::Error>> {
