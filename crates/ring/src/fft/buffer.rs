@@ -1,7 +1,7 @@
 //! Memory aligned for the widest vector, on huge pages where it is large.
 #![allow(unsafe_code)] // Allocation with an alignment that Vec cannot give, and advice to the kernel about it.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -21,8 +21,11 @@ impl Buffer {
     pub fn new(len: usize) -> Option<Self> {
         let layout = Self::layout(len)?;
         // SAFETY: the layout has a size above zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<f64>())?;
+        let start = NonNull::new(unsafe { alloc(layout) }.cast::<f64>())?;
+        // Before the first touch: pages already there stay small.
         advise_huge_pages(start, layout);
+        // SAFETY: the allocation has room for `len` doubles, and zero bytes are the double 0.
+        unsafe { start.write_bytes(0, len) };
         Some(Self { start, len })
     }
 
