@@ -1,6 +1,6 @@
 //! The table of built-in sets: one row each, no code per set.
 
-use super::{CUSTOM, ErrorDistribution, Mode, Origin, ParameterLiteral, ParameterSet, native_torus};
+use super::{ErrorDistribution, Mode, Origin, ParameterLiteral, ParameterSet, native_torus};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind};
 use std::sync::OnceLock;
 
@@ -139,7 +139,6 @@ fn tfhers_2_2() -> ParameterSet {
         description: "TFHE-rs PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128, native torus; admitted as a type, not yet run by any device",
         claim: Some(128),
         log2_failure: Some(-128.0),
-        ..CUSTOM
     };
     native_torus("TFHERS_2_2", shape, ErrorDistribution::TUniform { lwe_log2_bound: 45, glwe_log2_bound: 17 }, origin)
 }

@@ -295,9 +295,12 @@ fn foreign(field: &'static str, value: i64, mode: Mode) -> Error {
 
 /// The primes a literal names, or `None` for the library's choice.
 fn given_words(literal: &ParameterLiteral) -> Result<Option<Vec<u32>>> {
-    let Some(words) = &literal.words else { return Ok(None) };
-    let words: Option<Vec<u32>> = words.iter().map(|&w| u32::try_from(w).ok()).collect();
-    words.map(Some).ok_or_else(|| ShapeError::new("words", format!("{:?}", literal.words), "must be primes below 2^31").into())
+    let Some(given) = &literal.words else { return Ok(None) };
+    if !(1..=2).contains(&given.len()) {
+        return Err(ShapeError::new("words", format!("{} numbers", given.len()), "must be one or two primes").into());
+    }
+    let words: Option<Vec<u32>> = given.iter().map(|&w| u32::try_from(w).ok()).collect();
+    words.map(Some).ok_or_else(|| ShapeError::new("words", format!("{given:?}"), "must be primes below 2^31").into())
 }
 
 /// Digits and primes of gadget decomposition.
