@@ -4,7 +4,7 @@ use crate::compare::Differences;
 use girih::{ClientKey, Device, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, Result, ServerKey, Transform};
 
 /// Ciphertexts in a batch: every pair of bits in every slot, several times.
-const CIPHERTEXTS: usize = 16;
+const CIPHERTEXTS: usize = 8;
 
 /// Bit `input` of message `index`: all combinations of three inputs, and of neighbouring slots, come up.
 fn bit(index: usize, input: usize) -> bool {
