@@ -1,0 +1,461 @@
+//! A CUDA device with the keys of one shape loaded.
+
+use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
+use crate::keys::{self, KeyLayout};
+use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
+use crate::plan::{CudaPlan, Geometry};
+use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
+use crate::tables;
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
+    validate_linear_jobs,
+};
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Host memory that one chunk of transformed keys may take while it is uploaded.
+const CHUNK_BYTES: usize = 256 << 20;
+/// Jobs of one launch: bounds the scratch between the two kernels.
+const JOBS_PER_LAUNCH: usize = 1 << 16;
+/// Threads of a block of `combine`.
+const COMBINE_THREADS: usize = 256;
+
+// `DUMP_` constants of cuda/lib/trace.cuh.
+const DUMP_NONE: u32 = 0;
+const DUMP_DIGITS: u32 = 1;
+const DUMP_TRANSFORMED: u32 = 2;
+const DUMP_PRODUCTS: u32 = 3;
+const DUMP_ACCUMULATOR: u32 = 4;
+const DUMP_EXTRACTED: u32 = 5;
+
+/// Device memory that calls change.
+struct Memory {
+    /// `[ciphertext][n + r]`.
+    store: Buffer,
+    stored: usize,
+    /// `[table][N]`.
+    tables: Buffer,
+    table_count: usize,
+    jobs: Buffer,
+    /// `[job][kN + r]` modulo Q_ks.
+    switched: Buffer,
+    /// `[linear job][n + r]`.
+    combined: Buffer,
+}
+
+pub(crate) struct CudaEngine {
+    machine: Arc<dyn Machine>,
+    shape: BootstrapShape,
+    plan: CudaPlan,
+    accumulator_bytes: usize,
+    key: Buffer,
+    key_switching_key: Buffer,
+    roots: Buffer,
+    powers: Buffer,
+    blind_rotate: Kernel,
+    cost: KernelCost,
+    /// Compiled at the first trace.
+    traced: OnceLock<Kernel>,
+    key_switch: Kernel,
+    combine: [Kernel; 2],
+    memory: Mutex<Memory>,
+}
+
+impl CudaEngine {
+    pub(crate) fn load(
+        machine: Arc<dyn Machine>,
+        keys: &dyn KeySource,
+        plan: CudaPlan,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
+        let shape = keys.shape().clone();
+        let [blind_rotate] = kernels(machine.as_ref(), &Source::new(BLIND_ROTATE, &shape, &plan, false))?;
+        let cost = machine.prepare(blind_rotate, rotate_size(&plan, plan.groups))?;
+        let [key_switch] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
+
+        let layout = KeyLayout::new(&shape, &plan);
+        let key = upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
+        let row_bytes = keys::key_switching_bytes(&shape);
+        let key_switching_key = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, |i| {
+            keys::key_switching_rows(&shape, keys, i)
+        })?;
+        let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
+        let empty = |what| Buffer::new(&machine, 0, what);
+        let memory = Memory {
+            store: empty("ciphertexts")?,
+            stored: 0,
+            tables: empty("test polynomials")?,
+            table_count: 0,
+            jobs: empty("jobs")?,
+            switched: empty("switched ciphertexts")?,
+            combined: empty("combined ciphertexts")?,
+        };
+        Ok(Self {
+            accumulator_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
+            machine: machine.clone(),
+            shape,
+            plan,
+            key,
+            key_switching_key,
+            roots,
+            powers,
+            blind_rotate,
+            cost,
+            traced: OnceLock::new(),
+            key_switch,
+            combine,
+            memory: Mutex::new(memory),
+        })
+    }
+
+    // Device memory holds no invariant that a panic elsewhere could break.
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Words of an extracted ciphertext.
+    fn switched_len(&self) -> usize {
+        self.shape.ks_indices() + self.shape.packing
+    }
+
+    fn check_words(&self, first: usize, words: usize, stored: usize) -> Result<(), BackendError> {
+        let len = self.shape.ciphertext_len();
+        if !words.is_multiple_of(len) {
+            return Err(BackendError::InvalidRequest(format!(
+                "{words} words are not a whole number of ciphertexts of n + r = {len} words"
+            )));
+        }
+        if first.saturating_add(words / len) > stored {
+            return Err(BackendError::InvalidRequest(format!(
+                "ciphertexts {first}..{} are outside the store of {stored}; reserve them first",
+                first.saturating_add(words / len)
+            )));
+        }
+        Ok(())
+    }
+
+    fn rotate_arguments(&self, memory: &Memory, jobs: usize) -> BlindRotateArguments {
+        BlindRotateArguments {
+            store: memory.store.address(),
+            jobs: memory.jobs.address(),
+            key: self.key.address(),
+            roots: self.roots.address(),
+            powers: self.powers.address(),
+            tables: memory.tables.address(),
+            switched: memory.switched.address(),
+            dump: 0,
+            job_count: jobs as u32,
+            steps: self.shape.lwe_dimension as u32,
+            dump_stage: DUMP_NONE,
+            dump_step: 0,
+        }
+    }
+
+    fn launch_key_switch(&self, memory: &Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let arguments = KeySwitchArguments {
+            jobs: memory.jobs.address(),
+            switched: memory.switched.address(),
+            key: self.key_switching_key.address(),
+            store,
+            dump,
+            job_count: jobs as u32,
+            padding: 0,
+        };
+        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0 };
+        self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
+    }
+
+    /// Uploads jobs and makes room for what lies between the kernels.
+    fn stage_jobs(&self, memory: &mut Memory, jobs: &[Job]) -> Result<(), BackendError> {
+        memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
+        memory.switched.grow(jobs.len() * self.switched_len() * 8, 0, "switched ciphertexts")?;
+        self.machine.upload(memory.jobs.address(), bytes_of(jobs))
+    }
+
+    fn run_combine(&self, memory: &mut Memory, jobs: &[Linear], scatter: bool) -> Result<(), BackendError> {
+        let words = jobs.len() * self.shape.ciphertext_len();
+        memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
+        memory.combined.grow(words * 4, 0, "combined ciphertexts")?;
+        self.machine.upload(memory.jobs.address(), bytes_of(jobs))?;
+        let arguments = CombineArguments {
+            jobs: memory.jobs.address(),
+            store: memory.store.address(),
+            results: memory.combined.address(),
+            job_count: jobs.len() as u32,
+            padding: 0,
+        };
+        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0 };
+        self.machine.launch(self.combine[0], size, bytes_of(&[arguments]))?;
+        if scatter {
+            self.machine.launch(self.combine[1], size, bytes_of(&[arguments]))?;
+        }
+        Ok(())
+    }
+
+    fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
+        let mut values = vec![T::default(); len];
+        self.machine.download(from, bytes_of_mut(&mut values))?;
+        Ok(values)
+    }
+
+    fn traced_kernel(&self) -> Result<Kernel, BackendError> {
+        if let Some(&kernel) = self.traced.get() {
+            return Ok(kernel);
+        }
+        let [kernel] = kernels(self.machine.as_ref(), &Source::new(BLIND_ROTATE, &self.shape, &self.plan, true))?;
+        self.machine.prepare(kernel, rotate_size(&self.plan, self.plan.groups))?;
+        Ok(*self.traced.get_or_init(|| kernel))
+    }
+
+    /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
+    fn dump(&self, memory: &Memory, steps: usize, dump_stage: u32, dump_step: usize, len: usize) -> Result<Vec<u64>, BackendError> {
+        let buffer = Buffer::new(&self.machine, len * 8, "a trace")?;
+        self.machine.zero(buffer.address(), len * 8)?;
+        let arguments = BlindRotateArguments {
+            dump: buffer.address(),
+            steps: steps as u32,
+            dump_stage,
+            dump_step: dump_step as u32,
+            ..self.rotate_arguments(memory, 1)
+        };
+        self.machine.launch(self.traced_kernel()?, rotate_size(&self.plan, 1), bytes_of(&[arguments]))?;
+        self.download(buffer.address(), len)
+    }
+
+    fn check_step(&self, step: usize) -> Result<(), BackendError> {
+        let n = self.shape.lwe_dimension;
+        if step < n { Ok(()) } else { Err(BackendError::InvalidRequest(format!("step {step} is not below n = {n}"))) }
+    }
+
+    fn integer_only(&self, stage: Stage) -> Result<(), BackendError> {
+        if self.plan.transform == Transform::Ntt {
+            return Ok(());
+        }
+        Err(BackendError::Unsupported {
+            device: self.machine.id().into(),
+            what: format!("a trace of {stage:?} with {}", self.plan.transform),
+            why: "only the integer transform has this stage; load the keys with it".into(),
+        })
+    }
+
+    fn trace_stage(&self, memory: &mut Memory, job: &BootstrapJob, stage: Stage) -> Result<StageOutput, BackendError> {
+        let (n, len) = (self.shape.lwe_dimension, self.shape.ciphertext_len());
+        let accumulator_len = self.shape.columns() * self.shape.polynomial_size;
+        let words = Geometry::new(&self.shape, self.plan.transform).words;
+        Ok(match stage {
+            Stage::Combined => {
+                let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
+                self.run_combine(memory, &[Linear::from(&linear)], false)?;
+                let combined = self.download::<u32>(memory.combined.address(), len)?;
+                self.stage_jobs(memory, &[Job::from(job)])?;
+                combined.into_iter().map(u64::from).collect()
+            }
+            Stage::AccumulatorInitial => self.dump(memory, 0, DUMP_ACCUMULATOR, 0, accumulator_len)?,
+            Stage::Accumulator { steps } if steps > n => {
+                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
+            }
+            Stage::Accumulator { steps } => self.dump(memory, steps, DUMP_ACCUMULATOR, steps, accumulator_len)?,
+            Stage::Digits { step } => {
+                self.check_step(step)?;
+                self.dump(memory, step.max(1), DUMP_DIGITS, step, self.shape.levels() * accumulator_len)?
+            }
+            Stage::Transformed { step } => {
+                self.integer_only(stage)?;
+                self.check_step(step)?;
+                self.dump(memory, step + 1, DUMP_TRANSFORMED, step, words * self.shape.levels() * accumulator_len)?
+            }
+            Stage::Products { step } => {
+                self.integer_only(stage)?;
+                self.check_step(step)?;
+                self.dump(memory, step + 1, DUMP_PRODUCTS, step, words * accumulator_len)?
+            }
+            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.switched_len())?,
+            Stage::SwitchedToKs => {
+                self.dump(memory, n, DUMP_NONE, 0, 1)?;
+                self.download(memory.switched.address(), self.switched_len())?
+            }
+            Stage::KeySwitched | Stage::Output => {
+                self.dump(memory, n, DUMP_NONE, 0, 1)?;
+                let before = Buffer::new(&self.machine, len * 8, "a trace")?;
+                // The one job writes where its output index says, in a store of its own.
+                let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
+                self.launch_key_switch(memory, 1, result.address(), before.address())?;
+                if stage == Stage::KeySwitched {
+                    self.download(before.address(), len)?
+                } else {
+                    let at = result.address() + job.output as u64 * len as u64 * 4;
+                    self.download::<u32>(at, len)?.into_iter().map(u64::from).collect()
+                }
+            }
+        })
+    }
+}
+
+/// The kernels of a file, which has exactly as many as the caller names.
+fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
+    let found = machine.load(source)?;
+    found.try_into().map_err(|found: Vec<Kernel>| BackendError::DeviceFailed {
+        device: machine.id().into(),
+        what: format!("{}.cu has {} kernels, {COUNT} were expected", source.file.name, found.len()),
+    })
+}
+
+fn rotate_size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
+    LaunchSize { blocks: jobs.div_ceil(plan.groups), threads: plan.threads, shared_bytes: plan.shared_bytes }
+}
+
+/// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
+fn upload_blocks(
+    machine: &Arc<dyn Machine>,
+    what: &str,
+    count: usize,
+    block_bytes: usize,
+    progress: &dyn Progress,
+    make: impl Fn(usize) -> Vec<u8> + Sync,
+) -> Result<Buffer, BackendError> {
+    let buffer = Buffer::new(machine, count * block_bytes, what)?;
+    let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
+    for first in (0..count).step_by(per_chunk) {
+        let last = (first + per_chunk).min(count);
+        let blocks: Vec<Vec<u8>> = (first..last).into_par_iter().map(&make).collect();
+        for (i, block) in blocks.iter().enumerate() {
+            machine.upload(buffer.address() + ((first + i) * block_bytes) as u64, block)?;
+        }
+        progress.report(what, last, count);
+    }
+    Ok(buffer)
+}
+
+fn root_buffers(machine: &Arc<dyn Machine>, shape: &BootstrapShape, transform: Transform) -> Result<(Buffer, Buffer), BackendError> {
+    let (roots, powers): (Vec<u8>, Vec<u8>) = match transform {
+        Transform::Ntt => {
+            let tables = tables::ntt_tables(shape);
+            (bytes_of(&tables::ntt_roots(&tables)).to_vec(), bytes_of(&tables::ntt_powers(&tables)).to_vec())
+        }
+        Transform::Fft => {
+            let size = shape.polynomial_size;
+            (bytes_of(&tables::fft_roots(size)).to_vec(), bytes_of(&girih_ring::fft::roots_of_unity(size)).to_vec())
+        }
+    };
+    Ok((Buffer::holding(machine, &roots, "roots")?, Buffer::holding(machine, &powers, "powers of the root")?))
+}
+
+impl Engine for CudaEngine {
+    fn shape(&self) -> &BootstrapShape {
+        &self.shape
+    }
+
+    fn transform(&self) -> Transform {
+        self.plan.transform
+    }
+
+    fn plan(&self) -> serde_json::Value {
+        serde_json::json!({
+            "transform": self.plan.transform,
+            "groups": self.plan.groups,
+            "threads": self.plan.threads,
+            "blocks_per_multiprocessor": self.plan.blocks_per_multiprocessor,
+            "resident_blocks": self.cost.resident_blocks,
+            "shared_bytes": self.plan.shared_bytes,
+            "registers": self.cost.registers,
+            "local_bytes": self.cost.local_bytes,
+            "key_switch_threads": self.plan.key_switch_threads,
+            "prefetch_steps": self.plan.prefetch_steps,
+            "bootstrapping_key_bytes": self.key.bytes(),
+            "key_switching_key_bytes": self.key_switching_key.bytes(),
+        })
+    }
+
+    fn stored(&self) -> usize {
+        self.memory().stored
+    }
+
+    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+        let mut memory = self.memory();
+        let bytes = self.shape.ciphertext_len() * 4;
+        if ciphertexts > memory.stored {
+            let kept = memory.stored * bytes;
+            memory.store.grow(ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.stored = ciphertexts;
+        }
+        Ok(())
+    }
+
+    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+        let memory = self.memory();
+        self.check_words(first, words.len(), memory.stored)?;
+        self.machine.upload(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of(words))
+    }
+
+    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+        let memory = self.memory();
+        self.check_words(first, words.len(), memory.stored)?;
+        self.machine.download(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of_mut(words))
+    }
+
+    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+        let size = self.shape.polynomial_size;
+        if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
+            return Err(BackendError::InvalidRequest(format!(
+                "{} coefficients are not a whole number of test polynomials of N = {size}",
+                polynomials.len()
+            )));
+        }
+        let modulus = self.shape.accumulator_modulus().unwrap_or(u64::MAX);
+        if let Some((i, c)) = polynomials.iter().enumerate().find(|&(_, &c)| c >= modulus) {
+            return Err(BackendError::InvalidRequest(format!("test polynomial coefficient {i} is {c}: it must be below Q = {modulus}")));
+        }
+        let mut memory = self.memory();
+        let (first, bytes) = (memory.table_count, size * self.accumulator_bytes);
+        let count = first + polynomials.len() / size;
+        // Room for many more: tables are added a few at a time.
+        if count * bytes > memory.tables.bytes() {
+            memory.tables.grow(count.next_power_of_two() * bytes, first * bytes, "test polynomials")?;
+        }
+        let at = memory.tables.address() + (first * bytes) as u64;
+        if self.accumulator_bytes == 8 {
+            self.machine.upload(at, bytes_of(polynomials))?;
+        } else {
+            let narrow: Vec<u32> = polynomials.iter().map(|&c| c as u32).collect();
+            self.machine.upload(at, bytes_of(&narrow))?;
+        }
+        memory.table_count = count;
+        Ok(first as u32)
+    }
+
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        let mut memory = self.memory();
+        validate_jobs(&self.shape, memory.stored, memory.table_count, jobs)?;
+        // Jobs of one list are independent, so they may run in several launches.
+        for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
+            let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
+            self.stage_jobs(&mut memory, &staged)?;
+            let arguments = self.rotate_arguments(&memory, jobs.len());
+            self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
+            self.launch_key_switch(&memory, jobs.len(), memory.store.address(), 0)?;
+        }
+        Ok(())
+    }
+
+    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        let mut memory = self.memory();
+        validate_linear_jobs(memory.stored, jobs)?;
+        for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
+            let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
+            self.run_combine(&mut memory, &staged, true)?;
+        }
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        self.machine.synchronize()
+    }
+
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+        let mut memory = self.memory();
+        validate_jobs(&self.shape, memory.stored, memory.table_count, std::slice::from_ref(job))?;
+        self.stage_jobs(&mut memory, &[Job::from(job)])?;
+        stages.iter().map(|&stage| self.trace_stage(&mut memory, job, stage)).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! Keys in transform domain, in exactly the order in which kernels read them.
+
+use crate::arguments::bytes_of;
+use crate::plan::{CudaPlan, Geometry};
+use crate::source::{ks_row, ks_word_bytes};
+use crate::tables;
+use girih_backend::{BootstrapShape, Gadget, KeySource, SecretKind, Transform};
+use girih_ring::NttTable;
+
+/// Turns blocks of coefficients into the bytes that a kernel streams.
+pub(crate) struct KeyLayout {
+    shape: BootstrapShape,
+    geometry: Geometry,
+    transform: Transform,
+    ntt: Vec<NttTable>,
+    fft_roots: Vec<[f64; 2]>,
+}
+
+impl KeyLayout {
+    pub fn new(shape: &BootstrapShape, plan: &CudaPlan) -> Self {
+        Self {
+            shape: shape.clone(),
+            geometry: Geometry::new(shape, plan.transform),
+            transform: plan.transform,
+            ntt: if plan.transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
+            fft_roots: if plan.transform == Transform::Fft { tables::fft_roots(shape.polynomial_size) } else { Vec::new() },
+        }
+    }
+
+    /// Bytes of one step's slice (`KEY_STEP_BYTES` of the kernels).
+    pub fn step_bytes(&self) -> usize {
+        let g = &self.geometry;
+        let groups = g.points / g.tail;
+        let entries = self.rows() * self.shape.ggsw_per_index() * g.tail;
+        match self.transform {
+            Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
+            Transform::Fft => 16 * self.shape.columns() * entries * groups,
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.shape.levels() * self.shape.columns()
+    }
+
+    /// The slice of LWE index `step`.
+    pub fn step(&self, keys: &dyn KeySource, step: usize) -> Vec<u8> {
+        let mut block = vec![0; self.shape.bootstrapping_block_len()];
+        keys.bootstrapping_block(step, &mut block);
+        match self.transform {
+            Transform::Ntt => bytes_of(&self.ntt_step(&block)).to_vec(),
+            Transform::Fft => bytes_of(&self.fft_step(&block)).to_vec(),
+        }
+    }
+
+    /// `block[x][row][column]`.
+    fn polynomial<'a>(&self, block: &'a [u64], x: usize, row: usize, column: usize) -> &'a [u64] {
+        let size = self.shape.polynomial_size;
+        &block[((x * self.rows() + row) * self.shape.columns() + column) * size..][..size]
+    }
+
+    /// `[word][column][chunk][f][4]`, chunks over (row, x, j): values times 2^32 / N.
+    fn ntt_step(&self, block: &[u64]) -> Vec<u32> {
+        let (ggsw, columns, tail) = (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail);
+        let groups = self.geometry.points / tail;
+        let chunks = (self.rows() * ggsw * tail).div_ceil(4);
+        let mut out = vec![0u32; self.step_bytes() / 4];
+        let mut values = vec![0u32; self.shape.polynomial_size];
+        for (w, table) in self.ntt.iter().enumerate() {
+            let m = table.modulus();
+            let factor = m.shoup(m.to_montgomery(table.size_inverse().value));
+            for x in 0..ggsw {
+                for row in 0..self.rows() {
+                    for column in 0..columns {
+                        let polynomial = self.polynomial(block, x, row, column);
+                        values.iter_mut().zip(polynomial).for_each(|(v, &c)| *v = m.reduce(c));
+                        table.forward(&mut values);
+                        for (position, &v) in values.iter().enumerate() {
+                            let (f, j) = (position / tail, position % tail);
+                            let index = (row * ggsw + x) * tail + j;
+                            out[(((w * columns + column) * chunks + index / 4) * groups + f) * 4 + index % 4] = m.mul_shoup(v, factor);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// `[column][row][C0 + C1, C0 - C1][j][f]`: centred values times 2/N, and Q/T where the modulus is raised.
+    fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
+        let (ggsw, columns, tail, size) =
+            (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
+        let groups = self.geometry.points / tail;
+        // A shape on the torus never comes here: the plan refuses it.
+        let modulus = self.shape.key_modulus_value().unwrap_or(u64::MAX);
+        let mut scale = 2.0 / size as f64;
+        if let Gadget::ModulusRaising { log2_modulus } = self.shape.gadget {
+            scale *= f64::from(log2_modulus).exp2() / modulus as f64;
+        }
+        let centre = |c: u64| (if c > modulus / 2 { c as i64 - modulus as i64 } else { c as i64 }) as f64 * scale;
+        let transformed = |x, row, column| {
+            let p = self.polynomial(block, x, row, column);
+            let mut values: Vec<[f64; 2]> = (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
+            tables::fft_forward(&mut values, &self.fft_roots);
+            values
+        };
+        let mut out = vec![[0.0; 2]; self.step_bytes() / 16];
+        for column in 0..columns {
+            for row in 0..self.rows() {
+                let first = transformed(0, row, column);
+                let mut put = |x: usize, position: usize, value: [f64; 2]| {
+                    let (f, j) = (position / tail, position % tail);
+                    out[((((column * self.rows() + row) * ggsw) + x) * tail + j) * groups + f] = value;
+                };
+                match self.shape.secret {
+                    SecretKind::Binary => first.iter().enumerate().for_each(|(p, &c)| put(0, p, c)),
+                    SecretKind::Ternary => {
+                        let second = transformed(1, row, column);
+                        for (p, (c0, c1)) in first.iter().zip(&second).enumerate() {
+                            put(0, p, [c0[0] + c1[0], c0[1] + c1[1]]);
+                            put(1, p, [c0[0] - c1[0], c0[1] - c1[1]]);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out.
+pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
+    shape.ks_digits() * (shape.ks_base() - 1) * ks_row(shape) * ks_word_bytes(shape)
+}
+
+/// The rows of `index`.
+pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u8> {
+    let mut block = vec![0; shape.key_switching_block_len()];
+    keys.key_switching_block(index, &mut block);
+    let (length, row) = (shape.ciphertext_len(), ks_row(shape));
+    let mut words = vec![0u64; shape.ks_digits() * (shape.ks_base() - 1) * row];
+    let mut targets = words.chunks_exact_mut(row);
+    for values in block.chunks_exact(shape.ks_base() * length) {
+        for source in values[length..].chunks_exact(length) {
+            if let Some(target) = targets.next() {
+                target[..length].copy_from_slice(source);
+            }
+        }
+    }
+    match ks_word_bytes(shape) {
+        2 => words.iter().flat_map(|&w| (w as u16).to_le_bytes()).collect(),
+        4 => words.iter().flat_map(|&w| (w as u32).to_le_bytes()).collect(),
+        _ => bytes_of(&words).to_vec(),
+    }
+}

@@ -1,0 +1,177 @@
+// Runs the kernels on the host: every thread of a block is a fiber, barriers switch between them. Blocks run in turn.
+//
+// For tests of the very source that NVRTC compiles, on machines without a GPU. The order in which fibers resume is
+// varied by GIRIH_EMULATION_SEED, so that a missing barrier shows as a wrong result.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ucontext.h>
+#include <vector>
+
+#define FUNCTION inline __attribute__((always_inline))
+#define __global__
+#define __device__
+#define __forceinline__
+#define __constant__ static const
+#define __launch_bounds__(...)
+#define __shared__ static
+#define DYNAMIC_SHARED(name) uint4* name = emulation::shared_memory.data()
+// A C entry point that takes the arguments by address.
+#define EXPORT(kernel, arguments)                                                                                                          \
+    extern "C" int launch_##kernel(const void* a, unsigned blocks, unsigned threads, unsigned bytes) {                                     \
+        return emulation::launch([](const void* p) { kernel(*(const arguments*)p); }, a, blocks, threads, bytes);                          \
+    }
+
+struct uint2 {
+    unsigned x, y;
+};
+struct uint4 {
+    unsigned x, y, z, w;
+};
+struct double2 {
+    double x, y;
+};
+struct dim3 {
+    unsigned x;
+};
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline double2 make_double2(double x, double y) { return {x, y}; }
+using std::fma;
+
+namespace emulation {
+struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    bool done = false;
+    int barrier = -1;
+    unsigned generation = 0;
+};
+struct Barrier {
+    int arrived = 0;
+    unsigned generation = 0;
+};
+inline ucontext_t scheduler;
+inline std::vector<Fiber> fibers;
+inline int current = 0;
+inline std::vector<Barrier> barriers;
+inline std::vector<uint4> shared_memory;
+inline void (*body)(const void*) = nullptr;
+inline const void* arguments = nullptr;
+
+// Barriers 0..15 are those of the hardware (0 is __syncthreads), 16 + warp is __syncwarp.
+inline void wait(int id, int count) {
+    Barrier& barrier = barriers[id];
+    Fiber& self = fibers[current];
+    if (++barrier.arrived == count) {
+        barrier.arrived = 0;
+        barrier.generation++;
+        return;
+    }
+    self.barrier = id;
+    self.generation = barrier.generation;
+    swapcontext(&self.context, &scheduler);
+}
+
+inline void run() {
+    body(arguments);
+    fibers[current].done = true;
+    swapcontext(&fibers[current].context, &scheduler);
+}
+} // namespace emulation
+
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+inline void __syncthreads() { emulation::wait(0, (int)blockDim.x); }
+inline void __syncwarp() { emulation::wait(16 + (int)threadIdx.x / 32, 32); }
+template <int count> inline void named_barrier(int id) { emulation::wait(id, count); }
+
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
+inline unsigned __brev(unsigned x) {
+    unsigned y = 0;
+    for (int i = 0; i < 32; i++) y |= ((x >> i) & 1) << (31 - i);
+    return y;
+}
+template <class T> inline T min(T a, T b) { return a < b ? a : b; }
+template <class T> inline T __ldg(const T* p) { return *p; }
+template <class T> inline T load_key(const T* p) { return *p; }
+inline void prefetch_l2(const void*, unsigned) {}
+inline double __hiloint2double(int high, int low) {
+    uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+inline int __double2loint(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return (int)(uint32_t)bits;
+}
+inline double __longlong_as_double(long long bits) {
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+inline long long __double_as_longlong(double x) {
+    long long bits;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+inline long long __double2ll_rn(double x) { return (long long)std::nearbyint(x); }
+
+namespace emulation {
+// Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory; 0, or 1 for a barrier that
+// some threads never reach.
+inline int launch(void (*kernel)(const void*), const void* argument, unsigned blocks, unsigned threads, unsigned bytes) {
+    body = kernel;
+    arguments = argument;
+    blockDim = {threads};
+    gridDim = {blocks};
+    const char* text = getenv("GIRIH_EMULATION_SEED");
+    uint64_t seed = text ? strtoull(text, nullptr, 10) : 0, state = seed * 2862933555777941757ull + 3037000493ull;
+    for (unsigned block = 0; block < blocks; block++) {
+        blockIdx = {block};
+        shared_memory.assign(bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu});
+        barriers.assign(16 + (threads + 31) / 32, Barrier{});
+        fibers.resize(threads);
+        for (unsigned t = 0; t < threads; t++) {
+            Fiber& f = fibers[t];
+            f.done = false;
+            f.barrier = -1;
+            f.stack.resize(256 * 1024);
+            getcontext(&f.context);
+            f.context.uc_stack.ss_sp = f.stack.data();
+            f.context.uc_stack.ss_size = f.stack.size();
+            f.context.uc_link = nullptr;
+            makecontext(&f.context, run, 0);
+        }
+        unsigned left = threads;
+        while (left > 0) {
+            bool moved = false;
+            unsigned first = 0;
+            bool backwards = false;
+            if (seed != 0) {
+                state = state * 6364136223846793005ull + 1442695040888963407ull;
+                first = (unsigned)(state >> 33) % threads;
+                backwards = (state >> 62) & 1;
+            }
+            for (unsigned k = 0; k < threads; k++) {
+                unsigned t = backwards ? (first + threads - k) % threads : (first + k) % threads;
+                Fiber& f = fibers[t];
+                if (f.done || (f.barrier >= 0 && barriers[f.barrier].generation == f.generation)) continue;
+                f.barrier = -1;
+                current = (int)t;
+                threadIdx = {t};
+                swapcontext(&scheduler, &f.context);
+                moved = true;
+                if (f.done) left--;
+            }
+            if (!moved) return 1;
+        }
+    }
+    return 0;
+}
+} // namespace emulation

@@ -1,0 +1,285 @@
+// The negacyclic NTT over one or two words, split into the passes of tile.cuh.
+//
+// Values stay lazy inside a pass; bounds are template arguments. Order and roots are those of girih_ring::NttTable.
+#pragma once
+#include "jobs.cuh"
+#include "switch.cuh"
+#include "tile.cuh"
+#include "trace.cuh"
+#include "word.cuh"
+
+// A level of the tree has 2^level blocks inside a sub-transform; its root comes from `roots(level, block)` as a Shoup pair.
+template <int w, int radix, int level, int bound, class Roots> FUNCTION void forward_levels(u32* x, const Roots& roots) {
+    if constexpr ((1 << level) < radix) {
+        constexpr int half = radix >> (level + 1);
+        unroll<0, (1 << level)>([&](auto block) {
+            uint2 root = roots(level, int(block));
+            unroll<0, half>([&](auto i) {
+                Word<w>::template forward_butterfly<bound>(x[2 * half * block + i], x[2 * half * block + i + half], root.x, root.y);
+            });
+        });
+        forward_levels<w, radix, level + 1, Word<w>::forward_bound(bound)>(x, roots);
+    }
+}
+
+// Undoes forward_levels without the factor 1/radix; inputs below `start`, outputs below `end`.
+template <int w, int radix, int done, int start, int end, class Roots> FUNCTION void inverse_levels(u32* x, const Roots& roots) {
+    if constexpr ((1 << done) < radix) {
+        constexpr int level = log2_of(radix) - 1 - done, half = 1 << done;
+        unroll<0, (1 << level)>([&](auto block) {
+            uint2 root = roots(level, int(block));
+            unroll<0, half>([&](auto i) {
+                constexpr int e = 2 * half * block.v + i.v;
+                Word<w>::template inverse_butterfly<Word<w>::inverse_bound(done, e, start)>(x[e], x[e + half], root.x, root.y);
+            });
+        });
+        inverse_levels<w, radix, done + 1, start, end>(x, roots);
+    } else {
+        unroll<0, radix>([&](auto e) { x[e] = Word<w>::template reduce<Word<w>::inverse_bound(done, e.v, start), end>(x[e]); });
+    }
+}
+
+// Largest magnitude of a digit.
+constexpr u64 LARGEST_DIGIT = MODULUS_RAISING ? 1ull << (LOG2_Q - 1) : 1ull << (LOG2_BASE - 1);
+
+// Bounds along the forward transform of a digit.
+template <int w> struct NttBounds {
+    // Digits enter as digit + OFFSET * p.
+    static constexpr int OFFSET = (int)((LARGEST_DIGIT + Word<w>::p - 1) / Word<w>::p);
+    static constexpr int DIGIT = Word<w>::LAZY ? 2 * OFFSET : 1;
+    static constexpr int FIRST = Word<w>::forward_bound(DIGIT, 4);
+    static constexpr int SECOND = Word<w>::forward_bound(FIRST, log2_of(SECOND_RADIX));
+    static constexpr int TRANSFORMED = Word<w>::forward_bound(SECOND, log2_of(TAIL));
+    // What a product may take on its left so that the sum over all rows stays below 2^64.
+    static constexpr double LIMIT = 18.4e18;
+    static constexpr double square = (double)Word<w>::p * Word<w>::p;
+    static constexpr bool SUM_FITS = ROWS * (double)TRANSFORMED * square < LIMIT;
+    static constexpr int FACTOR = SUM_FITS ? TRANSFORMED : 1;
+    // Where even reduced factors overflow, p * 2^32 is taken off conditionally after each product.
+    static constexpr bool CAREFUL = !(ROWS * (double)FACTOR * square < LIMIT);
+    static constexpr int REDUCED_SUM = CAREFUL ? 2 : (int)(ROWS * (double)FACTOR * Word<w>::p / 4294967296.0) + 2;
+    // Monomials minus one are below 2; two such products are summed.
+    static constexpr bool MONOMIALS_FIT = 4.0 * REDUCED_SUM * square < LIMIT;
+    static constexpr int SUM = MONOMIALS_FIT ? REDUCED_SUM : 1;
+    static constexpr int MONOMIAL = MONOMIALS_FIT ? 2 : 1;
+    static constexpr int PRODUCTS = (int)(2.0 * SUM * MONOMIAL * Word<w>::p / 4294967296.0) + 2;
+    static_assert(TRANSFORMED <= Word<w>::HEAD && REDUCED_SUM <= Word<w>::HEAD && PRODUCTS <= Word<w>::HEAD, "words have room");
+};
+
+// Memory that all threads of a block share.
+struct Tile {
+    u32* slots;
+    u16* rotations;        // [group][n + r] exponents, below 2N
+    uint2* second_roots;   // [word][forward, inverse][SECOND_RADIX][16]: roots of the second pass by block
+    u32* powers;           // [word][2N] psi^i * 2^32 mod p, transposed (power_offset)
+    void* accumulators;    // [polynomial][coefficient][thread] where they are not in registers
+
+    static constexpr int SLOT_WORDS = POLYNOMIALS * LEVELS * WORDS * POINTS;
+    static constexpr int ROOTS = WORDS * 2 * SECOND_RADIX * 16;
+    static constexpr int POWERS = WORDS * 2 * POLYNOMIAL_SIZE;
+    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : POLYNOMIALS * POLYNOMIAL_SIZE;
+    static constexpr int ROTATIONS = (GROUPS * (LWE_DIMENSION + PACKING) + 7) / 8 * 8;
+
+    FUNCTION explicit Tile(void* memory) {
+        slots = (u32*)memory;
+        second_roots = (uint2*)(slots + SLOT_WORDS);
+        powers = (u32*)(second_roots + ROOTS);
+        accumulators = powers + POWERS;
+        rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
+    }
+
+    FUNCTION u32* slot_at(int index) const { return slots + index * POINTS; }
+};
+
+constexpr int POWER_ROW = 2 * POLYNOMIAL_SIZE / 16;
+
+// Exponents that 32 neighbouring threads read together differ by multiples of 16 e; transposing the table spreads them over the banks.
+FUNCTION int power_offset(u32 exponent) { return (exponent & 15) * POWER_ROW + (exponent >> 4); }
+
+FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
+    for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
+        // i = ((word * 2 + direction) * SECOND_RADIX + entry) * 16 + b, entry = 2^level + block inside the sub-transform.
+        int b = i % 16, entry = i / 16 % SECOND_RADIX, table = i / 16 / SECOND_RADIX;
+        int level = entry == 0 ? 0 : 31 - __clz(entry);
+        int index = entry == 0 ? 0 : (16 << level) + (b << level) + (entry - (1 << level));
+        tile.second_roots[i] = ((const uint2*)a.roots)[table * POLYNOMIAL_SIZE + index];
+    }
+    for (int i = threadIdx.x; i < Tile::POWERS; i += THREADS) {
+        int w = i / (2 * POLYNOMIAL_SIZE), exponent = i % (2 * POLYNOMIAL_SIZE);
+        tile.powers[w * 2 * POLYNOMIAL_SIZE + power_offset(exponent)] = ((const u32*)a.powers)[i];
+    }
+}
+
+template <int w, int direction> struct FirstRoots {
+    FUNCTION uint2 operator()(int level, int block) const {
+        const u32* pair = FIRST_ROOTS[w][direction][(1 << level) + block];
+        return make_uint2(pair[0], pair[1]);
+    }
+};
+
+template <int w, int direction> struct SecondRoots {
+    const uint2* table;
+    FUNCTION SecondRoots(const Tile& tile, int block) : table(tile.second_roots + (w * 2 + direction) * SECOND_RADIX * 16 + block) {}
+    FUNCTION uint2 operator()(int level, int block) const { return table[((1 << level) + block) * 16]; }
+};
+
+template <int w, int direction> struct TailRoots {
+    const uint2* table;
+    int f;
+    FUNCTION TailRoots(const BlindRotateArguments& a, int group) : table((const uint2*)a.roots + (w * 2 + direction) * POLYNOMIAL_SIZE), f(group) {}
+    FUNCTION uint2 operator()(int level, int block) const { return __ldg(table + (FREQUENCY_GROUPS << level) + (f << level) + block); }
+};
+
+// First pass of digit `level` of a polynomial: from accumulator coefficients to the slots of all words.
+template <int w, int level> FUNCTION void forward_first(const Accumulator* accumulator, u32* destination, int thread, bool active) {
+    u32 x[ITEMS];
+    unroll<0, ITEMS>([&](auto b) {
+        x[b] = (u32)digit<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
+        if constexpr (!Word<w>::LAZY) x[b] = Word<w>::template reduce<2, 1>(x[b]);
+    });
+    forward_levels<w, 16, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
+    if (active) unroll<0, ITEMS>([&](auto b) { destination[first_offset(thread, b)] = x[b]; });
+}
+
+// Second pass of one slot, in place.
+template <int w> FUNCTION void forward_second(const Tile& tile, u32* values, int thread, bool active) {
+    u32 x[ITEMS];
+    unroll<0, SUBS>([&](auto sub) {
+        unroll<0, SECOND_RADIX>([&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(thread, sub, e)]; });
+        forward_levels<w, SECOND_RADIX, 0, NttBounds<w>::FIRST>(x + sub * SECOND_RADIX, SecondRoots<w, 0>(tile, second_block(thread, sub)));
+        if (active) {
+            unroll<0, SECOND_RADIX>([&](auto e) { values[second_offset(thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
+        }
+    });
+}
+
+// Transforms all digits of one polynomial into its slots.
+FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
+    int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
+    unroll<0, LEVELS>([&](auto level) {
+        unroll<0, WORDS>([&](auto w) {
+            forward_first<w.v, level.v>(accumulator, tile.slot_at(slot(group, level, column, w)), at.thread, active);
+        });
+    });
+    team_barrier(at.team);
+    unroll<0, WORDS>([&](auto w) {
+        unroll<0, LEVELS>([&](auto level) {
+            forward_second<w.v>(tile, tile.slot_at(slot(group, level, column, w)), at.thread, active);
+        });
+    });
+}
+
+// Inverse of the second pass for one word, in place; values below PRODUCT in and out.
+template <int w> FUNCTION void inverse_second(const Tile& tile, u32* values, int thread, bool active) {
+    u32 x[ITEMS];
+    unroll<0, SUBS>([&](auto sub) {
+        unroll<0, SECOND_RADIX>([&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(thread, sub, e)]; });
+        inverse_levels<w, SECOND_RADIX, 0, Word<w>::PRODUCT, Word<w>::PRODUCT>(x + sub * SECOND_RADIX,
+                                                                               SecondRoots<w, 1>(tile, second_block(thread, sub)));
+        if (active) {
+            unroll<0, SECOND_RADIX>([&](auto e) { values[second_offset(thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
+        }
+    });
+}
+
+// Inverse of the first pass for one word; reduced coefficients out.
+template <int w> FUNCTION void inverse_first(const u32* values, u32* x, int thread) {
+    unroll<0, ITEMS>([&](auto b) { x[b] = values[first_offset(thread, b)]; });
+    inverse_levels<w, 16, 0, Word<w>::PRODUCT, 1>(x, FirstRoots<w, 1>());
+}
+
+// Brings the products of one polynomial back to coefficients and adds them to its accumulator.
+FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
+    int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
+    unroll<0, WORDS>([&](auto w) { inverse_second<w.v>(tile, tile.slot_at(slot(group, 0, column, w)), at.thread, active); });
+    team_barrier(at.team);
+    u32 x[WORDS][ITEMS];
+    unroll<0, WORDS>([&](auto w) { inverse_first<w.v>(tile.slot_at(slot(group, 0, column, w)), x[w], at.thread); });
+    unroll<0, ITEMS>([&](auto b) {
+        u64 y = x[0][b];
+        if constexpr (WORDS == 2) y = compose(x[0][b], x[WORDS - 1][b]);
+        accumulator[b] = add_product(accumulator[b], y);
+    });
+}
+
+// Reads key chunk after key chunk: 16 bytes a thread, neighbouring threads beside each other.
+constexpr int KEY_WORDS = ROWS * GGSW * TAIL;
+constexpr int KEY_CHUNKS = ceil_div(KEY_WORDS, 4);
+constexpr u64 KEY_STEP_BYTES = 16ull * WORDS * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS;
+
+// The external products of one step at one frequency group f of one word, for all ciphertexts of the block:
+// tail of the forward transforms, sums over rows with C0 and C1, monomials, tail of the inverse transforms.
+template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f) {
+    using Bounds = NttBounds<w>;
+    using W = Word<w>;
+    const uint4* key = (const uint4*)a.key + ((u64)step * WORDS + w) * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS + f;
+
+    u32 digits[GROUPS][ROWS][TAIL];
+    unroll<0, GROUPS>([&](auto g) {
+        unroll<0, ROWS>([&](auto row) {
+            const u32* values = tile.slot_at(slot(g, row / COLUMNS, row % COLUMNS, w));
+            unroll<0, TAIL>([&](auto j) { digits[g][row][j] = values[frequency_offset(f, j)]; });
+            forward_levels<w, TAIL, 0, Bounds::SECOND>(digits[g][row], TailRoots<w, 0>(a, f));
+            unroll<0, TAIL>([&](auto j) { digits[g][row][j] = W::template reduce<Bounds::TRANSFORMED, Bounds::FACTOR>(digits[g][row][j]); });
+        });
+    });
+    if constexpr (TRACE) dump_transformed<w>(a, step, f, digits[0]);
+
+    unroll<0, COLUMNS>([&](auto column) {
+        u64 sums[GROUPS][GGSW][TAIL];
+        unroll<0, GROUPS>([&](auto g) { unroll<0, GGSW>([&](auto x) { unroll<0, TAIL>([&](auto j) { sums[g][x][j] = 0; }); }); });
+        unroll<0, KEY_CHUNKS>([&](auto chunk) {
+            uint4 words = load_key(key + (column * KEY_CHUNKS + chunk) * FREQUENCY_GROUPS);
+            unroll<0, 4>([&](auto q) {
+                constexpr int index = 4 * chunk.v + q.v, row = index / (GGSW * TAIL), x = index / TAIL % GGSW, j = index % TAIL;
+                if constexpr (index < KEY_WORDS) {
+                    u32 word = q == 0 ? words.x : q == 1 ? words.y : q == 2 ? words.z : words.w;
+                    unroll<0, GROUPS>([&](auto g) {
+                        u64& sum = sums[g][x][j];
+                        sum += (u64)digits[g][row][j] * word;
+                        if constexpr (Bounds::CAREFUL) sum = min(sum, sum - ((u64)W::p << 32));
+                    });
+                }
+            });
+        });
+        unroll<0, GROUPS>([&](auto g) {
+            u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
+            const u32* powers = tile.powers + w * 2 * POLYNOMIAL_SIZE;
+            u32 result[TAIL];
+            unroll<0, TAIL>([&](auto j) {
+                // Position f * TAIL + j is the point psi^(2 brv + 1).
+                u32 point = 2 * (reverse_bits(f, log2_of(FREQUENCY_GROUPS)) + reverse_bits(j, log2_of(TAIL)) * FREQUENCY_GROUPS) + 1;
+                u64 total = 0;
+                unroll<0, GGSW>([&](auto x) {
+                    u32 at = (x == 0 ? exponent * point : 0u - exponent * point) & (2 * POLYNOMIAL_SIZE - 1);
+                    // (X^e - 1) * 2^32 mod p, below 2.
+                    u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(powers[power_offset(at)] + (W::p - W::ONE));
+                    u32 sum = W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[g][x][j]));
+                    total += (u64)sum * monomial;
+                });
+                result[j] = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));
+            });
+            if constexpr (TRACE) {
+                if (g == 0) dump_products<w>(a, step, f, column, result);
+            }
+            inverse_levels<w, TAIL, 0, W::PRODUCT, W::PRODUCT>(result, TailRoots<w, 1>(a, f));
+            u32* values = tile.slot_at(slot(g, 0, column, w));
+            unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
+        });
+    });
+}
+
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step) {
+    constexpr int WORK = WORDS * FREQUENCY_GROUPS;
+#pragma unroll 1
+    for (int item = threadIdx.x; item < WORK; item += THREADS) {
+        if (WORDS == 1 || item < FREQUENCY_GROUPS) {
+            products_at<0>(tile, a, step, item);
+        } else {
+            products_at<WORDS - 1>(tile, a, step, item - FREQUENCY_GROUPS);
+        }
+    }
+}
+
+// Coefficient index of first-pass value i of a thread.
+FUNCTION int coefficient_index(int thread, int i) { return first_index(thread) + i * TEAM; }

@@ -1,0 +1,96 @@
+// Accumulators, digits, and rounding from one modulus to another: girih_ring::switch and girih_ring::gadget.
+#pragma once
+#include "constants.cuh"
+#include "platform.cuh"
+#include "word.cuh"
+
+// An accumulator coefficient in [0, Q).
+template <bool wide> struct AccumulatorType {
+    typedef u32 type;
+};
+template <> struct AccumulatorType<true> {
+    typedef u64 type;
+};
+typedef AccumulatorType<ACCUMULATOR_IS_WIDE>::type Accumulator;
+
+// Sum over the digits below the top one of B/2 * B^i: makes every digit but the top one a plain bit field.
+constexpr u64 balance(int digits) { return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1)); }
+
+// Digit `level` in use of a coefficient (balanced digits; the whole centred coefficient for MR).
+template <int level> FUNCTION i32 digit(Accumulator x) {
+    if constexpr (MODULUS_RAISING) {
+        return ((i32)((u32)x << (32 - LOG2_Q))) >> (32 - LOG2_Q);
+    } else {
+        constexpr int position = level + DROPPED, top = LEVELS + DROPPED - 1, shift = position * LOG2_BASE;
+        // |x| <= Q/2 and the balance is below B^top < Q: 32 bits hold the sum where Q < 2^30.
+        if constexpr (ACCUMULATOR_MODULUS < (1ull << 30)) {
+            i32 centred = (i32)x - (x > ACCUMULATOR_MODULUS / 2 ? (i32)ACCUMULATOR_MODULUS : 0);
+            i32 shifted = centred + (i32)balance(top);
+            if constexpr (position == top) return shifted >> shift;
+            return ((shifted >> shift) & ((1 << LOG2_BASE) - 1)) - (1 << (LOG2_BASE - 1));
+        } else {
+            i64 centred = (i64)x - (x > ACCUMULATOR_MODULUS / 2 ? (i64)ACCUMULATOR_MODULUS : 0);
+            i64 shifted = centred + (i64)balance(top);
+            if constexpr (position == top) return (i32)(shifted >> shift);
+            return (i32)(((shifted >> shift) & ((1ll << LOG2_BASE) - 1)) - (1ll << (LOG2_BASE - 1)));
+        }
+    }
+}
+
+// x1 + p1 * ((x2 - x1) / p1 mod p2), in [0, p1 p2), for reduced residues and p1 < p2 (Garner).
+FUNCTION u64 compose(u32 x1, u32 x2) {
+    constexpr int second = WORDS - 1;
+    u32 h = Word<second>::multiply(x2 + (Word<second>::p - x1), FIRST_INVERSE, FIRST_INVERSE_QUOTIENT);
+    return x1 + (u64)Word<0>::p * Word<second>::template reduce<Word<second>::PRODUCT, 1>(h);
+}
+
+// floor((2 y Q + T) / (2 T)) mod Q for y in [0, T), Q = 2^LOG2_Q: exact.
+FUNCTION u32 round_to_q(u64 y) {
+    // Estimate y * Q / T from the top 32 bits of y. Truncating y costs less than Q / 2^31, truncating the factor less
+    // than 2^-ROUND_POST_SHIFT (at most Q / 2^32), the last floor less than 1: never above, below by less than 1 + Q / 2^30.
+    u32 top = (u32)(y >> ROUND_SHIFT);
+    u32 quotient = __umulhi(top, ROUND_FACTOR) >> ROUND_POST_SHIFT;
+    // 2 y Q + T - 2 T quotient, exact modulo 2^64: in [0, 3 T + 2 T Q / 2^30), so below 4 T where Q <= 2^24; T < 2^61.
+    u64 rest = (y << (LOG2_Q + 1)) + KEY_MODULUS - 2 * KEY_MODULUS * quotient;
+    quotient += rest >= 2 * KEY_MODULUS;
+    if constexpr (LOG2_Q > 24) quotient += rest >= 4 * KEY_MODULUS;
+    return quotient & (u32)(ACCUMULATOR_MODULUS - 1);
+}
+
+// Adds the product y (in [0, M) for the key modulus M) to an accumulator coefficient.
+FUNCTION Accumulator add_product(Accumulator x, u64 y) {
+    if constexpr (MODULUS_RAISING) {
+        return (Accumulator)((x + round_to_q(y)) & (ACCUMULATOR_MODULUS - 1));
+    } else {
+        // Both below Q < 2^31, or Q < 2^62 in 64 bits: the smaller of the sum and the wrapped difference.
+        Accumulator sum = x + (Accumulator)y;
+        return min(sum, (Accumulator)(sum - (Accumulator)ACCUMULATOR_MODULUS));
+    }
+}
+
+// round(x * Q_ks / Q) half up, modulo Q_ks; x in [0, Q).
+FUNCTION u64 switch_to_ks(u64 x) {
+    constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
+    if constexpr (MODULUS_RAISING) {
+        if constexpr (LOG2_KS_MODULUS >= LOG2_Q) {
+            return x << (LOG2_KS_MODULUS - LOG2_Q);
+        } else {
+            constexpr int shift = LOG2_Q - LOG2_KS_MODULUS;
+            return ((x + (1ull << (shift - 1))) >> shift) & mask;
+        }
+    } else {
+        // An f64 quotient is within one of the true one (Q_ks <= 2^40); the rest, exact modulo 2^64, says which.
+        constexpr double ratio = (double)(1ull << LOG2_KS_MODULUS) / (double)ACCUMULATOR_MODULUS;
+        u64 quotient = (u64)((double)x * ratio);
+        i64 rest = (i64)((x << LOG2_KS_MODULUS) - quotient * ACCUMULATOR_MODULUS);
+        if (rest < 0) {
+            quotient--;
+            rest += ACCUMULATOR_MODULUS;
+        }
+        if (rest >= (i64)ACCUMULATOR_MODULUS) {
+            quotient++;
+            rest -= ACCUMULATOR_MODULUS;
+        }
+        return (quotient + (2 * (u64)rest >= ACCUMULATOR_MODULUS)) & mask;
+    }
+}
