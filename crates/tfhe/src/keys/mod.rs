@@ -7,6 +7,8 @@ mod explicit;
 mod key_switching;
 mod packed;
 mod secret;
+#[cfg(test)]
+mod tests;
 
 pub use client::ClientKey;
 pub use evaluation::EvaluationKeys;

@@ -1,0 +1,173 @@
+//! Every row of every key, opened with the secrets it was made from.
+
+use super::{ClientKey, EvaluationKeys, ExplicitKeys};
+use crate::ParameterSet;
+use girih_backend::{KeySource, NoProgress};
+
+/// Insecure sets, one packing each, so that GD and MR, one and two words, k 1..3, both kinds of secret are all opened.
+fn clients() -> Vec<ClientKey> {
+    let packings = [1, 3, 2, 2, 1, 5, 1, 2];
+    let sets = ParameterSet::insecure();
+    let client = |(set, r): (&ParameterSet, usize)| ClientKey::generate_seeded(&set.with_packing(r).expect("1 to 16"), [5; 32]);
+    sets.iter().zip(packings).map(|pair| client(pair).expect("prime words")).collect()
+}
+
+/// Collects errors and judges them as samples of deviation 3.19.
+#[derive(Default)]
+struct Errors {
+    count: f64,
+    squares: f64,
+}
+
+impl Errors {
+    /// Takes the centred representative of `x` modulo `modulus`.
+    fn add(&mut self, x: i128, modulus: u64, what: &str) {
+        let modulus = i128::from(modulus);
+        let x = x.rem_euclid(modulus);
+        let error = if 2 * x >= modulus { x - modulus } else { x };
+        assert!(error.abs() <= 30, "{what}: {error} is no error");
+        self.count += 1.0;
+        self.squares += (error * error) as f64;
+    }
+
+    fn judge(&self, what: &str) {
+        let deviation = (self.squares / self.count).sqrt();
+        assert!((deviation / 3.19 - 1.0).abs() < 4.0 / (2.0 * self.count).sqrt(), "{what}: deviation {deviation}");
+    }
+}
+
+/// `sum_p a_p S_{slot,p}` in Z[X]/(X^N + 1), by the definition.
+fn product(masks: &[u64], secret: &[i8], size: usize) -> Vec<i128> {
+    let mut out = vec![0i128; size];
+    for (mask, secret) in masks.chunks_exact(size).zip(secret.chunks_exact(size)) {
+        for (shift, &s) in secret.iter().enumerate().filter(|(_, s)| **s != 0) {
+            for (i, &a) in mask.iter().enumerate() {
+                let sign = if i + shift < size { i128::from(s) } else { -i128::from(s) };
+                out[(i + shift) % size] += sign * i128::from(a);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn bootstrapping_rows_carry_what_the_scheme_says() {
+    for client in clients() {
+        let set = client.set();
+        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("prime words"));
+        let (size, k, columns) = (shape.polynomial_size, shape.glwe_dimension, shape.columns());
+        let modulus = shape.key_modulus_value().expect("prime words");
+        let mut errors = Errors::default();
+        let mut block = vec![0; shape.bootstrapping_block_len()];
+        // The last index last, so that blocks are asked for out of order.
+        for index in [3, 0, shape.lwe_dimension - 1] {
+            keys.bootstrapping_block(index, &mut block);
+            for (i, row) in block.chunks_exact(columns * size).enumerate() {
+                let (ggsw, level, p) = (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
+                let (masks, bodies) = row.split_at(k * size);
+                for (slot, body) in bodies.chunks_exact(size).enumerate() {
+                    let wanted = [1, -1][ggsw];
+                    let bit = i128::from(client.lwe_secret(slot)[index] == wanted);
+                    let payload = bit * i128::from(shape.gadget_weights()[level]);
+                    let (secret, hidden) = (client.glwe_secret(slot), product(masks, client.glwe_secret(slot), size));
+                    for c in 0..size {
+                        let carried = match p {
+                            p if p < k => -i128::from(secret[p * size + c]) * payload,
+                            p if p == k + slot && c == 0 => payload,
+                            _ => 0,
+                        };
+                        errors.add(i128::from(body[c]) - hidden[c] - carried, modulus, &format!("{set}: index {index}, row {i}"));
+                    }
+                }
+            }
+        }
+        errors.judge(&format!("bootstrapping key of {set}"));
+    }
+}
+
+#[test]
+fn key_switching_entries_carry_multiples_of_the_secret() {
+    for client in clients() {
+        let set = client.set();
+        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("prime words"));
+        let (modulus, len) = (1u64 << shape.log2_ks_modulus, shape.ciphertext_len());
+        let mut errors = Errors::default();
+        let mut block = vec![0; shape.key_switching_block_len()];
+        for index in [shape.ks_indices() - 1, 0, 7] {
+            keys.key_switching_block(index, &mut block);
+            for (i, entry) in block.chunks_exact(len).enumerate() {
+                let (digit, value) = (i / shape.ks_base(), i % shape.ks_base());
+                if value == 0 {
+                    assert!(entry.iter().all(|&w| w == 0), "{set}: value 0 is the zero vector");
+                    continue;
+                }
+                for slot in 0..shape.packing {
+                    let masks = entry.iter().zip(client.lwe_secret(slot));
+                    let hidden: i128 = masks.map(|(&a, &s)| i128::from(a) * i128::from(s)).sum();
+                    let carried = i128::from(client.glwe_secret(slot)[index]) * ((value as i128) << (digit as u32 * shape.log2_ks_base));
+                    let error = i128::from(entry[shape.lwe_dimension + slot]) - hidden - carried;
+                    errors.add(error, modulus, &format!("{set}: index {index}, digit {digit}, value {value}"));
+                }
+            }
+        }
+        errors.judge(&format!("key-switching key of {set}"));
+    }
+}
+
+#[test]
+fn fresh_ciphertexts_hide_and_carry_their_message() {
+    for client in clients() {
+        let (set, q) = (client.set(), client.set().lwe_modulus());
+        for modulus in [2, 3, 4, 7, 16] {
+            let messages: Vec<u64> = (0..set.packing() as u64 * 200).map(|i| i * i % modulus).collect();
+            let batch = client.encrypt(&messages, modulus).expect("whole ciphertexts");
+            let mut errors = Errors::default();
+            for (phase, &m) in client.phases(&batch).expect("same set").iter().zip(&messages) {
+                let carried = girih_ring::switch::mod_switch(m, modulus, q);
+                errors.add(i128::from(*phase) - i128::from(carried), q, &format!("{set}, modulus {modulus}"));
+            }
+            errors.judge(&format!("ciphertexts of {set}"));
+            if q / modulus > 60 {
+                assert_eq!(client.decrypt(&batch, modulus).expect("same set"), messages, "{set}, modulus {modulus}");
+            }
+            // Masks fill their range: the mean is q/2 within five deviations.
+            let masks: Vec<u32> =
+                batch.words().chunks_exact(set.shape().ciphertext_len()).flat_map(|c| c[..set.shape().lwe_dimension].to_vec()).collect();
+            let mean = masks.iter().map(|&a| f64::from(a)).sum::<f64>() / masks.len() as f64;
+            assert!((mean / q as f64 - 0.5).abs() < 5.0 * 0.289 / (masks.len() as f64).sqrt(), "{set}: mean {mean}");
+        }
+    }
+}
+
+#[test]
+fn slots_have_independent_secrets_and_seeds_decide_everything() {
+    let set = ParameterSet::by_name("INSECURE_TOY_R2").expect("built in");
+    let make = |seed| ClientKey::generate_seeded(&set, [seed; 32]).expect("prime words");
+    let client = make(1);
+    assert_ne!(client.lwe_secret(0), client.lwe_secret(1));
+    assert_ne!(client.glwe_secret(0), client.glwe_secret(1));
+    let bytes = |client: &ClientKey| EvaluationKeys::generate(client, &NoProgress).expect("prime words").to_bytes().expect("prime words");
+    let first = bytes(&client);
+    assert_eq!(first, bytes(&make(1)), "the same seed, whatever the threads do");
+    assert_ne!(first, bytes(&client), "a second key from one client has errors and masks of its own");
+    assert_ne!(make(1).lwe_secret(0), make(2).lwe_secret(0));
+    let [a, b] = [1, 2].map(|_| ClientKey::generate(&set).expect("randomness"));
+    assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
+    let encrypted = [1, 2].map(|_| a.encrypt_bits(&[true, false]).expect("one ciphertext"));
+    assert_ne!(encrypted[0], encrypted[1]);
+}
+
+#[test]
+fn explicit_keys_are_the_same_keys() {
+    let client = &clients()[0];
+    let keys = EvaluationKeys::generate(client, &NoProgress).expect("prime words");
+    let explicit = ExplicitKeys::expand(&keys).expect("good keys");
+    let mut blocks = [vec![0; keys.shape().bootstrapping_block_len()], vec![0; keys.shape().bootstrapping_block_len()]];
+    keys.bootstrapping_block(5, &mut blocks[0]);
+    explicit.bootstrapping_block(5, &mut blocks[1]);
+    assert_eq!(blocks[0], blocks[1]);
+    let mut blocks = [vec![0; keys.shape().key_switching_block_len()], vec![0; keys.shape().key_switching_block_len()]];
+    keys.key_switching_block(5, &mut blocks[0]);
+    explicit.key_switching_block(5, &mut blocks[1]);
+    assert_eq!(blocks[0], blocks[1]);
+}
