@@ -1,0 +1,192 @@
+//! Finding and opening adapters.
+
+use crate::Profile;
+use crate::engine::WgpuEngine;
+use crate::gpu::Gpu;
+use crate::plan::WgpuPlan;
+use girih_backend::{
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress, Transform,
+};
+use std::sync::Arc;
+
+/// The name of the software adapter, and what llvmpipe's own name starts with.
+const SOFTWARE: &str = "llvmpipe";
+
+/// How an adapter is opened; the default is what a user wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The arithmetic; left open, int64 where the adapter has it.
+    pub profile: Option<Profile>,
+    /// Keep to the default limits of WebGPU (16 KiB workgroup memory, 256 threads, 128 MiB bindings), whatever there is.
+    pub webgpu_limits: bool,
+    /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug assertions.
+    pub checked: Option<bool>,
+}
+
+/// One adapter, opened.
+pub struct WgpuBackend {
+    info: DeviceInfo,
+    profile: Profile,
+    gpu: Arc<Gpu>,
+}
+
+/// An adapter found, with the name that opens it.
+struct Found {
+    id: String,
+    adapter: wgpu::Adapter,
+}
+
+/// Adapters with compute shaders, real ones first; the numbers in their names count real ones only.
+fn adapters() -> Vec<Found> {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    let instance = wgpu::Instance::new(descriptor);
+    let (mut real, mut software) = (Vec::new(), Vec::new());
+    for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all())) {
+        if !adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
+            continue;
+        }
+        if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
+            let number = software.len();
+            // A second software driver, such as WARP beside llvmpipe, gets a number of its own.
+            let id = if number == 0 { format!("wgpu:{SOFTWARE}") } else { format!("wgpu:software{number}") };
+            software.push(Found { id, adapter });
+        } else {
+            real.push(Found { id: format!("wgpu:{}", real.len()), adapter });
+        }
+    }
+    real.extend(software);
+    real
+}
+
+fn describe(id: &str, adapter: &wgpu::Adapter, profile: Profile, limits: &wgpu::Limits) -> DeviceInfo {
+    let info = adapter.get_info();
+    DeviceInfo {
+        id: id.to_string(),
+        name: info.name.clone(),
+        kind: DeviceKind::Wgpu,
+        transforms: vec![Transform::Ntt],
+        limits: DeviceLimits {
+            workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
+            workgroup_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x) as usize,
+            subgroup_threads: info.subgroup_max_size.max(1) as usize,
+            binding_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+            // wgpu does not tell; a few hundred workgroups fill any GPU of today.
+            multiprocessors: 1,
+        },
+        software: info.device_type == wgpu::DeviceType::Cpu,
+        notes: vec![
+            format!("{} through {:?}", info.driver, info.backend),
+            info.driver_info.clone(),
+            format!("profile {profile}"),
+            format!("subgroups of {} to {}", info.subgroup_min_size, info.subgroup_max_size),
+        ],
+    }
+}
+
+fn profile_of(adapter: &wgpu::Adapter, asked: Option<Profile>) -> Profile {
+    let has = adapter.features().contains(wgpu::Features::SHADER_INT64);
+    asked.unwrap_or(if has { Profile::Int64 } else { Profile::Core })
+}
+
+/// The limits to ask for: WebGPU's defaults, with those that kernels can use raised to what the adapter has.
+fn limits_of(adapter: &wgpu::Adapter, webgpu_limits: bool) -> wgpu::Limits {
+    let has = adapter.limits();
+    let mut limits = wgpu::Limits::default();
+    if !webgpu_limits {
+        limits.max_compute_workgroup_storage_size = has.max_compute_workgroup_storage_size;
+        limits.max_compute_invocations_per_workgroup = has.max_compute_invocations_per_workgroup;
+        limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x;
+        // Kernels index bindings in 32-bit words.
+        limits.max_storage_buffer_binding_size = has.max_storage_buffer_binding_size.min((1 << 31) - 4);
+        limits.max_buffer_size = has.max_buffer_size;
+    }
+    limits
+}
+
+/// Every adapter of this machine that can be opened.
+pub fn enumerate() -> Vec<DeviceInfo> {
+    adapters().iter().map(|f| describe(&f.id, &f.adapter, profile_of(&f.adapter, None), &limits_of(&f.adapter, false))).collect()
+}
+
+impl WgpuBackend {
+    /// Opens an adapter by the name that [`enumerate`] gives it: `wgpu:0`, `wgpu:llvmpipe`. With `@core` after the name
+    /// the u32-only profile runs within WebGPU's default limits, as it would in a browser; `@int64` insists on 64-bit
+    /// integers.
+    ///
+    /// # Errors
+    /// [`BackendError::NoDevice`] listing what there is.
+    pub fn open(name: &str) -> Result<Self, BackendError> {
+        let (id, suffix) = name.split_once('@').map_or((name, None), |(id, suffix)| (id, Some(suffix)));
+        let options = match suffix {
+            None => OpenOptions::default(),
+            Some("core") => OpenOptions { profile: Some(Profile::Core), webgpu_limits: true, ..Default::default() },
+            Some("int64") => OpenOptions { profile: Some(Profile::Int64), ..Default::default() },
+            Some(other) => {
+                return Err(BackendError::NoDevice {
+                    requested: name.into(),
+                    why: format!("`@{other}` is no profile; there are @core and @int64"),
+                });
+            }
+        };
+        Self::open_with(id, &options)
+    }
+
+    /// Opens an adapter with everything chosen.
+    ///
+    /// # Errors
+    /// [`BackendError::NoDevice`] listing what there is, [`BackendError::Unsupported`] for a profile that the adapter
+    /// lacks, [`BackendError::DeviceFailed`] with the driver's words.
+    pub fn open_with(id: &str, options: &OpenOptions) -> Result<Self, BackendError> {
+        let mut found = adapters();
+        let Some(at) = found.iter().position(|f| f.id == id) else {
+            let there: Vec<String> = found.iter().map(|f| format!("{} ({})", f.id, f.adapter.get_info().name)).collect();
+            let why = if there.is_empty() {
+                "no adapter found; a Vulkan, Metal or DX12 driver is needed (the software one: Debian package mesa-vulkan-drivers)".into()
+            } else {
+                format!("there are {}", there.join(", "))
+            };
+            return Err(BackendError::NoDevice { requested: id.into(), why });
+        };
+        let adapter = found.swap_remove(at).adapter;
+        let profile = profile_of(&adapter, options.profile);
+        let features = match profile {
+            Profile::Int64 => wgpu::Features::SHADER_INT64,
+            Profile::Core => wgpu::Features::empty(),
+        };
+        if !adapter.features().contains(features) {
+            return Err(BackendError::Unsupported {
+                device: adapter.get_info().name,
+                what: format!("profile {profile}"),
+                why: "the adapter has no 64-bit integers; open it with profile core".into(),
+            });
+        }
+        let limits = limits_of(&adapter, options.webgpu_limits);
+        let info = describe(id, &adapter, profile, &limits);
+        let checked = options.checked.unwrap_or(cfg!(debug_assertions));
+        let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
+        Ok(Self { info, profile, gpu })
+    }
+
+    /// The arithmetic in use.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+}
+
+impl Backend for WgpuBackend {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        if let Some(transform @ Transform::Fft) = options.transform {
+            return Err(BackendError::DoesNotFit {
+                device: self.info.name.clone(),
+                reason: DoesNotFit::Transform { transform, why: "WGSL kernels have the ntt-u32 transform only".into() },
+            });
+        }
+        let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan)?;
+        Ok(Box::new(WgpuEngine::load(Arc::clone(&self.gpu), plan, keys, progress)?))
+    }
+}

@@ -1,0 +1,218 @@
+//! One wgpu device and queue: buffers, pipelines and errors.
+#![allow(unsafe_code, reason = "trusted shader modules leave out the checks that the generated kernels do not need")]
+
+use girih_backend::BackendError;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An open device.
+pub(crate) struct Gpu {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub name: String,
+    pub limits: wgpu::Limits,
+    checked: bool,
+    /// The first failure that no call has reported yet.
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+/// What one binding of a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    Uniform,
+    Read,
+    ReadWrite,
+}
+
+/// A compiled kernel.
+pub(crate) struct Pipeline {
+    pub pipeline: wgpu::ComputePipeline,
+    pub layout: wgpu::BindGroupLayout,
+}
+
+impl Gpu {
+    pub fn open(adapter: &wgpu::Adapter, features: wgpu::Features, limits: wgpu::Limits, checked: bool) -> Result<Self, BackendError> {
+        let name = adapter.get_info().name;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("girih"),
+            required_features: features,
+            required_limits: limits.clone(),
+            ..Default::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|e| BackendError::DeviceFailed { device: name.clone(), what: format!("opening it: {e}") })?;
+        let failure = Arc::new(Mutex::new(None));
+        let keep = |failure: &Arc<Mutex<Option<String>>>| {
+            let failure = Arc::clone(failure);
+            move |what: String| {
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
+            }
+        };
+        let record = keep(&failure);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| record(error.to_string())));
+        let record = keep(&failure);
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                record(format!("the device was lost ({reason:?}): {message}"));
+            }
+        });
+        Ok(Self { device, queue, name, limits, checked, failure })
+    }
+
+    pub fn checked(&self) -> bool {
+        self.checked
+    }
+
+    fn failed(&self, what: String) -> BackendError {
+        BackendError::DeviceFailed { device: self.name.clone(), what }
+    }
+
+    /// Reports the first failure since the last report.
+    pub fn check(&self, running: &str) -> Result<(), BackendError> {
+        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(what) => Err(self.failed(format!("{running}: {what}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for everything submitted.
+    pub fn wait(&self, running: &str) -> Result<(), BackendError> {
+        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.check(running)?;
+        polled.map(|_| ()).map_err(|e| self.failed(format!("{running}: {e}")))
+    }
+
+    /// Most bytes that one binding can have.
+    pub fn binding_bytes(&self) -> u64 {
+        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
+    }
+
+    /// A zeroed buffer of at least `bytes`, for `what`.
+    pub fn buffer(&self, bytes: u64, usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer, BackendError> {
+        let bytes = bytes.max(16).next_multiple_of(16);
+        let refuse = |why: String| BackendError::OutOfMemory { device: self.name.clone(), bytes, what: format!("{what}{why}") };
+        if bytes > self.binding_bytes() {
+            return Err(refuse(format!(" (one buffer of this device holds at most {} bytes)", self.binding_bytes())));
+        }
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer =
+            self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation: false });
+        match pollster::block_on(memory.pop()) {
+            Some(_) => Err(refuse(String::new())),
+            None => Ok(buffer),
+        }
+    }
+
+    /// Compiles `source`.
+    pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline, BackendError> {
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let checks = if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
+        let descriptor = wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
+        // SAFETY: the WGSL is generated from our own templates for one validated shape. Its indices are bounded by the
+        // plan (buffers are sized from the same plan, job indices are checked by `validate_jobs`), its loops end, and the
+        // same text runs with all checks on in the tests.
+        let module = unsafe { self.device.create_shader_module_trusted(descriptor, checks) };
+        let entries: Vec<wgpu::BindGroupLayoutEntry> = bindings
+            .iter()
+            .enumerate()
+            .map(|(i, binding)| wgpu::BindGroupLayoutEntry {
+                binding: i as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match binding {
+                        Binding::Uniform => wgpu::BufferBindingType::Uniform,
+                        _ => wgpu::BufferBindingType::Storage { read_only: *binding == Binding::Read },
+                    },
+                    has_dynamic_offset: *binding == Binding::Uniform,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect();
+        let layout = self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(name), entries: &entries });
+        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(name),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(name),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                // Every word of workgroup memory is written before it is read.
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        let errors = [pollster::block_on(internal.pop()), pollster::block_on(scope.pop())];
+        match errors.into_iter().flatten().next() {
+            Some(error) => Err(self.failed(format!("compiling {name}: {error}"))),
+            None => Ok(Pipeline { pipeline, layout }),
+        }
+    }
+
+    /// Binds `buffers` in order to the kernel's bindings; a uniform binds its first `uniform_bytes`.
+    pub fn bind(&self, pipeline: &Pipeline, uniform_bytes: u64, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
+        let entries: Vec<wgpu::BindGroupEntry> = buffers
+            .iter()
+            .enumerate()
+            .map(|(i, buffer)| wgpu::BindGroupEntry {
+                binding: i as u32,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer,
+                    offset: 0,
+                    size: if i == 0 { std::num::NonZeroU64::new(uniform_bytes) } else { None },
+                }),
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &pipeline.layout, entries: &entries })
+    }
+
+    /// Copies words out of `buffer` from word `first` on, waiting for all work before. `staging` is kept for next time.
+    pub fn read(
+        &self,
+        buffer: &wgpu::Buffer,
+        first: u64,
+        words: &mut [u32],
+        staging: &mut Option<wgpu::Buffer>,
+    ) -> Result<(), BackendError> {
+        /// Words copied at a time, so that reading a large store needs little memory.
+        const PIECE: usize = 16 << 20;
+        for (piece, words) in words.chunks_mut(PIECE).enumerate() {
+            let bytes = 4 * words.len() as u64;
+            let source = staging.take().filter(|s| s.size() >= bytes);
+            let source = match source {
+                Some(s) => s,
+                None => self.buffer(
+                    bytes.next_power_of_two(),
+                    wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    "reading results back",
+                )?,
+            };
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            encoder.copy_buffer_to_buffer(buffer, 4 * (first + (piece * PIECE) as u64), &source, 0, bytes);
+            self.queue.submit([encoder.finish()]);
+            let (sender, receiver) = std::sync::mpsc::channel();
+            source.map_async(wgpu::MapMode::Read, 0..bytes, move |result| {
+                // The receiver lives until the wait below has returned.
+                let _ = sender.send(result);
+            });
+            self.wait("reading results back")?;
+            match receiver.try_recv() {
+                Ok(Ok(())) => {}
+                Ok(Err(e)) => return Err(self.failed(format!("mapping results: {e}"))),
+                Err(e) => return Err(self.failed(format!("mapping results: no answer ({e})"))),
+            }
+            {
+                let mapped = source.get_mapped_range(0..bytes).map_err(|e| self.failed(format!("mapping results: {e}")))?;
+                bytemuck::cast_slice_mut::<u32, u8>(words).copy_from_slice(&mapped);
+            }
+            source.unmap();
+            *staging = Some(source);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! The plan of one shape on one device: what the kernels are generated from.
+
+use crate::Profile;
+use crate::layout::Layout;
+use girih_backend::{
+    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
+};
+
+/// Items a thread that kernels can be generated for.
+const ITEMS: [usize; 3] = [4, 8, 16];
+
+/// A tile plan with what WGSL generation adds to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WgpuPlan {
+    /// The shape planned for.
+    pub shape: BootstrapShape,
+    /// The tile: threads, items a thread, bytes (padding included).
+    pub tile: TilePlan,
+    /// The arithmetic.
+    pub profile: Profile,
+}
+
+impl WgpuPlan {
+    /// Plans `shape` within the limits of `device`: a pure function.
+    ///
+    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads), and two polynomials an exchange
+    /// where they fit, which halves barriers and twiddle loads.
+    ///
+    /// # Errors
+    /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`] for a request that
+    /// these kernels do not have.
+    pub fn new(shape: &BootstrapShape, profile: Profile, device: &DeviceInfo, request: &PlanRequest) -> Result<Self, BackendError> {
+        shape.validate()?;
+        let unsupported = |what: String, why: &str| BackendError::Unsupported { device: device.name.clone(), what, why: why.into() };
+        if shape.key_modulus == KeyModulus::Torus64 {
+            return Err(unsupported("the native torus".into(), "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)"));
+        }
+        if request.groups.is_some_and(|g| g != 1) {
+            return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
+        }
+        let lanes = device.limits.subgroup_threads.max(1);
+        let items: Vec<usize> = match request.subgroups_per_polynomial {
+            Some(subgroups) => {
+                let items = shape.polynomial_size / (subgroups * lanes).max(1);
+                if !ITEMS.contains(&items) {
+                    return Err(unsupported(
+                        format!("{subgroups} subgroups of {lanes} a polynomial of {}", shape.polynomial_size),
+                        "a thread must get 4, 8 or 16 coefficients",
+                    ));
+                }
+                vec![items]
+            }
+            None => vec![8, 16],
+        };
+        let staged: Vec<usize> = match &request.layout {
+            Some(layout) if layout.accumulator != AccumulatorHome::Registers || layout.threads_per_column || layout.staged == 0 => {
+                return Err(unsupported(
+                    format!("{layout:?}"),
+                    "these kernels keep accumulators in registers and stage one polynomial or more",
+                ));
+            }
+            Some(layout) => vec![layout.staged],
+            None => vec![2, 1],
+        };
+        let mut refusal = None;
+        for &items in &items {
+            for &staged in &staged {
+                match Self::tile(shape, items, staged, device, request) {
+                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile }),
+                    Err(reason) => refusal = Some(reason),
+                }
+            }
+        }
+        Err(BackendError::DoesNotFit { device: device.name.clone(), reason: refusal.expect("at least one plan was tried") })
+    }
+
+    fn tile(
+        shape: &BootstrapShape,
+        items: usize,
+        staged: usize,
+        device: &DeviceInfo,
+        request: &PlanRequest,
+    ) -> Result<TilePlan, DoesNotFit> {
+        let (size, limits) = (shape.polynomial_size, &device.limits);
+        let layout = Layout::new(size.ilog2() as usize, items.ilog2() as usize);
+        let accumulator_words = Self::accumulator_words_of(shape);
+        let tile = TilePlan {
+            transform: Transform::Ntt,
+            layout: TileLayout {
+                accumulator: AccumulatorHome::Registers,
+                accumulator_bytes: 4 * accumulator_words,
+                exchange_bytes: 4,
+                staged,
+                rotation_bytes: 0,
+                threads_per_column: false,
+            },
+            groups: 1,
+            subgroups_per_polynomial: layout.threads().div_ceil(limits.subgroup_threads.max(1)),
+            items_per_thread: items,
+            workgroup_threads: layout.threads(),
+            workgroup_bytes: 4 * staged * layout.padded(),
+            steps_per_launch: request.steps_per_launch.unwrap_or(shape.lwe_dimension).max(1),
+        };
+        if tile.workgroup_bytes > limits.workgroup_memory_bytes {
+            return Err(DoesNotFit::Memory {
+                polynomial_size: size,
+                columns: shape.columns(),
+                groups: 1,
+                needed: tile.workgroup_bytes,
+                available: limits.workgroup_memory_bytes,
+            });
+        }
+        if tile.workgroup_threads > limits.workgroup_threads {
+            return Err(DoesNotFit::Threads {
+                polynomial_size: size,
+                columns: shape.columns(),
+                subgroups_per_polynomial: tile.subgroups_per_polynomial,
+                needed: tile.workgroup_threads,
+                available: limits.workgroup_threads,
+            });
+        }
+        Ok(tile)
+    }
+
+    fn accumulator_words_of(shape: &BootstrapShape) -> usize {
+        match (&shape.gadget, &shape.key_modulus) {
+            (Gadget::Decomposition { .. }, KeyModulus::Words(words)) => words.len(),
+            _ => 1,
+        }
+    }
+
+    /// Words of one accumulator coefficient: residues for GD, the value for MR.
+    pub(crate) fn accumulator_words(&self) -> usize {
+        Self::accumulator_words_of(&self.shape)
+    }
+
+    /// The primes.
+    pub(crate) fn primes(&self) -> &[u32] {
+        match &self.shape.key_modulus {
+            KeyModulus::Words(words) => words,
+            KeyModulus::Torus64 => &[],
+        }
+    }
+
+    /// Whether the key is raised to T (MR).
+    pub(crate) fn modulus_raising(&self) -> bool {
+        matches!(self.shape.gadget, Gadget::ModulusRaising { .. })
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::new(self.shape.polynomial_size.ilog2() as usize, self.tile.items_per_thread.ilog2() as usize)
+    }
+
+    /// Rows of the external product: K polynomials of L levels.
+    pub(crate) fn rows(&self) -> usize {
+        self.shape.levels() * self.shape.columns()
+    }
+
+    /// 32-bit words of one LWE index of the transformed key.
+    pub(crate) fn key_step_words(&self) -> usize {
+        self.primes().len() * self.shape.bootstrapping_block_len()
+    }
+
+    /// 32-bit words of an extracted word modulo Q_ks.
+    pub(crate) fn ks_words(&self) -> usize {
+        if self.shape.log2_ks_modulus > 32 { 2 } else { 1 }
+    }
+
+    /// Entries of the key-switching table in 16 bytes.
+    pub(crate) fn ks_entries(&self) -> usize {
+        match self.shape.log2_ks_modulus {
+            ..=16 => 8,
+            17..=32 => 4,
+            _ => 2,
+        }
+    }
+
+    /// 16-byte vectors of one row of the key-switching table.
+    pub(crate) fn ks_row_vectors(&self) -> usize {
+        self.shape.ciphertext_len().div_ceil(self.ks_entries())
+    }
+
+    /// 16-byte vectors of one index of the key-switching table.
+    pub(crate) fn ks_block_vectors(&self) -> usize {
+        self.shape.ks_digits() * self.shape.ks_base() * self.ks_row_vectors()
+    }
+
+    /// (vectors side by side, threads a vector) of a key-switching workgroup, within 256 threads.
+    pub(crate) fn ks_workgroup(&self) -> (usize, usize) {
+        let vectors = self.ks_row_vectors();
+        let lanes = vectors.div_ceil(vectors.div_ceil(256));
+        (lanes, (256 / lanes).clamp(1, 8))
+    }
+
+    /// Barriers of one step, by the shape of the kernel.
+    pub fn barriers_per_step(&self) -> usize {
+        let exchanges = self.layout().passes().len() - 1;
+        if exchanges == 0 {
+            return 0;
+        }
+        let staged = self.tile.layout.staged;
+        let (forward, inverse) = (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
+        self.primes().len() * ((forward + inverse) * exchanges + forward - 1 + inverse - 1)
+    }
+}

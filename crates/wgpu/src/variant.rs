@@ -1,0 +1,187 @@
+//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes out.
+
+use crate::lazy::Lazy;
+use crate::plan::WgpuPlan;
+use crate::template::{Expander, Value};
+use crate::{Profile, tables::Tables};
+use girih_backend::Gadget;
+use std::collections::HashMap;
+
+/// The sources, under the names that `#include` uses.
+const SOURCES: &[(&str, &str)] = &[
+    ("blind_rotate", include_str!("../../../shaders/blind_rotate.wgsl")),
+    ("combine", include_str!("../../../shaders/combine.wgsl")),
+    ("key_switch", include_str!("../../../shaders/key_switch.wgsl")),
+    ("job", include_str!("../../../shaders/lib/job.wgsl")),
+    ("combination", include_str!("../../../shaders/lib/combination.wgsl")),
+    ("arithmetic", include_str!("../../../shaders/lib/arithmetic.wgsl")),
+    ("accumulator", include_str!("../../../shaders/lib/accumulator.wgsl")),
+    ("transform", include_str!("../../../shaders/lib/transform.wgsl")),
+    ("external_product", include_str!("../../../shaders/lib/external_product.wgsl")),
+];
+
+/// Threads of a `combine` workgroup.
+pub(crate) const COMBINE_THREADS: usize = 64;
+
+/// A kernel of `shaders/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Linear jobs.
+    Combine,
+    /// Combine to first mod switch.
+    BlindRotate,
+    /// Key switch and last mod switch.
+    KeySwitch,
+}
+
+impl Kernel {
+    /// All, in the order of a bootstrapping.
+    pub const ALL: [Self; 3] = [Self::Combine, Self::BlindRotate, Self::KeySwitch];
+
+    /// The name of its file and entry point.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Combine => "combine",
+            Self::BlindRotate => "blind_rotate",
+            Self::KeySwitch => "key_switch",
+        }
+    }
+
+    /// Bytes of workgroup memory that its WGSL declares under `plan`.
+    pub fn workgroup_bytes(self, plan: &WgpuPlan) -> usize {
+        match self {
+            Self::Combine => 0,
+            Self::BlindRotate => plan.tile.workgroup_bytes,
+            Self::KeySwitch => {
+                let (lanes, slices) = plan.ks_workgroup();
+                4 * lanes * slices * plan.ks_entries().max(4)
+            }
+        }
+    }
+
+    /// Threads of its workgroup under `plan`.
+    pub fn workgroup_threads(self, plan: &WgpuPlan) -> usize {
+        match self {
+            Self::Combine => COMBINE_THREADS,
+            Self::BlindRotate => plan.tile.workgroup_threads,
+            Self::KeySwitch => {
+                let (lanes, slices) = plan.ks_workgroup();
+                lanes * slices
+            }
+        }
+    }
+
+    /// Its WGSL under `plan`; `trace` adds what [`girih_backend::Engine::trace`] reads.
+    ///
+    /// # Errors
+    /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
+    pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
+        let functions = |name: &str, arguments: &[i128]| tables.function(name, arguments);
+        let coarse = plan.profile == Profile::Core && plan.primes().iter().all(|&p| p < 1 << 28);
+        let lazy = Lazy::new(plan.primes(), if coarse { 4 } else { 2 });
+        let mut constants = constants(self, plan, trace);
+        constants.insert("COARSE".into(), Value::Int(i128::from(coarse)));
+        constants.insert("PRODUCT".into(), Value::Int(if coarse { 4 } else { 2 }));
+        Expander::new(SOURCES, constants, &functions, lazy).expand(self.name())
+    }
+}
+
+/// Where a traced `blind_rotate` writes in `scratch`, in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceMap {
+    pub combined: usize,
+    pub digits: usize,
+    pub transformed: usize,
+    pub products: usize,
+    pub extracted: usize,
+    pub end: usize,
+}
+
+impl TraceMap {
+    pub fn new(plan: &WgpuPlan) -> Self {
+        let shape = &plan.shape;
+        let (size, words) = (shape.polynomial_size, plan.primes().len());
+        let combined = shape.columns() * plan.accumulator_words() * size;
+        let digits = combined + shape.ciphertext_len();
+        let transformed = digits + plan.rows() * size;
+        let products = transformed + words * plan.rows() * size;
+        let extracted = products + words * shape.columns() * size;
+        let end = extracted + plan.accumulator_words() * (shape.ks_indices() + shape.packing);
+        Self { combined, digits, transformed, products, extracted, end }
+    }
+}
+
+fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Value> {
+    let shape = &plan.shape;
+    let layout = plan.layout();
+    let mut all = HashMap::new();
+    let mut set = |name: &str, value: i128| {
+        all.insert(name.to_string(), Value::Int(value));
+    };
+    let int = |x: usize| x as i128;
+    set("WORD", 1 << 32);
+    set("TRACE", i128::from(trace));
+    set("INT64", i128::from(plan.profile == Profile::Int64));
+    set("LWE", int(shape.lwe_dimension));
+    set("LENGTH", int(shape.ciphertext_len()));
+    set("MASKS", int(shape.glwe_dimension));
+    set("BODIES", int(shape.packing));
+    set("LOG2_KS", i128::from(shape.log2_ks_modulus));
+    set("KS_WORDS", int(plan.ks_words()));
+    set("KS_MASK_LOW", (1i128 << shape.log2_ks_modulus.min(32)) - 1);
+    set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
+    match kernel {
+        Kernel::Combine => set("THREADS", int(COMBINE_THREADS)),
+        Kernel::KeySwitch => {
+            let (lanes, slices) = plan.ks_workgroup();
+            set("LANES", int(lanes));
+            set("SLICES", int(slices));
+            set("ENTRIES", int(plan.ks_entries()));
+            set("SUMS", int(plan.ks_entries().max(4)));
+            set("ROW_VECTORS", int(plan.ks_row_vectors()));
+            set("DIGITS", int(shape.ks_digits()));
+            set("LOG2_BASE", i128::from(shape.log2_ks_base));
+            set("INDICES", int(shape.ks_indices()));
+        }
+        Kernel::BlindRotate => {
+            set("N", int(shape.polynomial_size));
+            set("LOG2_N", int(shape.polynomial_size.ilog2() as usize));
+            set("THREADS", int(layout.threads()));
+            set("ITEMS", int(layout.items()));
+            set("PASSES", int(layout.passes().len()));
+            set("PADDED", int(layout.padded()));
+            set("STAGED", int(plan.tile.layout.staged));
+            set("COLUMNS", int(shape.columns()));
+            set("LEVELS", int(shape.levels()));
+            set("ROWS", int(plan.rows()));
+            set("WORDS", int(plan.primes().len()));
+            set("ACC_WORDS", int(plan.accumulator_words()));
+            set("GGSW", int(shape.ggsw_per_index()));
+            set("KEY_STEP", int(plan.key_step_words() / 4));
+            set("MR", i128::from(plan.modulus_raising()));
+            set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
+            set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
+            match shape.gadget {
+                Gadget::Decomposition { log2_base, levels, dropped } => {
+                    set("LOG2_BASE", i128::from(log2_base));
+                    set("DROPPED", int(dropped));
+                    let top = levels + dropped - 1;
+                    set("DIGIT_BIAS", (0..top).map(|i| 1i128 << (log2_base as usize * (i + 1) - 1)).sum());
+                }
+                Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
+                Gadget::ClosestRepresentative { .. } => {}
+            }
+            let map = TraceMap::new(plan);
+            set("TRACE_COMBINED", int(map.combined));
+            set("TRACE_DIGITS", int(map.digits));
+            set("TRACE_TRANSFORMED", int(map.transformed));
+            set("TRACE_PRODUCTS", int(map.products));
+            set("TRACE_EXTRACTED", int(map.extracted));
+            for pass in 0..layout.passes().len() {
+                all.insert(format!("THREAD_INDEX_{pass}"), Value::Text(layout.thread_expression(pass)));
+            }
+            all.insert("THREAD_REVERSED".into(), Value::Text(layout.reversed_expression()));
+        }
+    }
+    all
+}

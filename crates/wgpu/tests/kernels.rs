@@ -1,0 +1,49 @@
+//! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and keeps to its plan.
+
+use girih_backend::{BackendError, DeviceInfo, DeviceKind, DeviceLimits, Transform};
+use girih_conformance::shapes;
+use girih_wgpu::kernel_variants;
+
+#[test]
+fn every_kernel_translates_and_keeps_to_its_plan() {
+    let (mut within_webgpu, mut larger) = (0, 0);
+    for case in shapes::all() {
+        let named = [(case.name.to_string(), case.shape)];
+        let variants = match kernel_variants(&named, None) {
+            Ok(variants) => {
+                within_webgpu += 1;
+                variants
+            }
+            Err(BackendError::DoesNotFit { .. }) => {
+                larger += 1;
+                kernel_variants(&named, Some(&large())).expect("fits a desktop GPU")
+            }
+            Err(error) => panic!("{}: {error}", named[0].0),
+        };
+        for variant in variants {
+            let name = format!("{} {} {} traced {}", variant.set, variant.kernel.name(), variant.profile, variant.traced);
+            let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(found.spirv_words > 0 && found.msl_bytes > 0 && found.hlsl_bytes > 0, "{name}");
+        }
+    }
+    assert!(within_webgpu > larger, "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond");
+}
+
+/// A desktop GPU through Vulkan.
+fn large() -> DeviceInfo {
+    DeviceInfo {
+        id: "wgpu:large".into(),
+        name: "48 KiB and 1,024 threads".into(),
+        kind: DeviceKind::Wgpu,
+        transforms: vec![Transform::Ntt],
+        limits: DeviceLimits {
+            workgroup_memory_bytes: 48 << 10,
+            workgroup_threads: 1024,
+            subgroup_threads: 32,
+            binding_bytes: (1 << 31) - 4,
+            multiprocessors: 1,
+        },
+        software: false,
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,186 @@
+// blind_rotate: combine, initialise, n steps, sample_extract, first mod switch, in one dispatch a batch.
+//
+// One workgroup a ciphertext. Thread t holds coefficients t + T j, j < ${ITEMS}, of all ${COLUMNS} accumulator polynomials in
+// registers from the first step to the last; workgroup memory holds only ${STAGED} polynomial(s) on their way between passes of
+// the transform, whatever the number of digits. Steps and names are those of the CPU twin.
+//
+// N = ${N}, k = ${MASKS}, r = ${BODIES}, ${LEVELS} level(s), ${WORDS} word(s), n = ${LWE}.
+
+#include job
+#include arithmetic
+
+@group(0) @binding(0) var<uniform> launch: Launch;
+@group(0) @binding(1) var<storage, read> store: array<u32>;
+@group(0) @binding(2) var<storage, read> jobs: array<Job>;
+// Test polynomials, [table][coefficient][accumulator word].
+@group(0) @binding(3) var<storage, read> tables: array<u32>;
+// Transformed bootstrapping key in the order of reading, [step][word][column][quarter of items][row][C0|C1][thread].
+@group(0) @binding(4) var<storage, read> key: array<vec4<u32>>;
+// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1) for each power of the root of unity.
+@group(0) @binding(5) var<storage, read> roots: array<vec2<u32>>;
+// [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each.
+@group(0) @binding(6) var<storage, read_write> switched: array<u32>;
+// Accumulators between dispatches, [job][column][word][coefficient]; and what a trace writes down.
+@group(0) @binding(7) var<storage, read_write> scratch: array<u32>;
+
+var<workgroup> exchange: array<u32, ${STAGED * PADDED}>;
+
+#include combination
+#include accumulator
+#include transform
+#include external_product
+
+// Word `i` of the combined input as an exponent of X: times f = 2N / modulus, exactly.
+fn exponent(job: Job, i: u32) -> u32 {
+    return combination(job, i) << (${LOG2_N + 1}u - job.log2_modulus);
+}
+
+@compute @workgroup_size(${THREADS})
+fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let job_index = launch.first_job + group.x;
+    let job = jobs[job_index];
+    let parked = group.x * ${COLUMNS * ACC_WORDS * N}u + t;
+#for p in 0..PASSES
+    let index_${p} = ${THREAD_INDEX_${p}};
+    let address_${p} = index_${p} + (index_${p} >> 5u) + (index_${p} >> 10u);
+#end
+    // Position x of the transform holds the value at root^(2 reversed(x) + 1).
+    let point = 2u * (${THREAD_REVERSED}) + 1u;
+
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for w in 0..ACC_WORDS
+    var acc_${w}_${c}_${j} = 0u;
+#end
+#end
+#end
+#if TRACE
+    for (var i = t; i < ${LENGTH}u; i += ${THREADS}u) {
+        scratch[${TRACE_COMBINED}u + i] = combination(job, i);
+    }
+#end
+
+    if (launch.first_step == 0u) {
+        // initialise: masks zero, body b = X^(-b f) * test polynomial.
+#for b in 0..BODIES
+        {
+            let shift = exponent(job, ${LWE + b}u);
+            let base = (job.table + ${b}u * job.table_stride) * ${N}u;
+#for j in 0..ITEMS
+            {
+                let i = (${j * THREADS}u + t + shift) & ${2 * N - 1}u;
+                let at = (base + (i & ${N - 1}u)) * ${ACC_WORDS}u;
+#for w in 0..ACC_WORDS
+                let v_${w} = tables[at + ${w}u];
+                acc_${w}_${MASKS + b}_${j} = select(v_${w}, negate_${w}(v_${w}), i >= ${N}u);
+#end
+            }
+#end
+        }
+#end
+    } else {
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for w in 0..ACC_WORDS
+        acc_${w}_${c}_${j} = scratch[parked + ${(c * ACC_WORDS + w) * N + j * THREADS}u];
+#end
+#end
+#end
+    }
+
+    var next_exponent = exponent(job, launch.first_step);
+    for (var step = launch.first_step; step < launch.last_step; step++) {
+        let e = next_exponent;
+        // Asked for one step ahead, so that no thread waits for it. The word after the mask is a body: harmless.
+        next_exponent = exponent(job, step + 1u);
+        let key_base = (step - launch.first_block) * ${KEY_STEP}u + t;
+#if TRACE
+        let traced = step == launch.trace_step;
+#end
+#if WORDS == 2
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+        var delta_${c}_${j} = 0u;
+#end
+#end
+#end
+#for w in 0..WORDS
+        {
+        // external_product modulo P_${w}: digits of the accumulator, transformed, staged ${STAGED} at a time.
+#for g in 0..(ROWS + STAGED - 1) / STAGED
+#set first g * STAGED
+#set count min(STAGED, ROWS - first)
+#for s in 0..count
+#for j in 0..ITEMS
+#call digit(${w}, ${(first + s) / COLUMNS}, ${(first + s) % COLUMNS}, ${j}, f_${first + s}_${j})
+#end
+#end
+#if g > 0 && PASSES > 1
+        workgroupBarrier();
+#end
+#call forward_transform(${w}, f, ${first}, ${count})
+#end
+#if TRACE
+        if (traced) {
+#for row in 0..ROWS
+#for j in 0..ITEMS
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${row}_${j} % P_${w};
+#end
+#end
+        }
+#end
+        // (X^e - 1) and (X^-e - 1) at this thread's positions, in Montgomery form.
+#for j in 0..ITEMS
+        let monomial_${j} = roots[${monomial_base(w)}u + ((e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u)];
+#end
+        // A sum of CHUNK products stays below 2^64 - p 2^32, what a Montgomery reduction takes.
+#set F 0
+#for row in 0..ROWS
+#for j in 0..ITEMS
+#update F max(F, @f_${row}_${j})
+#end
+#end
+#call products(${w}, ${F})
+        }
+#end
+    }
+
+    if (launch.last_step < ${LWE}u || ${TRACE} == 1) {
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for w in 0..ACC_WORDS
+        scratch[parked + ${(c * ACC_WORDS + w) * N + j * THREADS}u] = acc_${w}_${c}_${j};
+#end
+#end
+#end
+    }
+    if (launch.last_step < ${LWE}u) {
+        return;
+    }
+
+    // sample_extract: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' = constant term plus the output offset.
+    let out = group.x * ${MASKS * N + BODIES}u;
+#for c in 0..MASKS
+#for j in 0..ITEMS
+    {
+        let i = ${j * THREADS}u + t;
+        let to = ${c * N}u + ((${N}u - i) & ${N - 1}u);
+#for w in 0..ACC_WORDS
+        let x_${w} = select(negate_${w}(acc_${w}_${c}_${j}), acc_${w}_${c}_${j}, i == 0u);
+#end
+#call store_extracted()
+    }
+#end
+#end
+    if (t == 0u) {
+#for b in 0..BODIES
+        {
+            let to = ${MASKS * N + b}u;
+#for w in 0..ACC_WORDS
+            let x_${w} = add_${w}(acc_${w}_${MASKS + b}_0, job.offset_${w});
+#end
+#call store_extracted()
+        }
+#end
+    }
+}

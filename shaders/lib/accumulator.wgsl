@@ -1,0 +1,197 @@
+// What depends on the noise control (GD or MR) and the number of words: digits, the update of the accumulator, and the
+// switch to Q_ks. The accumulator is canonical: in [0, Q), or one residue for each of two primes.
+
+#if WORDS == 2
+// The first prime inverted modulo the second: Garner's constant.
+const GARNER: vec2<u32> = vec2<u32>(${garner()}u, ${garner_quotient()}u);
+
+// (second - first) / p_0 mod p_1, reduced: x = first + p_0 * garner(first, second). Both reduced, and p_0 < p_1.
+fn garner(first: u32, second: u32) -> u32 {
+    var h = shoup(second + P_1 - first, GARNER, P_1);
+#bound h PRODUCT * prime(1)
+#reduce 1 h prime(1)
+    return h;
+}
+#end
+
+// Balanced digits come out of one sum: with H = sum of B/2 B^i below the top digit, digit i of the centred x is
+// ((x + H) >> i log2 B) mod B, minus B/2; the top one is (x + H) >> top log2 B, unwrapped.
+#if !MR && WORDS == 1
+// x centred, plus H.
+fn biased(x: u32) -> i32 {
+    return i32(x) + select(${DIGIT_BIAS}, ${DIGIT_BIAS - Q}, x > ${Q / 2}u);
+}
+
+fn digit_bits(x: i32, shift: u32) -> i32 {
+    return x >> shift;
+}
+#elif !MR
+fn biased(first: u32, second: u32) -> wide {
+    let x = wide_add(wide_make(first, 0u), wide_mul(P_0, garner(first, second)));
+    // Constants modulo 2^64: H, and H - Q for the upper half.
+    let upper = wide_less(wide_make(${(Q / 2) % WORD}u, ${(Q / 2) / WORD}u), x);
+    return wide_add(x, wide_make(
+        select(${DIGIT_BIAS % WORD}u, ${(WORD * WORD + DIGIT_BIAS - Q) % WORD}u, upper),
+        select(${DIGIT_BIAS / WORD}u, ${(WORD * WORD + DIGIT_BIAS - Q) / WORD % WORD}u, upper)));
+}
+
+fn digit_bits(x: wide, shift: u32) -> i32 {
+    return i32(wide_bits(x, shift));
+}
+#end
+
+// Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a residue modulo P_word,
+// and traces the signed digit.
+#def digit(word, level, column, item, target)
+#if MR
+// The accumulator centred: x + Q/2 mod Q, minus Q/2. One undecomposed digit.
+#set half Q / 2
+let signed_${target} = i32((acc_0_${column}_${item} + ${half}u) & ${Q - 1}u) - ${half};
+#else
+#set half 1 << (LOG2_BASE - 1)
+#set place level + DROPPED
+#if WORDS == 1
+let bits_${target} = digit_bits(biased(acc_0_${column}_${item}), ${place * LOG2_BASE}u);
+#else
+let bits_${target} = digit_bits(biased(acc_0_${column}_${item}, acc_1_${column}_${item}), ${place * LOG2_BASE}u);
+#end
+#if place == LEVELS + DROPPED - 1
+let signed_${target} = bits_${target};
+#else
+let signed_${target} = (bits_${target} & ${2 * half - 1}) - ${half};
+#end
+#end
+// In [-half, half]; a multiple of p makes it positive.
+#set offset (half + prime(word) - 1) / prime(word) * prime(word)
+var ${target} = u32(signed_${target}) + ${offset}u;
+#bound ${target} offset + half + 1
+#if TRACE
+if (traced) {
+    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + t] = u32(signed_${target});
+}
+#end
+#end
+
+// acc += product, where product_w is delta_{column}_{item} for word 0 of two and y_{column}_{item} for the last word.
+#def accumulate(column, item)
+#if WORDS == 1
+#reduce 0 y_${column}_${item} WORD - Q
+y_${column}_${item} += acc_0_${column}_${item};
+#bound y_${column}_${item} @y_${column}_${item} + Q
+#reduce 0 y_${column}_${item} Q
+acc_0_${column}_${item} = y_${column}_${item};
+#elif !MR
+#reduce 1 y_${column}_${item} WORD - prime(1)
+y_${column}_${item} += acc_1_${column}_${item};
+#bound y_${column}_${item} @y_${column}_${item} + prime(1)
+#reduce 1 y_${column}_${item} prime(1)
+acc_1_${column}_${item} = y_${column}_${item};
+#reduce 0 delta_${column}_${item} WORD - prime(0)
+delta_${column}_${item} += acc_0_${column}_${item};
+#bound delta_${column}_${item} @delta_${column}_${item} + prime(0)
+#reduce 0 delta_${column}_${item} prime(0)
+acc_0_${column}_${item} = delta_${column}_${item};
+#else
+// round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which is (y Q + c - rest) / T
+// with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the division is a product: only rest is needed.
+// The keys carry the factor Q, so the words hold y Q already.
+#reduce 0 delta_${column}_${item} WORD - prime(0)
+delta_${column}_${item} += ${(T - 1) / 2 % prime(0)}u;
+#bound delta_${column}_${item} @delta_${column}_${item} + prime(0)
+#reduce 0 delta_${column}_${item} prime(0)
+#reduce 1 y_${column}_${item} WORD - prime(1)
+y_${column}_${item} += ${(T - 1) / 2 % prime(1)}u;
+#bound y_${column}_${item} @y_${column}_${item} + prime(1)
+#reduce 1 y_${column}_${item} prime(1)
+{
+    let rest = delta_${column}_${item} + P_0 * garner(delta_${column}_${item}, y_${column}_${item});
+    acc_0_${column}_${item} = (acc_0_${column}_${item} + (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u) & ${Q - 1}u;
+}
+#end
+#end
+
+// -x, for a word of the accumulator.
+#for w in 0..ACC_WORDS
+fn negate_${w}(x: u32) -> u32 {
+#if MR
+    return (0u - x) & ${Q - 1}u;
+#else
+    return select(P_${w} - x, 0u, x == 0u);
+#end
+}
+
+// x + y, for words of the accumulator.
+fn add_${w}(x: u32, y: u32) -> u32 {
+#if MR
+    return (x + y) & ${Q - 1}u;
+#else
+    let sum = x + y;
+    return min(sum, sum - P_${w});
+#end
+}
+#end
+
+// round(x Q_ks / Q) mod Q_ks, as (low, high) words.
+#if MR
+fn switch_to_ks(x: u32) -> vec2<u32> {
+#if LOG2_KS <= LOG2_Q
+    return vec2<u32>(((x + ${(1 << (LOG2_Q - LOG2_KS)) >> 1}u) >> ${LOG2_Q - LOG2_KS}u) & ${KS_MASK_LOW}u, 0u);
+#else
+    let wide_x = wide_mul(x, ${1 << min(LOG2_KS - LOG2_Q, 31)}u);
+    return vec2<u32>(wide_low(wide_x), wide_high(wide_x)) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
+#end
+}
+#else
+// As for MR's rounding: with c = (Q - 1)/2 and rest = x Q_ks + c mod Q it is (c - rest) / Q modulo Q_ks = 2^s.
+fn finish_switch(rest: wide) -> vec2<u32> {
+    // c - rest modulo 2^64, times Q^-1 modulo 2^64.
+    let minus_rest = wide_add(wide_make(~wide_low(rest), ~wide_high(rest)), wide_make(1u, 0u));
+    let difference = wide_add(wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u), minus_rest);
+    let low = wide_mul(wide_low(difference), ${inverse_pow2(Q) % WORD}u);
+    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
+    return vec2<u32>(wide_low(low), high) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
+}
+
+#if WORDS == 1
+fn switch_to_ks(x: u32) -> vec2<u32> {
+    var rest = shoup(x, vec2<u32>(${(1 << LOG2_KS) % Q}u, ${((1 << LOG2_KS) % Q << 32) / Q}u), P_0);
+#bound rest PRODUCT * Q
+#reduce 0 rest WORD - Q
+    rest += ${(Q - 1) / 2}u;
+#bound rest @rest + Q
+#reduce 0 rest Q
+    return finish_switch(wide_make(rest, 0u));
+}
+#else
+fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
+#for w in 0..2
+#set factor (1 << LOG2_KS) % prime(w)
+    var rest_${w} = shoup(x_${w}, vec2<u32>(${factor}u, ${(factor << 32) / prime(w)}u), P_${w});
+#bound rest_${w} PRODUCT * prime(w)
+#reduce ${w} rest_${w} WORD - prime(w)
+    rest_${w} += ${(Q - 1) / 2 % prime(w)}u;
+#bound rest_${w} @rest_${w} + prime(w)
+#reduce ${w} rest_${w} prime(w)
+#end
+    return finish_switch(wide_add(wide_make(rest_0, 0u), wide_mul(P_0, garner(rest_0, rest_1))));
+}
+#end
+#end
+
+// Writes word `to` of the extracted ciphertext, x_0 (and x_1), switched to Q_ks.
+#def store_extracted()
+#if TRACE
+#for w in 0..ACC_WORDS
+        scratch[${TRACE_EXTRACTED}u + to * ${ACC_WORDS}u + ${w}u] = x_${w};
+#end
+#end
+#if ACC_WORDS == 1
+        let switched_word = switch_to_ks(x_0);
+#else
+        let switched_word = switch_to_ks(x_0, x_1);
+#end
+        switched[(out + to) * ${KS_WORDS}u] = switched_word.x;
+#if KS_WORDS == 2
+        switched[(out + to) * 2u + 1u] = switched_word.y;
+#end
+#end

@@ -1,0 +1,25 @@
+// What one bootstrapping is asked to do. Field for field the struct `GpuJob` of crates/wgpu.
+struct Job {
+    operands: vec4<u32>,  // indices of stored ciphertexts
+    weights: vec4<i32>,   // their weights; 0 where unused
+    constant: u32,        // added to every body
+    log2_modulus: u32,    // of the combination
+    table: u32,           // test polynomial of slot 0
+    table_stride: u32,    // slot j uses table + j * table_stride
+    offset_0: u32,        // added to bodies at extraction: modulo Q, or modulo each prime of Q
+    offset_1: u32,
+    log2_output: u32,     // of the result's modulus
+    output: u32,          // where the result goes
+}
+
+// What one dispatch does. Field for field the struct `GpuLaunch` of crates/wgpu.
+struct Launch {
+    first_step: u32,      // LWE indices [first_step, last_step) of this dispatch
+    last_step: u32,
+    first_block: u32,     // LWE index (blind_rotate) or table index (key_switch) that its buffer starts with
+    trace_step: u32,      // the step whose insides are written down (traced kernels only)
+    first_job: u32,       // index of workgroup 0's job
+    jobs: u32,
+    unused_0: u32,
+    unused_1: u32,
+}

@@ -1,0 +1,88 @@
+// The negacyclic NTT of one staged group of polynomials, in registers, `ITEMS` coefficients a thread.
+//
+// Polynomial `first + s` of the group is held in the variables NAME_{first + s}_0 .. _{ITEMS - 1}. Pass p works on some
+// index bits; between passes the registers go through `exchange`, where a thread writes to the places it last read:
+// one barrier an exchange. `address_p` is where register 0 of this thread lives in pass p, padding included.
+// Values are lazy: butterflies are emitted with the reductions their bounds need.
+
+#def exchange_registers(name, first, count, from, to)
+#for s in 0..count
+#for j in 0..ITEMS
+exchange[address_${from} + ${s * PADDED + item_address(from, j)}u] = ${name}_${first + s}_${j};
+#end
+#end
+workgroupBarrier();
+#for s in 0..count
+#for j in 0..ITEMS
+${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address(to, j)}u];
+#end
+#call join_items(${name}, ${first + s})
+#end
+#end
+
+#def join_items(name, row)
+#if ITEMS == 4
+#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3
+#elif ITEMS == 8
+#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7
+#else
+#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7 ${name}_${row}_8 ${name}_${row}_9 ${name}_${row}_10 ${name}_${row}_11 ${name}_${row}_12 ${name}_${row}_13 ${name}_${row}_14 ${name}_${row}_15
+#end
+#end
+
+// Natural order in (pass 0: thread t holds t + T j), the order of the last pass out.
+#def forward_transform(word, name, first, count)
+#for p in 0..PASSES
+#if p > 0
+#call exchange_registers(${name}, ${first}, ${count}, ${p - 1}, ${p})
+#end
+{
+#if p > 0
+#for slot in 0..slots(p)
+let w_${slot} = roots[${forward_base(word, p) + slot * THREADS}u + t];
+#end
+#else
+// The first pass has the same twiddles in every thread.
+#for slot in 0..slots(p)
+const w_${slot} = vec2<u32>(${root(word, slot)}u, ${root_quotient(word, slot)}u);
+#end
+#end
+#for stage in 0..width(p)
+#for b in 0..ITEMS / 2
+#for s in 0..count
+#butterfly_forward ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
+#end
+#end
+#end
+}
+#end
+#end
+
+// The inverse, without the factor 1/N, which the keys carry.
+#def inverse_transform(word, name, first, count)
+#for back in 0..PASSES
+#set p PASSES - 1 - back
+{
+#if p > 0
+#for slot in 0..slots(p)
+let w_${slot} = roots[${inverse_base(word, p) + slot * THREADS}u + t];
+#end
+#else
+#for slot in 0..slots(p)
+const w_${slot} = vec2<u32>(${inverse_root(word, slot)}u, ${inverse_root_quotient(word, slot)}u);
+#end
+#end
+#for stage_back in 0..width(p)
+#set stage width(p) - 1 - stage_back
+#for b in 0..ITEMS / 2
+#for s in 0..count
+#butterfly_inverse ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
+#end
+#end
+#end
+}
+#if p > 0
+#call exchange_registers(${name}, ${first}, ${count}, ${p}, ${p - 1})
+#end
+#end
+#end
