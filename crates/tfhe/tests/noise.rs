@@ -3,7 +3,7 @@
 
 use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey, noise};
+use girih_tfhe::{ClientKey, EvaluationKeys, NoiseModel, ParameterSet, ServerKey, noise};
 
 /// At least 512 samples put one deviation of the estimate at 3 %; the seed makes the outcome the same each time.
 fn check(set: &ParameterSet, samples: usize) {
@@ -16,7 +16,9 @@ fn check(set: &ParameterSet, samples: usize) {
     let (acc, out) = (measured.sigma_acc / measured.model.sigma_acc(), measured.sigma_out / measured.model.sigma_out());
     println!("{set}: sigma_acc {:.4e} ({acc:.3} of the model), sigma_out {:.3} ({out:.3})", measured.sigma_acc, measured.sigma_out);
     assert_eq!(measured.wrong, 0, "{set}");
-    assert!((0.9..1.1).contains(&acc), "{set}: accumulator deviation {acc:.3} of the model");
+    // Where the f64 transform's own error is most of it (G4), the accumulator is only known as well as that error's bound.
+    let least = if measured.model.sigma_acc() > 1.5 * NoiseModel::new(set).sigma_acc() { 0.5 } else { 0.9 };
+    assert!((least..1.1).contains(&acc), "{set}: accumulator deviation {acc:.3} of the model");
     assert!((0.9..1.1).contains(&out), "{set}: output deviation {out:.3} of the model");
 }
 

@@ -16,7 +16,7 @@ pub struct MeasuredNoise {
     pub sigma_acc: f64,
     /// Messages whose error was beyond q/8: wrong outputs.
     pub wrong: usize,
-    /// What the model says.
+    /// What the model says of this set under the transform in use.
     pub model: NoiseModel,
 }
 
@@ -52,7 +52,7 @@ pub fn measure(client: &ClientKey, server: &ServerKey, samples: usize, seed: [u8
     for c in 0..ea.len().min(4) {
         accumulators.extend(accumulator_errors(client, server, [&ea, &eb], c)?);
     }
-    let model = NoiseModel::new(set);
+    let model = NoiseModel::with_transform(set, server.engine().transform());
     Ok(MeasuredNoise { samples: count, sigma_out: root_mean_square(&errors), sigma_acc: root_mean_square(&accumulators), wrong, model })
 }
 
