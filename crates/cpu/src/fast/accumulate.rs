@@ -10,7 +10,7 @@
 //! very boundary, and the accumulator then exceeds Q/2 by a part in 2^20: still the right residue. An odd Q above 2^53 is no
 //! double: it is taken away as a double and the one or two units that are left.
 
-use super::Layout;
+use super::{Ahead, Layout};
 use girih_backend::BootstrapShape;
 use girih_ring::fft::{Complex, Fft, Kernel, Lanes, Sink};
 
@@ -49,18 +49,23 @@ impl Reduction {
     }
 }
 
-struct Into<'a, F>(&'a mut [Complex<F>], Reduction);
+struct AddTo<'a, F, const PREFETCH: bool>(&'a mut [Complex<F>], Reduction, Ahead<'a, PREFETCH>);
 
-impl<L: Lanes> Sink<L> for Into<'_, L::F> {
+impl<L: Lanes, const PREFETCH: bool> Sink<L> for AddTo<'_, L::F, PREFETCH> {
     #[inline(always)]
     fn store(&mut self, l: L, index: usize, y: Complex<L::F>) {
         let x = self.0[index];
         self.0[index] = Complex { re: self.1.apply(l, y.re, x.re), im: self.1.apply(l, y.im, x.im) };
     }
+
+    #[inline(always)]
+    fn between(&mut self, l: L) {
+        self.2.advance(l);
+    }
 }
 
 /// Adds the products of one step to one accumulator.
-pub(super) struct Accumulate<'a> {
+pub(super) struct Accumulate<'a, const PREFETCH: bool> {
     pub fft: &'a Fft,
     pub layout: Layout,
     pub reduction: Reduction,
@@ -68,17 +73,21 @@ pub(super) struct Accumulate<'a> {
     pub products: &'a mut [f64],
     /// `[column]`, the same stride.
     pub accumulator: &'a mut [f64],
+    /// Key of the next step, to be prefetched.
+    pub ahead: &'a [f64],
 }
 
-impl Kernel for Accumulate<'_> {
+impl<const PREFETCH: bool> Kernel for Accumulate<'_, PREFETCH> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
         let Layout { stride, size, .. } = self.layout;
-        for (product, polynomial) in self.products.chunks_exact_mut(stride).zip(self.accumulator.chunks_exact_mut(stride)) {
+        let polynomials = self.products.chunks_exact_mut(stride).zip(self.accumulator.chunks_exact_mut(stride));
+        for (column, (product, polynomial)) in polynomials.enumerate() {
+            let ahead = Ahead::<PREFETCH>::of(self.ahead, self.fft, self.layout.rows + column);
             let polynomial = l.view_mut(&mut polynomial[..size]);
-            self.fft.inverse_into(l, l.view_mut(&mut product[..size]), &mut Into(polynomial, self.reduction));
+            self.fft.inverse_into(l, l.view_mut(&mut product[..size]), &mut AddTo(polynomial, self.reduction, ahead));
         }
     }
 }

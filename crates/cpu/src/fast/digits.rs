@@ -6,7 +6,7 @@
 //! `x / B^p + (H_p + 1/2) / B^p - 1/2`, which is never half way: one fused multiply-add and one rounding, exact for residues
 //! below 2^51. Above, a remainder next to the boundary may go to either of the two nearest digits; both represent x as well.
 
-use super::Layout;
+use super::{Ahead, Layout};
 use girih_backend::Gadget;
 use girih_ring::fft::{Complex, Fft, Kernel, Lanes, Source};
 
@@ -69,14 +69,14 @@ struct TopOf<'a, F>(&'a [Complex<F>], Quotient);
 
 impl<L: Lanes> Source<L> for WholeOf<'_, L::F> {
     #[inline(always)]
-    fn load(&self, _: L, index: usize) -> Complex<L::F> {
+    fn load(&mut self, _: L, index: usize) -> Complex<L::F> {
         self.0[index]
     }
 }
 
 impl<L: Lanes> Source<L> for LowestOf<'_, L::F> {
     #[inline(always)]
-    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+    fn load(&mut self, l: L, index: usize) -> Complex<L::F> {
         let (x, base) = (self.0[index], l.splat(self.2));
         Complex { re: l.neg_mul_add(self.1.of(l, x.re), base, x.re), im: l.neg_mul_add(self.1.of(l, x.im), base, x.im) }
     }
@@ -84,7 +84,7 @@ impl<L: Lanes> Source<L> for LowestOf<'_, L::F> {
 
 impl<L: Lanes> Source<L> for MiddleOf<'_, L::F> {
     #[inline(always)]
-    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+    fn load(&mut self, l: L, index: usize) -> Complex<L::F> {
         let (x, base) = (self.0[index], l.splat(self.3));
         Complex {
             re: l.neg_mul_add(self.2.of(l, x.re), base, self.1.of(l, x.re)),
@@ -95,14 +95,32 @@ impl<L: Lanes> Source<L> for MiddleOf<'_, L::F> {
 
 impl<L: Lanes> Source<L> for TopOf<'_, L::F> {
     #[inline(always)]
-    fn load(&self, l: L, index: usize) -> Complex<L::F> {
+    fn load(&mut self, l: L, index: usize) -> Complex<L::F> {
         let x = self.0[index];
         Complex { re: self.1.of(l, x.re), im: self.1.of(l, x.im) }
     }
 }
 
+/// Reads through another source and prefetches the key with every butterfly.
+struct Meanwhile<'k, S, const PREFETCH: bool> {
+    source: S,
+    ahead: Ahead<'k, PREFETCH>,
+}
+
+impl<L: Lanes, S: Source<L>, const PREFETCH: bool> Source<L> for Meanwhile<'_, S, PREFETCH> {
+    #[inline(always)]
+    fn load(&mut self, l: L, index: usize) -> Complex<L::F> {
+        self.source.load(l, index)
+    }
+
+    #[inline(always)]
+    fn between(&mut self, l: L) {
+        self.ahead.advance(l);
+    }
+}
+
 /// Cuts and transforms all digits of one accumulator.
-pub(super) struct TransformDigits<'a> {
+pub(super) struct TransformDigits<'a, const PREFETCH: bool> {
     pub fft: &'a Fft,
     pub layout: Layout,
     pub digits: &'a [Digit],
@@ -110,22 +128,31 @@ pub(super) struct TransformDigits<'a> {
     pub accumulator: &'a [f64],
     /// `[level][column]`, the same stride.
     pub out: &'a mut [f64],
+    /// Key of the next step, to be prefetched.
+    pub ahead: &'a [f64],
 }
 
-impl Kernel for TransformDigits<'_> {
+impl<const PREFETCH: bool> Kernel for TransformDigits<'_, PREFETCH> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
         let Layout { columns, stride, size, .. } = self.layout;
+        let mut transform = 0;
         for (digit, level) in self.digits.iter().zip(self.out.chunks_exact_mut(columns * stride)) {
             for (polynomial, out) in self.accumulator.chunks_exact(stride).zip(level.chunks_exact_mut(stride)) {
                 let (x, out) = (l.view(&polynomial[..size]), l.view_mut(&mut out[..size]));
+                let (fft, ahead) = (self.fft, Ahead::<PREFETCH>::of(self.ahead, self.fft, transform));
+                transform += 1;
                 match *digit {
-                    Digit::Whole => self.fft.forward_from(l, &WholeOf(x), out),
-                    Digit::Lowest { above, base } => self.fft.forward_from(l, &LowestOf(x, above, base), out),
-                    Digit::Middle { at, above, base } => self.fft.forward_from(l, &MiddleOf(x, at, above, base), out),
-                    Digit::Top { at } => self.fft.forward_from(l, &TopOf(x, at), out),
+                    Digit::Whole => fft.forward_from(l, &mut Meanwhile { source: WholeOf(x), ahead }, out),
+                    Digit::Lowest { above, base } => {
+                        fft.forward_from(l, &mut Meanwhile { source: LowestOf(x, above, base), ahead }, out);
+                    }
+                    Digit::Middle { at, above, base } => {
+                        fft.forward_from(l, &mut Meanwhile { source: MiddleOf(x, at, above, base), ahead }, out);
+                    }
+                    Digit::Top { at } => fft.forward_from(l, &mut Meanwhile { source: TopOf(x, at), ahead }, out),
                 }
             }
         }

@@ -22,6 +22,10 @@ pub trait Lanes: Copy + sealed::Sealed {
     /// Doubles in a vector: 4 or 8.
     const WIDTH: usize;
 
+    /// The first `WIDTH` of `data`, of any alignment; fewer panic.
+    fn load(self, data: &[f64]) -> Self::F;
+    /// Writes to the first `WIDTH` of `out`, of any alignment; fewer panic.
+    fn store(self, a: Self::F, out: &mut [f64]);
     /// `x` in every lane.
     fn splat(self, x: f64) -> Self::F;
     /// `a + b`.
@@ -198,6 +202,14 @@ impl Lanes for Portable {
     const WIDTH: usize = 4;
 
     #[inline(always)]
+    fn load(self, data: &[f64]) -> [f64; 4] {
+        [data[0], data[1], data[2], data[3]]
+    }
+    #[inline(always)]
+    fn store(self, a: [f64; 4], out: &mut [f64]) {
+        out[..4].copy_from_slice(&a);
+    }
+    #[inline(always)]
     fn splat(self, x: f64) -> [f64; 4] {
         [x; 4]
     }
@@ -281,6 +293,18 @@ mod x86 {
         const WIDTH: usize = 4;
 
         #[inline(always)]
+        fn load(self, data: &[f64]) -> __m256d {
+            let data = &data[..Self::WIDTH];
+            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no alignment.
+            unsafe { _mm256_loadu_pd(data.as_ptr()) }
+        }
+        #[inline(always)]
+        fn store(self, a: __m256d, out: &mut [f64]) {
+            let out = &mut out[..Self::WIDTH];
+            // SAFETY: as for `load`.
+            unsafe { _mm256_storeu_pd(out.as_mut_ptr(), a) }
+        }
+        #[inline(always)]
         fn splat(self, x: f64) -> __m256d {
             // SAFETY: see the impl.
             unsafe { _mm256_set1_pd(x) }
@@ -363,6 +387,18 @@ mod x86 {
         type F = __m512d;
         const WIDTH: usize = 8;
 
+        #[inline(always)]
+        fn load(self, data: &[f64]) -> __m512d {
+            let data = &data[..Self::WIDTH];
+            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no alignment.
+            unsafe { _mm512_loadu_pd(data.as_ptr()) }
+        }
+        #[inline(always)]
+        fn store(self, a: __m512d, out: &mut [f64]) {
+            let out = &mut out[..Self::WIDTH];
+            // SAFETY: as for `load`.
+            unsafe { _mm512_storeu_pd(out.as_mut_ptr(), a) }
+        }
         #[inline(always)]
         fn splat(self, x: f64) -> __m512d {
             // SAFETY: see the impl.

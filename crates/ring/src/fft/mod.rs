@@ -33,13 +33,21 @@ type C<L> = Complex<<L as Lanes>::F>;
 /// Where a forward transform reads its folded coefficients: vector `index` holds `z_(W index) .. z_(W index + W - 1)`.
 pub trait Source<L: Lanes> {
     /// Reads one vector. Implement with `#[inline(always)]`.
-    fn load(&self, lanes: L, index: usize) -> C<L>;
+    fn load(&mut self, lanes: L, index: usize) -> C<L>;
+
+    /// Called once a butterfly, [`Fft::butterflies`] times a transform: room for a prefetch of what comes next.
+    #[inline(always)]
+    fn between(&mut self, _: L) {}
 }
 
 /// Where an inverse transform puts its folded coefficients, times M, in the layout of [`Source`].
 pub trait Sink<L: Lanes> {
     /// Takes one vector. Implement with `#[inline(always)]`.
     fn store(&mut self, lanes: L, index: usize, value: C<L>);
+
+    /// As [`Source::between`].
+    #[inline(always)]
+    fn between(&mut self, _: L) {}
 }
 
 /// Levels done together on whole vectors: `radix` vectors, `stride` apart, in each of several blocks.
@@ -168,6 +176,13 @@ impl Fft {
         1 << self.log2_points
     }
 
+    /// Butterflies of one transform: how often it calls [`Source::between`] or [`Sink::between`].
+    pub fn butterflies(&self) -> usize {
+        let width = self.simd.width();
+        let vectors = self.points() / width;
+        self.passes.iter().map(|pass| vectors / pass.radix).sum::<usize>() + vectors / width
+    }
+
     /// The e for which lane `lane` of vector `vector` holds the value at `zeta^e`, `zeta = exp(i pi / N)`; e < 2N.
     pub fn exponent(&self, vector: usize, lane: usize) -> usize {
         let width = self.simd.width();
@@ -193,7 +208,7 @@ impl Fft {
     /// # Panics
     /// If `data` has another length or `lanes` is not of this transform's width.
     #[inline(always)]
-    pub fn forward_from<L: Lanes>(&self, lanes: L, source: &impl Source<L>, data: &mut [C<L>]) {
+    pub fn forward_from<L: Lanes>(&self, lanes: L, source: &mut impl Source<L>, data: &mut [C<L>]) {
         assert!(data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(), "a transform of M points");
         let (first, rest) = self.passes.split_first().expect("N is at least W^2");
         match first.radix {
@@ -205,6 +220,7 @@ impl Fft {
                     for q in 1..8 {
                         x[q] = source.load(lanes, i + q * first.stride);
                     }
+                    source.between(lanes);
                     forward8(lanes, &mut x, w);
                     for q in 0..8 {
                         parts[q][i] = x[q];
@@ -219,6 +235,7 @@ impl Fft {
                     for q in 1..4 {
                         x[q] = source.load(lanes, i + q * first.stride);
                     }
+                    source.between(lanes);
                     forward4(lanes, &mut x, [w0, w1]);
                     for q in 0..4 {
                         parts[q][i] = x[q];
@@ -227,19 +244,20 @@ impl Fft {
             }
         }
         for pass in rest {
-            self.forward_pass(lanes, pass, data);
+            self.forward_pass(lanes, pass, data, source);
         }
-        self.forward_lane_pass(lanes, data);
+        self.forward_lane_pass(lanes, data, source);
     }
 
     #[inline(always)]
-    fn forward_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>]) {
+    fn forward_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>], source: &mut impl Source<L>) {
         for (block, w) in data.chunks_exact_mut(pass.radix * pass.stride).zip(&pass.twiddles) {
             let w = splat4(lanes, w);
             if pass.radix == 8 {
                 let parts = eighths(block, pass.stride);
                 for i in 0..pass.stride {
                     let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                    source.between(lanes);
                     forward8(lanes, &mut x, w);
                     for q in 0..8 {
                         parts[q][i] = x[q];
@@ -249,6 +267,7 @@ impl Fft {
                 let parts = quarters(block, pass.stride);
                 for i in 0..pass.stride {
                     let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i]];
+                    source.between(lanes);
                     forward4(lanes, &mut x, [w[0], w[1]]);
                     for q in 0..4 {
                         parts[q][i] = x[q];
@@ -260,17 +279,19 @@ impl Fft {
 
     /// The last log2 W levels: W blocks of W positions each, transposed so that a block is a lane.
     #[inline(always)]
-    fn forward_lane_pass<L: Lanes>(&self, lanes: L, data: &mut [C<L>]) {
+    fn forward_lane_pass<L: Lanes>(&self, lanes: L, data: &mut [C<L>], source: &mut impl Source<L>) {
         let twiddles = lanes.view(&self.lane_twiddles);
         if L::WIDTH == 8 {
             for (run, w) in data.chunks_exact_mut(8).zip(twiddles.chunks_exact(4)) {
                 let mut x = transposed::<L, 8>(lanes, run);
+                source.between(lanes);
                 forward8(lanes, &mut x, [w[0], w[1], w[2], w[3]]);
                 run.copy_from_slice(&x);
             }
         } else {
             for (run, w) in data.chunks_exact_mut(4).zip(twiddles.chunks_exact(2)) {
                 let mut x = transposed::<L, 4>(lanes, run);
+                source.between(lanes);
                 forward4(lanes, &mut x, [w[0], w[1]]);
                 run.copy_from_slice(&x);
             }
@@ -284,16 +305,17 @@ impl Fft {
     #[inline(always)]
     pub fn inverse_into<L: Lanes>(&self, lanes: L, data: &mut [C<L>], sink: &mut impl Sink<L>) {
         assert!(data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(), "a transform of M points");
-        self.inverse_lane_pass(lanes, data);
+        self.inverse_lane_pass(lanes, data, sink);
         let (first, rest) = self.passes.split_first().expect("N is at least W^2");
         for pass in rest.iter().rev() {
-            self.inverse_pass(lanes, pass, data);
+            self.inverse_pass(lanes, pass, data, sink);
         }
         let w = splat4(lanes, &first.twiddles[0]);
         if first.radix == 8 {
             let parts = eighths(data, first.stride);
             for i in 0..first.stride {
                 let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                sink.between(lanes);
                 inverse8(lanes, &mut x, w);
                 for q in 0..8 {
                     sink.store(lanes, i + q * first.stride, x[q]);
@@ -303,6 +325,7 @@ impl Fft {
             let parts = quarters(data, first.stride);
             for i in 0..first.stride {
                 let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i]];
+                sink.between(lanes);
                 inverse4(lanes, &mut x, [w[0], w[1]]);
                 for q in 0..4 {
                     sink.store(lanes, i + q * first.stride, x[q]);
@@ -312,13 +335,14 @@ impl Fft {
     }
 
     #[inline(always)]
-    fn inverse_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>]) {
+    fn inverse_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>], sink: &mut impl Sink<L>) {
         for (block, w) in data.chunks_exact_mut(pass.radix * pass.stride).zip(&pass.twiddles) {
             let w = splat4(lanes, w);
             if pass.radix == 8 {
                 let parts = eighths(block, pass.stride);
                 for i in 0..pass.stride {
                     let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                    sink.between(lanes);
                     inverse8(lanes, &mut x, w);
                     for q in 0..8 {
                         parts[q][i] = x[q];
@@ -328,6 +352,7 @@ impl Fft {
                 let parts = quarters(block, pass.stride);
                 for i in 0..pass.stride {
                     let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i]];
+                    sink.between(lanes);
                     inverse4(lanes, &mut x, [w[0], w[1]]);
                     for q in 0..4 {
                         parts[q][i] = x[q];
@@ -338,17 +363,19 @@ impl Fft {
     }
 
     #[inline(always)]
-    fn inverse_lane_pass<L: Lanes>(&self, lanes: L, data: &mut [C<L>]) {
+    fn inverse_lane_pass<L: Lanes>(&self, lanes: L, data: &mut [C<L>], sink: &mut impl Sink<L>) {
         let twiddles = lanes.view(&self.lane_twiddles);
         if L::WIDTH == 8 {
             for (run, w) in data.chunks_exact_mut(8).zip(twiddles.chunks_exact(4)) {
                 let mut x = [run[0], run[1], run[2], run[3], run[4], run[5], run[6], run[7]];
+                sink.between(lanes);
                 inverse8(lanes, &mut x, [w[0], w[1], w[2], w[3]]);
                 run.copy_from_slice(&transposed::<L, 8>(lanes, &x));
             }
         } else {
             for (run, w) in data.chunks_exact_mut(4).zip(twiddles.chunks_exact(2)) {
                 let mut x = [run[0], run[1], run[2], run[3]];
+                sink.between(lanes);
                 inverse4(lanes, &mut x, [w[0], w[1]]);
                 run.copy_from_slice(&transposed::<L, 4>(lanes, &x));
             }
@@ -450,17 +477,36 @@ impl Kernel for ForwardKernel<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        // Into the layout of `Source` first, inside `out` itself: real parts and imaginary parts of each vector in turn.
         let (re, im) = self.coefficients.split_at(self.fft.points());
-        for ((o, re), im) in self.out.chunks_exact_mut(2 * L::WIDTH).zip(re.chunks_exact(L::WIDTH)).zip(im.chunks_exact(L::WIDTH)) {
-            o[..L::WIDTH].copy_from_slice(re);
-            o[L::WIDTH..].copy_from_slice(im);
-        }
-        let data = lanes.view_mut(self.out);
-        for pass in &self.fft.passes {
-            self.fft.forward_pass(lanes, pass, data);
-        }
-        self.fft.forward_lane_pass(lanes, data);
+        self.fft.forward_from(lanes, &mut Halves { re, im }, lanes.view_mut(self.out));
+    }
+}
+
+/// Coefficients in their natural order: `z_j = a_j + i a_(j+M)`.
+struct Halves<T> {
+    re: T,
+    im: T,
+}
+
+impl<L: Lanes> Source<L> for Halves<&[f64]> {
+    #[inline(always)]
+    fn load(&mut self, lanes: L, index: usize) -> C<L> {
+        Complex { re: lanes.load(&self.re[index * L::WIDTH..]), im: lanes.load(&self.im[index * L::WIDTH..]) }
+    }
+}
+
+/// The same to write, with the factor `1/M`.
+struct ScaledHalves<'a> {
+    halves: Halves<&'a mut [f64]>,
+    scale: f64,
+}
+
+impl<L: Lanes> Sink<L> for ScaledHalves<'_> {
+    #[inline(always)]
+    fn store(&mut self, lanes: L, index: usize, value: C<L>) {
+        let scale = lanes.splat(self.scale);
+        lanes.store(lanes.mul(value.re, scale), &mut self.halves.re[index * L::WIDTH..]);
+        lanes.store(lanes.mul(value.im, scale), &mut self.halves.im[index * L::WIDTH..]);
     }
 }
 
@@ -475,19 +521,10 @@ impl Kernel for InverseKernel<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let data = lanes.view_mut(self.data);
-        self.fft.inverse_lane_pass(lanes, data);
-        for pass in self.fft.passes.iter().rev() {
-            self.fft.inverse_pass(lanes, pass, data);
-        }
+        let (re, im) = self.coefficients.split_at_mut(self.fft.points());
         // A power of two: exact.
         let scale = 1.0 / self.fft.points() as f64;
-        let (re, im) = self.coefficients.split_at_mut(self.fft.points());
-        for ((x, re), im) in self.data.chunks_exact(2 * L::WIDTH).zip(re.chunks_exact_mut(L::WIDTH)).zip(im.chunks_exact_mut(L::WIDTH)) {
-            for lane in 0..L::WIDTH {
-                (re[lane], im[lane]) = (x[lane] * scale, x[L::WIDTH + lane] * scale);
-            }
-        }
+        self.fft.inverse_into(lanes, lanes.view_mut(self.data), &mut ScaledHalves { halves: Halves { re, im }, scale });
     }
 }
 
