@@ -2,6 +2,7 @@
 
 mod batch;
 mod gate;
+mod jobs;
 mod store;
 mod table;
 
@@ -122,7 +123,7 @@ impl ServerKey {
                 let gate = gate(c);
                 let table = match known[gate as usize] {
                     Some(table) => table,
-                    None => *known[gate as usize].insert(self.table(gate.test_polynomial(self.set.shape()))?),
+                    None => *known[gate as usize].insert(self.gate_table(gate)?),
                 };
                 let weight = gate.weight();
                 let operands = [Operand { ciphertext: a.at(c), weight }, Operand { ciphertext: b.at(c), weight }];
@@ -143,7 +144,7 @@ impl ServerKey {
             let log2_modulus = self.set.shape().log2_lwe_modulus;
             let job = |c| {
                 let operand = Operand { ciphertext: inputs[0].at(c), weight: -1 };
-                let input = Combination::new(&[operand], self.quarter(), log2_modulus);
+                let input = Combination::new(&[operand], self.quarters(1), log2_modulus);
                 LinearJob { input, log2_output_modulus: log2_modulus, output: out.at(c) }
             };
             self.engine.combine(&(0..out.len()).map(job).collect::<Vec<_>>())?;
@@ -158,16 +159,16 @@ impl ServerKey {
     pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
         B::run(self, &[select, a, b], &|inputs, _| {
             let [select, a, b] = inputs else { unreachable!("three inputs were given") };
-            let (len, table) = (a.len(), self.table(Gate::And.test_polynomial(self.set.shape()))?);
+            let (len, table) = (a.len(), self.gate_table(Gate::And)?);
             let chosen = self.allocate(2 * len)?;
             let job = |c: usize| {
                 // select AND a, then NOT select AND b with the NOT folded into the combination.
-                let (weight, constant, other) = if c < len { (1, 0, a.at(c)) } else { (-1, self.quarter(), b.at(c - len)) };
+                let (weight, constant, other) = if c < len { (1, 0, a.at(c)) } else { (-1, self.quarters(1), b.at(c - len)) };
                 let operands = [Operand { ciphertext: select.at(c % len), weight }, Operand { ciphertext: other, weight: 1 }];
                 self.bit_job(&operands, constant, table, chosen.at(c))
             };
             self.engine.bootstrap(&(0..2 * len).map(job).collect::<Vec<_>>())?;
-            let (out, table) = (self.allocate(len)?, self.table(Gate::Or.test_polynomial(self.set.shape()))?);
+            let (out, table) = (self.allocate(len)?, self.gate_table(Gate::Or)?);
             let job = |c: usize| {
                 let operands = [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
                 self.bit_job(&operands, 0, table, out.at(c))
@@ -292,24 +293,6 @@ impl ServerKey {
         Ok(out)
     }
 
-    /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added.
-    fn bit_job(&self, operands: &[Operand], constant: u32, table: u32, output: u32) -> BootstrapJob {
-        let shape = self.set.shape();
-        BootstrapJob {
-            input: Combination::new(operands, constant, shape.log2_lwe_modulus),
-            table,
-            table_stride: 0,
-            output_offset: gate::eighth(shape),
-            log2_output_modulus: shape.log2_lwe_modulus,
-            output,
-        }
-    }
-
-    /// q/4, an encrypted 1.
-    fn quarter(&self) -> u32 {
-        1 << (self.set.shape().log2_lwe_modulus - 2)
-    }
-
     /// Index of the first of these test polynomials on the device; loaded at most once.
     fn table(&self, polynomials: Vec<u64>) -> Result<u32> {
         let mut tables = self.tables.lock().expect("no holder of this lock panics");
@@ -324,13 +307,6 @@ impl ServerKey {
     fn check_set(&self, set: &ParameterSet) -> Result<()> {
         if *set != self.set {
             return error::mismatch(format!("ciphertexts of {set} and keys of {}", self.set));
-        }
-        Ok(())
-    }
-
-    fn check_owner(&self, ciphertexts: &DeviceCiphertexts) -> Result<()> {
-        if !ciphertexts.is_in(&self.store) {
-            return error::mismatch("these ciphertexts live with another server key");
         }
         Ok(())
     }
