@@ -12,6 +12,7 @@
 #include <vector>
 
 #define FUNCTION inline __attribute__((always_inline))
+#define CONSTANT_FUNCTION constexpr
 #define __global__
 #define __device__
 #define __forceinline__

@@ -60,7 +60,7 @@ template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2
 }
 
 // Entry of (level, pair) in a table of the roots of a sub-transform.
-FUNCTION constexpr int root_entry(int level, int pair) { return level == 0 ? 0 : (1 << (level - 1)) + pair; }
+CONSTANT_FUNCTION int root_entry(int level, int pair) { return level == 0 ? 0 : (1 << (level - 1)) + pair; }
 
 struct Tile {
     double2* slots;
@@ -135,9 +135,10 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x) {
         // The rest is exact: x and its quotient times q are multiples of the last place of x, and the rest is at most q/2 and a bit.
         double rest = fma(-rint(x * (1.0 / q)), q, x);
         if constexpr (!ACCUMULATOR_IS_WIDE) {
-            // In (-q, 2q): brought back by the smaller of a value and the value that wraps.
-            u32 sum = (u32)accumulator + nearest_low_word(rest);
-            sum = min(sum, sum + (u32)ACCUMULATOR_MODULUS);
+            // A negative rest wraps to above 2^32 - q and comes back below q when q is added; then the sum is at most 2q < 2^32.
+            u32 positive = nearest_low_word(rest);
+            positive = min(positive, positive + (u32)ACCUMULATOR_MODULUS);
+            u32 sum = (u32)accumulator + positive;
             return (Accumulator)min(sum, sum - (u32)ACCUMULATOR_MODULUS);
         } else {
             i64 sum = (i64)accumulator + __double2ll_rn(rest);

@@ -225,7 +225,8 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
     });
     if constexpr (TRACE) dump_transformed<w>(a, step, f, digits[0]);
 
-    unroll<0, COLUMNS>([&](auto column) {
+#pragma unroll 1
+    for (int column = 0; column < COLUMNS; column++) {
         u64 sums[GROUPS][GGSW][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, GGSW>([&](auto x) { unroll<0, TAIL>([&](auto j) { sums[g][x][j] = 0; }); }); });
         unroll<0, KEY_CHUNKS>([&](auto chunk) {
@@ -266,7 +267,7 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
             u32* values = tile.slot_at(slot(g, 0, column, w));
             unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
         });
-    });
+    }
 }
 
 FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step) {

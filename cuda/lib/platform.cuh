@@ -12,6 +12,7 @@ typedef long long i64;
 #else
 
 #define FUNCTION __device__ __forceinline__
+#define CONSTANT_FUNCTION __host__ __device__ constexpr
 #define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
 #define EXPORT(kernel, arguments)
 
@@ -41,7 +42,7 @@ FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 
 template <int value> struct Int {
     static constexpr int v = value;
-    constexpr operator int() const { return value; }
+    CONSTANT_FUNCTION operator int() const { return value; }
 };
 
 // A loop over compile-time constants: register arrays stay in registers because every index is a constant.
@@ -52,5 +53,5 @@ template <int begin, int end, class Body> FUNCTION void unroll(const Body& body)
     }
 }
 
-constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
-constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+CONSTANT_FUNCTION int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
+CONSTANT_FUNCTION int ceil_div(int a, int b) { return (a + b - 1) / b; }

@@ -14,7 +14,7 @@ template <> struct AccumulatorType<true> {
 typedef AccumulatorType<ACCUMULATOR_IS_WIDE>::type Accumulator;
 
 // Sum over the digits below the top one of B/2 * B^i: makes every digit but the top one a plain bit field.
-constexpr u64 balance(int digits) { return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1)); }
+CONSTANT_FUNCTION u64 balance(int digits) { return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1)); }
 
 // Digit `level` in use of a coefficient (balanced digits; the whole centred coefficient for MR).
 template <int level> FUNCTION i32 digit(Accumulator x) {
@@ -72,12 +72,9 @@ FUNCTION Accumulator add_product(Accumulator x, u64 y) {
 FUNCTION u64 switch_to_ks(u64 x) {
     constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     if constexpr (MODULUS_RAISING) {
-        if constexpr (LOG2_KS_MODULUS >= LOG2_Q) {
-            return x << (LOG2_KS_MODULUS - LOG2_Q);
-        } else {
-            constexpr int shift = LOG2_Q - LOG2_KS_MODULUS;
-            return ((x + (1ull << (shift - 1))) >> shift) & mask;
-        }
+        constexpr int up = LOG2_KS_MODULUS > LOG2_Q ? LOG2_KS_MODULUS - LOG2_Q : 0;
+        constexpr int down = LOG2_Q > LOG2_KS_MODULUS ? LOG2_Q - LOG2_KS_MODULUS : 0;
+        return (((x << up) + ((1ull << down) >> 1)) >> down) & mask;
     } else {
         // An f64 quotient is within one of the true one (Q_ks <= 2^40); the rest, exact modulo 2^64, says which.
         constexpr double ratio = (double)(1ull << LOG2_KS_MODULUS) / (double)ACCUMULATOR_MODULUS;

@@ -86,7 +86,7 @@ FUNCTION int frequency_offset(int f, int j) {
 }
 
 // Which slot holds row (level, column) of ciphertext `group`, word `word`. Products of column c reuse level 0.
-FUNCTION constexpr int slot(int group, int level, int column, int word) {
+CONSTANT_FUNCTION int slot(int group, int level, int column, int word) {
     return ((group * LEVELS + level) * COLUMNS + column) * WORDS_IN_SLOTS + word;
 }
 

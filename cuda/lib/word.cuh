@@ -37,9 +37,9 @@ template <int w> struct Word {
     }
 
     // Bound after a Cooley-Tukey level whose inputs are below `bound`.
-    static constexpr int forward_bound(int bound) { return LAZY ? (bound + 2 > HEAD ? 2 : bound) + 2 : 1; }
+    static CONSTANT_FUNCTION int forward_bound(int bound) { return LAZY ? (bound + 2 > HEAD ? 2 : bound) + 2 : 1; }
 
-    static constexpr int forward_bound(int bound, int levels) {
+    static CONSTANT_FUNCTION int forward_bound(int bound, int levels) {
         return levels == 0 ? bound : forward_bound(forward_bound(bound), levels - 1);
     }
 
@@ -59,7 +59,7 @@ template <int w> struct Word {
 
     // Bound of value e after `level` Gentleman-Sande levels (distances 1, 2, 4, ..) on inputs below `start`:
     // a value is the product of its last level, or a sum and twice as large.
-    static constexpr int inverse_bound(int level, int e, int start) {
+    static CONSTANT_FUNCTION int inverse_bound(int level, int e, int start) {
         if (!LAZY) return 1;
         if (level == 0) return start;
         if ((e >> (level - 1)) & 1) return 2;

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 const ID: &str = "cuda:emulated";
@@ -40,7 +41,9 @@ impl Emulated {
     pub fn new() -> Result<Self, BackendError> {
         let missing = |why: String| BackendError::NoDevice { requested: ID.into(), why };
         Command::new(compiler()).arg("--version").output().map_err(|e| missing(format!("no C++ compiler `{}`: {e}", compiler())))?;
-        let folder = std::env::temp_dir().join(format!("girih-emulation-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("girih-emulation-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|e| missing(format!("{}: {e}", folder.display())))?;
         Ok(Self { folder, state: Mutex::default() })
     }

@@ -1,19 +1,40 @@
 //! NVIDIA GPUs as devices of girih, through CUDA.
+//!
+//! Kernels live in `cuda/` as C++ and travel inside this crate as text. At first use NVRTC compiles them for one parameter
+//! shape and one GPU, with every number a compile-time constant; the cubin is kept in the user's cache folder. Nothing of
+//! CUDA is needed to build: driver and NVRTC are found at run time, and their absence is an error that says so.
+//!
+//! | module | what |
+//! |---|---|
+//! | `plan` | ciphertexts a block, threads, shared memory: a pure function of shape and limits |
+//! | `source` | kernel texts and the header of constants |
+//! | `compile` | NVRTC and the cache of cubins |
+//! | `tables`, `keys` | roots and keys in the order in which kernels read them |
+//! | `gpu` | driver calls: one stream, pinned staging |
+//! | `engine` | [`girih_backend::Engine`]: store, jobs, launches, traces |
+//! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 
 mod arguments;
 mod cache;
+mod compile;
+mod device;
 #[cfg(feature = "emulation")]
 mod emulated;
+#[cfg(feature = "emulation")]
+mod emulated_backend;
 mod engine;
+mod gpu;
 mod keys;
 mod machine;
 mod plan;
 mod source;
 mod tables;
+mod variants;
 
-#[cfg(feature = "emulation")]
-mod emulated_backend;
+pub use compile::{CompileError, compile};
+pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
 pub use plan::CudaPlan;
 pub use source::{BLIND_ROTATE, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
+pub use variants::{Variant, limits_of, variants};

@@ -145,7 +145,8 @@ impl CudaPlan {
         }
         let registers = product_registers(shape, transform, groups);
         // A request is taken as it is; the model only chooses among what it may.
-        if request.groups.is_none() && groups > 1 && registers > 128 {
+        let most = if transform == Transform::Fft { 128 } else { 80 };
+        if request.groups.is_none() && groups > 1 && registers > most {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
         let by_memory = (limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);

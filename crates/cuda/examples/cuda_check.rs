@@ -1,0 +1,141 @@
+//! Checks and times a CUDA device: `cuda_check conformance|bench [NAME..]`.
+//!
+//! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
+//! `GROUPS`, `WARPS` (plan requests), `STORE_EACH` (1: time upload and download with every batch).
+
+use girih_backend::{
+    Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform,
+};
+use girih_conformance::synthetic::{SyntheticKeys, Words};
+use girih_conformance::vectors::{PUBLISHED, VectorFile};
+use girih_conformance::{compare, shapes};
+use girih_cpu::CpuBackend;
+use girih_cuda::CudaBackend;
+use girih_tfhe::ParameterSet;
+use std::time::Instant;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// The packing at which BOLT-FHE runs its sets.
+const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let device = CudaBackend::open(&std::env::var("GIRIH_DEVICE").unwrap_or_else(|_| "cuda:0".into()))?;
+    println!("{:?}", device.info());
+    let names = arguments.get(1..).unwrap_or_default();
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|n| name == n);
+    match arguments.first().map(String::as_str) {
+        Some("conformance") => conformance(&device, &wanted),
+        Some("bench") => bench(&device, &wanted),
+        _ => Err("usage: cuda_check conformance|bench [NAME..]".into()),
+    }
+}
+
+fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
+    let mut failed = 0;
+    let mut told = |name: &str, kind: &str, started: Instant, problems: Result<Vec<String>, Failure>| {
+        let seconds = started.elapsed().as_secs_f64();
+        match problems {
+            Ok(p) if p.is_empty() => println!("ok      {kind} {name} ({seconds:.2} s)"),
+            Ok(p) => {
+                failed += 1;
+                println!("FAILED  {kind} {name}: {}", p.join("; ").chars().take(600).collect::<String>());
+            }
+            Err(e) => {
+                failed += 1;
+                println!("ERROR   {kind} {name}: {}", e.to_string().chars().take(600).collect::<String>());
+            }
+        }
+    };
+    for (name, text) in PUBLISHED.into_iter().filter(|(n, _)| wanted(n)) {
+        let started = Instant::now();
+        let run = || -> Result<Vec<String>, Failure> { Ok(VectorFile::parse(name, text)?.replay(device)?.failures) };
+        told(name, "vectors", started, run());
+    }
+    for case in shapes::all().into_iter().filter(|s| wanted(s.name) && s.shape.polynomial_size <= 2048) {
+        let started = Instant::now();
+        told(case.name, "ntt", started, compare::bit_for_bit(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        let started = Instant::now();
+        told(case.name, "fft", started, compare::within_fft_error(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} cases failed").into()) }
+}
+
+/// Bootstrappings of random ciphertexts under random words as keys: the time does not depend on what they mean.
+fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
+    let transforms = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    for set in ParameterSet::all().into_iter().filter(|s| wanted(s.name())) {
+        let set = PACKINGS.iter().find(|(n, _)| *n == set.name()).map_or(Ok(set.clone()), |(_, r)| set.with_packing(*r))?;
+        for transform in [Transform::Ntt, Transform::Fft] {
+            if !transforms.contains(if transform == Transform::Ntt { "ntt" } else { "fft" }) {
+                continue;
+            }
+            let plan = PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() };
+            let keys = SyntheticKeys::new(set.shape().clone(), 1);
+            let started = Instant::now();
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan }, &NoProgress) {
+                Ok(engine) => {
+                    let loaded = started.elapsed().as_secs_f64();
+                    time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
+                }
+                Err(e) => println!("{{\"set\":\"{}\",\"transform\":\"{transform}\",\"error\":{:?}}}", set.name(), e.to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loaded: f64) -> Result<(), Failure> {
+    let shape = keys.shape();
+    // The batch counts bits: r of them share a ciphertext.
+    let count = batch.div_ceil(shape.packing);
+    engine.reserve(3 * count)?;
+    let mut words = Words::new(3);
+    let store: Vec<u32> =
+        (0..2 * count * shape.ciphertext_len()).map(|_| (words.next_word() & ((1 << shape.log2_lwe_modulus) - 1)) as u32).collect();
+    let modulus = shape.accumulator_modulus().ok_or("no modulus")?;
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
+    let table = engine.add_tables(&table)?;
+    let jobs: Vec<BootstrapJob> = (0..count as u32)
+        .map(|i| BootstrapJob {
+            input: Combination::new(
+                &[Operand { ciphertext: i, weight: 1 }, Operand { ciphertext: i + count as u32, weight: 1 }],
+                0,
+                shape.log2_lwe_modulus,
+            ),
+            table,
+            table_stride: 0,
+            output_offset: (modulus + 4) / 8,
+            log2_output_modulus: shape.log2_lwe_modulus,
+            output: 2 * count as u32 + i,
+        })
+        .collect();
+    let mut out = vec![0; count * shape.ciphertext_len()];
+    let mut times = Vec::new();
+    for _ in 0..4 {
+        let started = Instant::now();
+        engine.write(0, &store)?;
+        engine.bootstrap(&jobs)?;
+        engine.read(2 * count, &mut out)?;
+        times.push(started.elapsed().as_secs_f64());
+    }
+    let best = times[1..].iter().copied().fold(f64::MAX, f64::min);
+    let started = Instant::now();
+    engine.bootstrap(&jobs)?;
+    engine.synchronize()?;
+    let resident = started.elapsed().as_secs_f64();
+    println!(
+        "{}",
+        format_args!(
+            "{{\"set\":\"{name}\",\"r\":{},\"bits_per_second\":{:.0},\"resident_bits_per_second\":{:.0},\"batch_ms\":{:.2},\"loaded_s\":{loaded:.1},\"plan\":{}}}",
+            shape.packing,
+            (count * shape.packing) as f64 / best,
+            (count * shape.packing) as f64 / resident,
+            best * 1e3,
+            engine.plan()
+        )
+    );
+    Ok(())
+}
