@@ -294,7 +294,7 @@ impl ServerKey {
     }
 
     /// Index of the first of these test polynomials on the device; loaded at most once.
-    fn table(&self, polynomials: Vec<u64>) -> Result<u32> {
+    pub(crate) fn table(&self, polynomials: Vec<u64>) -> Result<u32> {
         let mut tables = self.tables.lock().expect("no holder of this lock panics");
         if let Some(&index) = tables.get(&polynomials) {
             return Ok(index);

@@ -1,0 +1,142 @@
+//! A netlist made ready for one parameter set.
+
+use crate::error::{Result, mismatch};
+use crate::netlist::Netlist;
+use crate::optimise::{Instruction, Output, Program, Source};
+use girih_tfhe::{NoiseModel, ParameterSet};
+
+/// Most input bits of a netlist that is read from a file.
+pub const MAX_INPUT_BITS: usize = 1 << 20;
+
+/// Most gates of a netlist that is compiled: its graph may have four nodes a gate, counted in 31 bits.
+const MAX_GATES: usize = 1 << 28;
+
+/// A circuit as levels of bootstrappings for one parameter set, to be run on many instances at once.
+#[derive(Clone, Debug)]
+pub struct Circuit {
+    pub(crate) set: ParameterSet,
+    pub(crate) program: Program,
+    input_bits: usize,
+    gates: usize,
+    log2_failure: f64,
+}
+
+impl Circuit {
+    /// log2 of the failure probability that [`Circuit::new`] lets a bootstrapping have, where two-input gates allow it.
+    pub const DEFAULT_LOG2_FAILURE: f64 = -64.0;
+
+    /// Optimises and schedules a netlist.
+    ///
+    /// Bootstrappings of three and four inputs are used as far as each still fails with probability below
+    /// 2^[`Circuit::DEFAULT_LOG2_FAILURE`]; sets that are worse with two inputs already get two-input gates alone.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a netlist without inputs or of more than 2^28 gates.
+    pub fn new(netlist: &Netlist, set: &ParameterSet) -> Result<Self> {
+        Self::with_log2_failure(netlist, set, Self::DEFAULT_LOG2_FAILURE)
+    }
+
+    /// As [`Circuit::new`], with a bound on the failure probability of one bootstrapping of one's own.
+    ///
+    /// # Errors
+    /// As [`Circuit::new`].
+    pub fn with_log2_failure(netlist: &Netlist, set: &ParameterSet, max_log2_failure: f64) -> Result<Self> {
+        if netlist.input_bits() == 0 {
+            return mismatch("a circuit needs at least one input bit");
+        }
+        if netlist.gates().len() > MAX_GATES {
+            return mismatch(format!("a netlist of {} gates; at most {MAX_GATES} can be scheduled", netlist.gates().len()));
+        }
+        let model = NoiseModel::new(set);
+        let failure = |variance: u32| model.log2_failure_of(0.125, &vec![1; variance as usize]);
+        let budget = (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
+        let program = Program::new(netlist, budget);
+        let failures = program.levels.iter().flatten().map(|i| failure(i.variance));
+        let log2_failure = failures.fold(f64::NEG_INFINITY, log2_sum);
+        let (input_bits, gates) = (netlist.input_bits(), netlist.gate_count());
+        Ok(Self { set: set.clone(), program, input_bits, gates, log2_failure })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &ParameterSet {
+        &self.set
+    }
+
+    /// Bits of all inputs together, in the order of the netlist's buses.
+    pub fn input_bits(&self) -> usize {
+        self.input_bits
+    }
+
+    /// Bits of all outputs together.
+    pub fn output_bits(&self) -> usize {
+        self.program.outputs.len()
+    }
+
+    /// Gates of the netlist.
+    pub fn gates(&self) -> usize {
+        self.gates
+    }
+
+    /// Bootstrappings that one instance takes, or r instances in one ciphertext.
+    pub fn bootstraps(&self) -> usize {
+        self.program.levels.iter().map(Vec::len).sum()
+    }
+
+    /// Bootstrappings one after another.
+    pub fn depth(&self) -> usize {
+        self.program.levels.len()
+    }
+
+    /// Bootstrappings of each level.
+    pub fn level_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.program.levels.iter().map(Vec::len)
+    }
+
+    /// Ciphertexts that live at one time at most, beside inputs and outputs.
+    pub fn peak_slots(&self) -> usize {
+        self.program.slots as usize
+    }
+
+    /// log2 of a bound on the probability that any bit of one instance comes out wrong: the sum over its bootstrappings.
+    pub fn log2_failure(&self) -> f64 {
+        self.log2_failure
+    }
+
+    /// Runs the levels on plain bits, as a device would: by phases and windows, not by the netlist.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) unless there are [`Circuit::input_bits`] bits.
+    pub fn simulate(&self, inputs: &[bool]) -> Result<Vec<bool>> {
+        if inputs.len() != self.input_bits {
+            return mismatch(format!("{} input bits for a circuit of {}", inputs.len(), self.input_bits));
+        }
+        let mut slots = vec![false; self.peak_slots()];
+        let read = |slots: &[bool], source| match source {
+            Source::Input(i) => inputs[i as usize],
+            Source::Slot(i) => slots[i as usize],
+        };
+        for level in &self.program.levels {
+            let run = |i: &Instruction| {
+                let terms = i.operands.iter().map(|&(source, weight)| weight * i32::from(read(&slots, source)));
+                // In quarters of q, true are 2 and 3.
+                (terms.sum::<i32>() + i.quarters as i32).rem_euclid(4) >= 2
+            };
+            let results: Vec<bool> = level.iter().map(run).collect();
+            level.iter().zip(results).for_each(|(i, result)| slots[i.slot as usize] = result);
+        }
+        let outputs = self.program.outputs.iter().map(|output| match *output {
+            Output::Constant(value) => value,
+            Output::Bit { source, negated } => read(&slots, source) != negated,
+        });
+        Ok(outputs.collect())
+    }
+}
+
+/// Four operands without a core, or two of a core beside two of weight 2.
+const MOST_VARIANCE: u32 = 10;
+
+/// log2(2^a + 2^b).
+fn log2_sum(a: f64, b: f64) -> f64 {
+    let (low, high) = (a.min(b), a.max(b));
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E }
+}
