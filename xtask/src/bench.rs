@@ -179,7 +179,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {} r={}: {}", set.name(), set.packing(), set.description()));
-    if let Some(warning) = set.security().warning {
+    for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
     let loaded = load(arguments, &set, &device)?;

@@ -1,6 +1,6 @@
 //! Gates and look-up tables, end to end on the CPU, on toy sets that cover every path through keys.
 
-use girih_backend::{LoadOptions, NoProgress, Transform};
+use girih_backend::{LoadOptions, NoProgress};
 use girih_cpu::CpuBackend;
 use girih_tfhe::{Batch, ClientKey, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, ParameterSet, ServerKey};
 
@@ -12,8 +12,7 @@ fn sets() -> Vec<ParameterSet> {
 fn keys(set: &ParameterSet) -> (ClientKey, ServerKey) {
     let client = ClientKey::generate_seeded(set, [7; 32]).expect("a set on prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
-    let options = LoadOptions { transform: Some(Transform::Ntt), ..LoadOptions::default() };
-    let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
     (client, server)
 }
 

@@ -76,7 +76,7 @@ fn accumulator_errors(client: &ClientKey, server: &ServerKey, inputs: [&DeviceCi
     let polynomial = Gate::Nand.test_polynomial(shape);
     let job = BootstrapJob {
         input: Combination::new(&inputs.map(|i| Operand { ciphertext: i.at(index), weight: 1 }), 0, shape.log2_lwe_modulus),
-        table: server.engine().add_tables(&polynomial)?,
+        table: server.table(polynomial.clone())?,
         table_stride: 0,
         output_offset: 0,
         log2_output_modulus: shape.log2_lwe_modulus,

@@ -7,7 +7,7 @@ mod security;
 pub use literal::{Mode, ParameterLiteral};
 pub use security::{Estimate, Security};
 
-use crate::{Error, Result};
+use crate::{Error, NoiseModel, Result};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
 use literal::{log2, unsigned};
 use std::sync::Arc;
@@ -53,6 +53,12 @@ struct Origin {
     /// log2 of the failure probability of a gate that the source states.
     log2_failure: Option<f64>,
 }
+
+/// A set whose gates fail more often than this computes nothing.
+const LARGEST_LOG2_FAILURE: f64 = -5.0;
+
+/// A set whose gates fail more often than this earns a warning: 2^-30 is one wrong gate in a billion.
+const NOTEWORTHY_LOG2_FAILURE: f64 = -30.0;
 
 const CUSTOM: Origin = Origin { description: "a custom set", claim: None, log2_failure: None };
 
@@ -141,7 +147,17 @@ impl ParameterSet {
         };
         shape.validate()?;
         let errors = ErrorDistribution::Gaussian { sigma: literal.sigma };
-        Ok(Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })))
+        Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })).if_it_computes(literal.sigma)
+    }
+
+    /// The set, unless its gates fail too often to compute anything.
+    fn if_it_computes(self, sigma: f64) -> Result<Self> {
+        let failure = NoiseModel::new(&self).log2_failure();
+        if failure > LARGEST_LOG2_FAILURE {
+            let rule = format!("a gate of {self} would fail with probability 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}");
+            return Err(ShapeError::new("sigma", sigma, rule).into());
+        }
+        Ok(self)
     }
 
     /// Reads and checks a parameter file.
@@ -233,11 +249,15 @@ impl ParameterSet {
     /// The same set with `packing` bodies that share one mask.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless `packing` is in 1..=16.
+    /// [`Error::Parameter`] unless `packing` is in 1..=16 and gates still work: noise grows with r.
     pub fn with_packing(&self, packing: usize) -> Result<Self> {
         let shape = BootstrapShape { packing, ..self.shape().clone() };
         shape.validate()?;
-        Ok(Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin })))
+        let set = Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin }));
+        match self.errors() {
+            ErrorDistribution::Gaussian { sigma } => set.if_it_computes(sigma),
+            ErrorDistribution::TUniform { .. } => Ok(set),
+        }
     }
 
     /// The name, without the packing.
@@ -278,6 +298,14 @@ impl ParameterSet {
     /// What is known about the security of this set.
     pub fn security(&self) -> Security {
         security::judge(self)
+    }
+
+    /// What a user must be told before relying on this set: weak or unknown security, frequent failures.
+    pub fn warnings(&self) -> Vec<String> {
+        let failure = NoiseModel::new(self).log2_failure();
+        let fails = failure > NOTEWORTHY_LOG2_FAILURE;
+        let failure = fails.then(|| format!("a gate of {self} fails with probability 2^{failure:.1}"));
+        self.security().warning.into_iter().chain(failure).collect()
     }
 
     pub(crate) fn unsupported(&self, why: &str) -> Error {
