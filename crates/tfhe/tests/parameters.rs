@@ -87,6 +87,7 @@ fn every_set_survives_its_file() {
 fn names_packings_and_aliases() {
     assert_eq!(set("M3_R5").packing(), 5);
     assert_eq!(set("M3_R5").to_string(), "M3_R5");
+    assert_eq!(set("BOLT_M3_R5"), set("M3_R5"));
     assert_eq!(set("LPF_STD128"), set("STD128"));
     assert_eq!(ParameterSet::default().name(), "STD128");
     let error = ParameterSet::by_name("STD129").expect_err("no such set").to_string();

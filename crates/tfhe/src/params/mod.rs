@@ -219,15 +219,16 @@ impl ParameterSet {
         Ok(literal)
     }
 
-    /// The built-in set of that name; `M3_R5` is M3 with packing 5.
+    /// The built-in set of that name; `M3_R5` is M3 with packing 5, and `BOLT_M3_R5` the same.
     ///
     /// # Errors
     /// [`Error::UnknownSet`] listing the names there are.
     pub fn by_name(name: &str) -> Result<Self> {
-        if let Some(set) = builtin::find(name) {
+        let bare = name.strip_prefix("BOLT_").unwrap_or(name);
+        if let Some(set) = builtin::find(bare) {
             return Ok(set);
         }
-        if let Some((base, packing)) = name.rsplit_once("_R")
+        if let Some((base, packing)) = bare.rsplit_once("_R")
             && let (Some(set), Ok(packing)) = (builtin::find(base), packing.parse())
         {
             return set.with_packing(packing);
