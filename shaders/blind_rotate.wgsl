@@ -47,6 +47,18 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     // Position x of the transform holds the value at root^(2 reversed(x) + 1).
     let point = 2u * (${THREAD_REVERSED}) + 1u;
 
+#if ROLLED
+    // [column][item]; as one array each, because columns are counted by loops.
+#for w in 0..ACC_WORDS
+    var accumulator_${w}: array<u32, ${COLUMNS * ITEMS}>;
+#end
+#if WORDS == 2
+    var deltas: array<u32, ${COLUMNS * ITEMS}>;
+#end
+#if ROLLED == 2
+    var digits: array<u32, ${ROWS * ITEMS}>;
+#end
+#end
 #for c in 0..COLUMNS
 #for j in 0..ITEMS
 #for w in 0..ACC_WORDS
@@ -88,6 +100,16 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
     }
 
+#if ROLLED
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for w in 0..ACC_WORDS
+    accumulator_${w}[${c * ITEMS + j}] = acc_${w}_${c}_${j};
+#end
+#end
+#end
+#end
+
     var next_exponent = exponent(job, launch.first_step);
     for (var step = launch.first_step; step < launch.last_step; step++) {
         let e = next_exponent;
@@ -97,7 +119,7 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #if TRACE
         let traced = step == launch.trace_step;
 #end
-#if WORDS == 2
+#if WORDS == 2 && !ROLLED
 #for c in 0..COLUMNS
 #for j in 0..ITEMS
         var delta_${c}_${j} = 0u;
@@ -107,44 +129,34 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #for w in 0..WORDS
         {
         // external_product modulo P_${w}: digits of the accumulator, transformed, staged ${STAGED} at a time.
-#for g in 0..(ROWS + STAGED - 1) / STAGED
-#set first g * STAGED
-#set count min(STAGED, ROWS - first)
-#for s in 0..count
-#for j in 0..ITEMS
-#call digit(${w}, ${(first + s) / COLUMNS}, ${(first + s) % COLUMNS}, ${j}, f_${first + s}_${j})
-#end
-#end
-#if g > 0 && PASSES > 1
-        workgroupBarrier();
-#end
-#call forward_transform(${w}, f, ${first}, ${count})
-#end
-#if TRACE
-        if (traced) {
-#for row in 0..ROWS
-#for j in 0..ITEMS
-            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${row}_${j} % P_${w};
-#end
-#end
-        }
+#set F 0
+#if ROLLED == 2
+#call transformed_digits_rolled(${w})
+#else
+#call transformed_digits(${w})
 #end
         // (X^e - 1) and (X^-e - 1) at this thread's positions, in Montgomery form.
 #for j in 0..ITEMS
         let monomial_${j} = roots[${monomial_base(w)}u + ((e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u)];
 #end
-        // A sum of CHUNK products stays below 2^64 - p 2^32, what a Montgomery reduction takes.
-#set F 0
-#for row in 0..ROWS
-#for j in 0..ITEMS
-#update F max(F, @f_${row}_${j})
-#end
-#end
+#if ROLLED
+#call products_rolled(${w}, ${F})
+#else
 #call products(${w}, ${F})
+#end
         }
 #end
     }
 
+#if ROLLED
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for w in 0..ACC_WORDS
+    acc_${w}_${c}_${j} = accumulator_${w}[${c * ITEMS + j}];
+#end
+#end
+#end
+#end
     if (launch.last_step < ${LWE}u || ${TRACE} == 1) {
 #for c in 0..COLUMNS
 #for j in 0..ITEMS

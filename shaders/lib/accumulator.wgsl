@@ -67,7 +67,7 @@ var ${target} = u32(signed_${target}) + ${offset}u;
 #bound ${target} offset + half + 1
 #if TRACE
 if (traced) {
-    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + t] = u32(signed_${target});
+    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
 }
 #end
 #end

@@ -1,40 +1,115 @@
 // The products of one word: transformed digits f_{row} times both GGSW ciphertexts, times their monomials, summed.
 
-// F bounds the transformed digits.
-#def products(w, F)
+// Everything is unrolled (ROLLED = 0), or columns are counted by loops (1), or rows too (2): a large k + r unrolled
+// outgrows instruction caches and the patience of compilers.
+
+// A sum of CHUNK products stays below CAPACITY = 2^64 - p 2^32, what a Montgomery reduction takes: reduces transformed
+// digits where not all ROWS products fit, and keeps their bound in F.
+#def fit_products(w, name, first, count)
 #set p prime(w)
-// What a Montgomery reduction takes.
-#set CAPACITY WORD * WORD - p * WORD
-#set CHUNK ROWS
-#if ROWS * F * p > CAPACITY || ROWS * F * p / WORD + p + 1 > WORD
+#for row in first..first + count
+#for j in 0..ITEMS
+#update F max(F, @${name}_${row}_${j})
+#end
+#end
+#if ROWS * F * p > WORD * (WORD - p) || ROWS * F * p / WORD + p + 1 > WORD
+#for row in first..first + count
+#for j in 0..ITEMS
+#reduce ${w} ${name}_${row}_${j} p
+#end
+#end
+#update F p
+#end
+#end
+
+// Declares f_{row}_{item}: every digit of the accumulator, transformed modulo P_w.
+#def transformed_digits(w)
+#if ROLLED
+#if TRACE
+        // Columns have their numbers here; only loops start at another.
+        let column = 0u;
+#end
+#for c in 0..COLUMNS
+#for j in 0..ITEMS
+#for a in 0..ACC_WORDS
+        let acc_${a}_${c}_${j} = accumulator_${a}[${c * ITEMS + j}];
+#end
+#end
+#end
+#end
+#for g in 0..(ROWS + STAGED - 1) / STAGED
+#set first g * STAGED
+#set count min(STAGED, ROWS - first)
+#for s in 0..count
+#for j in 0..ITEMS
+#call digit(${w}, ${(first + s) / COLUMNS}, ${(first + s) % COLUMNS}, ${j}, f_${first + s}_${j})
+#end
+#end
+#if g > 0 && PASSES > 1
+        workgroupBarrier();
+#end
+#call forward_transform(${w}, f, ${first}, ${count})
+#call fit_products(${w}, f, ${first}, ${count})
+#end
+#if TRACE
+        if (traced) {
 #for row in 0..ROWS
 #for j in 0..ITEMS
-#reduce ${w} f_${row}_${j} p
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${row}_${j} % P_${w};
 #end
 #end
-#set F p
-#set CHUNK min(ROWS, CAPACITY / (p * p))
+        }
 #end
+#end
+
+// The same into the array digits, [row][item]; `column` counts accumulator polynomials, STAGED at a time.
+#def transformed_digits_rolled(w)
+        for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
+#for s in 0..STAGED
+#for j in 0..ITEMS
+#for a in 0..ACC_WORDS
+            let acc_${a}_${s}_${j} = accumulator_${a}[(column + ${s}u) * ${ITEMS}u + ${j}u];
+#end
+#end
+#end
+#for level in 0..LEVELS
+            {
+#for s in 0..STAGED
+#for j in 0..ITEMS
+#call digit(${w}, ${level}, ${s}, ${j}, f_${s}_${j})
+#end
+#end
+            // The transform before has been read by all.
+            workgroupBarrier();
+#call forward_transform(${w}, f, 0, ${STAGED})
+#call fit_products(${w}, f, 0, ${STAGED})
+#for s in 0..STAGED
+#for j in 0..ITEMS
+            digits[(column + ${level * COLUMNS + s}u) * ${ITEMS}u + ${j}u] = f_${s}_${j};
+#if TRACE
+            if (traced) {
+                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${s}_${j} % P_${w};
+            }
+#end
+#end
+#end
+            }
+#end
+        }
+#end
+
+// Products, monomials, inverse transforms and the update of the accumulator. F bounds the transformed digits.
+#def products(w, F)
+#set p prime(w)
+#set CAPACITY WORD * (WORD - p)
+#set CHUNK chunk_rows(p, F)
 #for g in 0..(COLUMNS + STAGED - 1) / STAGED
 #set first g * STAGED
 #set count min(STAGED, COLUMNS - first)
         {
+        let key_at = key_base;
 #for c in first..first + count
-#for j in 0..ITEMS
-        var y_${c}_${j}: u32;
-#end
-#for h in 0..ITEMS / 4
-#call product_quarter(${w}, ${c}, ${h}, ${CHUNK}, ${F})
-#end
-#end
-#if TRACE
-        if (traced) {
-#for c in first..first + count
-#for j in 0..ITEMS
-            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = y_${c}_${j} % P_${w};
-#end
-#end
-        }
+#call column_products(${w}, ${c}, ${CHUNK}, ${F})
 #end
 #if g > 0 && PASSES > 1
         workgroupBarrier();
@@ -54,16 +129,77 @@
 #end
 #end
 
-// Items 4h .. 4h + 3 of column c: CHUNK products of a digit and a key word a Montgomery reduction, then
-// (X^e - 1) * part_0 + (X^-e - 1) * part_1 with one more.
-#def product_quarter(w, c, h, CHUNK, F)
+// The same with a loop over columns; acc and delta go through their arrays.
+#def products_rolled(w, F)
+#set p prime(w)
+#set CAPACITY WORD * (WORD - p)
+#set CHUNK chunk_rows(p, F)
+        for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
+        let key_at = key_base + column * ${ITEMS / 4 * ROWS * GGSW * THREADS}u;
+#for s in 0..STAGED
+#call column_products(${w}, ${s}, ${CHUNK}, ${F})
+#end
+        // The transform before has been read by all.
+        workgroupBarrier();
+#call inverse_transform(${w}, y, 0, ${STAGED})
+#for s in 0..STAGED
+#for j in 0..ITEMS
         {
+            let place = (column + ${s}u) * ${ITEMS}u + ${j}u;
+#if w < WORDS - 1
+            deltas[place] = y_${s}_${j};
+#bound delta_${s}_${j} @y_${s}_${j}
+#else
+#if WORDS == 2
+            var delta_${s}_${j} = deltas[place];
+#end
+#for a in 0..ACC_WORDS
+            var acc_${a}_${s}_${j} = accumulator_${a}[place];
+#end
+#call accumulate(${s}, ${j})
+#for a in 0..ACC_WORDS
+            accumulator_${a}[place] = acc_${a}_${s}_${j};
+#end
+#end
+        }
+#end
+#end
+        }
+#end
+
+// Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is in `key_at`.
+#def column_products(w, c, CHUNK, F)
+#for j in 0..ITEMS
+        var y_${c}_${j}: u32;
+#end
+#for h in 0..ITEMS / 4
+        {
+#if ROLLED == 2
+#call quarter_sums_rolled(${w}, ${c}, ${h}, ${CHUNK}, ${F})
+#else
+#call quarter_sums(${w}, ${c}, ${h}, ${CHUNK}, ${F})
+#end
+#call quarter_monomials(${w}, ${c}, ${h})
+        }
+#end
+#if TRACE
+        if (traced) {
+#for j in 0..ITEMS
+            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = y_${c}_${j} % P_${w};
+#end
+        }
+#end
+#end
+
+// Items 4h .. 4h + 3 of column c: declares part_{C0|C1}_{q}, CHUNK products of a digit and a key word a Montgomery
+// reduction.
+#def quarter_sums(w, c, h, CHUNK, F)
 #for chunk in 0..(ROWS + CHUNK - 1) / CHUNK
 #set from chunk * CHUNK
 #set to min(ROWS, from + CHUNK)
 #for row in from..to
 #for g in 0..GGSW
-        let k_${row}_${g} = key[key_base + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
+        let k_${row}_${g} = key[key_at + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
 #for q in 0..4
 #if row == from
         let sum_${row}_${g}_${q} = wide_mul(f_${row}_${4 * h + q}, k_${row}_${g}[${q}]);
@@ -73,23 +209,61 @@
 #end
 #end
 #end
-#set part_bound (to - from) * F * p / WORD + p + 1
 #for g in 0..GGSW
 #for q in 0..4
+#call reduce_sum(${w}, ${chunk}, ${to - from}, ${F}, ${g}, ${q}, sum_${to - 1}_${g}_${q})
+#end
+#end
+#end
+#end
+
+// The same with a loop over rows.
+#def quarter_sums_rolled(w, c, h, CHUNK, F)
+#for chunk in 0..(ROWS + CHUNK - 1) / CHUNK
+#set from chunk * CHUNK
+#set to min(ROWS, from + CHUNK)
+#for g in 0..GGSW
+#for q in 0..4
+        var sum_${chunk}_${g}_${q} = wide_make(0u, 0u);
+#end
+#end
+        for (var row = ${from}u; row < ${to}u; row++) {
+#for g in 0..GGSW
+            let k_${g} = key[key_at + ${((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW * THREADS + g * THREADS}u + row * ${GGSW * THREADS}u];
+#end
+#for q in 0..4
+            let f_${q} = digits[row * ${ITEMS}u + ${4 * h + q}u];
+#for g in 0..GGSW
+            sum_${chunk}_${g}_${q} = wide_mac(sum_${chunk}_${g}_${q}, f_${q}, k_${g}[${q}]);
+#end
+#end
+        }
+#for g in 0..GGSW
+#for q in 0..4
+#call reduce_sum(${w}, ${chunk}, ${to - from}, ${F}, ${g}, ${q}, sum_${chunk}_${g}_${q})
+#end
+#end
+#end
+#end
+
+// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks before.
+#def reduce_sum(w, chunk, rows, F, g, q, sum)
+#set part_bound rows * F * p / WORD + p + 1
 #if chunk == 0
-        var part_${g}_${q} = montgomery(sum_${to - 1}_${g}_${q}, P_${w}, P_NEG_INVERSE_${w});
+        var part_${g}_${q} = montgomery(${sum}, P_${w}, P_NEG_INVERSE_${w});
 #bound part_${g}_${q} part_bound
 #else
 #reduce ${w} part_${g}_${q} p
-        var more_${chunk}_${g}_${q} = montgomery(sum_${to - 1}_${g}_${q}, P_${w}, P_NEG_INVERSE_${w});
+        var more_${chunk}_${g}_${q} = montgomery(${sum}, P_${w}, P_NEG_INVERSE_${w});
 #bound more_${chunk}_${g}_${q} part_bound
 #reduce ${w} more_${chunk}_${g}_${q} p
         part_${g}_${q} += more_${chunk}_${g}_${q};
 #bound part_${g}_${q} 2 * p
 #end
 #end
-#end
-#end
+
+// y = (X^e - 1) * part_0 + (X^-e - 1) * part_1, with one reduction.
+#def quarter_monomials(w, c, h)
 #for q in 0..4
 #for g in 0..GGSW
 #reduce ${w} part_${g}_${q} min(WORD, CAPACITY / (p * GGSW))
@@ -102,5 +276,4 @@
 #bound y_${c}_${4 * h + q} @part_0_${q} * p / WORD + p + 1
 #end
 #end
-        }
 #end

@@ -4,7 +4,7 @@
 //! probe list
 //! probe vectors DEVICE
 //! probe exact DEVICE SET ...            every stage of a few jobs against the CPU twin, random keys
-//! probe bench DEVICE SET[:r] ... [--batch 16384] [--repeat 3] [--checked] [--staged N] [--items N] [--steps N] [--latency]
+//! probe bench DEVICE SET[:r] ... [--batch 16384] [--repeat 3] [--checked] [--staged N] [--items N] [--steps N] [--rolled 0|1|2] [--latency]
 //! ```
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
 //! the same, the results mean nothing.
@@ -17,7 +17,7 @@ use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::{compare, vectors};
 use girih_cpu::CpuBackend;
 use girih_tfhe::ParameterSet;
-use girih_wgpu::{OpenOptions, Profile, WgpuBackend, enumerate};
+use girih_wgpu::{OpenOptions, Profile, Rolled, WgpuBackend, enumerate};
 use std::time::Instant;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -30,11 +30,22 @@ struct Settings {
     staged: Option<usize>,
     items: Option<usize>,
     steps: Option<usize>,
+    rolled: Option<Rolled>,
     sets: Vec<String>,
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>> {
-    let mut all = Settings { batch: 16_384, repeat: 3, checked: false, latency: false, staged: None, items: None, steps: None, sets: Vec::new() };
+    let mut all = Settings {
+        batch: 16_384,
+        repeat: 3,
+        checked: false,
+        latency: false,
+        staged: None,
+        items: None,
+        steps: None,
+        rolled: None,
+        sets: Vec::new(),
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || rest.next().ok_or(format!("{argument} needs a number"))?.parse::<usize>().map_err(|e| e.to_string());
@@ -44,6 +55,7 @@ fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>
             "--staged" => all.staged = Some(number()?),
             "--items" => all.items = Some(number()?),
             "--steps" => all.steps = Some(number()?),
+            "--rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][number()?.min(2)]),
             "--checked" => all.checked = true,
             "--latency" => all.latency = true,
             set => all.sets.push(set.to_string()),
@@ -52,7 +64,7 @@ fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>
     Ok(all)
 }
 
-fn open(name: &str, checked: bool) -> Result<WgpuBackend, BackendError> {
+fn open(name: &str, checked: bool, rolled: Option<Rolled>) -> Result<WgpuBackend, BackendError> {
     let (id, suffix) = name.split_once('@').unwrap_or((name, ""));
     let options = OpenOptions {
         profile: match suffix {
@@ -62,6 +74,7 @@ fn open(name: &str, checked: bool) -> Result<WgpuBackend, BackendError> {
         },
         webgpu_limits: suffix == "core",
         checked: Some(checked),
+        rolled,
     };
     WgpuBackend::open_with(id, &options)
 }
@@ -94,7 +107,7 @@ fn request(device: &WgpuBackend, shape: &BootstrapShape, all: &Settings) -> Plan
 }
 
 fn bench(name: &str, all: &Settings) -> Outcome {
-    let device = open(name, all.checked)?;
+    let device = open(name, all.checked, all.rolled)?;
     for set in &all.sets {
         let shape = shape(set)?;
         let keys = SyntheticKeys::new(shape.clone(), 1);
@@ -150,7 +163,7 @@ fn bench(name: &str, all: &Settings) -> Outcome {
 
 fn replay(name: &str) -> Outcome {
     for checked in [true, false] {
-        let device = open(name, checked)?;
+        let device = open(name, checked, None)?;
         for (file, text) in vectors::PUBLISHED {
             let start = Instant::now();
             let replay = vectors::VectorFile::parse(file, text)?.replay(&device)?;
@@ -162,7 +175,7 @@ fn replay(name: &str) -> Outcome {
 }
 
 fn exact(name: &str, all: &Settings) -> Outcome {
-    let device = open(name, all.checked)?;
+    let device = open(name, all.checked, all.rolled)?;
     for set in &all.sets {
         // A few steps show every kernel path; all n would take the twin minutes for nothing new.
         let shape = BootstrapShape { lwe_dimension: 5, ..shape(set)? };
@@ -187,6 +200,6 @@ fn main() -> Outcome {
         ["vectors", device] => replay(device),
         ["exact", device, ..] => exact(device, &settings(&arguments[2..])?),
         ["bench", device, ..] => bench(device, &settings(&arguments[2..])?),
-        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N] [--repeat N] [--checked] [--staged N] [--items N] [--steps N] [--latency]".into()),
+        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N] [--repeat N] [--checked] [--staged N] [--items N] [--steps N] [--rolled 0|1|2] [--latency]".into()),
     }
 }

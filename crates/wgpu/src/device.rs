@@ -3,7 +3,7 @@
 use crate::Profile;
 use crate::engine::WgpuEngine;
 use crate::gpu::Gpu;
-use crate::plan::WgpuPlan;
+use crate::plan::{Rolled, WgpuPlan};
 use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress, Transform,
 };
@@ -21,12 +21,15 @@ pub struct OpenOptions {
     pub webgpu_limits: bool,
     /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug assertions.
     pub checked: Option<bool>,
+    /// What kernels count by loops; left open, chosen by the shape.
+    pub rolled: Option<Rolled>,
 }
 
 /// One adapter, opened.
 pub struct WgpuBackend {
     info: DeviceInfo,
     profile: Profile,
+    rolled: Option<Rolled>,
     gpu: Arc<Gpu>,
 }
 
@@ -165,7 +168,7 @@ impl WgpuBackend {
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));
         let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
-        Ok(Self { info, profile, gpu })
+        Ok(Self { info, profile, rolled: options.rolled, gpu })
     }
 
     /// The arithmetic in use.
@@ -186,7 +189,7 @@ impl Backend for WgpuBackend {
                 reason: DoesNotFit::Transform { transform, why: "WGSL kernels have the ntt-u32 transform only".into() },
             });
         }
-        let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan)?;
+        let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
         Ok(Box::new(WgpuEngine::load(Arc::clone(&self.gpu), plan, keys, progress)?))
     }
 }

@@ -389,6 +389,7 @@ impl Engine for WgpuEngine {
             "workgroup_threads": tile.workgroup_threads,
             "workgroup_bytes": tile.workgroup_bytes,
             "staged_polynomials": tile.layout.staged,
+            "rolled": format!("{:?}", self.plan.rolled),
             "barriers_per_step": self.plan.barriers_per_step(),
             "launches_per_batch": self.ranges(self.plan.shape.lwe_dimension).len(),
             "steps_per_launch": tile.steps_per_launch,

@@ -72,7 +72,7 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
     for (set, shape) in shapes {
         for profile in Profile::ALL {
             let info = device.cloned().unwrap_or_else(|| webgpu(profile));
-            let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default())?;
+            let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default(), None)?;
             let tables = Tables::new(&plan);
             for kernel in Kernel::ALL {
                 for traced in [false, true] {

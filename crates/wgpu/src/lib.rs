@@ -23,7 +23,7 @@ mod variant;
 
 pub use device::{OpenOptions, WgpuBackend, enumerate};
 pub use kernels::{KernelCheck, KernelVariant, kernel_variants};
-pub use plan::WgpuPlan;
+pub use plan::{Rolled, WgpuPlan};
 pub use profile::Profile;
 pub use tables::Tables;
 pub use variant::Kernel;

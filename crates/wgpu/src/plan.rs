@@ -9,6 +9,17 @@ use girih_backend::{
 /// Items a thread that kernels can be generated for.
 const ITEMS: [usize; 3] = [4, 8, 16];
 
+/// What of `blind_rotate` is counted by loops instead of being unrolled into scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rolled {
+    /// Everything is unrolled, and in registers.
+    Nothing = 0,
+    /// Columns: accumulators are arrays of a thread's own, transformed digits registers.
+    Columns = 1,
+    /// Columns and rows: both are arrays.
+    RowsAndColumns = 2,
+}
+
 /// A tile plan with what WGSL generation adds to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WgpuPlan {
@@ -18,6 +29,8 @@ pub struct WgpuPlan {
     pub tile: TilePlan,
     /// The arithmetic.
     pub profile: Profile,
+    /// What is counted by loops.
+    pub rolled: Rolled,
 }
 
 impl WgpuPlan {
@@ -29,7 +42,13 @@ impl WgpuPlan {
     /// # Errors
     /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`] for a request that
     /// these kernels do not have.
-    pub fn new(shape: &BootstrapShape, profile: Profile, device: &DeviceInfo, request: &PlanRequest) -> Result<Self, BackendError> {
+    pub fn new(
+        shape: &BootstrapShape,
+        profile: Profile,
+        device: &DeviceInfo,
+        request: &PlanRequest,
+        rolled: Option<Rolled>,
+    ) -> Result<Self, BackendError> {
         shape.validate()?;
         let unsupported = |what: String, why: &str| BackendError::Unsupported { device: device.name.clone(), what, why: why.into() };
         if shape.key_modulus == KeyModulus::Torus64 {
@@ -62,11 +81,17 @@ impl WgpuPlan {
             Some(layout) => vec![layout.staged],
             None => vec![2, 1],
         };
+        let rolled = rolled.unwrap_or_else(|| Self::rolling(shape, device.software));
+        // Loops over columns count whole groups of staged polynomials.
+        let staged: Vec<usize> = match rolled {
+            Rolled::Nothing => staged,
+            _ => staged.into_iter().map(|s| if shape.columns() % s == 0 { s } else { 1 }).collect(),
+        };
         let mut refusal = None;
         for &items in &items {
             for &staged in &staged {
                 match Self::tile(shape, items, staged, device, request) {
-                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile }),
+                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile, rolled }),
                     Err(reason) => refusal = Some(reason),
                 }
             }
@@ -120,6 +145,23 @@ impl WgpuPlan {
             });
         }
         Ok(tile)
+    }
+
+    /// Unrolled kernels are fastest while they fit registers and instruction caches. The software driver's compiler
+    /// takes time more than in proportion to the length of a kernel: minutes for k + r = 8 unrolled.
+    fn rolling(shape: &BootstrapShape, software: bool) -> Rolled {
+        let words = match &shape.key_modulus {
+            KeyModulus::Words(words) => words.len(),
+            KeyModulus::Torus64 => 0,
+        };
+        let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
+        let products = words * columns * rows * shape.ggsw_per_index();
+        let most = if software { 24 } else { 80 };
+        match (products > most, software || rows > 20) {
+            (false, _) => Rolled::Nothing,
+            (true, false) => Rolled::Columns,
+            (true, true) => Rolled::RowsAndColumns,
+        }
     }
 
     fn accumulator_words_of(shape: &BootstrapShape) -> usize {
@@ -200,6 +242,12 @@ impl WgpuPlan {
         }
         let staged = self.tile.layout.staged;
         let (forward, inverse) = (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
-        self.primes().len() * ((forward + inverse) * exchanges + forward - 1 + inverse - 1)
+        // One more barrier between consecutive transforms of one direction; loops have it before the first as well.
+        let between = match self.rolled {
+            Rolled::Nothing => forward + inverse - 2,
+            Rolled::Columns => forward + inverse - 1,
+            Rolled::RowsAndColumns => forward + inverse,
+        };
+        self.primes().len() * ((forward + inverse) * exchanges + between)
     }
 }

@@ -1,7 +1,7 @@
 //! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes out.
 
 use crate::lazy::Lazy;
-use crate::plan::WgpuPlan;
+use crate::plan::{Rolled, WgpuPlan};
 use crate::template::{Expander, Value};
 use crate::{Profile, tables::Tables};
 use girih_backend::Gadget;
@@ -76,7 +76,11 @@ impl Kernel {
     /// # Errors
     /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
     pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
-        let functions = |name: &str, arguments: &[i128]| tables.function(name, arguments);
+        let rows = plan.rows() as i128;
+        let functions = |name: &str, arguments: &[i128]| match (name, arguments) {
+            ("chunk_rows", &[p, bound]) => Some(chunk_rows(rows, p, bound)),
+            _ => tables.function(name, arguments),
+        };
         let coarse = plan.profile == Profile::Core && plan.primes().iter().all(|&p| p < 1 << 28);
         let lazy = Lazy::new(plan.primes(), if coarse { 4 } else { 2 });
         let mut constants = constants(self, plan, trace);
@@ -84,6 +88,14 @@ impl Kernel {
         constants.insert("PRODUCT".into(), Value::Int(if coarse { 4 } else { 2 }));
         Expander::new(SOURCES, constants, &functions, lazy).expand(self.name())
     }
+}
+
+/// Rows whose products may be summed before a Montgomery reduction, for digits below `bound` and keys below p: all where
+/// they and the reduced sum fit, else as many as fit for reduced digits.
+fn chunk_rows(rows: i128, p: i128, bound: i128) -> i128 {
+    let capacity = (1 << 32) * ((1i128 << 32) - p);
+    let sum = rows * bound * p;
+    if sum <= capacity && sum / (1 << 32) + p < 1 << 32 { rows } else { rows.min(capacity / (p * p)) }
 }
 
 /// Where a traced `blind_rotate` writes in `scratch`, in words.
@@ -157,6 +169,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("WORDS", int(plan.primes().len()));
             set("ACC_WORDS", int(plan.accumulator_words()));
             set("GGSW", int(shape.ggsw_per_index()));
+            set("ROLLED", plan.rolled as i128);
             set("KEY_STEP", int(plan.key_step_words() / 4));
             set("MR", i128::from(plan.modulus_raising()));
             set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
@@ -180,6 +193,12 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             for pass in 0..layout.passes().len() {
                 all.insert(format!("THREAD_INDEX_{pass}"), Value::Text(layout.thread_expression(pass)));
             }
+            // Text, because in rolled kernels the first column of a body is only known when it runs.
+            let column = match (plan.rolled, kernel) {
+                (Rolled::Nothing, _) => "0u",
+                _ => "column",
+            };
+            all.insert("COLUMN_AT".into(), Value::Text(column.into()));
             all.insert("THREAD_REVERSED".into(), Value::Text(layout.reversed_expression()));
         }
     }

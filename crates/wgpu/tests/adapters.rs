@@ -36,7 +36,8 @@ fn main() {
     }
     for info in found {
         for profile in Profile::ALL {
-            let options = OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true) };
+            let options =
+                OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true), rolled: None };
             let device = match WgpuBackend::open_with(&info.id, &options) {
                 Ok(device) => Arc::new(device),
                 Err(error) => {
