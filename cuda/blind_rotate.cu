@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
             if (polynomial < COLUMNS && active) {
                 unroll<0, COEFFICIENTS>([&](auto i) {
                     unroll<0, LEVELS>([&](auto level) {
-                        dump_digit<level.v>(a, step, polynomial, coefficient_index(at.thread, i), accumulators.held[i]);
+                        dump_digit<decltype(level)::v>(a, step, polynomial, coefficient_index(at.thread, i), accumulators.held[i]);
                     });
                 });
             }

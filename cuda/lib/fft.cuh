@@ -154,7 +154,7 @@ FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulato
     unroll<0, LEVELS>([&](auto level) {
         double2 x[ITEMS];
         unroll<0, ITEMS>([&](auto b) {
-            x[b] = make_double2(to_double(digit<level.v>(accumulator[b])), to_double(digit<level.v>(accumulator[b + ITEMS])));
+            x[b] = make_double2(to_double(digit<decltype(level)::v>(accumulator[b])), to_double(digit<decltype(level)::v>(accumulator[b + ITEMS])));
         });
         forward_levels<16, 0>(x, FirstRoots());
         double2* values = tile.slot_at(slot(group, level, column, 0));

@@ -29,13 +29,13 @@ template <int w, int radix, int done, int start, int end, class Roots> FUNCTION 
         unroll<0, (1 << level)>([&](auto block) {
             uint2 root = roots(level, int(block));
             unroll<0, half>([&](auto i) {
-                constexpr int e = 2 * half * block.v + i.v;
+                constexpr int e = 2 * half * decltype(block)::v + decltype(i)::v;
                 Word<w>::template inverse_butterfly<Word<w>::inverse_bound(done, e, start)>(x[e], x[e + half], root.x, root.y);
             });
         });
         inverse_levels<w, radix, done + 1, start, end>(x, roots);
     } else {
-        unroll<0, radix>([&](auto e) { x[e] = Word<w>::template reduce<Word<w>::inverse_bound(done, e.v, start), end>(x[e]); });
+        unroll<0, radix>([&](auto e) { x[e] = Word<w>::template reduce<Word<w>::inverse_bound(done, decltype(e)::v, start), end>(x[e]); });
     }
 }
 
@@ -158,13 +158,13 @@ FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulato
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
         unroll<0, WORDS>([&](auto w) {
-            forward_first<w.v, level.v>(accumulator, tile.slot_at(slot(group, level, column, w)), at.thread, active);
+            forward_first<decltype(w)::v, decltype(level)::v>(accumulator, tile.slot_at(slot(group, level, column, w)), at.thread, active);
         });
     });
     team_barrier(at.team);
     unroll<0, WORDS>([&](auto w) {
         unroll<0, LEVELS>([&](auto level) {
-            forward_second<w.v>(tile, tile.slot_at(slot(group, level, column, w)), at.thread, active);
+            forward_second<decltype(w)::v>(tile, tile.slot_at(slot(group, level, column, w)), at.thread, active);
         });
     });
 }
@@ -191,10 +191,10 @@ template <int w> FUNCTION void inverse_first(const u32* values, u32* x, int thre
 // Brings the products of one polynomial back to coefficients and adds them to its accumulator.
 FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
-    unroll<0, WORDS>([&](auto w) { inverse_second<w.v>(tile, tile.slot_at(slot(group, 0, column, w)), at.thread, active); });
+    unroll<0, WORDS>([&](auto w) { inverse_second<decltype(w)::v>(tile, tile.slot_at(slot(group, 0, column, w)), at.thread, active); });
     team_barrier(at.team);
     u32 x[WORDS][ITEMS];
-    unroll<0, WORDS>([&](auto w) { inverse_first<w.v>(tile.slot_at(slot(group, 0, column, w)), x[w], at.thread); });
+    unroll<0, WORDS>([&](auto w) { inverse_first<decltype(w)::v>(tile.slot_at(slot(group, 0, column, w)), x[w], at.thread); });
     unroll<0, ITEMS>([&](auto b) {
         u64 y = x[0][b];
         if constexpr (WORDS == 2) y = compose(x[0][b], x[WORDS - 1][b]);
@@ -232,7 +232,7 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
         unroll<0, KEY_CHUNKS>([&](auto chunk) {
             uint4 words = load_key(key + (column * KEY_CHUNKS + chunk) * FREQUENCY_GROUPS);
             unroll<0, 4>([&](auto q) {
-                constexpr int index = 4 * chunk.v + q.v, row = index / (GGSW * TAIL), x = index / TAIL % GGSW, j = index % TAIL;
+                constexpr int index = 4 * decltype(chunk)::v + decltype(q)::v, row = index / (GGSW * TAIL), x = index / TAIL % GGSW, j = index % TAIL;
                 if constexpr (index < KEY_WORDS) {
                     u32 word = q == 0 ? words.x : q == 1 ? words.y : q == 2 ? words.z : words.w;
                     unroll<0, GROUPS>([&](auto g) {

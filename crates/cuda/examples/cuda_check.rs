@@ -1,16 +1,15 @@
-//! Checks and times a CUDA device: `cuda_check conformance|bench [NAME..]`.
+//! Checks and times a CUDA device: `cuda_check conformance|bench [NAME..]`; `cuda_check compile CAPABILITY [NAME..]` compiles
+//! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
 //! `GROUPS`, `WARPS` (plan requests), `STORE_EACH` (1: time upload and download with every batch).
 
-use girih_backend::{
-    Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform,
-};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::CudaBackend;
+use girih_cuda::{CudaBackend, compile, limits_of, variants};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -21,6 +20,9 @@ const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4)
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|a| a == "compile") {
+        return compile_all(arguments.get(1).map_or(Ok(90), |c| c.parse())?, arguments.get(2..).unwrap_or_default());
+    }
     let device = CudaBackend::open(&std::env::var("GIRIH_DEVICE").unwrap_or_else(|_| "cuda:0".into()))?;
     println!("{:?}", device.info());
     let names = arguments.get(1..).unwrap_or_default();
@@ -30,6 +32,35 @@ fn main() -> Result<(), Failure> {
         Some("bench") => bench(&device, &wanted),
         _ => Err("usage: cuda_check conformance|bench [NAME..]".into()),
     }
+}
+
+/// `set` at the packing at which BOLT-FHE runs it.
+fn packed(set: ParameterSet) -> Result<ParameterSet, Failure> {
+    match PACKINGS.iter().find(|(n, _)| *n == set.name()) {
+        Some((_, r)) => Ok(set.with_packing(*r)?),
+        None => Ok(set),
+    }
+}
+
+/// What the environment fixes of the plan.
+fn request() -> PlanRequest {
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
+    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() }
+}
+
+fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
+    for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
+        let set = packed(set)?;
+        let Ok(all) = variants(set.name(), set.shape(), &limits_of(capability), &request()) else { continue };
+        for variant in all {
+            for source in &variant.sources {
+                let started = Instant::now();
+                let bytes = compile(source, capability)?.len();
+                println!("{} {} {bytes} bytes, {:.1} s", variant.name, source.file.name, started.elapsed().as_secs_f64());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
@@ -67,15 +98,14 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
     let transforms = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
     for set in ParameterSet::all().into_iter().filter(|s| wanted(s.name())) {
-        let set = PACKINGS.iter().find(|(n, _)| *n == set.name()).map_or(Ok(set.clone()), |(_, r)| set.with_packing(*r))?;
+        let set = packed(set)?;
         for transform in [Transform::Ntt, Transform::Fft] {
             if !transforms.contains(if transform == Transform::Ntt { "ntt" } else { "fft" }) {
                 continue;
             }
-            let plan = PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() };
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan }, &NoProgress) {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request() }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;

@@ -61,9 +61,7 @@ fn keep(path: &std::path::Path, cubin: &[u8]) {
     let Some(folder) = path.parent() else { return };
     let partial = path.with_extension(format!("partial-{}", std::process::id()));
     // Renaming makes the file appear whole or not at all.
-    let _ = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&partial, cubin))
-        .and_then(|()| std::fs::rename(&partial, path));
+    let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&partial, cubin)).and_then(|()| std::fs::rename(&partial, path));
 }
 
 /// NVRTC's version, `13.0`.
@@ -115,7 +113,8 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
         )
     };
     check(created, "creating a program")?;
-    let options = [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?];
+    // Lambdas in kernels carry no annotation: `-default-device` makes them device code.
+    let options = [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?, text("-default-device")?];
     let option_pointers = pointers(&options);
     // SAFETY: `options` lives until the call returns.
     let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, option_pointers.as_ptr()) };
@@ -140,5 +139,6 @@ fn log_of(program: &Program) -> String {
     let mut log = vec![0u8; size];
     // SAFETY: `log` has the size that was asked for.
     unsafe { sys::nvrtcGetProgramLog(program.0, log.as_mut_ptr().cast()) };
-    String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned()
+    // The first messages say what is wrong; template errors go on for pages.
+    String::from_utf8_lossy(&log).trim_end_matches('\0').chars().take(2000).collect()
 }

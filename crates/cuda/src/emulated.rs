@@ -63,7 +63,17 @@ impl Emulated {
         write(CONSTANTS, &source.constants)?;
         write("kernel.cpp", source.file.text)?;
         let output = Command::new(compiler())
-            .args(["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w", "-DGIRIH_EMULATED"])
+            .args([
+                "-std=c++17",
+                "-O1",
+                "-fPIC",
+                "-shared",
+                "-ffp-contract=off",
+                "-fwrapv",
+                "-fno-strict-aliasing",
+                "-w",
+                "-DGIRIH_EMULATED",
+            ])
             .args(std::env::var("GIRIH_EMULATION_FLAGS").unwrap_or_default().split_whitespace())
             .arg("-I")
             .arg(&folder)

@@ -3,9 +3,7 @@
 use crate::emulated::Emulated;
 use crate::engine::CudaEngine;
 use crate::plan::CudaPlan;
-use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform,
-};
+use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform};
 use std::sync::Arc;
 
 /// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine without a GPU.

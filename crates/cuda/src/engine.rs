@@ -75,7 +75,8 @@ impl CudaEngine {
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
-        let key = upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
+        let key =
+            upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
         let row_bytes = keys::key_switching_bytes(&shape);
         let key_switching_key = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, |i| {
             keys::key_switching_rows(&shape, keys, i)

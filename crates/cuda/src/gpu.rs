@@ -331,8 +331,12 @@ impl Machine for Gpu {
         let failed = |e| self.failed("preparing a kernel", e);
         // SAFETY: `load` made the kernel from a function of a module that stays loaded.
         let cost = unsafe {
-            result::function::set_function_attribute(function, A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size.shared_bytes as i32)
-                .map_err(failed)?;
+            result::function::set_function_attribute(
+                function,
+                A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                size.shared_bytes as i32,
+            )
+            .map_err(failed)?;
             KernelCost {
                 registers: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_NUM_REGS).map_err(failed)?,
                 local_bytes: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES).map_err(failed)?,

@@ -145,7 +145,7 @@ impl CudaPlan {
         }
         let registers = product_registers(shape, transform, groups);
         // A request is taken as it is; the model only chooses among what it may.
-        let most = if transform == Transform::Fft { 128 } else { 80 };
+        let most = if transform == Transform::Fft { 180 } else { 80 };
         if request.groups.is_none() && groups > 1 && registers > most {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
@@ -183,7 +183,10 @@ fn threads_of_block(
 fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
     if shape.key_modulus == KeyModulus::Torus64 {
-        return unsupported("sets on the native torus (Q = 2^64)".into(), "this device runs prime moduli and modulus raising; choose a GD or MR set");
+        return unsupported(
+            "sets on the native torus (Q = 2^64)".into(),
+            "this device runs prime moduli and modulus raising; choose a GD or MR set",
+        );
     }
     if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
         return unsupported(

@@ -188,7 +188,14 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
         Transform::Fft => {
             let roots = tables::fft_roots(shape.polynomial_size);
             // Entry 0 is level 0, entry 2^(level - 1) + pair is block 2 pair of that level.
-            let entry = |i: usize| if i == 0 { roots[1] } else { let level = i.ilog2() + 1; roots[(1 << level) + 2 * (i - (1 << (level - 1)))] };
+            let entry = |i: usize| {
+                if i == 0 {
+                    roots[1]
+                } else {
+                    let level = i.ilog2() + 1;
+                    roots[(1 << level) + 2 * (i - (1 << (level - 1)))]
+                }
+            };
             let pairs: Vec<String> = (0..8).map(|i| format!("{{{:e}, {:e}}}", entry(i)[0], entry(i)[1])).collect();
             let _ = writeln!(t.0, "__constant__ double FIRST_COMPLEX_ROOTS[8][2] = {{{}}};", pairs.join(", "));
         }
