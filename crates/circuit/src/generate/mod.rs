@@ -5,5 +5,5 @@ mod arithmetic;
 mod sort;
 
 pub use aes::{aes128, aes128_expanded, aes128_key_schedule, s_box};
-pub use arithmetic::{add, add_fast, adder, comparator, less_than, multiplier, multiply};
+pub use arithmetic::{add, add_fast, adder, comparator, compare, multiplier, multiply};
 pub use sort::{sort, sorting_network};

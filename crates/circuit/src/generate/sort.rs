@@ -1,6 +1,6 @@
 //! Sorting without branches: Batcher's odd-even merge sort (Knuth, TAOCP vol. 3, algorithm 5.2.2 M).
 
-use super::less_than;
+use super::compare;
 use crate::{Builder, Netlist, Wire};
 
 /// Pairs (i, j), i < j, to be compared and exchanged, for any number of elements.
@@ -26,13 +26,16 @@ fn comparisons(count: usize) -> Vec<(usize, usize)> {
 pub fn sort(builder: &mut Builder, words: &mut [Vec<Wire>]) {
     for (i, j) in comparisons(words.len()) {
         let (low, high) = (words[i].clone(), words[j].clone());
-        let (exchange, _) = less_than(builder, &high, &low);
+        let (exchange, _) = compare(builder, &high, &low);
         words[i] = builder.select(exchange, &high, &low);
         words[j] = builder.select(exchange, &low, &high);
     }
 }
 
 /// Inputs `x0`, `x1`, .. of `width` bits each, outputs `y0`, `y1`, .. the same in rising order.
+///
+/// # Panics
+/// For no element or width 0.
 pub fn sorting_network(count: usize, width: usize) -> Netlist {
     let mut builder = Builder::new();
     let mut words: Vec<_> = (0..count).map(|i| builder.input(format!("x{i}"), width)).collect();
@@ -40,5 +43,5 @@ pub fn sorting_network(count: usize, width: usize) -> Netlist {
     for (i, word) in words.iter().enumerate() {
         builder.output(format!("y{i}"), word);
     }
-    builder.finish().expect("buses are named once; no element or no bit is the caller's choice to make")
+    builder.finish().expect("there is at least one word of one bit")
 }
