@@ -1,6 +1,7 @@
 //! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`, then the last mod switch.
 
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
+use girih_ring::fft::prefetch;
 use girih_ring::switch::mod_switch_pow2;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,9 +112,18 @@ fn load<W: Word>(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Vec<W>
     Ok(table)
 }
 
+/// The rows of the table for mask word `word` of index `index`: one a digit, none for digit 0.
+fn rows<'t, W>(shape: &BootstrapShape, table: &'t [W], index: usize, word: u64) -> impl Iterator<Item = &'t [W]> {
+    let (len, digits, log2_base) = (shape.ciphertext_len(), shape.ks_digits(), shape.log2_ks_base as usize);
+    let digit_len = (shape.ks_base() - 1) * len;
+    table[index * digits * digit_len..].chunks_exact(digit_len).take(digits).enumerate().filter_map(move |(position, rows)| {
+        let digit = (word >> (position * log2_base)) as usize & ((1 << log2_base) - 1);
+        (digit > 0).then(|| &rows[(digit - 1) * len..][..len])
+    })
+}
+
 fn gather<W: Word>(shape: &BootstrapShape, table: &[W], input: &[u64], output: &mut [u64]) {
-    let (len, indices, digits, n) = (shape.ciphertext_len(), shape.ks_indices(), shape.ks_digits(), shape.lwe_dimension);
-    let block = digits * (shape.ks_base() - 1) * len;
+    let (len, indices, n) = (shape.ciphertext_len(), shape.ks_indices(), shape.lwe_dimension);
     let ciphertexts = input.len() / (indices + shape.packing);
     let mut sums = vec![W::default(); ciphertexts * len];
     for (sum, ciphertext) in sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing)) {
@@ -121,17 +131,16 @@ fn gather<W: Word>(shape: &BootstrapShape, table: &[W], input: &[u64], output: &
             *s = W::from_u64(b);
         }
     }
-    let digit_mask = shape.ks_base() as u64 - 1;
-    for (index, rows) in table.chunks_exact(block).enumerate() {
+    for index in 0..indices {
         for (sum, ciphertext) in sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing)) {
-            let mut rest = ciphertext[index];
-            for digit_rows in rows.chunks_exact((shape.ks_base() - 1) * len) {
-                let digit = (rest & digit_mask) as usize;
-                rest >>= shape.log2_ks_base;
-                if digit > 0 {
-                    for (s, &w) in sum.iter_mut().zip(&digit_rows[(digit - 1) * len..][..len]) {
-                        *s = s.wrapping_sub(w);
-                    }
+            // Which rows come next only the digits know: without a hint every one of them waits for main memory.
+            const AHEAD: usize = 2;
+            if index + AHEAD < indices {
+                rows(shape, table, index + AHEAD, ciphertext[index + AHEAD]).for_each(prefetch);
+            }
+            for row in rows(shape, table, index, ciphertext[index]) {
+                for (s, &w) in sum.iter_mut().zip(row) {
+                    *s = s.wrapping_sub(w);
                 }
             }
         }

@@ -24,7 +24,7 @@ use product::multiply;
 use std::sync::Mutex;
 
 /// Ciphertexts that share one load of the key from main memory; pairs of them share each load into registers.
-const GROUP: usize = 4;
+const GROUP: usize = 8;
 
 /// The instruction set that [`FastRotator`] chooses on this machine.
 pub(crate) fn instruction_set() -> &'static str {

@@ -191,7 +191,7 @@ fn the_first_accumulator_is_the_rotated_table() {
 fn one_word_rotations_equal_the_integers() {
     for shape in exact_shapes() {
         let keys = keys(&shape);
-        // Five ciphertexts: a group of four and one more, so pairs and singles; one with a zero exponent, one with N.
+        // Five ciphertexts, so pairs and a single; one with a zero exponent, one with N.
         let mut inputs: Vec<_> = (0..5).map(|i| random_input(&shape, 100 * i)).collect();
         inputs[0].0[1] = 0;
         inputs[4].0[0] = 0;

@@ -157,6 +157,22 @@ impl Simd {
     }
 }
 
+/// Asks for all of `data` to be brought into the second-level cache. A hint: it changes nothing but time, and does nothing on
+/// processors for which the compiler offers no such hint.
+#[inline]
+pub fn prefetch<T>(data: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let start = data.as_ptr().cast::<i8>();
+        for offset in (0..size_of_val(data)).step_by(64) {
+            // SAFETY: a prefetch reads nothing and faults nowhere, whatever the address.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(start.wrapping_add(offset)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Portable {}

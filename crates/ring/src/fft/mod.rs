@@ -22,7 +22,7 @@ mod lanes;
 mod roots;
 
 pub use buffer::Buffer;
-pub use lanes::{Complex, Kernel, Lanes, Simd};
+pub use lanes::{Complex, Kernel, Lanes, Simd, prefetch};
 pub use roots::roots_of_unity;
 
 use crate::bit_reverse;
