@@ -1,6 +1,7 @@
 //! The fast rotator against a blind rotation by schoolbook products of integers, on every instruction set.
 
 use super::*;
+use crate::blind_rotate::Twin;
 use girih_backend::{NoProgress, SecretKind};
 use girih_ring::gadget::balanced_digits;
 use girih_ring::switch::mod_switch;
@@ -206,6 +207,26 @@ fn one_word_rotations_equal_the_integers() {
             .collect();
         for rotator in rotators {
             assert_eq!(rotate_fast(&rotator, &inputs, steps), want, "{:?} on {:?}", shape.gadget, rotator.fft.simd());
+        }
+    }
+}
+
+/// The sets that doubles run exactly, in their own N and gadget, over a hundred steps: every bit as the integer twin.
+#[test]
+fn long_rotations_of_published_shapes_equal_the_twin() {
+    // STD128, G1 in both bases, G3, G5; r = 1 and 3.
+    for (gadget, packing) in [(gd(7, 3, 1), 1), (gd(8, 3, 1), 1), (gd(9, 2, 1), 3), (gd(7, 4, 0), 1), (gd(5, 5, 1), 1)] {
+        let mut shape = shape(1024, 1, packing, SecretKind::Ternary, gadget, &[134_215_681]);
+        shape.lwe_dimension = 100;
+        let keys = keys(&shape);
+        let input = random_input(&shape, 77);
+        let tables: Vec<&[u64]> = input.1.chunks_exact(shape.polynomial_size).collect();
+        let mut want = vec![0; shape.columns() * shape.polynomial_size];
+        let twin = Twin::new(&keys, &NoProgress).expect("in range");
+        twin.blind_rotate(&[RotateInput { exponents: &input.0, tables }], shape.lwe_dimension, &mut want);
+        for rotator in rotators(&keys) {
+            let got = rotate_fast(&rotator, std::slice::from_ref(&input), shape.lwe_dimension);
+            assert!(got[0] == want, "{:?}, r = {packing}, on {:?}", shape.gadget, rotator.fft.simd());
         }
     }
 }
