@@ -355,7 +355,7 @@ impl WgpuEngine {
     /// Checks a range of the store; words of one ciphertext.
     fn check_range(&self, stored: usize, first: usize, words: usize) -> Result<usize, BackendError> {
         let length = self.plan.shape.ciphertext_len();
-        if words % length != 0 {
+        if !words.is_multiple_of(length) {
             return Err(BackendError::InvalidRequest(format!("{words} words are not a whole number of ciphertexts of {length} words")));
         }
         if first.checked_add(words / length).is_none_or(|end| end > stored) {
@@ -443,7 +443,7 @@ impl Engine for WgpuEngine {
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
         let size = self.plan.shape.polynomial_size;
-        if polynomials.is_empty() || polynomials.len() % size != 0 {
+        if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
             return Err(BackendError::InvalidRequest(format!(
                 "{} coefficients are not a whole number of test polynomials of {size}",
                 polynomials.len()

@@ -85,7 +85,7 @@ impl WgpuPlan {
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
-            _ => staged.into_iter().map(|s| if shape.columns() % s == 0 { s } else { 1 }).collect(),
+            _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
         };
         let mut refusal = None;
         for &items in &items {
