@@ -156,9 +156,9 @@ impl Netlist {
         self.outputs.iter().map(|b| b.wires.len()).sum()
     }
 
-    /// Gates that compute: all but inputs and constants.
+    /// Gates that compute: all but inputs, constants and copies.
     pub fn gate_count(&self) -> usize {
-        self.gates.iter().filter(|g| g.kind.arity() > 0).count()
+        self.gates.iter().filter(|g| g.kind.arity() > 0 && g.kind != GateKind::Buf).count()
     }
 
     /// Gates of one kind.

@@ -35,6 +35,7 @@ pub use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, Engine, KeySource, LinearJob, LoadOptions,
     NoProgress, Operand, PlanRequest, Progress, Stage, Transform,
 };
+pub use girih_circuit as circuit;
 pub use girih_tfhe::{
     Batch, ClientKey, DeviceCiphertexts, Error, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, NoiseModel, ParameterLiteral,
     ParameterSet, Result, Security, ServerKey, noise,

@@ -1,0 +1,56 @@
+//! Adds encrypted 32-bit numbers, all pairs at once.
+//!
+//! ```text
+//! $ cargo run --release --example adder
+//! ```
+
+mod common;
+
+use clap::Parser;
+use common::{Bar, Failure};
+use girih::circuit::{Circuit, EncryptedBits, generate};
+
+#[derive(Parser)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: common::Options,
+    /// Pairs of numbers to add.
+    #[arg(long, default_value_t = 4)]
+    pairs: u32,
+    /// A parallel-prefix adder: 7 levels instead of 32, three times the gates.
+    #[arg(long)]
+    fast: bool,
+}
+
+fn bits(number: u32) -> impl Iterator<Item = bool> {
+    (0..32).map(move |i| number >> i & 1 == 1)
+}
+
+fn main() -> Result<(), Failure> {
+    run(&Arguments::parse())
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let parties = arguments.options.start()?;
+
+    // Sums that run over and sums that do not.
+    let pairs: Vec<(u32, u32)> =
+        (1..=arguments.pairs).map(|i| (i.wrapping_mul(2_654_435_761), i.wrapping_mul(0x9ABC_DEF1) >> (i % 3))).collect();
+    let inputs: Vec<Vec<bool>> = pairs.iter().map(|&(a, b)| bits(a).chain(bits(b)).collect()).collect();
+    let encrypted = EncryptedBits::encrypt(&parties.client, &inputs)?;
+
+    // Whoever computes sees the circuit and ciphertexts alone.
+    let netlist = generate::adder(32, arguments.fast);
+    let circuit = Circuit::new(&netlist, parties.server.set())?;
+    let (encrypted_sums, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+
+    for (&(a, b), sum) in pairs.iter().zip(encrypted_sums.decrypt(&parties.client)?) {
+        let sum = sum.iter().rev().fold(0u64, |n, &bit| n << 1 | u64::from(bit));
+        println!("{a:>10} + {b:>10} = {sum:>10}");
+        if sum != u64::from(a) + u64::from(b) {
+            return Err("that is wrong".into());
+        }
+    }
+    println!("{report}");
+    Ok(())
+}

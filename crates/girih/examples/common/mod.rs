@@ -1,0 +1,60 @@
+//! What every example needs: a device, keys, and a progress bar.
+
+use girih::prelude::*;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Mutex;
+
+pub type Failure = Box<dyn std::error::Error>;
+
+/// The part of the command line that all examples share.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one.
+    #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
+    device: String,
+    /// The parameter set; STD128_R4 packs 4 instances into each ciphertext.
+    #[arg(long, default_value = "STD128")]
+    set: String,
+}
+
+/// The owner of the data and whoever computes, in one program for once.
+pub struct Parties {
+    pub client: ClientKey,
+    pub server: ServerKey,
+}
+
+impl Options {
+    /// Opens the device, makes keys and loads them.
+    pub fn start(&self) -> Result<Parties, Failure> {
+        let device = Device::open(&self.device)?;
+        let set = ParameterSet::by_name(&self.set)?;
+        println!("{} ({}), {set}", device.info().id, device.info().name);
+        if let Some(warning) = set.security().warning {
+            println!("warning: {warning}");
+        }
+        let client = ClientKey::generate(&set)?;
+        let keys = EvaluationKeys::generate(&client, &Bar::default())?;
+        let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &Bar::default())?;
+        Ok(Parties { client, server })
+    }
+}
+
+/// Progress on a terminal; silent elsewhere.
+#[derive(Default)]
+pub struct Bar(Mutex<Option<ProgressBar>>);
+
+impl Progress for Bar {
+    fn report(&self, what: &str, done: usize, total: usize) {
+        let Ok(mut bar) = self.0.lock() else { return };
+        let bar = bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{msg:<40} {bar:30} {percent:>3} %  {eta}");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_message(what.to_owned());
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        if done >= total {
+            bar.finish_and_clear();
+        }
+    }
+}

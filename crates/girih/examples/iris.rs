@@ -1,0 +1,148 @@
+//! Classifies Fisher's irises by a decision tree that never sees a measurement.
+//!
+//! The tree is grown here from every second flower; all 150 are then classified encrypted, in one batch.
+//!
+//! ```text
+//! $ cargo run --release --example iris
+//! ```
+
+mod common;
+
+use clap::Parser;
+use common::{Bar, Failure};
+use girih::circuit::{Builder, Circuit, EncryptedBits, Netlist, Wire, generate};
+
+#[derive(Parser)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: common::Options,
+    /// Classify the first N flowers only.
+    #[arg(long, default_value_t = 150)]
+    rows: usize,
+}
+
+const FEATURES: [&str; 4] = ["sepal length", "sepal width", "petal length", "petal width"];
+const SPECIES: [&str; 3] = ["setosa", "versicolor", "virginica"];
+const WIDTH: usize = 7; // bits of a measurement: millimetres below 128
+const DEPTH: usize = 3;
+
+#[derive(Clone)]
+struct Flower {
+    millimetres: [u64; 4],
+    species: usize,
+}
+
+fn flowers() -> Result<Vec<Flower>, Failure> {
+    let lines = include_str!("iris.csv").lines().filter(|line| !line.starts_with('#'));
+    let flower = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let millimetres: Vec<u64> = fields[..4].iter().map(|f| f.parse()).collect::<Result<_, _>>()?;
+        let species = SPECIES.iter().position(|s| *s == fields[4]).ok_or("an unknown species")?;
+        Ok(Flower { millimetres: [0, 1, 2, 3].map(|i| millimetres[i]), species })
+    };
+    lines.map(flower).collect()
+}
+
+enum Tree {
+    Leaf(usize),
+    Split { feature: usize, at_most: u64, yes: Box<Tree>, no: Box<Tree> },
+}
+
+impl Tree {
+    fn counts(flowers: &[Flower]) -> [usize; 3] {
+        [0, 1, 2].map(|s| flowers.iter().filter(|f| f.species == s).count())
+    }
+
+    /// Flowers times Gini impurity, which is what a split should lower.
+    fn impurity(flowers: &[Flower]) -> f64 {
+        let squares: usize = Self::counts(flowers).iter().map(|c| c * c).sum();
+        flowers.len() as f64 - squares as f64 / flowers.len().max(1) as f64
+    }
+
+    fn grow(flowers: &[Flower], depth: usize) -> Self {
+        let side = |feature: usize, at_most: u64, yes: bool| -> Vec<Flower> {
+            flowers.iter().filter(|f| (f.millimetres[feature] <= at_most) == yes).cloned().collect()
+        };
+        let cost = |&(feature, at_most): &(usize, u64)| {
+            Self::impurity(&side(feature, at_most, true)) + Self::impurity(&side(feature, at_most, false))
+        };
+        let splits = (0..4).flat_map(|feature| flowers.iter().map(move |f| (feature, f.millimetres[feature])));
+        match splits.min_by(|a, b| cost(a).total_cmp(&cost(b))).filter(|split| depth > 0 && cost(split) < Self::impurity(flowers)) {
+            None => Self::Leaf((0..3).max_by_key(|&s| Self::counts(flowers)[s]).unwrap_or(0)),
+            Some((feature, at_most)) => match [true, false].map(|yes| Self::grow(&side(feature, at_most, yes), depth - 1)) {
+                [Self::Leaf(yes), Self::Leaf(no)] if yes == no => Self::Leaf(yes),
+                [yes, no] => Self::Split { feature, at_most, yes: Box::new(yes), no: Box::new(no) },
+            },
+        }
+    }
+
+    fn classify(&self, flower: &Flower) -> usize {
+        match self {
+            Self::Leaf(species) => *species,
+            Self::Split { feature, at_most, yes, no } => {
+                if flower.millimetres[*feature] <= *at_most {
+                    yes.classify(flower)
+                } else {
+                    no.classify(flower)
+                }
+            }
+        }
+    }
+
+    fn print(&self, indent: usize) {
+        match self {
+            Self::Leaf(species) => println!("{:indent$}{}", "", SPECIES[*species]),
+            Self::Split { feature, at_most, yes, no } => {
+                println!("{:indent$}{} at most {at_most} mm?", "", FEATURES[*feature]);
+                yes.print(indent + 4);
+                no.print(indent + 4);
+            }
+        }
+    }
+
+    /// The species as two wires.
+    fn wires(&self, builder: &mut Builder, features: &[Vec<Wire>]) -> Vec<Wire> {
+        match self {
+            Self::Leaf(species) => builder.constant_word(*species as u64, 2),
+            Self::Split { feature, at_most, yes, no } => {
+                let threshold = builder.constant_word(*at_most, WIDTH);
+                let (_, chosen) = generate::compare(builder, &features[*feature], &threshold);
+                let (yes, no) = (yes.wires(builder, features), no.wires(builder, features));
+                builder.select(chosen, &yes, &no)
+            }
+        }
+    }
+
+    fn netlist(&self) -> Result<Netlist, Failure> {
+        let mut builder = Builder::new();
+        let features: Vec<Vec<Wire>> = FEATURES.iter().map(|name| builder.input(*name, WIDTH)).collect();
+        let species = self.wires(&mut builder, &features);
+        builder.output("species", &species);
+        Ok(builder.finish()?)
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    run(&Arguments::parse())
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let flowers = flowers()?;
+    let tree = Tree::grow(&flowers.iter().step_by(2).cloned().collect::<Vec<_>>(), DEPTH);
+    tree.print(0);
+
+    let parties = arguments.options.start()?;
+    let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
+    let batch = &flowers[..arguments.rows.min(flowers.len())];
+    let bits = |f: &Flower| f.millimetres.iter().flat_map(|&m| (0..WIDTH).map(move |i| m >> i & 1 == 1)).collect::<Vec<_>>();
+    let encrypted = EncryptedBits::encrypt(&parties.client, &batch.iter().map(bits).collect::<Vec<_>>())?;
+    let (species, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+
+    println!("{report}");
+    let species = species.decrypt(&parties.client)?;
+    let labels: Vec<usize> = species.iter().map(|bits| usize::from(bits[0]) + 2 * usize::from(bits[1])).collect();
+    let same = labels.iter().zip(batch).filter(|(l, f)| **l == tree.classify(f)).count();
+    let right = labels.iter().zip(batch).filter(|(l, f)| **l == f.species).count();
+    println!("{same} of {0} labels are those of the plain tree; {right} of {0} are the true species", batch.len());
+    if same < batch.len() { Err("that is wrong".into()) } else { Ok(()) }
+}

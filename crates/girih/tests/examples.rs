@@ -1,0 +1,35 @@
+//! The examples run: each checks every output itself and returns an error for a wrong one.
+
+use clap::Parser;
+
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/adder.rs"]
+mod adder;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/aes128.rs"]
+mod aes128;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/iris.rs"]
+mod iris;
+
+/// The toy with the least noise, packed so that the last ciphertext is not full.
+const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
+
+#[test]
+fn sums() {
+    for more in [&["--pairs", "7"][..], &["--fast"]] {
+        adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(more))).expect("right sums");
+    }
+}
+
+#[test]
+fn aes_with_and_without_its_key_schedule() {
+    for more in [&["--full", "--blocks", "2"][..], &["--schedule"]] {
+        aes128::run(&aes128::Arguments::parse_from(["aes128"].iter().chain(&SET).chain(more))).expect("the standard's vectors");
+    }
+}
+
+#[test]
+fn every_flower_is_classified_as_in_the_plain() {
+    iris::run(&iris::Arguments::parse_from(["iris"].iter().chain(&SET))).expect("the plain tree's labels");
+}
