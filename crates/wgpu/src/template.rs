@@ -395,3 +395,57 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
         _ => return Err(format!("unknown directive #{name}")),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(text: &str) -> Result<String> {
+        let constants = HashMap::from([("N".to_string(), Value::Int(3)), ("NAME".to_string(), Value::Text("x".into()))]);
+        let functions = |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
+        let sources = [("main", text), ("other", "other ${N}")];
+        Expander::new(&sources, constants, &functions, Lazy::new(&[97], 2)).expand("main")
+    }
+
+    #[test]
+    fn directives_do_what_the_readme_says() {
+        for (text, want) in [
+            ("a ${N * 2 + 1} ${NAME}", "a 7 x\n"),
+            ("#for i in 0..N\nv_${i}\n#end", "v_0\nv_1\nv_2\n"),
+            ("#if N == 3 && !0\nyes\n#else\nno\n#end", "yes\n"),
+            ("#if N < 3\na\n#elif N % 2 == 1\nb\n#end", "b\n"),
+            ("#include other", "other 3\n"),
+            ("#def m(a, b)\n${a}:${b + 1}\n#end\n#call m(y, 4)", "y:5\n"),
+            ("#set K 1\n#for i in 0..4\n#update K max(K, i)\n#end\n${K}", "3\n"),
+            ("#set K 1\n#for i in 0..4\n#set K 9\n#end\n${K}", "1\n"),
+            ("${twice(1 << 5)} ${(7 - 9) / 2} ${-N}", "64 -1 -3\n"),
+            ("#bound x 200\n${@x}", "200\n"),
+            ("${V_${N - 3}}\n", ""),
+        ] {
+            let got = expand(text);
+            match want {
+                "" => assert!(got.is_err(), "{text}"),
+                _ => assert_eq!(got.as_deref(), Ok(want), "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, what) in [
+            ("${M}", "no constant called M"),
+            ("${1 +}", "unexpected end"),
+            ("${1 / 0}", "division by zero"),
+            ("#for i in 0..2\nx", "missing #end"),
+            ("#call m(1)", "no macro called m"),
+            ("#def m(a)\n#end\n#call m(1, 2)", "takes 1 arguments"),
+            ("#nothing", "unknown directive #nothing"),
+            ("#include missing", "no shader source called missing"),
+            ("#reduce 0 x 97", "no bound is known of x"),
+            ("${unclosed", "unclosed"),
+        ] {
+            let error = expand(text).expect_err(text);
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+}
