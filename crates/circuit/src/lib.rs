@@ -52,7 +52,7 @@
 //! # Files are not trusted
 //!
 //! [`Netlist::from_bristol`] and [`Netlist::from_yosys`] refuse what is wrong with the line or the name of the cell, and
-//! hold memory in proportion to the text, not to what the text claims. What they return cannot have a cycle or an
+//! hold memory in proportion to the text, not to what it claims. What they return cannot have a cycle or an
 //! undriven wire: a gate of a [`Netlist`] reads only wires before its own.
 //!
 //! # Checking

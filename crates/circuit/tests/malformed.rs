@@ -103,7 +103,8 @@ fn yosys_cells_are_read_in_any_order() {
 
 #[test]
 fn every_yosys_cell_computes_what_yosys_says() {
-    let cells: [(&str, fn(bool, bool, bool) -> bool); 11] = [
+    type Function = fn(bool, bool, bool) -> bool;
+    let cells: [(&str, Function); 11] = [
         ("$_BUF_", |a, _, _| a),
         ("$_NOT_", |a, _, _| !a),
         ("$_AND_", |a, b, _| a && b),

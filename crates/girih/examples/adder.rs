@@ -11,7 +11,7 @@ use common::{Bar, Failure};
 use girih::circuit::{Circuit, EncryptedBits, generate};
 
 #[derive(Parser)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
     /// Pairs of numbers to add.
@@ -30,7 +30,7 @@ fn main() -> Result<(), Failure> {
     run(&Arguments::parse())
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let parties = arguments.options.start()?;
 
     // Sums that run over and sums that do not.

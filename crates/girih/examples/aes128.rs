@@ -15,7 +15,7 @@ use girih::circuit::{Circuit, EncryptedBits, GateKind, Netlist, generate};
 use std::path::PathBuf;
 
 #[derive(Parser)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
     /// All ten rounds instead of the first.
@@ -52,7 +52,7 @@ fn main() -> Result<(), Failure> {
     run(&Arguments::parse())
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rounds = if arguments.full { 10 } else { 1 };
     let made = if arguments.schedule { generate::aes128(rounds) } else { generate::aes128_expanded(rounds) };
     // Through the exchange format, as any other circuit would come.

@@ -13,7 +13,7 @@ use common::{Bar, Failure};
 use girih::circuit::{Builder, Circuit, EncryptedBits, Netlist, Wire, generate};
 
 #[derive(Parser)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
     /// Classify the first N flowers only.
@@ -126,7 +126,7 @@ fn main() -> Result<(), Failure> {
     run(&Arguments::parse())
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let flowers = flowers()?;
     let tree = Tree::grow(&flowers.iter().step_by(2).cloned().collect::<Vec<_>>(), DEPTH);
     tree.print(0);

@@ -1,5 +1,7 @@
 //! The examples run: each checks every output itself and returns an error for a wrong one.
 
+#![allow(clippy::duplicate_mod, reason = "each example brings examples/common along")]
+
 use clap::Parser;
 
 #[allow(dead_code, reason = "an example's main is not called here")]

@@ -135,7 +135,8 @@ impl<'a> RawGate<'a> {
 impl Netlist {
     /// Reads a Bristol Fashion file. Buses are named `in0`, `in1`, .. and `out0`, `out1`, ..
     ///
-    /// Memory stays proportional to the text, whatever its numbers claim.
+    /// Memory stays proportional to the text, whatever its numbers claim: only of input wires, which no line drives, up to
+    /// [`MAX_INPUT_BITS`] are taken at their word, once all else is right.
     ///
     /// # Errors
     /// [`Error::Bristol`] with the line of the first thing that is wrong: a number or kind that is none, a count that

@@ -1,7 +1,8 @@
 //! Levels and places: what runs together, and where its results stay until their last reader has run.
 
 use super::cover::Cover;
-use super::graph::{Graph, Node};
+use super::form::{Form, MAX_LEAVES};
+use super::graph::{Graph, Literal, Node};
 
 /// Where a bit is while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(crate) enum Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
     /// What it reads, with weights; weight 0 for unused ones.
-    pub operands: [(Source, i32); 4],
+    pub operands: [(Source, i32); MAX_LEAVES],
     /// Added to the combination, in units of q/4.
     pub quarters: u32,
     /// The window is that of XOR, else that of AND.
@@ -49,11 +50,17 @@ struct Placed {
     source: Source,
     /// What is stored is the inverse.
     inverted: bool,
-    /// Level at which it is ready, 0 for inputs.
-    level: usize,
 }
 
-/// Slots that are free, lowest number on top as far as order of freeing allows.
+/// A node to be bootstrapped.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    node: u32,
+    leaves: &'a [u32],
+    form: Form,
+}
+
+/// Places of results: those given back are handed out first.
 #[derive(Default)]
 struct Slots {
     free: Vec<u32>,
@@ -69,79 +76,85 @@ impl Slots {
     }
 }
 
+/// Puts every node on the first level at which it can run, and places on slots.
 pub(super) fn schedule(graph: &Graph, cover: &Cover<'_>) -> Program {
+    let outputs: Vec<Literal> = graph.outputs.iter().map(|&o| cover.resolve(o)).collect();
+    let (levels, mut last_level) = levels(graph, cover);
+    outputs.iter().for_each(|o| last_level[o.node() as usize] = usize::MAX);
     let mut placed: Vec<Option<Placed>> = graph.nodes.iter().map(placed_input).collect();
-    let mut levels: Vec<Vec<u32>> = Vec::new();
-    let mut last_level = vec![0; graph.nodes.len()];
-    for (node, leaves, _) in cover.chosen() {
-        let level = 1 + leaves.iter().filter_map(|&l| placed[l as usize]).map(|p| p.level).max().unwrap_or(0);
-        leaves.iter().for_each(|&l| last_level[l as usize] = last_level[l as usize].max(level));
-        placed[node as usize] = Some(Placed { source: Source::Slot(0), inverted: false, level });
-        levels.resize(levels.len().max(level), Vec::new());
-        levels[level - 1].push(node);
-    }
-    for output in &graph.outputs {
-        last_level[cover.resolve(*output).node() as usize] = usize::MAX;
-    }
-    let cells: std::collections::HashMap<u32, _> = cover.chosen().map(|(node, leaves, form)| (node, (leaves, form))).collect();
     let mut slots = Slots::default();
+    // Slots by the level that reads them last.
+    let mut dying: Vec<Vec<u32>> = vec![Vec::new(); levels.len()];
     let mut program = Program { levels: Vec::with_capacity(levels.len()), outputs: Vec::new(), slots: 0 };
-    let mut dying: Vec<Vec<u32>> = vec![Vec::new(); levels.len() + 1];
-    for (nodes, level) in levels.iter().zip(1..) {
-        let mut instructions = Vec::with_capacity(nodes.len());
-        for &node in nodes {
-            let (leaves, form) = cells[&node];
-            let (instruction, inverted) = instruction(leaves, form, &placed, slots.take());
-            placed[node as usize] = Some(Placed { source: Source::Slot(instruction.slot), inverted, level });
-            if let Some(dying) = dying.get_mut(last_level[node as usize]) {
+    for (level, cells) in levels.iter().enumerate() {
+        let mut instructions = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let (instruction, inverted) = instruction(cell, &placed, slots.take());
+            placed[cell.node as usize] = Some(Placed { source: Source::Slot(instruction.slot), inverted });
+            if let Some(dying) = dying.get_mut(last_level[cell.node as usize]) {
                 dying.push(instruction.slot);
             }
             instructions.push(instruction);
         }
-        // Jobs of one list run in any order, so a place is free only after the whole level that reads it last.
+        // Jobs of one list run in any order, so a slot is free only after the whole level that reads it last.
         slots.free.append(&mut dying[level]);
         program.levels.push(instructions);
     }
     program.slots = slots.count;
-    program.outputs = graph.outputs.iter().map(|&o| output(cover.resolve(o).node(), cover.resolve(o).inverted(), &placed)).collect();
+    program.outputs = outputs.iter().map(|&o| output(o, &placed)).collect();
     program
+}
+
+/// The cells of each level, and for each node the last level that reads it.
+fn levels<'a>(graph: &Graph, cover: &'a Cover<'_>) -> (Vec<Vec<Cell<'a>>>, Vec<usize>) {
+    let mut levels: Vec<Vec<Cell<'_>>> = Vec::new();
+    // The first level that may read a node: 0 for inputs.
+    let mut ready = vec![0; graph.nodes.len()];
+    let mut last_level = vec![0; graph.nodes.len()];
+    for (node, leaves, form) in cover.chosen() {
+        let level = leaves.iter().map(|&l| ready[l as usize]).max().unwrap_or(0);
+        leaves.iter().for_each(|&l| last_level[l as usize] = last_level[l as usize].max(level));
+        ready[node as usize] = level + 1;
+        levels.resize(levels.len().max(level + 1), Vec::new());
+        levels[level].push(Cell { node, leaves, form });
+    }
+    (levels, last_level)
 }
 
 fn placed_input(node: &Node) -> Option<Placed> {
     match *node {
-        Node::Input(index) => Some(Placed { source: Source::Input(index), inverted: false, level: 0 }),
+        Node::Input(index) => Some(Placed { source: Source::Input(index), inverted: false }),
         _ => None,
     }
 }
 
-fn output(node: u32, inverted: bool, placed: &[Option<Placed>]) -> Output {
-    match placed[node as usize] {
-        Some(place) => Output::Bit { source: place.source, negated: place.inverted != inverted },
-        None => Output::Constant(inverted),
+fn output(literal: Literal, placed: &[Option<Placed>]) -> Output {
+    match placed[literal.node() as usize] {
+        Some(place) => Output::Bit { source: place.source, negated: place.inverted != literal.inverted() },
+        // Only node 0 has no place: false, or true where it is inverted.
+        None => Output::Constant(literal.inverted()),
     }
 }
 
-/// A form on placed operands, and whether what it stores is the inverse of its node.
-fn instruction(leaves: &[u32], form: super::form::Form, placed: &[Option<Placed>], slot: u32) -> (Instruction, bool) {
-    let mut operands = [(Source::Input(0), 0); 4];
+/// A cell on placed operands, and whether what it stores is the inverse of its node.
+fn instruction(cell: &Cell<'_>, placed: &[Option<Placed>], slot: u32) -> (Instruction, bool) {
+    let Cell { leaves, form, .. } = cell;
+    let mut operands = [(Source::Input(0), 0); MAX_LEAVES];
     let (mut quarters, mut inverted) = (0, form.inverted);
     for (i, &leaf) in leaves.iter().enumerate() {
         let place = placed[leaf as usize].expect("operands come before their readers");
-        let in_core = form.core >> i & 1 == 1;
-        let negated = in_core && (form.negated >> i & 1 == 1) != place.inverted;
-        // 1 - b for a negated bit of the core; a negated bit of weight 2 turns the result over.
-        inverted ^= !in_core && place.inverted;
-        quarters += u32::from(negated);
-        operands[i] = (
-            place.source,
-            if !in_core {
-                2
-            } else if negated {
-                -1
-            } else {
-                1
-            },
-        );
+        let weight = if form.core >> i & 1 == 0 {
+            // The inverse of a bit of weight 2 turns the result over.
+            inverted ^= place.inverted;
+            2
+        } else if (form.negated >> i & 1 == 1) == place.inverted {
+            1
+        } else {
+            // 1 - b
+            quarters += 1;
+            -1
+        };
+        operands[i] = (place.source, weight);
     }
     (Instruction { operands, quarters, xor: form.core == 0, slot, variance: form.variance() }, inverted)
 }
