@@ -31,14 +31,20 @@ struct Kind {
 }
 
 /// Fastest kind first: `auto` opens the first real device it meets.
-const KINDS: &[Kind] = &[Kind {
-    prefix: "cpu",
-    enumerate: || Ok(vec![CpuBackend::new().info().clone()]),
-    open: |name| match name {
-        "cpu" => Ok(Arc::new(CpuBackend::new())),
-        _ => Err(BackendError::NoDevice { requested: name.into(), why: "there is one CPU device, named `cpu`".into() }),
+const KINDS: &[Kind] = &[
+    #[cfg(feature = "cuda")]
+    Kind { prefix: "cuda", enumerate: girih_cuda::enumerate, open: |name| Ok(Arc::new(girih_cuda::CudaBackend::open(name)?)) },
+    #[cfg(feature = "wgpu")]
+    Kind { prefix: "wgpu", enumerate: || Ok(girih_wgpu::enumerate()), open: |name| Ok(Arc::new(girih_wgpu::WgpuBackend::open(name)?)) },
+    Kind {
+        prefix: "cpu",
+        enumerate: || Ok(vec![CpuBackend::new().info().clone()]),
+        open: |name| match name {
+            "cpu" => Ok(Arc::new(CpuBackend::new())),
+            _ => Err(BackendError::NoDevice { requested: name.into(), why: "there is one CPU device, named `cpu`".into() }),
+        },
     },
-}];
+];
 
 impl Device {
     /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one for `auto`.
