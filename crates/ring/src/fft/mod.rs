@@ -14,7 +14,7 @@
 //! **Error.** Twiddles are the nearest doubles. For `L K` products of digits uniform in `[-B/2, B/2)` with residues uniform
 //! modulo M, transformed, multiplied, summed and transformed back, the deviation of one coefficient from the exact sum is
 //! `c 2^-53 sqrt(L K N) B M / 6` with c from 1.4 to 2.8 (tested). A step of a blind rotation adds two products, each times `X^e - 1`
-//! of mean square 2, which doubles c: 3.2 to 4 over whole steps.
+//! of mean square 2, which doubles c.
 
 mod buffer;
 mod butterfly;
