@@ -152,10 +152,12 @@ impl FastRotator {
             let polynomial = &mut accumulator[(self.shape.glwe_dimension + j) * self.layout.stride..][..size];
             let shift = input.exponents[self.shape.lwe_dimension + j] as usize;
             for i in 0..size {
-                // Coefficient i of X^-shift v is v_(i + shift), negated on every wrap.
+                // Coefficient i of X^-shift v is v_(i + shift), negated on every wrap; negated as a residue, so that Q/2
+                // of an even Q is centred to -Q/2 whatever its sign.
                 let from = (i + shift) % (2 * size);
-                let v = centre(table[from % size], self.modulus);
-                polynomial[self.place(i)] = if from < size { v } else { -v };
+                let v = table[from % size];
+                let v = if from < size || v == 0 { v } else { self.modulus - v };
+                polynomial[self.place(i)] = centre(v, self.modulus);
             }
         }
     }
