@@ -5,6 +5,12 @@
 //!
 //! ```text
 //! $ cargo run --release --example aes128 -- --full
+//! 10 of 10 rounds: 5120 AND, 18864 XOR
+//! 24624 gates as 17388 bootstrappings in 190 levels, 1 instance
+//! ..
+//! FIPS 197  69c4e0d86a7b0430d8cdb78070b4c55a
+//! decrypted 69c4e0d86a7b0430d8cdb78070b4c55a
+//! 1 of 1 blocks are right
 //! ```
 
 mod common;
@@ -84,6 +90,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if first != Some(expected) || !plain.all(|(want, got)| want.is_ok_and(|w| w == *got)) {
         return Err("that is wrong".into());
     }
-    println!("all {} blocks are right", outputs.len());
+    println!("{} of {} blocks are right", outputs.len(), inputs.len());
     Ok(())
 }

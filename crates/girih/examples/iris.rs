@@ -4,6 +4,9 @@
 //!
 //! ```text
 //! $ cargo run --release --example iris
+//! 105 gates as 2850 bootstrappings in 5 levels, 150 instances
+//! ..
+//! 150 of 150 labels are those of the plain tree; 147 of 150 are the true species
 //! ```
 
 mod common;
@@ -80,11 +83,8 @@ impl Tree {
         match self {
             Self::Leaf(species) => *species,
             Self::Split { feature, at_most, yes, no } => {
-                if flower.millimetres[*feature] <= *at_most {
-                    yes.classify(flower)
-                } else {
-                    no.classify(flower)
-                }
+                let branch = if flower.millimetres[*feature] <= *at_most { yes } else { no };
+                branch.classify(flower)
             }
         }
     }
