@@ -201,7 +201,8 @@ impl Gpu {
                 let _ = sender.send(result);
             });
             self.wait("reading results back")?;
-            match receiver.try_recv() {
+            // Another thread's wait may be the one that delivers this answer, a little after ours has returned.
+            match receiver.recv_timeout(std::time::Duration::from_secs(60)) {
                 Ok(Ok(())) => {}
                 Ok(Err(e)) => return Err(self.failed(format!("mapping results: {e}"))),
                 Err(e) => return Err(self.failed(format!("mapping results: no answer ({e})"))),
