@@ -48,13 +48,16 @@ fn all_inputs() -> impl Iterator<Item = Vec<bool>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
-    /// Every noise budget gives a program of the same function, never with more bootstrappings than two-input gates need.
+    /// Every noise budget gives a program of the same function, and so does the exchange format; never with more bootstrappings than two-input gates need.
     #[test]
     fn programs_compute_what_netlists_say(gates in gates(), outputs in 1usize..5, log2_failure in prop_oneof![Just(-1.0), Just(-64.0), Just(-1e9)]) {
         let netlist = netlist(&gates, outputs);
         let circuit = Circuit::with_log2_failure(&netlist, &ParameterSet::default(), log2_failure).expect("has inputs");
+        let again = Netlist::from_bristol(&netlist.to_bristol()).expect("own output");
         for inputs in all_inputs() {
-            prop_assert_eq!(circuit.simulate(&inputs).expect("six bits"), netlist.evaluate(&inputs).expect("six bits"));
+            let outputs = netlist.evaluate(&inputs).expect("six bits");
+            prop_assert_eq!(&circuit.simulate(&inputs).expect("six bits"), &outputs);
+            prop_assert_eq!(&again.evaluate(&inputs).expect("six bits"), &outputs);
         }
         let cost = |k| match k { GateKind::Mux => 3, GateKind::Majority => 4, _ => 1 };
         prop_assert!(circuit.bootstraps() <= netlist.gates().iter().map(|g| cost(g.kind)).sum());
