@@ -2,79 +2,13 @@
 //!
 //! A net is a number; cells may stand in any order, so they are sorted here and a cycle shows.
 
+mod document;
+
 use crate::error::{Error, Result, shown};
 use crate::netlist::{GateKind, Netlist, Wire};
 use crate::{Builder, MAX_INPUT_BITS};
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use document::{Bit, Cell, Document, Module, Port};
 use std::collections::HashMap;
-use std::marker::PhantomData;
-
-/// A JSON object in the order of the file, which is the order of ports; a repeated key is kept and refused later.
-struct Ordered<T>(Vec<(String, T)>);
-
-impl<T> Default for Ordered<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Entries<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
-            type Value = Ordered<T>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> std::result::Result<Self::Value, M::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Ordered(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries(PhantomData))
-    }
-}
-
-#[derive(Deserialize)]
-struct Document {
-    modules: Ordered<Module>,
-}
-
-#[derive(Deserialize)]
-struct Module {
-    #[serde(default)]
-    attributes: HashMap<String, serde_json::Value>,
-    #[serde(default)]
-    ports: Ordered<Port>,
-    #[serde(default)]
-    cells: Ordered<Cell>,
-}
-
-#[derive(Deserialize)]
-struct Port {
-    direction: String,
-    bits: Vec<Bit>,
-}
-
-#[derive(Deserialize)]
-struct Cell {
-    #[serde(rename = "type")]
-    kind: String,
-    connections: HashMap<String, Vec<Bit>>,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(untagged)]
-enum Bit {
-    Net(u64),
-    Constant(String),
-}
 
 fn refuse<T>(place: impl Into<String>, why: impl Into<String>) -> Result<T> {
     Err(Error::Yosys { place: place.into(), why: why.into() })
