@@ -112,7 +112,7 @@ fn key_switch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
                 high = partial[parked + 1u];
 #end
             } else if (word >= ${LWE}u) {
-                let body = (input + ${INDICES - LWE}u + word) * ${KS_WORDS}u;
+                let body = (input + ${INDICES}u + (word - ${LWE}u)) * ${KS_WORDS}u;
                 low = switched[body];
 #if KS_WORDS == 2
                 high = switched[body + 1u];

@@ -105,6 +105,10 @@ pub fn all() -> Vec<NamedShape> {
         let shape = shapes.iter().find(|s| s.name == of).map(|s| BootstrapShape { secret: SecretKind::Binary, ..s.shape.clone() });
         shapes.extend(shape.map(|shape| NamedShape { name, shape }));
     }
+    // A mask longer than the extracted one, as in G5: n above kN.
+    let short =
+        shapes.iter().find(|s| s.name == "gd_n256_r16").map(|s| BootstrapShape { lwe_dimension: 300, packing: 1, ..s.shape.clone() });
+    shapes.extend(short.map(|shape| NamedShape { name: "gd_n_above_kn", shape }));
     shapes
 }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod bundle;
 mod devices;
+mod kernels;
 mod plot;
 mod progress;
 mod published;
@@ -27,6 +28,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
     Test(test::Arguments),
+    /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
+    Kernels(kernels::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
