@@ -113,6 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     const Tile tile(memory);
     const Place at = place();
     Accumulators accumulators{tile, at};
+    KeyStream key(a);
 
     combine(tile, a);
     load_tables(tile, a);
@@ -142,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     for (int step = 0; step < (int)a.steps; step++) {
         __syncthreads();
         prefetch_key(a, step + PREFETCH_STEPS);
-        products(tile, a, step);
+        products(tile, a, step, key);
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {
             accumulators.load(polynomial);

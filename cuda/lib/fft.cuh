@@ -192,11 +192,40 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
     });
 }
 
-// One complex entry is 16 bytes: [step][column][row][C0 + C1, C0 - C1][j][f] (binary secrets: C0 alone).
-constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
-constexpr u64 KEY_STEP_BYTES = 16ull * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS;
 // Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns and read digits once.
 constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
+// One complex entry is 16 bytes. Where digits are held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..;
+// binary secrets: C0 alone. Entries of one f follow each other through all steps in the order of their use.
+constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
+constexpr u64 KEY_STEP_BYTES = 16ull * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS;
+
+// The key entries of one frequency. A thread with one frequency asks for entries KEY_RING ahead of use: those asked for at
+// the end of a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
+struct KeyStream {
+    const double2* at;
+    double2 ahead[KEY_RING > 0 ? KEY_RING : 1];
+    static_assert(KEY_RING == 0 || (THREADS == FREQUENCY_GROUPS && KEY_ENTRIES % KEY_RING == 0), "a ring closes with each run");
+
+    FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const double2*)a.key + threadIdx.x) {
+        unroll<0, KEY_RING>([&](auto i) { ahead[i] = load_key_now(at + i * FREQUENCY_GROUPS); });
+    }
+
+    FUNCTION void seek(const BlindRotateArguments& a, int step, int f) {
+        if constexpr (KEY_RING == 0) at = (const double2*)a.key + (u64)step * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS + f;
+    }
+
+    // Hands entry i from here to `use`.
+    template <class Use> FUNCTION void take(int i, const Use& use) {
+        if constexpr (KEY_RING == 0) {
+            use(load_key(at + i * FREQUENCY_GROUPS));
+        } else {
+            use(ahead[i % KEY_RING]);
+            ahead[i % KEY_RING] = load_key_now(at + (i + KEY_RING) * FREQUENCY_GROUPS);
+        }
+    }
+
+    FUNCTION void advance(int entries) { at += entries * FREQUENCY_GROUPS; }
+};
 
 // X^e at position f * TAIL + j, which is the point exp(i pi (4 brv + 1) / N). The points of a warp differ by
 // powers of few roots of unity, so it reads one entry of the large table and 32 of a small one.
@@ -232,44 +261,68 @@ FUNCTION void load_digits(const Tile& tile, const BlindRotateArguments& a, int g
 }
 
 // Sums of one column of one ciphertext, as [j][C0 + C1, C0 - C1], to its slot.
+template <class Monomials>
 FUNCTION void finish_column(const Tile& tile, const BlindRotateArguments& a, int group, int column, int f, const double2 (&sums)[TAIL][GGSW],
-                            const double2* monomials) {
+                            const Monomials& monomials) {
     double2 result[TAIL];
-    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials[j]); });
+    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials(j)); });
     inverse_levels<TAIL, 0>(result, TailRoots(a, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
 }
 
-FUNCTION void load_monomials(const Tile& tile, const BlindRotateArguments& a, int step, int f, double2 (&monomials)[GROUPS][TAIL]) {
-    unroll<0, GROUPS>([&](auto g) {
-        u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
-        unroll<0, TAIL>([&](auto j) { monomials[g][j] = monomial(tile, a, exponent, f, j); });
-    });
-}
+// X^e of one step in all positions that this thread multiplies. Without registers to spare they wait in the slots of the
+// last column, at this thread's own positions: its digits have been read, its result comes after their last use.
+struct Monomials {
+    double2 held[HOLD_MONOMIALS ? GROUPS : 1][TAIL];
 
-FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f) {
-    const double2* key = (const double2*)a.key + (u64)step * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS + f;
-    auto entry = [&](int column, int row, int x, int j) {
-        return load_key(key + (column * KEY_ENTRIES + (row * GGSW + x) * TAIL + j) * FREQUENCY_GROUPS);
-    };
-    double2 monomials[GROUPS][TAIL];
+    FUNCTION static double2* stored(const Tile& tile, int group) { return tile.slot_at(slot(group, 0, COLUMNS - 1, 0)); }
+
+    FUNCTION Monomials(const Tile& tile, const BlindRotateArguments& a, int step, int f) {
+        unroll<0, GROUPS>([&](auto g) {
+            u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
+            unroll<0, TAIL>([&](auto j) {
+                double2 value = monomial(tile, a, exponent, f, j);
+                if constexpr (HOLD_MONOMIALS) {
+                    held[g][j] = value;
+                } else {
+                    stored(tile, g)[frequency_offset(f, j)] = value;
+                }
+            });
+        });
+    }
+
+    FUNCTION double2 at(const Tile& tile, int group, int f, int j) const {
+        if constexpr (HOLD_MONOMIALS) {
+            return held[group][j];
+        } else {
+            return stored(tile, group)[frequency_offset(f, j)];
+        }
+    }
+};
+
+FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key) {
+    key.seek(a, step, f);
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, a, g, row, f, digits[g][row]); }); });
-        load_monomials(tile, a, step, f, monomials);
+        const Monomials monomials(tile, a, step, f);
 #pragma unroll 1
         for (int column = 0; column < COLUMNS; column++) {
             double2 sums[GROUPS][TAIL][GGSW] = {};
             unroll<0, ROWS>([&](auto row) {
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
-                        double2 c = entry(column, row, x, j);
-                        unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
+                        key.take((row * GGSW + x) * TAIL + j, [&](double2 c) {
+                            unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
+                        });
                     });
                 });
             });
-            unroll<0, GROUPS>([&](auto g) { finish_column(tile, a, g, column, f, sums[g], monomials[g]); });
+            key.advance(KEY_ENTRIES);
+            unroll<0, GROUPS>([&](auto g) {
+                finish_column(tile, a, g, column, f, sums[g], [&](int j) { return monomials.at(tile, g, f, j); });
+            });
         }
     } else {
         double2 sums[GROUPS][COLUMNS][TAIL][GGSW] = {};
@@ -279,22 +332,26 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             unroll<0, COLUMNS>([&](auto column) {
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
-                        double2 c = entry(column, row, x, j);
-                        unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][column][j][x], digits[g][j], c); });
+                        key.take(((row * COLUMNS + column) * GGSW + x) * TAIL + j, [&](double2 c) {
+                            unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][column][j][x], digits[g][j], c); });
+                        });
                     });
                 });
             });
         });
-        load_monomials(tile, a, step, f, monomials);
+        key.advance(COLUMNS * KEY_ENTRIES);
+        const Monomials monomials(tile, a, step, f);
         unroll<0, GROUPS>([&](auto g) {
-            unroll<0, COLUMNS>([&](auto column) { finish_column(tile, a, g, column, f, sums[g][column], monomials[g]); });
+            unroll<0, COLUMNS>([&](auto column) {
+                finish_column(tile, a, g, column, f, sums[g][column], [&](int j) { return monomials.at(tile, g, f, j); });
+            });
         });
     }
 }
 
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step) {
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key) {
 #pragma unroll 1
-    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) products_at(tile, a, step, f);
+    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) products_at(tile, a, step, f, key);
 }
 
 // Coefficient index of value i of a thread: real parts first, then the folded half.

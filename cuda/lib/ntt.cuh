@@ -270,7 +270,12 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
     }
 }
 
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step) {
+// What a thread keeps of the key between product phases: nothing, words are few and products slow.
+struct KeyStream {
+    FUNCTION explicit KeyStream(const BlindRotateArguments&) {}
+};
+
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream&) {
     constexpr int WORK = WORDS * FREQUENCY_GROUPS;
 #pragma unroll 1
     for (int item = threadIdx.x; item < WORK; item += THREADS) {

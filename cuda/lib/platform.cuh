@@ -32,6 +32,13 @@ FUNCTION double2 load_key(const double2* p) {
     return v;
 }
 
+// As load_key, but issued where it is written: what it returns is wanted much later.
+FUNCTION double2 load_key_now(const double2* p) {
+    double2 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(p));
+    return v;
+}
+
 // Asks for `bytes` (a multiple of 16) of global memory to be brought into L2; a hint on sm_90 and above, nothing below.
 FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -3,7 +3,10 @@
 use crate::engine::CudaEngine;
 use crate::gpu::{self, Gpu, GpuFacts};
 use crate::plan::CudaPlan;
-use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, Progress, Transform};
+use girih_backend::{
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
+    Transform,
+};
 use std::sync::Arc;
 
 /// One NVIDIA GPU.
@@ -62,12 +65,16 @@ impl CudaBackend {
     }
 
     /// The transform that a set runs fastest with, as far as the model knows.
-    fn preferred(&self, modulus: &KeyModulus) -> Transform {
-        match (self.info.transforms.first(), modulus) {
-            // One 32-bit word costs the integer pipes less than the f64 transform costs the f64 pipe, everywhere.
-            (_, KeyModulus::Words(words)) if words.len() == 1 => Transform::Ntt,
-            (Some(&first), _) => first,
-            (None, _) => Transform::Ntt,
+    fn preferred(&self, shape: &BootstrapShape) -> Transform {
+        let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
+        match &shape.key_modulus {
+            // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The FFT's key is four times as
+            // large, so it wins where a block has room for four ciphertexts that share it: three digits, not two or five.
+            KeyModulus::Words(words) if words.len() == 1 && first == Transform::Fft => {
+                let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, &PlanRequest::default());
+                if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
+            }
+            _ => first,
         }
     }
 }
@@ -79,7 +86,7 @@ impl Backend for CudaBackend {
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
-        let transform = options.transform.unwrap_or_else(|| self.preferred(&shape.key_modulus));
+        let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plan = CudaPlan::new(&self.info.id, shape, transform, &self.info.limits, &options.plan)?;
         Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plan, progress)?))
     }

@@ -18,11 +18,14 @@ const ID: &str = "cuda:emulated";
 const EMULATION: &str = include_str!("../../../cuda/host/emulation.hpp");
 const ALIGNMENT: usize = 256;
 
+/// Kernels keep their state in globals, which the loader shares among all libraries: one launch at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 type Launch = unsafe extern "C" fn(*const c_void, c_uint, c_uint, c_uint) -> c_int;
 
 pub(crate) struct Emulated {
     folder: PathBuf,
-    /// Kernels keep their state in globals: one launch at a time. Also keeps libraries and allocations alive.
+    /// Keeps libraries and allocations alive.
     state: Mutex<State>,
 }
 
@@ -170,7 +173,7 @@ impl Machine for Emulated {
     }
 
     fn launch(&self, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
-        let _alone = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `load` made the kernel from a function of this type in a library that `state` keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
         // SAFETY: the arguments are the struct that the kernel takes, its addresses those of live buffers.

@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 1 << 16;
+/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
+const SLACK_BYTES: usize = 64 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
 
@@ -315,7 +317,8 @@ fn upload_blocks(
     progress: &dyn Progress,
     make: impl Fn(usize) -> Vec<u8> + Sync,
 ) -> Result<Buffer, BackendError> {
-    let buffer = Buffer::new(machine, count * block_bytes, what)?;
+    let buffer = Buffer::new(machine, count * block_bytes + SLACK_BYTES, what)?;
+    machine.zero(buffer.address() + (count * block_bytes) as u64, SLACK_BYTES)?;
     let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
     for first in (0..count).step_by(per_chunk) {
         let last = (first + per_chunk).min(count);
@@ -363,6 +366,8 @@ impl Engine for CudaEngine {
             "local_bytes": self.cost.local_bytes,
             "key_switch_threads": self.plan.key_switch_threads,
             "prefetch_steps": self.plan.prefetch_steps,
+            "key_ring": self.plan.key_ring,
+            "hold_monomials": self.plan.hold_monomials,
             "bootstrapping_key_bytes": self.key.bytes(),
             "key_switching_key_bytes": self.key_switching_key.bytes(),
         })

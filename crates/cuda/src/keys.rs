@@ -1,7 +1,7 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
 use crate::arguments::bytes_of;
-use crate::plan::{CudaPlan, Geometry};
+use crate::plan::{CudaPlan, Geometry, holds_digits};
 use crate::source::{ks_row, ks_word_bytes};
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeySource, SecretKind, Transform};
@@ -86,7 +86,7 @@ impl KeyLayout {
         out
     }
 
-    /// `[column][row][C0 + C1, C0 - C1][j][f]`: centred values times 2/N, and Q/T where the modulus is raised.
+    /// `[column][row][C0 + C1, C0 - C1][j][f]`, rows outside columns where digits are not held: centred values times 2/N, and Q/T where the modulus is raised.
     fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
         let (ggsw, columns, tail, size) =
             (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
@@ -110,7 +110,8 @@ impl KeyLayout {
                 let first = transformed(0, row, column);
                 let mut put = |x: usize, position: usize, value: [f64; 2]| {
                     let (f, j) = (position / tail, position % tail);
-                    out[((((column * self.rows() + row) * ggsw) + x) * tail + j) * groups + f] = value;
+                    let pair = if holds_digits(&self.shape) { column * self.rows() + row } else { row * columns + column };
+                    out[((pair * ggsw + x) * tail + j) * groups + f] = value;
                 };
                 match self.shape.secret {
                     SecretKind::Binary => first.iter().enumerate().for_each(|(p, &c)| put(0, p, c)),
@@ -150,6 +151,10 @@ pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, i
     match ks_word_bytes(shape) {
         2 => words.iter().flat_map(|&w| (w as u16).to_le_bytes()).collect(),
         4 => words.iter().flat_map(|&w| (w as u32).to_le_bytes()).collect(),
-        _ => bytes_of(&words).to_vec(),
+        // Each row: the low four bytes of all words, then the fifths.
+        _ => words
+            .chunks_exact(row)
+            .flat_map(|row| row.iter().flat_map(|&w| (w as u32).to_le_bytes()).chain(row.iter().map(|&w| (w >> 32) as u8)))
+            .collect(),
     }
 }

@@ -28,6 +28,10 @@ pub struct CudaPlan {
     pub key_switch_threads: usize,
     /// LWE indices by which the key is asked into L2 ahead of use.
     pub prefetch_steps: usize,
+    /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
+    pub key_ring: usize,
+    /// Whether the product phase has registers for the monomials of all ciphertexts.
+    pub hold_monomials: bool,
 }
 
 /// Derived numbers that plan and sources share.
@@ -83,15 +87,40 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     (slots + tables + accumulators + rotations).next_multiple_of(16)
 }
 
+/// Whether the product phase of the FFT holds all digits (`HOLD_DIGITS` of cuda/lib/fft.cuh).
+pub(crate) fn holds_digits(shape: &BootstrapShape) -> bool {
+    shape.levels() * shape.columns() <= 2 * shape.columns()
+}
+
 /// 32-bit registers that the product phase holds for digits and sums: more ciphertexts a block cost more of them.
 fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize) -> usize {
     let g = Geometry::new(shape, transform);
     let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_index());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
-        Transform::Fft if rows <= 2 * columns => 4 * groups * g.tail * (rows + x + 1),
+        Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
         Transform::Fft => 4 * groups * g.tail * (columns * x + 1),
     }
+}
+
+/// How the product phase of the FFT spends the registers that digits, sums and accumulators leave: entries of the key in
+/// flight, and whether monomials are held.
+fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> (usize, bool) {
+    if geometry.points / geometry.tail != threads {
+        return (0, true);
+    }
+    let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+    let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.accumulator_bytes / 4 } else { 0 };
+    let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;
+    let free = 255usize.saturating_sub(taken);
+    let monomials = 4 * groups * geometry.tail;
+    // An entry is used once for each ciphertext: 32 uses cover the latency of L2, and what is beyond that keeps monomials.
+    // Where sums outlive the digits, monomials take the digits' place, and few registers are left.
+    let wanted = if holds_digits(shape) { 32 / groups } else { 4 };
+    let hold_monomials = !holds_digits(shape) || free >= monomials + 4 * wanted;
+    let ring = free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4;
+    let most = ring.max(4).min(if holds_digits(shape) { 16 } else { 4 });
+    ((1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0), hold_monomials)
 }
 
 impl CudaPlan {
@@ -113,13 +142,27 @@ impl CudaPlan {
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
             .map_err(fits)?;
-        let candidates: Vec<usize> = request.groups.map_or_else(|| vec![4, 3, 2, 1], |g| vec![g]);
+        // Two words keep the integer pipes busy with one ciphertext a block, and several such blocks hide each other's waits.
+        let two_words = transform == Transform::Ntt && Geometry::new(shape, transform).words > 1;
+        let all = if two_words { vec![1] } else { vec![4, 3, 2, 1] };
+        let candidates: Vec<usize> = request.groups.map_or(all, |g| vec![g]);
         let mut refused = None;
+        let mut best: Option<(usize, Self)> = None;
         for groups in candidates {
             match Self::with_groups(shape, transform, limits, request, groups) {
-                Ok(plan) => return Ok(plan),
+                Ok(plan) => {
+                    // Rounds of transforms a ciphertext, in twelfths; of equals the first, which shares keys among more.
+                    let teams = plan.threads / Geometry::new(shape, transform).team;
+                    let cost = 12 * (groups * shape.columns()).div_ceil(teams) / groups.max(1);
+                    if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                        best = Some((cost, plan));
+                    }
+                }
                 Err(reason) => refused = Some(reason),
             }
+        }
+        if let Some((_, plan)) = best {
+            return Ok(plan);
         }
         Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
     }
@@ -150,6 +193,10 @@ impl CudaPlan {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
         let by_memory = (limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
+        let (key_ring, hold_monomials) = match transform {
+            Transform::Ntt => (0, true),
+            Transform::Fft => key_ring_and_monomials(shape, &geometry, groups, threads),
+        };
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
         let by_registers = 65_536 / (threads * (registers.max(transform_registers) + 48).next_multiple_of(8).min(255));
         Ok(Self {
@@ -158,8 +205,10 @@ impl CudaPlan {
             threads,
             blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
             shared_bytes: bytes,
-            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 256),
+            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
             prefetch_steps: 3,
+            key_ring,
+            hold_monomials,
         })
     }
 }

@@ -64,18 +64,22 @@ impl Source {
     }
 }
 
-/// Bytes of one stored key-switching word: the narrowest that Q_ks divides.
+/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40.
 pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     match shape.log2_ks_modulus {
         0..=16 => 2,
         17..=32 => 4,
-        _ => 8,
+        _ => 5,
     }
 }
 
-/// Words of one stored key-switching row: n + r padded to whole 16-byte units.
+/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units.
 pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
-    shape.ciphertext_len().next_multiple_of(16 / ks_word_bytes(shape))
+    shape.ciphertext_len().next_multiple_of(match ks_word_bytes(shape) {
+        2 => 8,
+        4 => 4,
+        _ => 16,
+    })
 }
 
 /// Blocks among which the prefetch of one key slice is divided.
@@ -116,11 +120,13 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
         ("PREFETCH_STEPS", plan.prefetch_steps),
         ("PREFETCH_BLOCKS", PREFETCH_BLOCKS),
+        ("KEY_RING", plan.key_ring),
     ] {
         t.line("int", name, value);
     }
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
+    t.line("bool", "HOLD_MONOMIALS", plan.hold_monomials);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
     gadget_constants(shape, &mut t);
     word_constants(shape, &mut t);

@@ -14,7 +14,7 @@ fn device() -> EmulatedBackend {
 fn vectors_bit_for_bit() {
     let device = device();
     for (name, text) in PUBLISHED {
-        let replay = VectorFile::parse(name, text).and_then(|f| Ok(f.replay(&device).unwrap_or_else(|e| panic!("{name}: {e}"))));
+        let replay = VectorFile::parse(name, text).map(|f| f.replay(&device).unwrap_or_else(|e| panic!("{name}: {e}")));
         let replay = replay.unwrap_or_else(|e| panic!("{e}"));
         assert!(replay.failures.is_empty(), "{name}: {}", replay.failures.join("\n"));
     }
