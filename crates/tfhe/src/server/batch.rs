@@ -3,9 +3,10 @@
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
 
-/// Ciphertexts that one upload carries: bounds memory on both sides (under 100 MB for every set) while a batch of any
-/// size is worked through, and is large enough that a last, part-filled wave of workgroups costs under 1 % on any GPU.
-const CHUNK: usize = 16_384;
+/// Ciphertexts that one upload carries: bounds memory on both sides while a batch of any size is worked through. Eight
+/// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and small enough that the allocator
+/// keeps the buffers between chunks: with 16,384, page faults cost an H200 a tenth of its rate.
+const CHUNK: usize = 4224;
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
 pub(crate) type Operation<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
@@ -56,13 +57,14 @@ impl Batch for LweCiphertexts {
     fn run(server: &ServerKey, inputs: &[&Self], operation: Operation<'_>) -> Result<Self> {
         check_lengths(inputs)?;
         inputs.iter().try_for_each(|i| server.check_set(i.set()))?;
-        let chunk = CHUNK * server.set().shape().ciphertext_len();
-        let mut words = Vec::with_capacity(inputs[0].words().len());
-        for first in (0..inputs[0].words().len()).step_by(chunk) {
-            let last = (first + chunk).min(inputs[0].words().len());
-            let resident = inputs.iter().map(|i| server.upload_words(&i.words()[first..last])).collect::<Result<Vec<_>>>()?;
-            let out = operation(&resident.iter().collect::<Vec<_>>(), first / server.set().shape().ciphertext_len())?;
-            words.extend(server.download_words(&out)?);
+        let len = server.set().shape().ciphertext_len();
+        let mut words = vec![0; inputs[0].words().len()];
+        for (index, out) in words.chunks_mut(CHUNK * len).enumerate() {
+            let first = index * CHUNK;
+            let upload = |i: &&Self| server.upload_words(&i.words()[first * len..][..out.len()]);
+            let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
+            let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
+            server.download_words(&result, out)?;
         }
         LweCiphertexts::from_words(server.set(), words)
     }

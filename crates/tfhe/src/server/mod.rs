@@ -78,14 +78,14 @@ impl ServerKey {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another server key, and failures of the device.
     pub fn download(&self, ciphertexts: &DeviceCiphertexts) -> Result<LweCiphertexts> {
-        LweCiphertexts::from_words(&self.set, self.download_words(ciphertexts)?)
+        let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
+        self.download_words(ciphertexts, &mut words)?;
+        LweCiphertexts::from_words(&self.set, words)
     }
 
-    fn download_words(&self, ciphertexts: &DeviceCiphertexts) -> Result<Vec<u32>> {
+    fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
         self.check_owner(ciphertexts)?;
-        let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
-        self.engine.read(ciphertexts.first() as usize, &mut words)?;
-        Ok(words)
+        Ok(self.engine.read(ciphertexts.first() as usize, words)?)
     }
 
     /// Reserves places for `count` ciphertexts on the device; what they hold is unspecified until something writes them.
