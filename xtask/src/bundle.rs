@@ -16,7 +16,7 @@ pub struct Arguments {
 const PARTS: &[(&str, &[&str])] = &[
     ("xtask", &["build", "--release", "--package", "xtask"]),
     ("conformance", &["test", "--release", "--no-run", "--package", "girih-conformance", "--test", "conformance"]),
-    ("examples", &["build", "--release", "--examples", "--package", "girih", "--features", "cuda,wgpu"]),
+    ("examples", &["build", "--release", "--examples", "--package", "girih"]),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
