@@ -161,3 +161,24 @@ pub fn validate_linear_jobs(stored: usize, jobs: &[LinearJob]) -> Result<(), Bac
     }
     check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
 }
+
+/// Checks test polynomials: whole ones of N coefficients, each in `[0, Q)`.
+///
+/// # Errors
+/// [`BackendError::InvalidRequest`] naming the wrong length, or the first coefficient that is out of range.
+pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<(), BackendError> {
+    let size = shape.polynomial_size;
+    if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
+        return Err(BackendError::InvalidRequest(format!(
+            "{} coefficients are not a whole number of test polynomials of N = {size}",
+            polynomials.len()
+        )));
+    }
+    let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
+    match polynomials.iter().enumerate().find(|&(_, &c)| c >= modulus) {
+        Some((i, c)) => {
+            Err(BackendError::InvalidRequest(format!("test polynomial coefficient {i} is {c}: it must be below Q = {modulus}")))
+        }
+        None => Ok(()),
+    }
+}

@@ -7,7 +7,7 @@ use crate::rotator::{BlindRotator, RotateInput};
 use crate::sample_extract::{sample_extract, switch_to_ks};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeyModulus, LinearJob, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs,
+    validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -254,18 +254,7 @@ impl Engine for CpuEngine {
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
         let size = self.shape.polynomial_size;
-        if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
-            return Err(BackendError::InvalidRequest(format!(
-                "{} coefficients are not a whole number of test polynomials of N = {size}",
-                polynomials.len()
-            )));
-        }
-        if let Some((i, c)) = polynomials.iter().enumerate().find(|&(_, &c)| c >= self.modulus) {
-            return Err(BackendError::InvalidRequest(format!(
-                "test polynomial coefficient {i} is {c}: it must be below Q = {}",
-                self.modulus
-            )));
-        }
+        validate_tables(&self.shape, polynomials)?;
         let mut memory = self.write_memory();
         let first = memory.tables.len() / size;
         memory.tables.extend_from_slice(polynomials);

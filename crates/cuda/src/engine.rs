@@ -8,7 +8,7 @@ use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs,
+    validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -402,16 +402,7 @@ impl Engine for CudaEngine {
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
         let size = self.shape.polynomial_size;
-        if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
-            return Err(BackendError::InvalidRequest(format!(
-                "{} coefficients are not a whole number of test polynomials of N = {size}",
-                polynomials.len()
-            )));
-        }
-        let modulus = self.shape.accumulator_modulus().unwrap_or(u64::MAX);
-        if let Some((i, c)) = polynomials.iter().enumerate().find(|&(_, &c)| c >= modulus) {
-            return Err(BackendError::InvalidRequest(format!("test polynomial coefficient {i} is {c}: it must be below Q = {modulus}")));
-        }
+        validate_tables(&self.shape, polynomials)?;
         let mut memory = self.memory();
         let (first, bytes) = (memory.table_count, size * self.accumulator_bytes);
         let count = first + polynomials.len() / size;

@@ -7,7 +7,7 @@ use girih_backend::{BackendError, ShapeError};
 #[non_exhaustive]
 pub enum Error {
     /// A parameter set with an impossible value.
-    #[error("{0}")]
+    #[error(transparent)]
     Parameter(#[from] ShapeError),
     /// A parameter file that is not even of the right form.
     #[error("parameter file: {0}")]

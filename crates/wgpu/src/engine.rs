@@ -8,7 +8,7 @@ use crate::variant::{COMBINE_THREADS, Kernel};
 use bytemuck::{Pod, Zeroable};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
-    validate_jobs, validate_linear_jobs,
+    validate_jobs, validate_linear_jobs, validate_tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -443,16 +443,7 @@ impl Engine for WgpuEngine {
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
         let size = self.plan.shape.polynomial_size;
-        if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
-            return Err(BackendError::InvalidRequest(format!(
-                "{} coefficients are not a whole number of test polynomials of {size}",
-                polynomials.len()
-            )));
-        }
-        let modulus = self.plan.shape.accumulator_modulus().unwrap_or(0);
-        if let Some(at) = polynomials.iter().position(|&x| x >= modulus) {
-            return Err(BackendError::InvalidRequest(format!("coefficient {at} of the test polynomials is not below Q = {modulus}")));
-        }
+        validate_tables(&self.plan.shape, polynomials)?;
         let words: Vec<u32> = match (self.plan.accumulator_words(), self.constant.rns().words()) {
             (2, [a, b]) => polynomials.iter().flat_map(|&x| [a.reduce(x), b.reduce(x)]).collect(),
             _ => polynomials.iter().map(|&x| x as u32).collect(),
