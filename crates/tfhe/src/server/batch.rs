@@ -4,8 +4,8 @@ use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
 
 /// Ciphertexts that one upload carries: bounds memory on both sides while a batch of any size is worked through. Eight
-/// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and small enough that the allocator
-/// keeps the buffers between chunks: with 16,384, page faults cost an H200 a tenth of its rate.
+/// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and buffers small enough for the
+/// allocator to keep between chunks.
 const CHUNK: usize = 4224;
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
