@@ -13,7 +13,8 @@ pub trait KeySource: Sync {
     /// in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
 
-    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`.
+    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`; native torus:
+    /// `[digit][n + r]`, 64-bit words.
     /// `out` has [`BootstrapShape::key_switching_block_len`] words.
     fn key_switching_block(&self, index: usize, out: &mut [u64]);
 }
@@ -43,7 +44,7 @@ pub struct LoadOptions {
 /// A point inside one bootstrapping whose value can be read and compared between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// The combined ciphertext modulo the input modulus: `[n + r]`.
+    /// The combined ciphertext modulo the input modulus: `[n + r]`; native torus: `[kN + r]`.
     Combined,
     /// The accumulator before the first step: `[K][N]` modulo Q.
     AccumulatorInitial,
@@ -70,11 +71,11 @@ pub enum Stage {
     },
     /// The extracted ciphertext, output offset added: `[kN + r]` modulo Q.
     Extracted,
-    /// The same after the switch to Q_ks.
+    /// The same after the switch to Q_ks. Not on the native torus.
     SwitchedToKs,
-    /// After the key switch: `[n + r]` modulo Q_ks.
+    /// After the key switch: `[n + r]` modulo Q_ks; native torus, where it comes before the rotation: modulo 2^64.
     KeySwitched,
-    /// The result: `[n + r]` modulo the output modulus.
+    /// The result: `[n + r]` modulo the output modulus; native torus: that of `Extracted`.
     Output,
 }
 
@@ -95,8 +96,8 @@ pub trait Backend: Send + Sync {
 
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
 ///
-/// The store is an array of CM-LWE ciphertexts of `n + r` 32-bit words each (mask first, then bodies), addressed by
-/// index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
+/// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
+/// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
 /// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
 pub trait Engine: Send + Sync {
     /// The shape of the loaded keys.

@@ -437,7 +437,7 @@ impl Engine for CudaEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        validate_linear_jobs(memory.stored, jobs)?;
+        validate_linear_jobs(&self.shape, memory.stored, jobs)?;
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
