@@ -1,5 +1,7 @@
 //! The two traits that a device implements, and the key stream it loads from.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, PlanRequest, Transform};
 
 /// Supplies the public keys of one shape block by block, so that no device ever needs a second whole copy on the host.
@@ -23,6 +25,11 @@ pub trait KeySource: Sync {
 pub trait Progress: Sync {
     /// `done` of `total` units of `what` are finished.
     fn report(&self, what: &str, done: usize, total: usize);
+
+    /// Something worth telling the user once, such as a cache that could not be used.
+    fn note(&self, message: &str) {
+        let _ = message;
+    }
 }
 
 /// Hears nothing.
@@ -33,12 +40,15 @@ impl Progress for NoProgress {
 }
 
 /// Choices made when keys are loaded; everything left open is the device's to choose.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadOptions {
     /// The transform to use.
     pub transform: Option<Transform>,
     /// Constraints on the tile plan.
     pub plan: PlanRequest,
+    /// Ask the device's model even where a tuned plan is stored.
+    #[serde(default)]
+    pub untuned: bool,
 }
 
 /// A point inside one bootstrapping whose value can be read and compared between devices.
@@ -87,7 +97,24 @@ pub trait Backend: Send + Sync {
     /// What this device is.
     fn info(&self) -> &DeviceInfo;
 
-    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels.
+    /// What tuned plans are stored under: everything of the device and its driver that a measurement depends on.
+    fn identity(&self) -> String {
+        let info = self.info();
+        format!("{}: {}, {}", info.kind, info.name, info.notes.join(", "))
+    }
+
+    /// The plans of `shape` worth measuring on this device, the model's own first, each with its transform given: what
+    /// `cargo xtask tune` runs. One that turns out not to load is skipped with its reason.
+    ///
+    /// # Errors
+    /// As `load`, for a shape that this device cannot run at all.
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        let _ = shape;
+        Ok(vec![LoadOptions { transform: self.info().transforms.first().copied(), ..Default::default() }])
+    }
+
+    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels. What
+    /// `options` leave open comes from a tuned plan where one is stored ([`crate::choose_plan`]).
     ///
     /// # Errors
     /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out.
@@ -106,7 +133,8 @@ pub trait Engine: Send + Sync {
     /// The transform in use.
     fn transform(&self) -> Transform;
 
-    /// What was planned for this shape on this device, as one flat JSON object for records.
+    /// What was planned for this shape on this device, as one flat JSON object for records; `plan_from` is the
+    /// [`crate::PlanSource`].
     fn plan(&self) -> serde_json::Value;
 
     /// Ciphertexts the store holds now.

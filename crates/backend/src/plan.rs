@@ -7,6 +7,7 @@
 
 use crate::{BootstrapShape, DeviceLimits, KeyModulus, Transform};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where the accumulator lives from initialisation to extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,25 @@ pub struct PlanRequest {
     pub groups: Option<usize>,
     /// LWE indices per launch, for drivers that stop long kernels; the accumulator is parked in memory between launches.
     pub steps_per_launch: Option<usize>,
+    /// Choices that only one kind of device knows, under the names it gives them ([`crate::Backend::alternatives`] lists
+    /// them, as does its documentation). A name or value that the device does not know is refused.
+    #[serde(default)]
+    pub choices: BTreeMap<String, u32>,
+}
+
+impl std::fmt::Display for PlanRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let numbers = [
+            ("staged", self.layout.as_ref().map(|l| l.staged)),
+            ("subgroups", self.subgroups_per_polynomial),
+            ("groups", self.groups),
+            ("steps", self.steps_per_launch),
+        ];
+        let named = numbers.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+        let all: Vec<String> = named.chain(self.choices.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+        f.write_str(if all.is_empty() { "model" } else { "" })?;
+        f.write_str(&all.join(" "))
+    }
 }
 
 /// A plan that fits.
