@@ -2,14 +2,14 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS` (plan requests), `STORE_EACH` (1: time upload and download with every batch).
+//! `GROUPS`, `WARPS` (plan requests), `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH` (fields of the plan), `ROUNDS` (timed batches, default 3).
 
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::{CudaBackend, compile, limits_of, variants};
+use girih_cuda::{BLIND_ROTATE, COMBINE, CudaBackend, CudaPlan, KEY_SWITCH, Source, compile, limits_of};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -42,25 +42,45 @@ fn packed(set: ParameterSet) -> Result<ParameterSet, Failure> {
     }
 }
 
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok().and_then(|v| v.parse().ok())
+}
+
+/// What the environment changes in a plan.
+fn adjust(plan: &mut CudaPlan) {
+    plan.blocks_per_multiprocessor = number("BLOCKS").unwrap_or(plan.blocks_per_multiprocessor);
+    plan.key_ring = number("RING").unwrap_or(plan.key_ring);
+    plan.hold_monomials = number("MONOMIALS").map_or(plan.hold_monomials, |m| m != 0);
+    plan.prefetch_steps = number("PREFETCH").unwrap_or(plan.prefetch_steps);
+}
+
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
     PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
-        let Ok(all) = variants(set.name(), set.shape(), &limits_of(capability), &request()) else { continue };
-        for variant in all {
-            for source in &variant.sources {
+        for &transform in &transforms {
+            let Ok(mut plan) = CudaPlan::new("cuda", set.shape(), transform, &limits_of(capability), &request()) else { continue };
+            adjust(&mut plan);
+            for file in [BLIND_ROTATE, KEY_SWITCH, COMBINE] {
                 let started = Instant::now();
-                let bytes = compile(source, capability)?.len();
-                println!("{} {} {bytes} bytes, {:.1} s", variant.name, source.file.name, started.elapsed().as_secs_f64());
+                let bytes = compile(&Source::new(file, set.shape(), &plan, false), capability)?.len();
+                println!("{} {transform} {} {bytes} bytes, {:.1} s", set.name(), file.name, started.elapsed().as_secs_f64());
             }
         }
     }
     Ok(())
+}
+
+/// The transforms that `TRANSFORMS` names.
+fn transforms() -> Vec<Transform> {
+    let named = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let of = [("ntt", Transform::Ntt), ("fft", Transform::Fft)];
+    of.into_iter().filter(|(name, _)| named.contains(name)).map(|(_, transform)| transform).collect()
 }
 
 fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
@@ -95,17 +115,18 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
 
 /// Bootstrappings of random ciphertexts under random words as keys: the time does not depend on what they mean.
 fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    let transforms = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| wanted(s.name())) {
         let set = packed(set)?;
-        for transform in [Transform::Ntt, Transform::Fft] {
-            if !transforms.contains(if transform == Transform::Ntt { "ntt" } else { "fft" }) {
-                continue;
-            }
+        for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request() }, &NoProgress) {
+            let load = || {
+                let mut plan = device.plan(set.shape(), transform, &request())?;
+                adjust(&mut plan);
+                device.load_planned(&keys, plan, &NoProgress)
+            };
+            match load() {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
@@ -144,7 +165,7 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         .collect();
     let mut out = vec![0; count * shape.ciphertext_len()];
     let mut times = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..=number("ROUNDS").unwrap_or(3).max(1) {
         let started = Instant::now();
         engine.write(0, &store)?;
         engine.bootstrap(&jobs)?;
