@@ -1,12 +1,19 @@
-// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping, one block a ciphertext.
+// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping: (0, b') minus one table row for each
+// digit of each index. Sums are integers that wrap, so their order does not matter and partial sums may be added up.
 //
-// A streaming gather: (0, b') minus one table row for each digit. All blocks walk the table in the same order, so that
-// rows in use stay in L2. Digits of 0 read the row of zeros behind the table: no branch, many rows in flight.
+//   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows straight from L2; all
+//                      blocks walk the table in the same order, so that rows in use stay there. Where ciphertexts are too
+//                      few for the device, several blocks share the indices of one.
+//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many ciphertexts, and brings all rows
+//                      of a digit into shared memory once for all of them.
+//   key_switch_finish  rounds partial sums.
+//
+// Digits of 0 read a row of zeros: no branch, many rows in flight.
 #include "constants.cuh"
 #include "jobs.cuh"
 
 // Stored words are as wide as Q_ks needs: 2 or 4 bytes, or 5 of which the row holds first all low 4, then all high ones.
-// Sums wrap modulo their width, which Q_ks divides.
+// Sums wrap modulo their width, which Q_ks divides; those of 2-byte words carry what lies above them along.
 template <bool wide> struct KsSum {
     typedef u32 type;
 };
@@ -18,29 +25,25 @@ typedef KsSum<WIDE>::type Sum;
 
 constexpr int LENGTH = LWE_DIMENSION + PACKING;
 constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
-// Words that a thread reads at once; rows are padded to whole vectors.
-constexpr int VECTOR = KS_WORD_BYTES == 4 ? 2 : 4;
-constexpr int ROW_VECTORS = KS_ROW / VECTOR;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
-// Vectors of one thread where a row is longer than the block.
-constexpr int HELD = ceil_div(ROW_VECTORS, KS_THREADS);
-constexpr int CHUNK = 256;
-constexpr int IN_FLIGHT = 16;
+constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
+// Four words of a row, in registers as they are stored.
 struct Vector {
     uint4 low;
     u32 high;
 
-    FUNCTION static Vector load(const char* row, int vector) {
+    // From a row (or a piece of one) whose low and high parts start at `low` and `high`.
+    FUNCTION static Vector load(const char* low, const char* high, int vector) {
         Vector v = {};
-        if constexpr (WIDE) {
-            v.low = __ldg((const uint4*)row + vector);
-            v.high = __ldg((const u32*)(row + KS_ROW * 4) + vector);
-        } else {
-            uint2 words = __ldg((const uint2*)row + vector);
+        if constexpr (KS_WORD_BYTES == 2) {
+            uint2 words = ((const uint2*)low)[vector];
             v.low.x = words.x;
             v.low.y = words.y;
+        } else {
+            v.low = ((const uint4*)low)[vector];
+            if constexpr (WIDE) v.high = ((const u32*)high)[vector];
         }
         return v;
     }
@@ -54,58 +57,202 @@ struct Vector {
         } else if constexpr (KS_WORD_BYTES == 4) {
             sums[0] += low.x;
             sums[1] += low.y;
+            sums[2] += low.z;
+            sums[3] += low.w;
         } else {
-            sums[0] += low.x & 0xffff;
+            sums[0] += low.x;
             sums[1] += low.x >> 16;
-            sums[2] += low.y & 0xffff;
+            sums[2] += low.y;
             sums[3] += low.y >> 16;
         }
     }
 };
 
+// (body - sum) rounded to the output modulus of its job, into the store.
+FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+    constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
+    const BootstrapJob& job = a.jobs[index];
+    u64 body = position >= LWE_DIMENSION ? a.switched[(u64)index * (INDICES + PACKING) + INDICES + position - LWE_DIMENSION] : 0;
+    u64 word = (body - sum) & mask;
+    if (a.dump != nullptr && index == 0) a.dump[position] = word;
+    int shift = LOG2_KS_MODULUS - job.log2_output_modulus;
+    u64 half = (1ull << shift) >> 1;
+    a.store[(u64)job.output * LENGTH + position] = (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
+}
+
+FUNCTION void add_partial(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+    atomicAdd((Sum*)a.partial + (u64)index * LENGTH + position, sum);
+}
+
+constexpr int ROW_VECTORS = KS_ROW / VECTOR;
+// Vectors of one thread where a row is longer than the block.
+constexpr int HELD = ceil_div(ROW_VECTORS, KS_THREADS);
+constexpr int CHUNK = 256;
+constexpr int IN_FLIGHT = 16;
+constexpr int ROWS_TO_ADD = INDICES * KS_DIGITS;
+
+// a.parts blocks a ciphertext.
 extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwitchArguments a) {
     __shared__ u32 rows[CHUNK]; // row of each (index, digit) of this chunk
-    constexpr u32 ZEROS = (u32)INDICES * KS_DIGITS * VALUES;
-    const u64* input = a.switched + (u64)blockIdx.x * (INDICES + PACKING);
+    constexpr u32 ZEROS = (u32)ROWS_TO_ADD * VALUES;
+    u32 index = blockIdx.x / a.parts, part = blockIdx.x % a.parts;
+    int share = ceil_div(ceil_div(ROWS_TO_ADD, (int)a.parts), IN_FLIGHT) * IN_FLIGHT;
+    int first = part * share, last = min(first + share, ROWS_TO_ADD);
+    const u64* input = a.switched + (u64)index * (INDICES + PACKING);
     Sum sums[HELD][VECTOR];
     unroll<0, HELD>([&](auto h) { unroll<0, VECTOR>([&](auto v) { sums[h][v] = 0; }); });
 
 #pragma unroll 1
-    for (int start = 0; start < INDICES * KS_DIGITS; start += CHUNK) {
+    for (int start = first; start < last; start += CHUNK) {
         __syncthreads();
         for (int i = threadIdx.x; i < CHUNK; i += KS_THREADS) {
             int at = start + i;
-            u32 value = at < INDICES * KS_DIGITS ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES : 0;
+            u32 value = at < last ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES : 0;
             rows[i] = value != 0 ? (u32)at * VALUES + value - 1 : ZEROS;
         }
         __syncthreads();
+        int count = min(CHUNK, last - start);
 #pragma unroll 1
-        for (int i = 0; i < CHUNK; i += IN_FLIGHT) {
+        for (int i = 0; i < count; i += IN_FLIGHT) {
             unroll<0, HELD>([&](auto h) {
                 // Threads beyond the row read its last vector again and write nothing.
                 int vector = min((int)threadIdx.x + h * KS_THREADS, ROW_VECTORS - 1);
                 Vector read[IN_FLIGHT];
-                unroll<0, IN_FLIGHT>([&](auto k) { read[k] = Vector::load((const char*)a.key + rows[i + k] * ROW_BYTES, vector); });
+                unroll<0, IN_FLIGHT>([&](auto k) {
+                    const char* row = (const char*)a.key + rows[i + k] * ROW_BYTES;
+                    read[k] = Vector::load(row, row + KS_ROW * 4, vector);
+                });
                 unroll<0, IN_FLIGHT>([&](auto k) { read[k].add_to(sums[h]); });
             });
         }
     }
 
-    const BootstrapJob& job = a.jobs[blockIdx.x];
-    constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     unroll<0, HELD>([&](auto h) {
         unroll<0, VECTOR>([&](auto v) {
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
-                u64 body = position >= LWE_DIMENSION ? input[INDICES + position - LWE_DIMENSION] : 0;
-                u64 word = (body - sums[h][v]) & mask;
-                if (a.dump != nullptr && blockIdx.x == 0) a.dump[position] = word;
-                int shift = LOG2_KS_MODULUS - job.log2_output_modulus;
-                u64 half = (1ull << shift) >> 1;
-                a.store[(u64)job.output * LENGTH + position] = (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
+                if (a.parts == 1) {
+                    finish(a, index, position, sums[h][v]);
+                } else {
+                    add_partial(a, index, position, sums[h][v]);
+                }
             }
         });
     });
 }
 
+extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (u64)a.job_count * LENGTH) return;
+    Sum* sum = (Sum*)a.partial + i;
+    finish(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
+    *sum = 0; // ready for the next launch
+}
+
+// A tile: 128 columns, a vector for each lane of a warp, of TILE_WARPS * OWN ciphertexts, OWN for each warp.
+constexpr int TILE_COLUMNS = 32 * VECTOR;
+constexpr int COLUMN_TILES = ceil_div(KS_ROW, TILE_COLUMNS);
+constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
+constexpr int OWN = WIDE ? 8 : 16;
+constexpr int TILE_CIPHERTEXTS = TILE_WARPS * OWN;
+// A piece of a row in shared memory: the low parts of its columns, then the high ones.
+constexpr int PIECE_LOW = TILE_COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
+constexpr int PIECE = TILE_COLUMNS * KS_WORD_BYTES;
+// One stage holds the pieces of all values of one digit, value 0 first: zeros.
+constexpr int STAGE = (VALUES + 1) * PIECE;
+// Indices whose digits are taken apart at once.
+constexpr int TILE_CHUNK = 8;
+constexpr int TILE_PAIRS = TILE_CHUNK * KS_DIGITS;
+constexpr int WORDS_EACH = ceil_div(TILE_CIPHERTEXTS * TILE_CHUNK, KS_TILE_THREADS);
+static_assert(INDICES % TILE_CHUNK == 0, "whole chunks");
+
+// Asks for the pieces of all values of (index, digit) `pair`.
+FUNCTION void fill_stage(const KeySwitchArguments& a, char* stage, int pair, int column_tile) {
+    constexpr int units = PIECE / 16;
+    for (int i = threadIdx.x; i < VALUES * units; i += KS_TILE_THREADS) {
+        int value = i / units, at = i % units * 16;
+        bool is_low = at < PIECE_LOW;
+        int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
+        int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
+        const char* row = (const char*)a.key + ((u64)pair * VALUES + value) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
+        // Columns beyond the row are summed from whatever the stage holds, and never written.
+        if (within < part) copy_ahead(stage + (value + 1) * PIECE + at, row + within);
+    }
+    end_copies();
+}
+
+// a.parts blocks a tile: each takes its share of the indices.
+extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
+    DYNAMIC_SHARED(memory);
+    char* stages = (char*)memory;
+    unsigned char* values = (unsigned char*)(stages + KS_STAGES * STAGE); // [pair of this chunk][ciphertext]
+
+    u32 tiles = (a.job_count + TILE_CIPHERTEXTS - 1) / TILE_CIPHERTEXTS;
+    u32 first_job = blockIdx.x % tiles * TILE_CIPHERTEXTS;
+    int column_tile = blockIdx.x / tiles % COLUMN_TILES;
+    u32 part = blockIdx.x / tiles / COLUMN_TILES;
+    constexpr u32 chunks = INDICES / TILE_CHUNK;
+    int chunk = chunks * part / a.parts, last_chunk = chunks * (part + 1) / a.parts;
+    int pair = chunk * TILE_PAIRS, last_pair = last_chunk * TILE_PAIRS;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    // Row 0 of each stage stays zero.
+    for (int i = threadIdx.x; i < KS_STAGES * PIECE / 4; i += KS_TILE_THREADS) ((u32*)(stages + i / (PIECE / 4) * STAGE))[i % (PIECE / 4)] = 0;
+
+    u64 words[WORDS_EACH]; // of the next chunk, [ciphertext][index] over the threads
+    auto read_words = [&](int at) {
+        unroll<0, WORDS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS;
+            u32 job = min(first_job + i / TILE_CHUNK, a.job_count - 1);
+            words[k] = at < last_chunk ? a.switched[(u64)job * (INDICES + PACKING) + at * TILE_CHUNK + i % TILE_CHUNK] : 0;
+        });
+    };
+    read_words(chunk);
+    unroll<0, KS_STAGES - 1>([&](auto s) { pair + s < last_pair ? fill_stage(a, stages + s * STAGE, pair + s, column_tile) : end_copies(); });
+
+    Sum sums[OWN][VECTOR];
+    unroll<0, OWN>([&](auto c) { unroll<0, VECTOR>([&](auto v) { sums[c][v] = 0; }); });
+    int stage = 0;
+#pragma unroll 1
+    for (; chunk < last_chunk; chunk++) {
+        __syncthreads(); // the digits of the last chunk have been read
+        unroll<0, WORDS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS;
+            unroll<0, KS_DIGITS>([&](auto d) {
+                unsigned char value = (unsigned char)((u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES);
+                values[(i % TILE_CHUNK * KS_DIGITS + d) * TILE_CIPHERTEXTS + i / TILE_CHUNK] = value;
+            });
+        });
+        read_words(chunk + 1);
+#pragma unroll 1
+        for (int p = 0; p < TILE_PAIRS; p++, pair++) {
+            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a pair ago may be overwritten.
+            wait_copies<KS_STAGES - 2>();
+            __syncthreads();
+            int free = stage == 0 ? KS_STAGES - 1 : stage - 1, ahead = pair + KS_STAGES - 1;
+            ahead < last_pair ? fill_stage(a, stages + free * STAGE, ahead, column_tile) : end_copies();
+            const char* pieces = stages + stage * STAGE;
+            const u32* own = (const u32*)(values + p * TILE_CIPHERTEXTS + warp * OWN);
+            unroll<0, OWN / 4>([&](auto quarter) {
+                u32 four = own[quarter];
+                unroll<0, 4>([&](auto c) {
+                    const char* piece = pieces + ((four >> (8 * c)) & 0xff) * PIECE;
+                    Vector::load(piece, piece + PIECE_LOW, lane).add_to(sums[quarter * 4 + c]);
+                });
+            });
+            stage = stage + 1 == KS_STAGES ? 0 : stage + 1;
+        }
+    }
+
+    unroll<0, OWN>([&](auto c) {
+        u32 job = first_job + warp * OWN + c;
+        unroll<0, VECTOR>([&](auto v) {
+            int position = column_tile * TILE_COLUMNS + lane * VECTOR + v;
+            if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c][v]);
+        });
+    });
+}
+
 EXPORT(key_switch, KeySwitchArguments)
+EXPORT(key_switch_finish, KeySwitchArguments)
+EXPORT(key_switch_tiled, KeySwitchArguments)

@@ -101,6 +101,10 @@ template <class T> inline T __ldg(const T* p) { return *p; }
 template <class T> inline T load_key(const T* p) { return *p; }
 template <class T> inline T load_key_now(const T* p) { return *p; }
 inline void prefetch_l2(const void*, unsigned) {}
+inline void copy_ahead(void* to, const void* from) { memcpy(to, from, 16); }
+inline void end_copies() {}
+template <int left> inline void wait_copies() {}
+template <class T> inline void atomicAdd(T* to, T value) { *to += value; }
 inline double __hiloint2double(int high, int low) {
     uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
     double x;

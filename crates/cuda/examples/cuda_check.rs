@@ -2,9 +2,9 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS` (plan requests), `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH` (fields of the plan), `ROUNDS` (timed batches, default 3).
+//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `TILED` (plan requests), `ROUNDS` (timed batches, default 3).
 
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, NoProgress, Operand, PlanRequest, Transform};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
@@ -46,17 +46,16 @@ fn number(name: &str) -> Option<usize> {
     std::env::var(name).ok().and_then(|v| v.parse().ok())
 }
 
-/// What the environment changes in a plan.
-fn adjust(plan: &mut CudaPlan) {
-    plan.blocks_per_multiprocessor = number("BLOCKS").unwrap_or(plan.blocks_per_multiprocessor);
-    plan.key_ring = number("RING").unwrap_or(plan.key_ring);
-    plan.hold_monomials = number("MONOMIALS").map_or(plan.hold_monomials, |m| m != 0);
-    plan.prefetch_steps = number("PREFETCH").unwrap_or(plan.prefetch_steps);
-}
-
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() }
+    let choices = ["blocks", "ring", "monomials", "prefetch", "tiled"];
+    let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
+    PlanRequest {
+        groups: number("GROUPS"),
+        subgroups_per_polynomial: number("WARPS"),
+        choices: choices.collect(),
+        ..Default::default()
+    }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
@@ -64,8 +63,7 @@ fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
         for &transform in &transforms {
-            let Ok(mut plan) = CudaPlan::new("cuda", set.shape(), transform, &limits_of(capability), &request()) else { continue };
-            adjust(&mut plan);
+            let Ok(plan) = CudaPlan::new("cuda", set.shape(), transform, &limits_of(capability), &request()) else { continue };
             for file in [BLIND_ROTATE, KEY_SWITCH, COMBINE] {
                 let started = Instant::now();
                 let bytes = compile(&Source::new(file, set.shape(), &plan, false), capability)?.len();
@@ -121,12 +119,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
         for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            let load = || {
-                let mut plan = device.plan(set.shape(), transform, &request())?;
-                adjust(&mut plan);
-                device.load_planned(&keys, plan, &NoProgress)
-            };
-            match load() {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), ..Default::default() }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;

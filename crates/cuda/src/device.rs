@@ -64,23 +64,6 @@ impl CudaBackend {
         Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu) })
     }
 
-    /// The plan that [`Backend::load`] takes.
-    ///
-    /// # Errors
-    /// As [`CudaPlan::new`].
-    pub fn plan(&self, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<CudaPlan, BackendError> {
-        CudaPlan::new(&self.info.id, shape, transform, &self.info.limits, request)
-    }
-
-    /// Loads keys under a plan for their shape, which may differ from [`CudaBackend::plan`] in what no memory size follows
-    /// from: blocks a multiprocessor, key entries in flight, monomials held, prefetched steps.
-    ///
-    /// # Errors
-    /// As [`Backend::load`].
-    pub fn load_planned(&self, keys: &dyn KeySource, plan: CudaPlan, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plan, progress)?))
-    }
-
     /// The transform that a set runs fastest with, as far as the model knows.
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
@@ -104,7 +87,8 @@ impl Backend for CudaBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        self.load_planned(keys, self.plan(shape, transform, &options.plan)?, progress)
+        let plan = CudaPlan::new(&self.info.id, shape, transform, &self.info.limits, &options.plan)?;
+        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plan, progress)?))
     }
 }
 

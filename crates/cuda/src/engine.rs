@@ -3,8 +3,8 @@
 use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
 use crate::keys::{self, KeyLayout};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
-use crate::plan::{CudaPlan, Geometry};
-use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
+use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
+use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
-const JOBS_PER_LAUNCH: usize = 1 << 16;
+const JOBS_PER_LAUNCH: usize = 132 * 128;
 /// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 64 << 10;
 /// Threads of a block of `combine`.
@@ -41,6 +41,8 @@ struct Memory {
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks.
     switched: Buffer,
+    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
+    partial: Buffer,
     /// `[linear job][n + r]`.
     combined: Buffer,
 }
@@ -58,7 +60,8 @@ pub(crate) struct CudaEngine {
     cost: KernelCost,
     /// Compiled at the first trace.
     traced: OnceLock<Kernel>,
-    key_switch: Kernel,
+    /// `key_switch`, `key_switch_finish`, `key_switch_tiled`.
+    key_switch: [Kernel; 3],
     combine: [Kernel; 2],
     memory: Mutex<Memory>,
 }
@@ -73,7 +76,11 @@ impl CudaEngine {
         let shape = keys.shape().clone();
         let [blind_rotate] = kernels(machine.as_ref(), &Source::new(BLIND_ROTATE, &shape, &plan, false))?;
         let cost = machine.prepare(blind_rotate, rotate_size(&plan, plan.groups))?;
-        let [key_switch] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        let key_switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        if plan.key_switch_stages > 0 {
+            let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+            machine.prepare(key_switch[2], LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes })?;
+        }
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
@@ -92,6 +99,7 @@ impl CudaEngine {
             table_count: 0,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
+            partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
         };
         Ok(Self {
@@ -155,18 +163,31 @@ impl CudaEngine {
         }
     }
 
-    fn launch_key_switch(&self, memory: &Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+    fn launch_key_switch(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let words = jobs * self.shape.ciphertext_len();
+        let shared_sums = launch.tiled || launch.parts > 1;
+        if shared_sums {
+            memory.partial.grow(words * if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 }, 0, "partial sums")?;
+        }
         let arguments = KeySwitchArguments {
             jobs: memory.jobs.address(),
             switched: memory.switched.address(),
             key: self.key_switching_key.address(),
             store,
             dump,
+            partial: memory.partial.address(),
             job_count: jobs as u32,
-            padding: 0,
+            parts: launch.parts as u32,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0 };
-        self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
+        let [gather, finish, tiled] = self.key_switch;
+        let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes };
+        self.machine.launch(if launch.tiled { tiled } else { gather }, size, bytes_of(&[arguments]))?;
+        if shared_sums {
+            let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0 };
+            self.machine.launch(finish, size, bytes_of(&[arguments]))?;
+        }
+        Ok(())
     }
 
     /// Uploads jobs and makes room for what lies between the kernels.
@@ -365,6 +386,7 @@ impl Engine for CudaEngine {
             "registers": self.cost.registers,
             "local_bytes": self.cost.local_bytes,
             "key_switch_threads": self.plan.key_switch_threads,
+            "key_switch_stages": self.plan.key_switch_stages,
             "prefetch_steps": self.plan.prefetch_steps,
             "key_ring": self.plan.key_ring,
             "hold_monomials": self.plan.hold_monomials,
@@ -430,7 +452,8 @@ impl Engine for CudaEngine {
             self.stage_jobs(&mut memory, &staged)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
             self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
-            self.launch_key_switch(&memory, jobs.len(), memory.store.address(), 0)?;
+            let store = memory.store.address();
+            self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
+use crate::source::{ks_row, ks_word_bytes};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -8,6 +9,14 @@ const ITEMS: usize = 16;
 const NAMED_BARRIERS: usize = 15;
 /// Largest N whose transform one block runs.
 const MAX_POLYNOMIAL_SIZE: usize = 2048;
+/// Threads of a block of `key_switch_tiled`.
+pub(crate) const KEY_SWITCH_TILE_THREADS: usize = 512;
+/// Columns of a tile: four words for each lane of a warp.
+const KEY_SWITCH_TILE_COLUMNS: usize = 128;
+/// Indices whose digits `key_switch_tiled` takes apart at once.
+const KEY_SWITCH_TILE_CHUNK: usize = 8;
+/// Largest base whose rows a tile of ciphertexts shares to advantage: all of a digit's rows are read for each tile.
+const KEY_SWITCH_TILE_BASE: usize = 64;
 /// Shared memory that the driver keeps of each block.
 const RESERVED_BYTES: usize = 1024;
 
@@ -26,6 +35,12 @@ pub struct CudaPlan {
     pub shared_bytes: usize,
     /// Threads of a block of `key_switch`.
     pub key_switch_threads: usize,
+    /// Digits whose rows `key_switch_tiled` holds in shared memory at once (0: never launched).
+    pub key_switch_stages: usize,
+    /// Ciphertexts from which `key_switch_tiled` is launched.
+    pub key_switch_tiled_from: usize,
+    /// Multiprocessors of the device.
+    pub multiprocessors: usize,
     /// LWE indices by which the key is asked into L2 ahead of use.
     pub prefetch_steps: usize,
     /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
@@ -127,6 +142,55 @@ fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: u
     ((1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0), hold_monomials)
 }
 
+/// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
+fn key_switch_tile(shape: &BootstrapShape) -> usize {
+    KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
+}
+
+/// Bytes of shared memory of `key_switch_tiled` with so many stages.
+fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
+    let digits = KEY_SWITCH_TILE_CHUNK * shape.ks_digits() * key_switch_tile(shape);
+    stages * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
+}
+
+/// Up to six stages; none where fewer than three fit or the rows of a digit are too many.
+fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
+    let fits = |&stages: &usize| key_switch_tile_bytes(shape, stages) <= limits.workgroup_memory_bytes;
+    if shape.ks_base() <= KEY_SWITCH_TILE_BASE { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
+}
+
+/// How one key switch of some ciphertexts is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeySwitchLaunch {
+    /// `key_switch_tiled` instead of `key_switch`.
+    pub tiled: bool,
+    /// Blocks among which the indices of a ciphertext, or of a tile, are divided.
+    pub parts: usize,
+    pub blocks: usize,
+    pub threads: usize,
+    pub shared_bytes: usize,
+}
+
+impl KeySwitchLaunch {
+    pub fn new(shape: &BootstrapShape, plan: &CudaPlan, jobs: usize) -> Self {
+        let tile = key_switch_tile(shape);
+        if plan.key_switch_stages > 0 && jobs >= plan.key_switch_tiled_from {
+            let tiles = jobs.div_ceil(tile) * ks_row(shape).div_ceil(KEY_SWITCH_TILE_COLUMNS);
+            let parts = (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
+            let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages);
+            return Self { tiled: true, parts, blocks: tiles * parts, threads: KEY_SWITCH_TILE_THREADS, shared_bytes };
+        }
+        // Four blocks a multiprocessor, each with at least two rounds of rows.
+        let most = shape.ks_indices() * shape.ks_digits() / 32;
+        let parts = (4 * plan.multiprocessors / jobs.max(1)).clamp(1, most.max(1));
+        Self { tiled: false, parts, blocks: jobs * parts, threads: plan.key_switch_threads, shared_bytes: 0 }
+    }
+}
+
+fn waves(blocks: usize, plan: &CudaPlan) -> usize {
+    blocks.div_ceil(plan.multiprocessors)
+}
+
 impl CudaPlan {
     /// Plans `shape` within `limits`, keeping what `request` fixes.
     ///
@@ -165,10 +229,59 @@ impl CudaPlan {
                 Err(reason) => refused = Some(reason),
             }
         }
-        if let Some((_, plan)) = best {
+        if let Some((_, mut plan)) = best {
+            for (name, &value) in &request.choices {
+                plan.choose(device, shape, name, value as usize)?;
+            }
             return Ok(plan);
         }
         Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
+    }
+
+    /// Takes one named choice of a [`PlanRequest`]:
+    ///
+    /// | name | value |
+    /// |---|---|
+    /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
+    /// | `ring` | key entries that a thread has in flight (f64 FFT) |
+    /// | `monomials` | 1: the product phase holds them in registers |
+    /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
+    /// | `tiled` | 1: key switches always by tiles, 0: never |
+    fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
+        let refuse = |why: String| {
+            Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why })
+        };
+        let geometry = Geometry::new(shape, self.transform);
+        let most = match name {
+            "blocks" => 8,
+            "monomials" | "tiled" => 1,
+            "prefetch" => 64,
+            "ring" => 32,
+            _ => return refuse("the choices are blocks, ring, monomials, prefetch and tiled".into()),
+        };
+        let least = usize::from(name == "blocks");
+        if !(least..=most).contains(&value) {
+            return refuse(format!("it may be {least} to {most}"));
+        }
+        match name {
+            "blocks" => self.blocks_per_multiprocessor = value,
+            "monomials" => self.hold_monomials = value == 1,
+            "prefetch" => self.prefetch_steps = value,
+            "tiled" if value == 1 && self.key_switch_stages == 0 => {
+                return refuse(format!("the rows of a digit, {} of them, are too many for a tile", shape.ks_base() - 1));
+            }
+            "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
+            _ => {
+                let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+                let run = if holds_digits(shape) { run } else { run * shape.columns() };
+                let fits = geometry.points / geometry.tail == self.threads && self.transform == Transform::Fft;
+                if value > 0 && !(fits && run.is_multiple_of(value)) {
+                    return refuse(format!("a ring needs the f64 FFT, a thread for each frequency, and a divisor of its {run} entries"));
+                }
+                self.key_ring = value;
+            }
+        }
+        Ok(())
     }
 
     fn with_groups(
@@ -210,6 +323,10 @@ impl CudaPlan {
             blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
             shared_bytes: bytes,
             key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
+            key_switch_stages: key_switch_stages(shape, limits),
+            // A tile costs the same however few ciphertexts it has.
+            key_switch_tiled_from: key_switch_tile(shape) / 2,
+            multiprocessors: limits.multiprocessors,
             prefetch_steps: 3,
             key_ring,
             hold_monomials,
