@@ -97,7 +97,11 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
-        Transform::Fft => (slots * 16, (8 * 16 + 32 * g.tail) * 16),
+        Transform::Fft => {
+            let groups_of_frequencies = g.points / g.tail;
+            let bases = 2 * groups * g.tail * groups_of_frequencies / 32;
+            (slots * 16, (8 * 16 + 32 * g.tail + g.tail / 2 * groups_of_frequencies + bases) * 16)
+        }
     };
     (slots + tables + accumulators + rotations).next_multiple_of(16)
 }
