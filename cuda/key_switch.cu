@@ -13,14 +13,14 @@
 #include "jobs.cuh"
 
 // Stored words are as wide as Q_ks needs: 2 or 4 bytes, or 5 of which the row holds first all low 4, then all high ones.
-// Sums wrap modulo their width, which Q_ks divides; those of 2-byte words carry what lies above them along.
+constexpr bool WIDE = KS_WORD_BYTES == 5;
 template <bool wide> struct KsSum {
     typedef u32 type;
 };
 template <> struct KsSum<true> {
     typedef u64 type;
 };
-constexpr bool WIDE = KS_WORD_BYTES == 5;
+// A sum modulo 2^32, or 2^64: Q_ks divides both.
 typedef KsSum<WIDE>::type Sum;
 
 constexpr int LENGTH = LWE_DIMENSION + PACKING;
@@ -28,6 +28,29 @@ constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
 constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
+
+// Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits, `high` bits 16 to 39, both
+// modulo 2^32. The low 16 bits of fewer than 2^16 words sum to less than 2^32, so low - 2^16 high is that very sum.
+struct Sums {
+    u32 low[VECTOR];
+    u32 high[WIDE ? VECTOR : 1];
+
+    FUNCTION void clear() {
+        unroll<0, VECTOR>([&](auto v) {
+            low[v] = 0;
+            if constexpr (WIDE) high[v] = 0;
+        });
+    }
+
+    FUNCTION Sum at(int v) const {
+        if constexpr (WIDE) {
+            return (u64)(low[v] - (high[v] << 16)) + ((u64)high[v] << 16);
+        } else {
+            return low[v];
+        }
+    }
+};
+static_assert(!WIDE || GLWE_DIMENSION * POLYNOMIAL_SIZE * KS_DIGITS < 1 << 16, "sums without carries");
 
 // Four words of a row, in registers as they are stored.
 struct Vector {
@@ -48,22 +71,25 @@ struct Vector {
         return v;
     }
 
-    FUNCTION void add_to(Sum (&sums)[VECTOR]) const {
-        if constexpr (WIDE) {
-            sums[0] += ((u64)(high & 0xff) << 32) | low.x;
-            sums[1] += ((u64)((high >> 8) & 0xff) << 32) | low.y;
-            sums[2] += ((u64)((high >> 16) & 0xff) << 32) | low.z;
-            sums[3] += ((u64)(high >> 24) << 32) | low.w;
-        } else if constexpr (KS_WORD_BYTES == 4) {
-            sums[0] += low.x;
-            sums[1] += low.y;
-            sums[2] += low.z;
-            sums[3] += low.w;
+    // Of 2-byte words, sums carry along what lies above them.
+    FUNCTION void add_to(Sums& sums) const {
+        if constexpr (KS_WORD_BYTES == 2) {
+            sums.low[0] += low.x;
+            sums.low[1] += low.x >> 16;
+            sums.low[2] += low.y;
+            sums.low[3] += low.y >> 16;
         } else {
-            sums[0] += low.x;
-            sums[1] += low.x >> 16;
-            sums[2] += low.y;
-            sums[3] += low.y >> 16;
+            sums.low[0] += low.x;
+            sums.low[1] += low.y;
+            sums.low[2] += low.z;
+            sums.low[3] += low.w;
+            if constexpr (WIDE) {
+                // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above 2^40.
+                sums.high[0] += __byte_perm(low.x, high, 0x4432);
+                sums.high[1] += __byte_perm(low.y, high, 0x5532);
+                sums.high[2] += __byte_perm(low.z, high, 0x6632);
+                sums.high[3] += __byte_perm(low.w, high, 0x7732);
+            }
         }
     }
 };
@@ -99,8 +125,8 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
     int share = ceil_div(ceil_div(ROWS_TO_ADD, (int)a.parts), IN_FLIGHT) * IN_FLIGHT;
     int first = part * share, last = min(first + share, ROWS_TO_ADD);
     const u64* input = a.switched + (u64)index * (INDICES + PACKING);
-    Sum sums[HELD][VECTOR];
-    unroll<0, HELD>([&](auto h) { unroll<0, VECTOR>([&](auto v) { sums[h][v] = 0; }); });
+    Sums sums[HELD];
+    unroll<0, HELD>([&](auto h) { sums[h].clear(); });
 
 #pragma unroll 1
     for (int start = first; start < last; start += CHUNK) {
@@ -132,9 +158,9 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
                 if (a.parts == 1) {
-                    finish(a, index, position, sums[h][v]);
+                    finish(a, index, position, sums[h].at(v));
                 } else {
-                    add_partial(a, index, position, sums[h][v]);
+                    add_partial(a, index, position, sums[h].at(v));
                 }
             }
         });
@@ -166,26 +192,42 @@ constexpr int TILE_PAIRS = TILE_CHUNK * KS_DIGITS;
 constexpr int WORDS_EACH = ceil_div(TILE_CIPHERTEXTS * TILE_CHUNK, KS_TILE_THREADS);
 static_assert(INDICES % TILE_CHUNK == 0, "whole chunks");
 
-// Asks for the pieces of all values of (index, digit) `pair`.
-FUNCTION void fill_stage(const KeySwitchArguments& a, char* stage, int pair, int column_tile) {
-    constexpr int units = PIECE / 16;
-    for (int i = threadIdx.x; i < VALUES * units; i += KS_TILE_THREADS) {
-        int value = i / units, at = i % units * 16;
-        bool is_low = at < PIECE_LOW;
-        int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
-        int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
-        const char* row = (const char*)a.key + ((u64)pair * VALUES + value) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
-        // Columns beyond the row are summed from whatever the stage holds, and never written.
-        if (within < part) copy_ahead(stage + (value + 1) * PIECE + at, row + within);
+// Units of 16 bytes that a thread copies into each stage, always the same ones.
+constexpr int UNITS = PIECE / 16;
+constexpr int UNITS_EACH = ceil_div(VALUES * UNITS, KS_TILE_THREADS);
+
+struct Filler {
+    const char* from[UNITS_EACH]; // null where this thread has none, or columns are beyond the row: summed, never written
+    u32 to[UNITS_EACH];
+
+    FUNCTION Filler(const KeySwitchArguments& a, int pair, int column_tile) {
+        unroll<0, UNITS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS, value = i / UNITS, at = i % UNITS * 16;
+            bool is_low = at < PIECE_LOW;
+            int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
+            int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
+            const char* row = (const char*)a.key + ((u64)pair * VALUES + value) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
+            from[k] = value < VALUES && within < part ? row + within : nullptr;
+            to[k] = (value + 1) * PIECE + at;
+        });
     }
-    end_copies();
-}
+
+    // Asks for the pieces of all values of the next (index, digit).
+    FUNCTION void fill(char* stage) {
+        unroll<0, UNITS_EACH>([&](auto k) {
+            if (from[k] != nullptr) {
+                copy_ahead(stage + to[k], from[k]);
+                from[k] += VALUES * ROW_BYTES;
+            }
+        });
+    }
+};
 
 // a.parts blocks a tile: each takes its share of the indices.
 extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
     DYNAMIC_SHARED(memory);
     char* stages = (char*)memory;
-    unsigned char* values = (unsigned char*)(stages + KS_STAGES * STAGE); // [pair of this chunk][ciphertext]
+    u32* offsets = (u32*)(stages + KS_STAGES * STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
 
     u32 tiles = (a.job_count + TILE_CIPHERTEXTS - 1) / TILE_CIPHERTEXTS;
     u32 first_job = blockIdx.x % tiles * TILE_CIPHERTEXTS;
@@ -208,10 +250,14 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
         });
     };
     read_words(chunk);
-    unroll<0, KS_STAGES - 1>([&](auto s) { pair + s < last_pair ? fill_stage(a, stages + s * STAGE, pair + s, column_tile) : end_copies(); });
+    Filler filler(a, pair, column_tile);
+    unroll<0, KS_STAGES - 1>([&](auto s) {
+        if (pair + s < last_pair) filler.fill(stages + s * STAGE);
+        end_copies();
+    });
 
-    Sum sums[OWN][VECTOR];
-    unroll<0, OWN>([&](auto c) { unroll<0, VECTOR>([&](auto v) { sums[c][v] = 0; }); });
+    Sums sums[OWN];
+    unroll<0, OWN>([&](auto c) { sums[c].clear(); });
     int stage = 0;
 #pragma unroll 1
     for (; chunk < last_chunk; chunk++) {
@@ -219,8 +265,8 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
         unroll<0, WORDS_EACH>([&](auto k) {
             int i = threadIdx.x + k * KS_TILE_THREADS;
             unroll<0, KS_DIGITS>([&](auto d) {
-                unsigned char value = (unsigned char)((u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES);
-                values[(i % TILE_CHUNK * KS_DIGITS + d) * TILE_CIPHERTEXTS + i / TILE_CHUNK] = value;
+                u32 value = (u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES;
+                offsets[(i % TILE_CHUNK * KS_DIGITS + d) * TILE_CIPHERTEXTS + i / TILE_CHUNK] = value * PIECE;
             });
         });
         read_words(chunk + 1);
@@ -229,14 +275,15 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
             // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a pair ago may be overwritten.
             wait_copies<KS_STAGES - 2>();
             __syncthreads();
-            int free = stage == 0 ? KS_STAGES - 1 : stage - 1, ahead = pair + KS_STAGES - 1;
-            ahead < last_pair ? fill_stage(a, stages + free * STAGE, ahead, column_tile) : end_copies();
+            int free = stage == 0 ? KS_STAGES - 1 : stage - 1;
+            if (pair + KS_STAGES - 1 < last_pair) filler.fill(stages + free * STAGE);
+            end_copies();
             const char* pieces = stages + stage * STAGE;
-            const u32* own = (const u32*)(values + p * TILE_CIPHERTEXTS + warp * OWN);
+            const uint4* own = (const uint4*)(offsets + p * TILE_CIPHERTEXTS + warp * OWN);
             unroll<0, OWN / 4>([&](auto quarter) {
-                u32 four = own[quarter];
+                uint4 four = own[quarter];
                 unroll<0, 4>([&](auto c) {
-                    const char* piece = pieces + ((four >> (8 * c)) & 0xff) * PIECE;
+                    const char* piece = pieces + (c == 0 ? four.x : c == 1 ? four.y : c == 2 ? four.z : four.w);
                     Vector::load(piece, piece + PIECE_LOW, lane).add_to(sums[quarter * 4 + c]);
                 });
             });
@@ -248,7 +295,7 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
         u32 job = first_job + warp * OWN + c;
         unroll<0, VECTOR>([&](auto v) {
             int position = column_tile * TILE_COLUMNS + lane * VECTOR + v;
-            if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c][v]);
+            if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c].at(v));
         });
     });
 }

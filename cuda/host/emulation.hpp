@@ -90,6 +90,12 @@ inline void __syncwarp() { emulation::wait(16 + (int)threadIdx.x / 32, 32); }
 template <int count> inline void named_barrier(int id) { emulation::wait(id, count); }
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    uint64_t bytes = ((uint64_t)high << 32) | low;
+    unsigned y = 0;
+    for (int i = 0; i < 4; i++) y |= (unsigned)((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
+    return y;
+}
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 inline unsigned __brev(unsigned x) {
     unsigned y = 0;

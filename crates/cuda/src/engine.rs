@@ -3,6 +3,7 @@
 use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
 use crate::keys::{self, KeyLayout};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
+use crate::order::{Order, span};
 use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
@@ -35,6 +36,7 @@ struct Memory {
     /// `[ciphertext][n + r]`.
     store: Buffer,
     stored: usize,
+    order: Order,
     /// `[table][N]`.
     tables: Buffer,
     table_count: usize,
@@ -95,6 +97,7 @@ impl CudaEngine {
         let memory = Memory {
             store: empty("ciphertexts")?,
             stored: 0,
+            order: Order::new(machine.mark()?),
             tables: empty("test polynomials")?,
             table_count: 0,
             jobs: empty("jobs")?,
@@ -219,7 +222,7 @@ impl CudaEngine {
 
     fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
         let mut values = vec![T::default(); len];
-        self.machine.download(from, bytes_of_mut(&mut values))?;
+        self.machine.download(from, bytes_of_mut(&mut values), self.machine.mark()?)?;
         Ok(values)
     }
 
@@ -405,21 +408,27 @@ impl Engine for CudaEngine {
         if ciphertexts > memory.stored {
             let kept = memory.stored * bytes;
             memory.store.grow(ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.order = Order::new(self.machine.mark()?);
             memory.stored = ciphertexts;
         }
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        let memory = self.memory();
+        let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.upload(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of(words))
+        let len = self.shape.ciphertext_len();
+        self.machine.upload(memory.store.address() + (first * len * 4) as u64, bytes_of(words))?;
+        memory.order.wrote(first..first + words.len() / len, self.machine.mark()?);
+        Ok(())
     }
 
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.download(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of_mut(words))
+        let len = self.shape.ciphertext_len();
+        let mark = memory.order.settled(&(first..first + words.len() / len));
+        self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words), mark)
     }
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
@@ -454,6 +463,7 @@ impl Engine for CudaEngine {
             self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
             let store = memory.store.address();
             self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
+            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -464,6 +474,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
+            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }

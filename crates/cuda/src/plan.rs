@@ -125,12 +125,16 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
 /// How the product phase of the FFT spends the registers that digits, sums and accumulators leave: entries of the key in
 /// flight, and whether monomials are held.
 fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> (usize, bool) {
-    // Where sums outlive the digits few registers are left, and a short ring costs more in spills than it hides (an H200
-    // ran STD128 at 79,900 a second with four entries and at 80,600 with none).
-    if geometry.points / geometry.tail != threads || !holds_digits(shape) {
+    if geometry.points / geometry.tail != threads {
         return (0, true);
     }
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+    if !holds_digits(shape) {
+        // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
+        // 69,700 and 87,800 STD128 a second with changes elsewhere; with six entries it stays at 88,400 (an H200).
+        let run = entries * shape.columns();
+        return ((4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0), true);
+    }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.accumulator_bytes / 4 } else { 0 };
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
@@ -153,7 +157,7 @@ fn key_switch_tile(shape: &BootstrapShape) -> usize {
 
 /// Bytes of shared memory of `key_switch_tiled` with so many stages.
 fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
-    let digits = KEY_SWITCH_TILE_CHUNK * shape.ks_digits() * key_switch_tile(shape);
+    let digits = KEY_SWITCH_TILE_CHUNK * shape.ks_digits() * key_switch_tile(shape) * 4;
     stages * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
 }
 
@@ -215,8 +219,12 @@ impl CudaPlan {
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
             .map_err(fits)?;
         // Two words keep the integer pipes busy with one ciphertext a block, and several such blocks hide each other's waits.
-        let two_words = transform == Transform::Ntt && Geometry::new(shape, transform).words > 1;
-        let all = if two_words { vec![1] } else { vec![4, 3, 2, 1] };
+        let geometry = Geometry::new(shape, transform);
+        let two_words = transform == Transform::Ntt && geometry.words > 1;
+        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead
+        // (an H200 ran G2 at 61,900 a second so, at 59,800 with two ciphertexts a block).
+        let wide_tails = transform == Transform::Fft && geometry.accumulator_bytes == 8 && geometry.tail == 4;
+        let all = if two_words || wide_tails { vec![1] } else { vec![4, 3, 2, 1] };
         let candidates: Vec<usize> = request.groups.map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
@@ -372,6 +380,13 @@ fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform
         return unsupported(
             format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
             "a launch runs all n steps; leave steps_per_launch open",
+        );
+    }
+    let rows = shape.ks_indices() * shape.ks_digits();
+    if ks_word_bytes(shape) == 5 && rows >= 1 << 16 {
+        return unsupported(
+            format!("a key switch of {rows} rows modulo 2^{}", shape.log2_ks_modulus),
+            "above 2^32 its sums have room for 65,535 rows; choose a larger base",
         );
     }
     if transform == Transform::Fft && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53) && shape.levels() > 8 {

@@ -58,7 +58,7 @@ impl LweCiphertexts {
         if !words.len().is_multiple_of(len) {
             return error::malformed(what, format!("{} words are no whole number of ciphertexts of n + r = {len}", words.len()));
         }
-        if let Some(index) = words.iter().position(|&w| w >> log2_modulus != 0) {
+        if let Some(index) = words.par_iter().position_first(|&w| w >> log2_modulus != 0) {
             let (c, w) = (index / len, index % len);
             let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
             return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));
