@@ -2,7 +2,7 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `TILED` (plan requests), `ROUNDS` (timed batches, default 3).
+//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `PREFETCHERS`, `TILED` (plan requests), `ROUNDS` (timed batches, default 3).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::synthetic::{SyntheticKeys, Words};
@@ -48,7 +48,7 @@ fn number(name: &str) -> Option<usize> {
 
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let choices = ["blocks", "ring", "monomials", "prefetch", "tiled"];
+    let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled"];
     let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
     PlanRequest {
         groups: number("GROUPS"),
@@ -166,10 +166,13 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         times.push(started.elapsed().as_secs_f64());
     }
     let best = times[1..].iter().copied().fold(f64::MAX, f64::min);
-    let started = Instant::now();
-    engine.bootstrap(&jobs)?;
-    engine.synchronize()?;
-    let resident = started.elapsed().as_secs_f64();
+    let mut resident = f64::MAX;
+    for _ in 0..3 {
+        let started = Instant::now();
+        engine.bootstrap(&jobs)?;
+        engine.synchronize()?;
+        resident = resident.min(started.elapsed().as_secs_f64());
+    }
     println!(
         "{}",
         format_args!(

@@ -8,10 +8,11 @@ use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
     validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
@@ -328,6 +329,11 @@ fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result
     })
 }
 
+/// The places that combinations read, and some between them.
+fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
+    span(inputs.flat_map(|c| c.operands.iter().filter(|o| o.weight != 0).map(|o| o.ciphertext)))
+}
+
 fn rotate_size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
     LaunchSize { blocks: jobs.div_ceil(plan.groups), threads: plan.threads, shared_bytes: plan.shared_bytes }
 }
@@ -391,6 +397,7 @@ impl Engine for CudaEngine {
             "key_switch_threads": self.plan.key_switch_threads,
             "key_switch_stages": self.plan.key_switch_stages,
             "prefetch_steps": self.plan.prefetch_steps,
+            "prefetch_blocks": self.plan.prefetch_blocks,
             "key_ring": self.plan.key_ring,
             "hold_monomials": self.plan.hold_monomials,
             "bootstrapping_key_bytes": self.key.bytes(),
@@ -418,8 +425,10 @@ impl Engine for CudaEngine {
         let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
         let len = self.shape.ciphertext_len();
-        self.machine.upload(memory.store.address() + (first * len * 4) as u64, bytes_of(words))?;
-        memory.order.wrote(first..first + words.len() / len, self.machine.mark()?);
+        let places = first..first + words.len() / len;
+        let free = memory.order.free(&places);
+        self.machine.upload_beside(memory.store.address() + (first * len * 4) as u64, bytes_of(words), free)?;
+        memory.order.add(0..0, places, self.machine.mark()?);
         Ok(())
     }
 
@@ -463,7 +472,7 @@ impl Engine for CudaEngine {
             self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
             let store = memory.store.address();
             self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
-            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -474,7 +483,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
-            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
