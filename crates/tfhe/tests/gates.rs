@@ -5,13 +5,13 @@ use girih_cpu::CpuBackend;
 use girih_tfhe::{Batch, ClientKey, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, ParameterSet, ServerKey};
 
 fn sets() -> Vec<ParameterSet> {
-    let packings = [1, 3, 2, 2, 1, 5, 1, 2];
+    let packings = [1, 3, 2, 2, 1, 5, 1, 2, 2];
     ParameterSet::insecure().iter().zip(packings).map(|(set, r)| set.with_packing(r).expect("1 to 16")).collect()
 }
 
 fn keys(set: &ParameterSet) -> (ClientKey, ServerKey) {
-    let client = ClientKey::generate_seeded(set, [7; 32]).expect("a set on prime words");
-    let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
+    let client = ClientKey::generate_seeded(set, [7; 32]).expect("a checked set");
+    let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a checked set");
     let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
     (client, server)
 }

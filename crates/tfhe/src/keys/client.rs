@@ -50,7 +50,7 @@ impl ClientKey {
     /// Whoever knows the seed knows the key, and two programs that use one seed for one key reuse its errors.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for errors out of range, which no checked set has.
     pub fn generate_seeded(set: &ParameterSet, seed: [u8; 32]) -> Result<Self> {
         let entropy = Entropy::Seeded { seed: SecretSeed::new(seed), drawn: AtomicU64::new(0) };
         Self::from_seed(set, SecretSeed::new(seed), entropy)
@@ -100,6 +100,19 @@ impl ClientKey {
         &self.set
     }
 
+    /// The same secrets under another set of equal dimensions, such as one with another gadget; what it makes has errors
+    /// and masks of its own.
+    pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
+        let copy = |secret: &Secret| Secret::checked(set.shape().secret, secret.coefficients().to_vec());
+        let (Some(lwe), Some(glwe)) = (copy(&self.lwe), copy(&self.glwe)) else {
+            return error::mismatch(format!("{set} has other secrets than {}", self.set));
+        };
+        if (lwe.coefficients().len(), glwe.coefficients().len()) != secret_lens(set) {
+            return error::mismatch(format!("{set} has other dimensions than {}", self.set));
+        }
+        Self::assemble(set, lwe, glwe, self.entropy.child()?)
+    }
+
     /// LWE secret of slot `slot < r`: n coefficients.
     pub(crate) fn lwe_secret(&self, slot: usize) -> &[i8] {
         let n = self.set.shape().lwe_dimension;
@@ -110,6 +123,16 @@ impl ClientKey {
     pub(crate) fn glwe_secret(&self, slot: usize) -> &[i8] {
         let len = self.set.shape().ks_indices();
         &self.glwe.coefficients()[slot * len..][..len]
+    }
+
+    /// The secret that stored ciphertexts of slot `slot` are under: the LWE secret; native torus: the GLWE secret.
+    pub(crate) fn stored_secret(&self, slot: usize) -> &[i8] {
+        if self.set.shape().is_torus() { self.glwe_secret(slot) } else { self.lwe_secret(slot) }
+    }
+
+    /// One error of a stored ciphertext.
+    pub(crate) fn stored_error(&self, stream: &mut RandomStream) -> i64 {
+        if self.set.shape().is_torus() { self.glwe_error(stream) } else { self.lwe_error(stream) }
     }
 
     /// One error of an LWE ciphertext under the LWE secret.
@@ -137,7 +160,15 @@ impl ClientKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty batch, one that is not a multiple of r, a message that
     /// is not below `modulus`, or a modulus outside `2..=q`.
     pub fn encrypt(&self, messages: &[u64], modulus: u64) -> Result<LweCiphertexts> {
-        LweCiphertexts::encrypt(self, messages, modulus, &SecretSeed::new(self.entropy.next_seed()?))
+        self.encrypt_at(messages, modulus, self.set.shape().log2_stored_modulus())
+    }
+
+    /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of q.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`], and for a ciphertext modulus below 8, above 2^30 or above Q_ks.
+    pub fn encrypt_at(&self, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<LweCiphertexts> {
+        LweCiphertexts::encrypt(self, messages, modulus, log2_modulus, &SecretSeed::new(self.entropy.next_seed()?))
     }
 
     /// Encrypts bits for gates: a bit b as `b q / 4`.
@@ -160,7 +191,7 @@ impl ClientKey {
         self.encrypt(messages, messages_modulus)
     }
 
-    /// Decrypts every slot: `round(modulus phase / q) mod modulus`.
+    /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own modulus.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set, or a modulus outside `2..=q`.
@@ -204,7 +235,7 @@ impl ClientKey {
     /// The key as bytes, to be kept secret; wiped when dropped.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, &(self.lwe.coefficients(), self.glwe.coefficients()))?))
     }

@@ -146,6 +146,11 @@ impl NoiseModel {
         (from_accumulator + from_key_switch + self.rounding).sqrt()
     }
 
+    /// Deviation that rounding to a smaller modulus leaves, in units of that modulus.
+    pub fn sigma_rounding(&self) -> f64 {
+        self.rounding.sqrt()
+    }
+
     /// Deviation of a fresh ciphertext, in units of q.
     pub fn sigma_fresh(&self) -> f64 {
         self.fresh.sqrt()
@@ -289,10 +294,10 @@ mod tests {
 
     fn row_set(name: &str, packing: usize, dropped: i64) -> ParameterSet {
         let set = ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
-        let literal = set.literal().expect("prime words");
+        let literal = set.literal();
         match literal.mode {
             Mode::GD => ParameterSet::new(&ParameterLiteral { dropped: Some(dropped), ..literal }).expect("valid"),
-            Mode::MR => set,
+            Mode::MR | Mode::TORUS => set,
         }
     }
 

@@ -291,9 +291,9 @@ impl ParameterSet {
         self.shape().packing
     }
 
-    /// q, modulus of LWE ciphertexts.
-    pub fn lwe_modulus(&self) -> u64 {
-        1 << self.shape().log2_lwe_modulus
+    /// q, modulus of LWE ciphertexts between bootstrappings: 2^64 on the native torus.
+    pub fn lwe_modulus(&self) -> u128 {
+        1 << self.shape().log2_stored_modulus()
     }
 
     /// log2 of the failure probability of a two-input gate that the source of the set states, if it does.
