@@ -118,6 +118,30 @@ fn comparisons() {
 }
 
 #[test]
+fn rectified_and_chosen() {
+    let c = context();
+    // By one function, by one digit and its sign, and by several.
+    for log2_modulus in [6, 8, 9, 10, 13, 17, 24] {
+        let bits = c.parameters.message_bits(log2_modulus).expect("in range");
+        let messages = messages(bits.min(11)).into_iter().chain(messages(bits).into_iter().rev().take(300)).collect::<Vec<_>>();
+        let got = c.decrypt(&c.server.relu(&c.encrypt(&messages, log2_modulus)).expect("runs"));
+        let want: Vec<u64> = messages.iter().map(|&m| if m >> (bits - 1) == 1 { 0 } else { m }).collect();
+        assert!(got == want, "modulus 2^{log2_modulus}");
+    }
+    for log2_modulus in [8, 17] {
+        let half = 1 << (c.parameters.message_bits(log2_modulus).expect("in range") - 1);
+        let a: Vec<u64> = (0..100).map(|i| i * 1237 % half).collect();
+        let b: Vec<u64> = (0..100).map(|i| [a[i as usize], i * 911 % half][i as usize % 2]).collect();
+        let (ea, eb) = (c.encrypt(&a, log2_modulus), c.encrypt(&b, log2_modulus));
+        let both = |f: fn(u64, u64) -> u64| a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect::<Vec<_>>();
+        assert_eq!(c.decrypt(&c.server.max(&ea, &eb).expect("runs")), both(u64::max));
+        assert_eq!(c.decrypt(&c.server.min(&ea, &eb).expect("runs")), both(u64::min));
+    }
+    let message = c.server.relu(&c.encrypt(&[0], 29)).expect_err("no room").to_string();
+    assert!(message.contains("2^29"), "{message}");
+}
+
+#[test]
 fn the_first_of_the_largest() {
     let c = context();
     for count in [2, 3, 10] {
@@ -151,9 +175,9 @@ fn the_published_context_switches_bases_where_openfhe_does() {
     assert_eq!((p.beta(), p.digit_bits(), p.message_bits(24).expect("in range")), (128, 4, 16));
     for (log2_modulus, gadgets) in [(12, vec![0]), (17, vec![0]), (18, vec![0, 1]), (24, vec![0, 1]), (26, vec![0, 1]), (29, vec![0, 1, 2])]
     {
-        assert_eq!(p.gadgets(log2_modulus, Transform::Ntt).expect("in range"), gadgets, "2^{log2_modulus}");
+        assert_eq!(p.gadgets(&[LargeOperation::Sign], log2_modulus, Transform::Ntt).expect("in range"), gadgets, "2^{log2_modulus}");
     }
-    assert_eq!(p.gadgets(24, Transform::Fft).expect("in range"), [0, 1, 2]);
+    assert_eq!(p.gadgets(&[LargeOperation::Decompose, LargeOperation::Sign], 24, Transform::Fft).expect("in range"), [0, 1, 2]);
     let boots = |operation| p.bootstraps(operation, 24);
     assert_eq!([LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose].map(boots), [2, 7, 6]);
     for transform in [Transform::Ntt, Transform::Fft] {
