@@ -184,7 +184,7 @@ proptest! {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             },
             _ => match LweCiphertexts::from_bytes(&bytes) {
-                Ok(batch) => prop_assert!(batch.words().iter().all(|&w| u64::from(w) < batch.set().lwe_modulus())),
+                Ok(batch) => prop_assert!(batch.words().iter().all(|&w| u128::from(w) < batch.set().lwe_modulus())),
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             },
         }
