@@ -2,6 +2,7 @@
 
 use crate::Profile;
 use crate::layout::Layout;
+use crate::numbers::Numbers;
 use girih_backend::{
     AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
 };
@@ -31,6 +32,8 @@ pub struct WgpuPlan {
     pub profile: Profile,
     /// What is counted by loops.
     pub rolled: Rolled,
+    /// Whether words are signed: centred residues, for primes below 2^28.
+    pub signed: bool,
 }
 
 impl WgpuPlan {
@@ -87,11 +90,12 @@ impl WgpuPlan {
             Rolled::Nothing => staged,
             _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
         };
+        let signed = profile == Profile::Core && Self::small_primes(shape);
         let mut refusal = None;
         for &items in &items {
             for &staged in &staged {
                 match Self::tile(shape, items, staged, device, request) {
-                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile, rolled }),
+                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile, rolled, signed }),
                     Err(reason) => refusal = Some(reason),
                 }
             }
@@ -174,6 +178,19 @@ impl WgpuPlan {
     /// Words of one accumulator coefficient: residues for GD, the value for MR.
     pub(crate) fn accumulator_words(&self) -> usize {
         Self::accumulator_words_of(&self.shape)
+    }
+
+    fn small_primes(shape: &BootstrapShape) -> bool {
+        matches!(&shape.key_modulus, KeyModulus::Words(words) if words.iter().all(|&p| p < 1 << 28))
+    }
+
+    /// How kernels hold words.
+    pub(crate) fn numbers(&self) -> Numbers {
+        match (self.signed, self.profile) {
+            (true, Profile::Int64) => Numbers::SignedWide,
+            (true, Profile::Core) => Numbers::SignedLimbs,
+            (false, profile) => Numbers::Unsigned { coarse: profile == Profile::Core && Self::small_primes(&self.shape) },
+        }
     }
 
     /// The primes.
