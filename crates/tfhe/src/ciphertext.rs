@@ -2,8 +2,8 @@
 
 use crate::wire::{self, Kind};
 use crate::{ClientKey, Error, ParameterSet, Result, error};
-use girih_ring::sampler::SecretSeed;
 use girih_backend::BootstrapShape;
+use girih_ring::sampler::SecretSeed;
 use girih_ring::switch::{mod_switch, mod_switch_pow2};
 use rayon::prelude::*;
 

@@ -148,9 +148,7 @@ impl Row {
 fn tables() -> &'static (Vec<ParameterSet>, Vec<ParameterSet>) {
     // Finding the primes of every row takes a while: once.
     static TABLES: OnceLock<(Vec<ParameterSet>, Vec<ParameterSet>)> = OnceLock::new();
-    TABLES.get_or_init(|| {
-        (PUBLISHED.iter().map(Row::set).collect(), INSECURE.iter().map(Row::set).collect())
-    })
+    TABLES.get_or_init(|| (PUBLISHED.iter().map(Row::set).collect(), INSECURE.iter().map(Row::set).collect()))
 }
 
 pub(super) fn published() -> Vec<ParameterSet> {

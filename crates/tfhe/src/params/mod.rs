@@ -340,7 +340,8 @@ fn errors(literal: &ParameterLiteral) -> Result<ErrorDistribution> {
     let (bounds, mode) = ([("tuniform_lwe", literal.tuniform_lwe), ("tuniform_glwe", literal.tuniform_glwe)], literal.mode);
     if mode != Mode::TORUS {
         refuse_foreign(literal, &bounds)?;
-        let sigma = literal.sigma.ok_or_else(|| missing("sigma", mode, "the standard deviation of its errors (3.19 in all published sets)"))?;
+        let sigma =
+            literal.sigma.ok_or_else(|| missing("sigma", mode, "the standard deviation of its errors (3.19 in all published sets)"))?;
         if !(0.25..=64.0).contains(&sigma) {
             return Err(ShapeError::new("sigma", sigma, "must be in 0.25..=64").into());
         }
@@ -439,4 +440,3 @@ fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
     }
     Ok((Gadget::ModulusRaising { log2_modulus }, KeyModulus::Words(words)))
 }
-
