@@ -4,6 +4,7 @@ mod bench;
 mod bundle;
 mod devices;
 mod kernels;
+mod large;
 mod plot;
 mod progress;
 mod published;
