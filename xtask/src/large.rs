@@ -277,7 +277,7 @@ fn report(record: &Record, say: &dyn Fn(String)) {
         record.noise.sigma_out,
         record.noise.model
     ));
-    if let Some(rate) = published::of_function(&record.op) {
+    if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
         let ratio = function.functions_per_s / rate;
         say(format!("  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"));
     }
