@@ -51,7 +51,7 @@ impl Run<'_> {
     /// Copies, negates or makes up every output bit: linear, so free.
     fn outputs(&self, outputs: &[Output]) -> Result<DeviceCiphertexts> {
         let results = self.server.allocate(outputs.len() * self.groups)?;
-        let log2_modulus = self.server.set().shape().log2_lwe_modulus;
+        let log2_modulus = self.server.set().shape().log2_stored_modulus();
         let job = |index: usize| {
             let input = match outputs[index / self.groups] {
                 Output::Constant(value) => Combination::new(&[], self.server.quarters(u32::from(value)), log2_modulus),
@@ -109,6 +109,10 @@ impl Circuit {
             return mismatch(format!("a circuit for {} and keys of {}", self.set, server.set()));
         }
         server.check_owner(inputs)?;
+        let log2_modulus = self.set.shape().log2_stored_modulus();
+        if inputs.log2_modulus() != log2_modulus {
+            return mismatch(format!("ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}", inputs.log2_modulus()));
+        }
         let groups = inputs.len() / self.input_bits();
         let slots = match self.peak_slots() {
             0 => None,

@@ -50,12 +50,7 @@ fn number(name: &str) -> Option<usize> {
 fn request() -> PlanRequest {
     let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled"];
     let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
-    PlanRequest {
-        groups: number("GROUPS"),
-        subgroups_per_polynomial: number("WARPS"),
-        choices: choices.collect(),
-        ..Default::default()
-    }
+    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), choices: choices.collect(), ..Default::default() }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {

@@ -8,8 +8,8 @@ use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
+    validate_jobs, validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;

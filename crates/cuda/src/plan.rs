@@ -264,9 +264,8 @@ impl CudaPlan {
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
     fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
-        let refuse = |why: String| {
-            Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why })
-        };
+        let refuse =
+            |why: String| Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why });
         let geometry = Geometry::new(shape, self.transform);
         let most = match name {
             "blocks" => 8,

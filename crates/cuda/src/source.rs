@@ -36,12 +36,11 @@ pub struct KernelFile {
 pub const BLIND_ROTATE: KernelFile =
     KernelFile { name: "blind_rotate", text: include_str!("../../../cuda/blind_rotate.cu"), kernels: &["blind_rotate"] };
 /// `cuda/key_switch.cu`.
-pub const KEY_SWITCH: KernelFile =
-    KernelFile {
-        name: "key_switch",
-        text: include_str!("../../../cuda/key_switch.cu"),
-        kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
-    };
+pub const KEY_SWITCH: KernelFile = KernelFile {
+    name: "key_switch",
+    text: include_str!("../../../cuda/key_switch.cu"),
+    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
+};
 /// `cuda/combine.cu`.
 pub const COMBINE: KernelFile =
     KernelFile { name: "combine", text: include_str!("../../../cuda/combine.cu"), kernels: &["combine", "combine_scatter"] };

@@ -7,8 +7,8 @@ use crate::tables::Tables;
 use crate::variant::{COMBINE_THREADS, Kernel};
 use bytemuck::{Pod, Zeroable};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
-    validate_jobs, validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
+    Transform, validate_jobs, validate_linear_jobs, validate_tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -102,6 +102,7 @@ struct State {
 pub(crate) struct WgpuEngine {
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) plan: WgpuPlan,
+    source: PlanSource,
     pub(crate) constant: Tables,
     combine: Pipeline,
     kernels: Kernels,
@@ -139,11 +140,18 @@ struct Dispatch {
 const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
 
 impl WgpuEngine {
-    pub fn load(gpu: Arc<Gpu>, plan: WgpuPlan, keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub fn load(
+        gpu: Arc<Gpu>,
+        plan: WgpuPlan,
+        source: PlanSource,
+        keys: &dyn KeySource,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
         let constant = Tables::new(&plan);
         let kernels = Self::compile(&gpu, &plan, &constant, false)?;
         let combine =
             gpu.pipeline(Kernel::Combine.name(), &Self::source(&gpu, Kernel::Combine, &plan, &constant, false)?, &COMBINE_BINDINGS)?;
+        gpu.take_notes().iter().for_each(|note| progress.note(note));
         let roots = constant.roots();
         let roots_buffer = gpu.buffer(8 * roots.len() as u64, STORAGE, "twiddles")?;
         gpu.queue.write_buffer(&roots_buffer, 0, bytemuck::cast_slice(&roots));
@@ -154,6 +162,7 @@ impl WgpuEngine {
         Ok(Self {
             gpu,
             plan,
+            source,
             constant,
             combine,
             kernels,
@@ -383,12 +392,14 @@ impl Engine for WgpuEngine {
         let bytes = |segments: &[Segment]| segments.iter().map(|s| s.buffer.size()).sum::<u64>();
         serde_json::json!({
             "transform": Transform::Ntt.to_string(),
+            "plan_from": self.source,
             "profile": self.plan.profile.to_string(),
             "checked": self.gpu.checked(),
             "items_per_thread": tile.items_per_thread,
             "workgroup_threads": tile.workgroup_threads,
             "workgroup_bytes": tile.workgroup_bytes,
             "staged_polynomials": tile.layout.staged,
+            "signed": self.plan.signed,
             "rolled": format!("{:?}", self.plan.rolled),
             "barriers_per_step": self.plan.barriers_per_step(),
             "launches_per_batch": self.ranges(self.plan.shape.lwe_dimension).len(),
@@ -410,7 +421,19 @@ impl Engine for WgpuEngine {
         if ciphertexts <= state.stored {
             return Ok(());
         }
-        let bytes = |n: usize| 4 * (n * self.plan.shape.ciphertext_len()) as u64;
+        let bytes = |n: usize| 4 * n as u64 * self.plan.shape.ciphertext_len() as u64;
+        // Kernels address the store as one binding, wherever the operands of a job lie.
+        if bytes(ciphertexts) > self.gpu.binding_bytes() {
+            let most = self.gpu.binding_bytes() / bytes(1);
+            return Err(BackendError::OutOfMemory {
+                device: self.gpu.name.clone(),
+                bytes: bytes(ciphertexts),
+                what: format!(
+                    "a store of {ciphertexts} ciphertexts: a buffer of this device holds {most} of them ({} bytes); run the batch in parts",
+                    self.gpu.binding_bytes()
+                ),
+            });
+        }
         let keep = bytes(state.stored);
         let mut store = state.store.take();
         // Growing by half again keeps a store that grows by one from copying itself each time.

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use girih_backend::{LoadOptions, NoProgress, Transform};
-//! use girih_tfhe::{ClientKey, large::{LargeKeys, LargeParameters, LargeServer}};
+//! use girih_tfhe::{ClientKey, large::{LargeKeys, LargeOperation, LargeParameters, LargeServer}};
 //!
 //! # fn main() -> girih_tfhe::Result<()> {
 //! // A toy, to be quick. `LargeParameters::default()` is the published context.
@@ -15,7 +15,7 @@
 //!
 //! // Messages of 12 bits, modulus 2^17. Keys are made for the gadget bases that such messages meet.
 //! let (a, b) = (parameters.encrypt(&client, &[5, 1999], 17)?, parameters.encrypt(&client, &[700, 3], 17)?);
-//! let gadgets = parameters.gadgets(17, Transform::Fft)?;
+//! let gadgets = parameters.gadgets(&[LargeOperation::Sign], 17, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
 //!
 //! let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
@@ -41,6 +41,7 @@
 mod compare;
 mod keys;
 mod parameters;
+mod relu;
 mod rounds;
 mod server;
 

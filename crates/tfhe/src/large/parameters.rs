@@ -95,11 +95,6 @@ impl LargeParameters {
         1 << self.log2_beta
     }
 
-    /// log2 of beta.
-    pub(super) fn log2_beta(&self) -> u32 {
-        self.log2_beta
-    }
-
     /// Bits of the digits that [`LargeServer::decompose`](super::LargeServer::decompose) gives, all of a rotation: log2 of `2N / 2 beta`.
     pub fn digit_bits(&self) -> u32 {
         self.log2_rotation() - self.log2_beta - 1
@@ -159,29 +154,73 @@ impl LargeParameters {
     /// Position of the coarsest gadget, of those that `usable` names, whose results modulo `2^log2_output` are good enough.
     pub(super) fn gadget_among(&self, log2_output: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
         let good = |g: &usize| self.log2_round_failure(*g, log2_output, transform, None) <= self.log2_target;
-        if let Some(gadget) = (0..self.sets.len()).filter(|g| usable(*g)).find(good) {
-            return Ok(gadget);
+        match (0..self.sets.len()).filter(|g| usable(*g)).find(good) {
+            Some(gadget) => Ok(gadget),
+            None => error::mismatch(self.no_gadget(&format!("results modulo 2^{log2_output}"), transform, good)),
         }
-        let wanted = (0..self.sets.len()).find(good).map_or_else(
-            || format!("no gadget of this context does under {transform}"),
-            |g| format!("make and load the key of {}", self.sets[g]),
-        );
-        error::mismatch(format!("no loaded key is fine enough for results modulo 2^{log2_output}: {wanted}"))
     }
 
-    /// Gadgets that functions of messages modulo `2^log2_modulus` meet as that modulus shrinks, as positions in
+    /// Position in [`LargeParameters::sets`] of the coarsest gadget whose results modulo `2^log2_output` are good enough: what
+    /// a [`Function`](crate::Function) with such results, or a floor under such a modulus, needs a key of.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) where no gadget is fine enough.
+    pub fn gadget(&self, log2_output: u32, transform: Transform) -> Result<usize> {
+        self.gadget_among(log2_output, transform, |_| true)
+    }
+
+    /// Gadgets that some operations meet, from messages modulo `2^log2_modulus` on as that modulus shrinks, as positions in
     /// [`LargeParameters::sets`]: what [`LargeKeys::generate`](super::LargeKeys::generate) takes.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no gadget is fine enough for.
-    pub fn gadgets(&self, log2_modulus: u32, transform: Transform) -> Result<Vec<usize>> {
+    pub fn gadgets(&self, operations: &[LargeOperation], log2_modulus: u32, transform: Transform) -> Result<Vec<usize>> {
         self.message_bits(log2_modulus)?;
-        let last = log2_modulus.min(self.log2_rotation());
-        let moduli = self.rounds(log2_modulus).into_iter().chain([last]);
-        let mut gadgets = moduli.map(|l| self.gadget_among(l, transform, |_| true)).collect::<Result<Vec<_>>>()?;
+        let mut gadgets = Vec::new();
+        for operation in operations {
+            let moduli = match operation {
+                LargeOperation::Floor => vec![log2_modulus],
+                LargeOperation::Decompose if log2_modulus > self.log2_rotation() => self.rounds(log2_modulus),
+                LargeOperation::Decompose => vec![self.log2_rotation()],
+                LargeOperation::Sign | LargeOperation::Relu => [self.rounds(log2_modulus), vec![self.log2_rotation()]].concat(),
+            };
+            for log2_output in moduli {
+                gadgets.push(self.gadget(log2_output, transform)?);
+            }
+            if *operation == LargeOperation::Relu && log2_modulus >= self.log2_rotation() {
+                gadgets.push(self.product_gadget(log2_modulus, transform, |_| true)?);
+            }
+        }
         gadgets.sort_unstable();
         gadgets.dedup();
         Ok(gadgets)
+    }
+
+    /// log2 of the modulus that products with a sign are summed in, before the sum is rounded to `2^log2_modulus`: so many
+    /// bootstrapped terms would leave too much error in a sum under that modulus itself.
+    pub(super) fn log2_product(log2_modulus: u32) -> u32 {
+        (log2_modulus + 4).min(MAX_LOG2_MODULUS + 1)
+    }
+
+    /// As [`LargeParameters::gadget_among`], for the terms of a product with a sign.
+    pub(super) fn product_gadget(&self, log2_modulus: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
+        let (wide, terms) = (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
+        let good = |g: &usize| {
+            let model = self.model(*g, transform);
+            let sigma = model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
+            noise::log2_beyond(self.beta() as f64, sigma.hypot(model.sigma_rounding())) <= self.log2_target
+        };
+        match (0..self.sets.len()).filter(|g| usable(*g)).find(good) {
+            Some(gadget) => Ok(gadget),
+            None => error::mismatch(self.no_gadget(&format!("products with a sign modulo 2^{log2_modulus}"), transform, good)),
+        }
+    }
+
+    fn no_gadget(&self, what: &str, transform: Transform, good: impl Fn(&usize) -> bool) -> String {
+        match (0..self.sets.len()).find(good) {
+            Some(g) => format!("{what}: no loaded key is fine enough; make and load the key of {}", self.sets[g]),
+            None => format!("{what}: no gadget of this context is fine enough under {transform}"),
+        }
     }
 
     /// log2 of the modulus before each round that takes a digit off.
@@ -206,6 +245,8 @@ impl LargeParameters {
             LargeOperation::Floor => 2,
             LargeOperation::Sign => 2 * rounds + 1,
             LargeOperation::Decompose => 2 * rounds,
+            LargeOperation::Relu if log2_modulus < self.log2_rotation() => 2,
+            LargeOperation::Relu if rounds == 0 => 3,
             LargeOperation::Relu => 6 * rounds + 4,
         }
     }
@@ -220,9 +261,14 @@ impl LargeParameters {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no gadget is fine enough for.
     pub fn log2_failure(&self, operation: LargeOperation, log2_modulus: u32, transform: Transform, sigma_input: f64) -> Result<f64> {
         self.message_bits(log2_modulus)?;
-        let gadget = |l: u32| self.gadget_among(l, transform, |_| true);
+        let gadget = |l: u32| self.gadget(l, transform);
         if operation == LargeOperation::Floor {
             return Ok(self.log2_round_failure(gadget(log2_modulus)?, log2_modulus, transform, Some(sigma_input)));
+        }
+        if operation == LargeOperation::Relu && log2_modulus < self.log2_rotation() {
+            // Two bootstrappings, under the modulus of a rotation.
+            let first = self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
+            return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         // A product with the sign sees the sign's own error beside that of the part it is applied to.

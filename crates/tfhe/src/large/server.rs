@@ -54,7 +54,15 @@ impl LargeServer {
 
     /// The loaded key with the coarsest gadget whose results modulo `2^log2_output` are good enough.
     pub(super) fn server(&self, log2_output: u32) -> Result<&ServerKey> {
-        let gadget = self.parameters.gadget_among(log2_output, self.transform, |g| self.servers[g].is_some())?;
+        self.loaded(self.parameters.gadget_among(log2_output, self.transform, |g| self.servers[g].is_some())?)
+    }
+
+    /// The same for products with a sign.
+    pub(super) fn product_server(&self, log2_modulus: u32) -> Result<&ServerKey> {
+        self.loaded(self.parameters.product_gadget(log2_modulus, self.transform, |g| self.servers[g].is_some())?)
+    }
+
+    fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
         match &self.servers[gadget] {
             Some(server) => Ok(server),
             None => error::mismatch(format!("no key of {} is loaded", self.parameters.sets()[gadget])),
