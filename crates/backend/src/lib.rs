@@ -26,5 +26,5 @@ pub use device::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
 pub use engine::{Backend, Engine, KeySource, LoadOptions, NoProgress, Progress, Stage, StageOutput};
 pub use error::BackendError;
 pub use job::{BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs, validate_tables};
-pub use plan::{AccumulatorHome, DoesNotFit, PlanRequest, TileLayout, TilePlan};
+pub use plan::{AccumulatorHome, DoesNotFit, PlanRequest, Spread, TileLayout, TilePlan};
 pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};

@@ -70,6 +70,16 @@ impl TileLayout {
     }
 }
 
+/// How many workgroups (blocks) one ciphertext is spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// None: a workgroup runs whole ciphertexts, for throughput.
+    Off,
+    /// So many (a power of two) share each ciphertext, for latency; one runs the same kernel without peers.
+    Over(usize),
+}
+
 /// Constraints on a plan; everything left open is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanRequest {
@@ -81,6 +91,8 @@ pub struct PlanRequest {
     pub groups: Option<usize>,
     /// LWE indices per launch, for drivers that stop long kernels; the accumulator is parked in memory between launches.
     pub steps_per_launch: Option<usize>,
+    /// How many workgroups share one ciphertext; left open, a device that can do both chooses for each batch by its size.
+    pub spread: Option<Spread>,
 }
 
 /// A plan that fits.
