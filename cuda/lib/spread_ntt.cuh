@@ -31,7 +31,7 @@ struct Path {
                 uint2 root = ((const uint2*)a.roots)[w * 2 * POLYNOMIAL_SIZE + (1 << level) + (rank >> (LOG2_BLOCKS - level))];
                 bool second = (rank >> (LOG2_BLOCKS - 1 - level)) & 1;
                 // floor((p - root) 2^32 / p) = 2^32 - 1 - floor(root 2^32 / p): no root is a multiple of p.
-                roots[w][level] = second ? make_uint2(PRIMES[w] - root.x, ~root.y) : root;
+                roots[w][level] = second ? make_uint2(Word<decltype(w)::v>::p - root.x, ~root.y) : root;
             });
         });
     }

@@ -91,6 +91,8 @@ pub struct PlanRequest {
     pub groups: Option<usize>,
     /// LWE indices per launch, for drivers that stop long kernels; the accumulator is parked in memory between launches.
     pub steps_per_launch: Option<usize>,
+    /// Values of a polynomial that one thread holds in a pass of the transform (BOLT's IPT).
+    pub items_per_thread: Option<usize>,
     /// How many workgroups share one ciphertext; left open, a device that can do both chooses for each batch by its size.
     pub spread: Option<Spread>,
 }

@@ -4,7 +4,7 @@ use crate::engine::CudaEngine;
 use crate::gpu::{self, Gpu, GpuFacts};
 use crate::plan::CudaPlan;
 use crate::rotation::plans;
-use crate::spread::MAX_CLUSTER;
+use crate::variants::cluster_of;
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
     Transform,
@@ -89,8 +89,7 @@ impl Backend for CudaBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        // Clusters came with sm_90.
-        let cluster = if self.gpu.facts().capability >= 90 { MAX_CLUSTER } else { 1 };
+        let cluster = cluster_of(self.gpu.facts().capability);
         let plans = plans(&self.info.id, shape, transform, &self.info.limits, cluster, &options.plan)?;
         Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
     }

@@ -40,6 +40,6 @@ pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
 pub use plan::CudaPlan;
-pub use source::{BLIND_ROTATE, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
+pub use source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
 pub use spread::SpreadPlan;
-pub use variants::{Variant, limits_of, variants};
+pub use variants::{Variant, cluster_of, limits_of, variants};

@@ -48,12 +48,12 @@ impl CudaPlan {
             Some(Spread::Over(blocks)) if !blocks.is_power_of_two() || blocks > most => {
                 Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
             }
-            Some(Spread::Over(blocks)) => Self::over(shape, transform, limits, blocks).map_err(fits),
+            Some(Spread::Over(blocks)) => Self::over(shape, transform, limits, blocks, request).map_err(fits),
             _ => {
                 // The fewest blocks beyond the preferred that have room.
                 let mut refused = None;
                 for blocks in [4, 8, 2, 1].into_iter().filter(|&b| b <= most) {
-                    match Self::over(shape, transform, limits, blocks) {
+                    match Self::over(shape, transform, limits, blocks, request) {
                         Ok(plan) => return Ok(plan),
                         Err(reason) => refused = Some(reason),
                     }
@@ -63,10 +63,10 @@ impl CudaPlan {
         }
     }
 
-    fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize) -> Result<Self, DoesNotFit> {
+    fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize, request: &PlanRequest) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
-        let items = 4;
+        let items = request.items_per_thread.filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
         let orbits = shape.columns() * part;
         // Whole teams of every kind; enough threads for the orbits.
         let step = (part / items).max(geometry.team).max(32);

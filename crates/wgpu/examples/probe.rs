@@ -103,6 +103,7 @@ fn request(device: &WgpuBackend, shape: &BootstrapShape, all: &Settings) -> Plan
         subgroups_per_polynomial: all.items.map(|items| shape.polynomial_size / items / lanes),
         groups: None,
         steps_per_launch: all.steps,
+        ..Default::default()
     }
 }
 
