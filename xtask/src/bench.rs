@@ -252,7 +252,7 @@ fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Lo
         TransformChoice::Ntt => Some(Transform::Ntt),
         TransformChoice::Fft => Some(Transform::Fft),
     };
-    let options = LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() } };
+    let options = LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() }, ..Default::default() };
     let start = Instant::now();
     let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
     Ok(Loaded { client, server, keygen_s, load_s: start.elapsed().as_secs_f64() })

@@ -53,4 +53,8 @@ impl girih::Progress for Terminal {
             None => {}
         }
     }
+
+    fn note(&self, message: &str) {
+        eprintln!("note: {message}");
+    }
 }

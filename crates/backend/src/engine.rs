@@ -1,5 +1,7 @@
 //! The two traits that a device implements, and the key stream it loads from.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, PlanRequest, Transform};
 
 /// Supplies the public keys of one shape block by block, so that no device ever needs a second whole copy on the host.
@@ -13,7 +15,8 @@ pub trait KeySource: Sync {
     /// in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
 
-    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`.
+    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`; native torus:
+    /// `[digit][n + r]`, 64-bit words.
     /// `out` has [`BootstrapShape::key_switching_block_len`] words.
     fn key_switching_block(&self, index: usize, out: &mut [u64]);
 }
@@ -22,6 +25,11 @@ pub trait KeySource: Sync {
 pub trait Progress: Sync {
     /// `done` of `total` units of `what` are finished.
     fn report(&self, what: &str, done: usize, total: usize);
+
+    /// Something worth telling the user once, such as a cache that could not be used.
+    fn note(&self, message: &str) {
+        let _ = message;
+    }
 }
 
 /// Hears nothing.
@@ -32,18 +40,21 @@ impl Progress for NoProgress {
 }
 
 /// Choices made when keys are loaded; everything left open is the device's to choose.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadOptions {
     /// The transform to use.
     pub transform: Option<Transform>,
     /// Constraints on the tile plan.
     pub plan: PlanRequest,
+    /// Ask the device's model even where a tuned plan is stored.
+    #[serde(default)]
+    pub untuned: bool,
 }
 
 /// A point inside one bootstrapping whose value can be read and compared between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// The combined ciphertext modulo the input modulus: `[n + r]`.
+    /// The combined ciphertext modulo the input modulus: `[n + r]`; native torus: `[kN + r]`.
     Combined,
     /// The accumulator before the first step: `[K][N]` modulo Q.
     AccumulatorInitial,
@@ -70,11 +81,11 @@ pub enum Stage {
     },
     /// The extracted ciphertext, output offset added: `[kN + r]` modulo Q.
     Extracted,
-    /// The same after the switch to Q_ks.
+    /// The same after the switch to Q_ks. Not on the native torus.
     SwitchedToKs,
-    /// After the key switch: `[n + r]` modulo Q_ks.
+    /// After the key switch: `[n + r]` modulo Q_ks; native torus, where it comes before the rotation: modulo 2^64.
     KeySwitched,
-    /// The result: `[n + r]` modulo the output modulus.
+    /// The result: `[n + r]` modulo the output modulus; native torus: that of `Extracted`.
     Output,
 }
 
@@ -86,7 +97,24 @@ pub trait Backend: Send + Sync {
     /// What this device is.
     fn info(&self) -> &DeviceInfo;
 
-    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels.
+    /// What tuned plans are stored under: everything of the device and its driver that a measurement depends on.
+    fn identity(&self) -> String {
+        let info = self.info();
+        format!("{}: {}, {}", info.kind, info.name, info.notes.join(", "))
+    }
+
+    /// The plans of `shape` worth measuring on this device, the model's own first, each with its transform given: what
+    /// `cargo xtask tune` runs. One that turns out not to load is skipped with its reason.
+    ///
+    /// # Errors
+    /// As `load`, for a shape that this device cannot run at all.
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        let _ = shape;
+        Ok(vec![LoadOptions { transform: self.info().transforms.first().copied(), ..Default::default() }])
+    }
+
+    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels. What
+    /// `options` leave open comes from a tuned plan where one is stored ([`crate::choose_plan`]).
     ///
     /// # Errors
     /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out.
@@ -95,8 +123,8 @@ pub trait Backend: Send + Sync {
 
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
 ///
-/// The store is an array of CM-LWE ciphertexts of `n + r` 32-bit words each (mask first, then bodies), addressed by
-/// index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
+/// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
+/// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
 /// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
 pub trait Engine: Send + Sync {
     /// The shape of the loaded keys.
@@ -105,7 +133,8 @@ pub trait Engine: Send + Sync {
     /// The transform in use.
     fn transform(&self) -> Transform;
 
-    /// What was planned for this shape on this device, as one flat JSON object for records.
+    /// What was planned for this shape on this device, as one flat JSON object for records; `plan_from` is the
+    /// [`crate::PlanSource`].
     fn plan(&self) -> serde_json::Value;
 
     /// Ciphertexts the store holds now.

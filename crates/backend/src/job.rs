@@ -19,9 +19,9 @@ pub struct Operand {
 pub struct Combination {
     /// Up to [`Combination::MAX_OPERANDS`] operands; unused ones have weight 0.
     pub operands: [Operand; 4],
-    /// Added to every body.
+    /// Added to every body; modulo 2^64 (native torus) in units of 2^32.
     pub constant: u32,
-    /// log2 of the modulus of the result.
+    /// log2 of the modulus of the result. 64 on the native torus, and only there.
     pub log2_modulus: u32,
 }
 
@@ -49,7 +49,8 @@ impl Combination {
 /// One bootstrapping: combine, look up, switch back, store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootstrapJob {
-    /// What is bootstrapped; its modulus divides 2N, and 2N / modulus is the factor f of the initial rotation.
+    /// What is bootstrapped; its modulus divides 2N, and 2N / modulus is the factor f of the initial rotation (native
+    /// torus: it is 2^64, and the switched ciphertext is rounded to 2N).
     pub input: Combination,
     /// Index of the test polynomial of slot 0, as [`crate::Engine::add_tables`] returned it.
     pub table: u32,
@@ -57,7 +58,8 @@ pub struct BootstrapJob {
     pub table_stride: u32,
     /// Added modulo Q to every body at extraction (Q/8 for gates).
     pub output_offset: u64,
-    /// log2 of the modulus of the result: log2 q, or that of a larger input modulus for large-precision functions (at most 30).
+    /// log2 of the modulus of the result: log2 q, or that of a larger input modulus for large-precision functions (at most
+    /// 30); 64 on the native torus.
     pub log2_output_modulus: u32,
     /// Index at which the result is stored. It may be one of this job's own operands, not one of another job's.
     pub output: u32,
@@ -81,16 +83,22 @@ fn invalid(job: usize, what: String) -> BackendError {
     BackendError::InvalidRequest(format!("job {job}: {what}"))
 }
 
-fn check_combination(job: usize, c: &Combination, stored: usize, max_log2: u32) -> Result<(), BackendError> {
+/// The moduli that an input may have: up to `2^most`, or 2^64 on the native torus.
+fn check_combination(job: usize, c: &Combination, stored: usize, shape: &BootstrapShape, most: u32) -> Result<(), BackendError> {
     for operand in c.used() {
         if operand.ciphertext as usize >= stored {
             return Err(invalid(job, format!("operand {} is outside the store of {stored} ciphertexts", operand.ciphertext)));
         }
     }
-    if !(1..=max_log2).contains(&c.log2_modulus) {
-        return Err(invalid(job, format!("input modulus 2^{} must be from 2 to 2^{max_log2}", c.log2_modulus)));
+    check_modulus(job, "input", c.log2_modulus, shape, most)
+}
+
+fn check_modulus(job: usize, what: &str, log2: u32, shape: &BootstrapShape, most: u32) -> Result<(), BackendError> {
+    match shape.is_torus() {
+        true if log2 != 64 => Err(invalid(job, format!("{what} modulus 2^{log2} must be 2^64, the native torus"))),
+        false if !(1..=most).contains(&log2) => Err(invalid(job, format!("{what} modulus 2^{log2} must be from 2 to 2^{most}"))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Marks outputs, so that a job that reads another's output, or two that write one place, are found in one pass.
@@ -125,17 +133,12 @@ fn check_independence<'a>(stored: usize, jobs: impl Iterator<Item = (&'a Combina
 /// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
 pub fn validate_jobs(shape: &BootstrapShape, stored: usize, tables: usize, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
     for (index, job) in jobs.iter().enumerate() {
-        check_combination(index, &job.input, stored, shape.log2_monomials())?;
+        check_combination(index, &job.input, stored, shape, shape.log2_monomials())?;
         let last = u64::from(job.table) + u64::from(job.table_stride) * (shape.packing as u64 - 1);
         if last >= tables as u64 {
             return Err(invalid(index, format!("test polynomial {last} is not among the {tables} loaded")));
         }
-        if !(1..=MAX_LOG2_STORED.min(shape.log2_ks_modulus)).contains(&job.log2_output_modulus) {
-            return Err(invalid(
-                index,
-                format!("output modulus 2^{} must be from 2 to 2^{}", job.log2_output_modulus, MAX_LOG2_STORED.min(shape.log2_ks_modulus)),
-            ));
-        }
+        check_modulus(index, "output", job.log2_output_modulus, shape, MAX_LOG2_STORED.min(shape.log2_ks_modulus))?;
         if let Some(modulus) = shape.accumulator_modulus()
             && job.output_offset >= modulus
         {
@@ -145,13 +148,13 @@ pub fn validate_jobs(shape: &BootstrapShape, stored: usize, tables: usize, jobs:
     check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
 }
 
-/// Checks a list of linear jobs against the store.
+/// Checks a list of linear jobs against the loaded keys and the store.
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
-pub fn validate_linear_jobs(stored: usize, jobs: &[LinearJob]) -> Result<(), BackendError> {
+pub fn validate_linear_jobs(shape: &BootstrapShape, stored: usize, jobs: &[LinearJob]) -> Result<(), BackendError> {
     for (index, job) in jobs.iter().enumerate() {
-        check_combination(index, &job.input, stored, MAX_LOG2_STORED)?;
+        check_combination(index, &job.input, stored, shape, MAX_LOG2_STORED)?;
         if !(1..=job.input.log2_modulus).contains(&job.log2_output_modulus) {
             return Err(invalid(
                 index,
@@ -174,7 +177,8 @@ pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()
             polynomials.len()
         )));
     }
-    let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
+    // On the native torus every word is a coefficient.
+    let Some(modulus) = shape.accumulator_modulus() else { return Ok(()) };
     match polynomials.iter().enumerate().find(|&(_, &c)| c >= modulus) {
         Some((i, c)) => {
             Err(BackendError::InvalidRequest(format!("test polynomial coefficient {i} is {c}: it must be below Q = {modulus}")))

@@ -7,6 +7,7 @@
 
 use crate::{BootstrapShape, DeviceLimits, KeyModulus, Transform};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where the accumulator lives from initialisation to extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,16 +71,6 @@ impl TileLayout {
     }
 }
 
-/// How many workgroups (blocks) one ciphertext is spread over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Spread {
-    /// None: a workgroup runs whole ciphertexts, for throughput.
-    Off,
-    /// So many (a power of two) share each ciphertext, for latency; one runs the same kernel without peers.
-    Over(usize),
-}
-
 /// Constraints on a plan; everything left open is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanRequest {
@@ -91,10 +82,25 @@ pub struct PlanRequest {
     pub groups: Option<usize>,
     /// LWE indices per launch, for drivers that stop long kernels; the accumulator is parked in memory between launches.
     pub steps_per_launch: Option<usize>,
-    /// Values of a polynomial that one thread holds in a pass of the transform (BOLT's IPT).
-    pub items_per_thread: Option<usize>,
-    /// How many workgroups share one ciphertext; left open, a device that can do both chooses for each batch by its size.
-    pub spread: Option<Spread>,
+    /// Choices that only one kind of device knows, under the names it gives them ([`crate::Backend::alternatives`] lists
+    /// them, as does its documentation). A name or value that the device does not know is refused.
+    #[serde(default)]
+    pub choices: BTreeMap<String, u32>,
+}
+
+impl std::fmt::Display for PlanRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let numbers = [
+            ("staged", self.layout.as_ref().map(|l| l.staged)),
+            ("subgroups", self.subgroups_per_polynomial),
+            ("groups", self.groups),
+            ("steps", self.steps_per_launch),
+        ];
+        let named = numbers.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+        let all: Vec<String> = named.chain(self.choices.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+        f.write_str(if all.is_empty() { "model" } else { "" })?;
+        f.write_str(&all.join(" "))
+    }
 }
 
 /// A plan that fits.

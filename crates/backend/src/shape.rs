@@ -54,7 +54,8 @@ pub enum KeyModulus {
 pub struct BootstrapShape {
     /// n, length of an LWE mask.
     pub lwe_dimension: usize,
-    /// log2 q, modulus of LWE ciphertexts between bootstrappings; `q` divides `2N`.
+    /// log2 q, modulus of LWE ciphertexts between bootstrappings; `q` divides `2N`. Native torus: log2 of 2N, to which the
+    /// switched ciphertext is rounded; what is stored lives modulo 2^64.
     pub log2_lwe_modulus: u32,
     /// N, a power of two.
     pub polynomial_size: usize,
@@ -68,9 +69,10 @@ pub struct BootstrapShape {
     pub gadget: Gadget,
     /// Modulus of the bootstrapping key: Q for GD, T for MR.
     pub key_modulus: KeyModulus,
-    /// log2 Q_ks, modulus of the key-switching key.
+    /// log2 Q_ks, modulus of the key-switching key. Native torus: the leading bits of a mask word that its digits represent
+    /// (the key itself lives modulo 2^64).
     pub log2_ks_modulus: u32,
-    /// log2 B_ks, base of the unsigned key-switching digits.
+    /// log2 B_ks, base of the key-switching digits: unsigned; native torus: balanced.
     pub log2_ks_base: u32,
 }
 
@@ -135,14 +137,47 @@ impl BootstrapShape {
         self.glwe_dimension * self.polynomial_size
     }
 
-    /// Words of the key-switching block of one index: `[digit][value][n + r]`, value 0 included (all zero).
+    /// Words of the key-switching block of one index: `[digit][value][n + r]`, value 0 included (all zero). Native torus:
+    /// `[digit][n + r]`, most significant digit first; row `digit` belongs to weight `2^(64 - b (digit + 1))`.
     pub fn key_switching_block_len(&self) -> usize {
-        self.ks_digits() * self.ks_base() * self.ciphertext_len()
+        let values = if self.is_torus() { 1 } else { self.ks_base() };
+        self.ks_digits() * values * self.switched_len()
     }
 
-    /// n + r, words of one stored CM-LWE ciphertext: mask first, then bodies.
-    pub fn ciphertext_len(&self) -> usize {
+    /// Whether this set lives on the native torus (moduli 2^64, key switch first).
+    pub fn is_torus(&self) -> bool {
+        self.key_modulus == KeyModulus::Torus64
+    }
+
+    /// n + r, length of a CM-LWE ciphertext under the LWE secret: what a key switch yields.
+    pub fn switched_len(&self) -> usize {
         self.lwe_dimension + self.packing
+    }
+
+    /// kN + r, length of a CM-LWE ciphertext under the GLWE secret: what an extraction yields.
+    pub fn extracted_len(&self) -> usize {
+        self.ks_indices() + self.packing
+    }
+
+    /// Length of the mask of a stored ciphertext: n, or kN on the native torus, where the key switch comes first.
+    pub fn stored_mask_len(&self) -> usize {
+        if self.is_torus() { self.ks_indices() } else { self.lwe_dimension }
+    }
+
+    /// 32-bit words of one stored CM-LWE ciphertext, mask first, then bodies: n + r; native torus: 2 (kN + r), low half of
+    /// each 64-bit word first.
+    pub fn ciphertext_len(&self) -> usize {
+        if self.is_torus() { 2 * self.extracted_len() } else { self.switched_len() }
+    }
+
+    /// log2 of the modulus of stored ciphertexts between bootstrappings: log2 q, or 64 on the native torus.
+    pub fn log2_stored_modulus(&self) -> u32 {
+        if self.is_torus() { 64 } else { self.log2_lwe_modulus }
+    }
+
+    /// log2 of the modulus in which constants of combinations are given: log2 q; native torus: 32, the leading half.
+    pub fn log2_constant_modulus(&self) -> u32 {
+        self.log2_stored_modulus().min(32)
     }
 
     /// log2 of 2N, the order of the monomial group.

@@ -4,10 +4,12 @@ use crate::blind_rotate::Twin;
 use crate::engine::CpuEngine;
 use crate::fast::FastRotator;
 use crate::key_switch::KeySwitcher;
+use crate::key_switch_torus::TorusKeySwitcher;
+use crate::pipeline::Pipeline;
+use crate::rotate_first::RotateFirst;
 use crate::rotator::BlindRotator;
-use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeyModulus, KeySource, LoadOptions, Progress, Transform,
-};
+use crate::switch_first::SwitchFirst;
+use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform};
 
 /// The host processor.
 #[derive(Debug)]
@@ -59,19 +61,19 @@ impl Backend for CpuBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
         shape.validate()?;
-        if shape.key_modulus == KeyModulus::Torus64 {
-            return Err(BackendError::Unsupported {
-                device: "cpu".into(),
-                what: "sets on the native torus (Q = 2^64)".into(),
-                why: "this device runs prime moduli and modulus raising; choose a GD or MR set".into(),
-            });
-        }
         let transform = options.transform.unwrap_or(Transform::Fft);
         let rotator: Box<dyn BlindRotator> = match transform {
             Transform::Ntt => Box::new(Twin::new(keys, progress)?),
             Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
         };
-        let switcher = KeySwitcher::new(keys, progress)?;
-        Ok(Box::new(CpuEngine::new(shape.clone(), transform, rotator, switcher)))
+        // Neither rotator takes the torus and a modulus of its own at once.
+        let pipeline: Box<dyn Pipeline> = match shape.accumulator_modulus() {
+            Some(modulus) => {
+                let switcher = KeySwitcher::new(keys, progress)?;
+                Box::new(RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher))
+            }
+            None => Box::new(SwitchFirst::new(shape.clone(), rotator, TorusKeySwitcher::new(keys, progress)?)),
+        };
+        Ok(Box::new(CpuEngine::new(shape.clone(), transform, pipeline)))
     }
 }

@@ -12,6 +12,10 @@
 //! | `fast` | the same in f64 |
 //! | `sample_extract` | extraction, output offset and first mod switch |
 //! | `key_switch` | table gather and last mod switch |
+//! | `key_switch_torus` | digits times rows modulo 2^64 |
+//!
+//! `rotate_first` and `switch_first` put them in order: prime words and modulus raising switch keys last, the native torus
+//! switches them first.
 
 mod blind_rotate;
 mod combine;
@@ -19,7 +23,11 @@ mod device;
 mod engine;
 mod fast;
 mod key_switch;
+mod key_switch_torus;
+mod pipeline;
+mod rotate_first;
 mod rotator;
 mod sample_extract;
+mod switch_first;
 
 pub use device::CpuBackend;

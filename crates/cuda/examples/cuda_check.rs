@@ -4,13 +4,13 @@
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
 //! `GROUPS`, `WARPS`, `ITEMS`, `SPREAD` (plan requests; `SPREAD=0`: whole ciphertexts a block), `STORE_EACH` (1: time upload and download with every batch).
 
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Spread, Transform};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::{CudaBackend, compile, variants};
+use girih_cuda::{CudaBackend, SPREAD, SPREAD_ITEMS, compile, variants};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -49,8 +49,10 @@ fn request() -> PlanRequest {
     PlanRequest {
         groups: number("GROUPS"),
         subgroups_per_polynomial: number("WARPS"),
-        items_per_thread: number("ITEMS"),
-        spread: number("SPREAD").map(|blocks| if blocks == 0 { Spread::Off } else { Spread::Over(blocks) }),
+        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD)]
+            .into_iter()
+            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
+            .collect(),
         ..Default::default()
     }
 }
@@ -113,7 +115,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
             }
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request() }, &NoProgress) {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;

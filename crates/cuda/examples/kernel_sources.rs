@@ -1,7 +1,7 @@
 //! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER [CAPABILITY] [SET..]`.
 
-use girih_backend::{PlanRequest, Spread};
-use girih_cuda::{HEADERS, variants};
+use girih_backend::PlanRequest;
+use girih_cuda::{HEADERS, SPREAD, SPREAD_ITEMS, variants};
 use girih_tfhe::ParameterSet;
 use std::path::Path;
 
@@ -17,8 +17,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = PlanRequest {
         groups: number("GROUPS"),
         subgroups_per_polynomial: number("WARPS"),
-        items_per_thread: number("ITEMS"),
-        spread: number("SPREAD").map(|blocks| if blocks == 0 { Spread::Off } else { Spread::Over(blocks) }),
+        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD)]
+            .into_iter()
+            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
+            .collect(),
         ..Default::default()
     };
     for set in ParameterSet::all() {

@@ -49,8 +49,8 @@ struct Memory {
 pub(crate) struct CudaEngine {
     machine: Arc<dyn Machine>,
     shape: BootstrapShape,
-    transform: Transform,
-    key_switch_threads: usize,
+    /// The first of the plans, for what they share: transform, key layout, key switch.
+    plan: CudaPlan,
     accumulator_bytes: usize,
     key: Buffer,
     key_switching_key: Buffer,
@@ -111,8 +111,7 @@ impl CudaEngine {
             accumulator_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
             machine: machine.clone(),
             shape,
-            transform: plan.transform,
-            key_switch_threads: plan.key_switch_threads,
+            plan,
             key,
             key_switching_key,
             roots,
@@ -177,7 +176,7 @@ impl CudaEngine {
             job_count: jobs as u32,
             padding: 0,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.key_switch_threads, shared_bytes: 0, cluster: 1 };
+        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0, cluster: 1 };
         self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
     }
 
@@ -235,12 +234,12 @@ impl CudaEngine {
     }
 
     fn integer_only(&self, stage: Stage) -> Result<(), BackendError> {
-        if self.transform == Transform::Ntt {
+        if self.plan.transform == Transform::Ntt {
             return Ok(());
         }
         Err(BackendError::Unsupported {
             device: self.machine.id().into(),
-            what: format!("a trace of {stage:?} with {}", self.transform),
+            what: format!("a trace of {stage:?} with {}", self.plan.transform),
             why: "only the integer transform has this stage; load the keys with it".into(),
         })
     }
@@ -248,7 +247,7 @@ impl CudaEngine {
     fn trace_stage(&self, memory: &mut Memory, job: &BootstrapJob, stage: Stage) -> Result<StageOutput, BackendError> {
         let (n, len) = (self.shape.lwe_dimension, self.shape.ciphertext_len());
         let accumulator_len = self.shape.columns() * self.shape.polynomial_size;
-        let words = Geometry::new(&self.shape, self.transform).words;
+        let words = Geometry::new(&self.shape, self.plan.transform).words;
         Ok(match stage {
             Stage::Combined => {
                 let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
@@ -350,7 +349,7 @@ impl Engine for CudaEngine {
     }
 
     fn transform(&self) -> Transform {
-        self.transform
+        self.plan.transform
     }
 
     fn plan(&self) -> serde_json::Value {
@@ -359,8 +358,8 @@ impl Engine for CudaEngine {
             rotation.describe(&mut record);
         }
         let rest = serde_json::json!({
-            "transform": self.transform,
-            "key_switch_threads": self.key_switch_threads,
+            "transform": self.plan.transform,
+            "key_switch_threads": self.plan.key_switch_threads,
             "spread_up_to_batch": rotation::crossover(&self.rotations),
             "bootstrapping_key_bytes": self.key.bytes(),
             "key_switching_key_bytes": self.key_switching_key.bytes(),
@@ -433,7 +432,7 @@ impl Engine for CudaEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        validate_linear_jobs(memory.stored, jobs)?;
+        validate_linear_jobs(&self.shape, memory.stored, jobs)?;
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;

@@ -41,5 +41,5 @@ pub use device::{CudaBackend, enumerate};
 pub use emulated_backend::EmulatedBackend;
 pub use plan::CudaPlan;
 pub use source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
-pub use spread::SpreadPlan;
+pub use spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
 pub use variants::{Variant, cluster_of, limits_of, variants};

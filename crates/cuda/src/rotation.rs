@@ -3,8 +3,9 @@
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
+use crate::spread::{SPREAD, choice};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Spread, Transform};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -24,9 +25,9 @@ pub(crate) fn plans(
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
     // What is asked of groups or teams is asked of the throughput kernel.
     let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
-    match request.spread {
-        Some(Spread::Off) => Ok(vec![whole()?]),
-        Some(Spread::Over(_)) => Ok(vec![spread()?]),
+    match choice(request, SPREAD) {
+        Some(0) => Ok(vec![whole()?]),
+        Some(_) => Ok(vec![spread()?]),
         None if fixed => Ok(vec![whole()?]),
         None => match (whole(), spread()) {
             (Ok(whole), spread) => Ok([Ok(whole), spread].into_iter().flatten().collect()),

@@ -1,7 +1,7 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
 use crate::plan::{CudaPlan, Geometry, key_switch_threads, refuse_unsupported};
-use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Spread, Transform};
+use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
 pub(crate) const MAX_CLUSTER: usize = 8;
@@ -9,6 +9,17 @@ pub(crate) const MAX_CLUSTER: usize = 8;
 const LEAST_PART: usize = 16;
 /// More threads would leave too few registers for the accumulators and the key.
 const MAX_THREADS: usize = 512;
+
+/// The choice of [`PlanRequest::choices`] that fixes how many blocks share a ciphertext for every batch: a power of two, or 0
+/// for whole ciphertexts a block. Left open, each batch goes the way that is faster by measurement.
+pub const SPREAD: &str = "spread";
+/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext: 2, 4, 8 or 16.
+pub const SPREAD_ITEMS: &str = "spread_items";
+
+/// What `request` chooses under `name`.
+pub(crate) fn choice(request: &PlanRequest, name: &str) -> Option<usize> {
+    request.choices.get(name).map(|&value| value as usize)
+}
 
 /// One ciphertext on the blocks of a cluster, in the terms of `cuda/lib/spread.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +55,12 @@ impl CudaPlan {
         };
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
-        match request.spread {
-            Some(Spread::Over(blocks)) if !blocks.is_power_of_two() || blocks > most => {
+        match choice(request, SPREAD) {
+            Some(blocks) if !blocks.is_power_of_two() || blocks > most => {
                 Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
             }
-            Some(Spread::Over(blocks)) => Self::over(shape, transform, limits, blocks, request).map_err(fits),
-            _ => {
+            Some(blocks) => Self::over(shape, transform, limits, blocks, request).map_err(fits),
+            None => {
                 // The fewest blocks beyond the preferred that have room.
                 let mut refused = None;
                 for blocks in [4, 8, 2, 1].into_iter().filter(|&b| b <= most) {
@@ -66,7 +77,7 @@ impl CudaPlan {
     fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize, request: &PlanRequest) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
-        let items = request.items_per_thread.filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
+        let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
         let orbits = shape.columns() * part;
         // Whole teams of every kind; enough threads for the orbits.
         let step = (part / items).max(geometry.team).max(32);

@@ -33,7 +33,7 @@ mod device;
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration};
 pub use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LinearJob,
-    LoadOptions, NoProgress, Operand, PlanRequest, Progress, Spread, Stage, Transform,
+    LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, Stage, Transform, TunedPlan, TunedPlans,
 };
 pub use girih_circuit as circuit;
 pub use girih_tfhe::{

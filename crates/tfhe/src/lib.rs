@@ -71,6 +71,7 @@
 mod ciphertext;
 mod error;
 mod keys;
+pub mod large;
 pub mod noise;
 mod params;
 mod server;
@@ -81,4 +82,4 @@ pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys};
 pub use noise::NoiseModel;
 pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
-pub use server::{Batch, DeviceCiphertexts, Gate, LookUpTable, ServerKey};
+pub use server::{Batch, DeviceCiphertexts, Function, FunctionKind, Gate, LookUpTable, ServerKey};

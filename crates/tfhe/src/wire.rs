@@ -7,7 +7,15 @@ use serde::{Serialize, de::DeserializeOwned};
 const MAGIC: [u8; 4] = *b"GRIH";
 
 /// Raised with every change of what follows, including what mask seeds expand to.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+
+/// What older versions lack, for whoever still holds their files.
+fn describe(version: u16) -> &'static str {
+    match version {
+        1 => " (of girih before ciphertexts carried their modulus: make the keys and ciphertexts anew)",
+        _ => "",
+    }
+}
 
 /// What is serialized.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +55,7 @@ pub(crate) fn decode<T: DeserializeOwned>(kind: Kind, bytes: &[u8]) -> Result<(P
     }
     let version = u16::from_le_bytes([header[4], header[5]]);
     if version != VERSION {
-        return error::malformed(what, format!("format version {version}, this library reads version {VERSION}"));
+        return error::malformed(what, format!("format version {version}{}; this library reads version {VERSION}", describe(version)));
     }
     if header[6] != kind as u8 {
         let found = [Kind::ClientKey, Kind::EvaluationKeys, Kind::Ciphertexts].into_iter().find(|k| *k as u8 == header[6]);

@@ -103,7 +103,7 @@ fn request(device: &WgpuBackend, shape: &BootstrapShape, all: &Settings) -> Plan
         subgroups_per_polynomial: all.items.map(|items| shape.polynomial_size / items / lanes),
         groups: None,
         steps_per_launch: all.steps,
-        ..Default::default()
+        choices: Default::default(),
     }
 }
 
@@ -112,7 +112,7 @@ fn bench(name: &str, all: &Settings) -> Outcome {
     for set in &all.sets {
         let shape = shape(set)?;
         let keys = SyntheticKeys::new(shape.clone(), 1);
-        let options = LoadOptions { transform: None, plan: request(&device, &shape, all) };
+        let options = LoadOptions { transform: None, plan: request(&device, &shape, all), ..Default::default() };
         let start = Instant::now();
         let engine = device.load(&keys, &options, &NoProgress)?;
         println!("{set}: loaded in {:.2} s, plan {}", start.elapsed().as_secs_f64(), engine.plan());

@@ -505,7 +505,7 @@ impl Engine for WgpuEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let mut state = self.state();
-        validate_linear_jobs(state.stored, jobs)?;
+        validate_linear_jobs(&self.plan.shape, state.stored, jobs)?;
         if jobs.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use crate::Profile;
 use crate::layout::Layout;
 use girih_backend::{
-    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, Spread, TileLayout, TilePlan, Transform,
+    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
 };
 
 /// Items a thread that kernels can be generated for.
@@ -56,9 +56,6 @@ impl WgpuPlan {
         }
         if request.groups.is_some_and(|g| g != 1) {
             return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
-        }
-        if request.spread.is_some_and(|s| s != Spread::Off) {
-            return Err(unsupported("a ciphertext spread over workgroups".into(), "WGSL has no clusters; leave `spread` open"));
         }
         let lanes = device.limits.subgroup_threads.max(1);
         let items: Vec<usize> = match request.subgroups_per_polynomial {

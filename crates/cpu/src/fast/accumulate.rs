@@ -28,6 +28,7 @@ pub(super) struct Reduction {
 
 impl Reduction {
     pub(super) fn new(shape: &BootstrapShape, modulus: u64, points: usize) -> Self {
+        // On the native torus key and accumulator are held alike.
         let key_modulus = shape.key_modulus_value().unwrap_or(modulus) as f64;
         let modulus_inverse = 1.0 / modulus as f64;
         Self {

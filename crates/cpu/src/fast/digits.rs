@@ -21,8 +21,13 @@ pub(super) struct Quotient {
 
 impl Quotient {
     fn new(log2_base: u32, position: usize) -> Self {
-        let power = |p: usize| 2f64.powi((log2_base as usize * p) as i32);
-        let carries: f64 = (0..position).map(|i| power(i) * power(1) / 2.0).sum();
+        Self::above(log2_base, 0, 0.0, position)
+    }
+
+    /// The same for digits of `floor((x + rounding) / 2^cut)`.
+    fn above(log2_base: u32, cut: u32, rounding: f64, position: usize) -> Self {
+        let power = |p: usize| 2f64.powi((log2_base as usize * p) as i32 + cut as i32);
+        let carries: f64 = (0..position).map(|i| power(i + 1) / 2.0).sum::<f64>() + rounding;
         Self { scale: 1.0 / power(position), offset: (carries + 0.5) / power(position) - 0.5 }
     }
 
@@ -45,10 +50,12 @@ pub(super) enum Digit {
     Top { at: Quotient },
 }
 
-/// The digits in use, level by level.
-pub(super) fn plan(gadget: &Gadget) -> Vec<Digit> {
-    let Gadget::Decomposition { log2_base, levels, dropped } = *gadget else {
-        return vec![Digit::Whole];
+/// The digits in use of an accumulator held to `modulus`, level by level.
+pub(super) fn plan(gadget: &Gadget, modulus: u64) -> Vec<Digit> {
+    let (log2_base, levels, dropped) = match *gadget {
+        Gadget::Decomposition { log2_base, levels, dropped } => (log2_base, levels, dropped),
+        Gadget::ModulusRaising { .. } => return vec![Digit::Whole],
+        Gadget::ClosestRepresentative { log2_base, levels } => return closest_representative(log2_base, levels, modulus.ilog2()),
     };
     let quotient = |p| Quotient::new(log2_base, p);
     let base = 2f64.powi(log2_base as i32);
@@ -60,6 +67,16 @@ pub(super) fn plan(gadget: &Gadget) -> Vec<Digit> {
             (false, true) => Digit::Top { at: quotient(p) },
         })
         .collect()
+}
+
+/// Digits of the closest multiple of `2^(bits - b L)`, most significant first: those of GD above a cut that is rounded half up.
+fn closest_representative(log2_base: u32, levels: usize, bits: u32) -> Vec<Digit> {
+    let cut = bits - log2_base * levels as u32;
+    let quotient = |position| Quotient::above(log2_base, cut, 2f64.powi(cut as i32 - 1), position);
+    let base = 2f64.powi(log2_base as i32);
+    let top = Digit::Top { at: quotient(levels - 1) };
+    let below = (0..levels - 1).rev().map(|p| Digit::Middle { at: quotient(p), above: quotient(p + 1), base });
+    std::iter::once(top).chain(below).collect()
 }
 
 struct WholeOf<'a, F>(&'a [Complex<F>]);
@@ -163,7 +180,7 @@ impl<const PREFETCH: bool> Kernel for TransformDigits<'_, PREFETCH> {
 mod tests {
     use super::*;
     use girih_ring::fft::{Buffer, Simd};
-    use girih_ring::gadget::balanced_digits;
+    use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 
     struct Cut<'a>(&'a [Digit], &'a [f64], &'a mut [f64]);
 
@@ -203,7 +220,7 @@ mod tests {
                 values.push((x >> 8) as i64 % half);
             }
             values.truncate(4096);
-            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped });
+            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped }, 1 << bits);
             let mut input = Buffer::new(values.len()).expect("small");
             input.iter_mut().zip(&values).for_each(|(i, &v)| *i = v as f64);
             for simd in Simd::available() {
@@ -214,6 +231,37 @@ mod tests {
                     balanced_digits(v, log2_base, dropped, &mut want);
                     for (level, &w) in want.iter().enumerate() {
                         assert_eq!(out[level * values.len() + i], f64::from(w), "{simd:?}, {bits} bits, base 2^{log2_base}: {v}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_the_closest_representatives() {
+        for (log2_base, levels) in [(23u32, 1usize), (15, 2), (10, 3), (4, 9), (4, 12), (17, 3)] {
+            let mut words = vec![0u64, 1 << 63, u64::MAX << 12, 1 << 62];
+            for level in 0..levels as u32 {
+                let boundary = 1u64 << (63 - log2_base * (level + 1));
+                words.extend([boundary, boundary.wrapping_neg(), boundary - 4096, boundary + 4096].map(|w| w >> 12 << 12));
+            }
+            let mut x = 1u64;
+            while words.len() < 4096 {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                words.push(x >> 12 << 12);
+            }
+            let digits = plan(&Gadget::ClosestRepresentative { log2_base, levels }, 1 << 52);
+            let mut input = Buffer::new(words.len()).expect("small");
+            input.iter_mut().zip(&words).for_each(|(i, &w)| *i = (w as i64 >> 12) as f64);
+            for simd in Simd::available() {
+                let mut out = Buffer::new(levels * words.len()).expect("small");
+                simd.run(Cut(&digits, &input, &mut out));
+                let mut want = vec![0; levels];
+                for (i, &w) in words.iter().enumerate() {
+                    closest_representative_digits(w, log2_base, &mut want);
+                    for (level, &want) in want.iter().enumerate() {
+                        let got = out[level * words.len() + i];
+                        assert_eq!(got, f64::from(want), "{simd:?}, base 2^{log2_base}, level {level} of {levels}: {w:#x}");
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The bootstrapping key in the transform domain, in the order in which it is read.
 
-use super::{centre, unsupported};
+use super::{TORUS_DROPPED, centre, shorten};
 use girih_backend::{BackendError, KeySource, Progress};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;
@@ -20,7 +20,8 @@ impl FourierKey {
     pub(super) fn load(keys: &dyn KeySource, fft: &Fft, progress: &dyn Progress) -> Result<Self, BackendError> {
         let shape = keys.shape();
         let block = shape.bootstrapping_block_len();
-        let modulus = shape.key_modulus_value().ok_or_else(|| unsupported("a key modulo 2^64", "its residues do not fit doubles"))?;
+        let modulus = shape.key_modulus_value();
+        let residue = |x: u64| modulus.map_or_else(|| centre(shorten(x), 1 << (64 - TORUS_DROPPED)), |m| centre(x, m));
         let out_of_memory = |doubles: usize| BackendError::OutOfMemory {
             device: "cpu".into(),
             bytes: (doubles * size_of::<f64>()) as u64,
@@ -44,11 +45,11 @@ impl FourierKey {
                     for plane in 0..planes {
                         let range = which * shape.polynomial_size..(which + 1) * shape.polynomial_size;
                         for (i, x) in range.zip(polynomial.iter_mut()) {
-                            let first = centre(c0[i], modulus);
+                            let first = residue(c0[i]);
                             *x = match (planes, plane) {
                                 (1, _) => first,
-                                (_, 0) => first + centre(c1[i], modulus),
-                                _ => first - centre(c1[i], modulus),
+                                (_, 0) => first + residue(c1[i]),
+                                _ => first - residue(c1[i]),
                             };
                         }
                         fft.forward(polynomial, transformed);

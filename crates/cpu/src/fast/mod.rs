@@ -17,7 +17,7 @@ mod tests;
 use crate::rotator::{BlindRotator, RotateInput};
 use accumulate::{Accumulate, Reduction};
 use digits::{Digit, TransformDigits};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, Progress};
 use girih_ring::fft::{Buffer, Fft, Lanes, Simd};
 use key::FourierKey;
 use product::multiply;
@@ -85,7 +85,7 @@ impl Layout {
 /// Keys in the transform domain, and what a step needs besides.
 pub(crate) struct FastRotator {
     shape: BootstrapShape,
-    /// Q.
+    /// What accumulators are held to: see [`held_modulus`].
     modulus: u64,
     fft: Fft,
     key: FourierKey,
@@ -114,7 +114,7 @@ impl FastRotator {
     /// The same on one instruction set, which must be available.
     fn with_simd(keys: &dyn KeySource, progress: &dyn Progress, simd: Simd) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
-        let modulus = accumulator_modulus(&shape)?;
+        let modulus = held_modulus(&shape)?;
         let fft = Fft::with_simd(shape.polynomial_size, simd).ok_or_else(|| {
             unsupported(
                 format!("N = {} with {}", shape.polynomial_size, simd.name()),
@@ -129,7 +129,7 @@ impl FastRotator {
             stride: shape.polynomial_size + Layout::PADDING,
             size: shape.polynomial_size,
         };
-        let digits = digits::plan(&shape.gadget);
+        let digits = digits::plan(&shape.gadget, modulus);
         let reduction = Reduction::new(&shape, modulus, fft.points());
         Ok(Self { shape, modulus, fft, key, layout, digits, reduction, idle: Mutex::default() })
     }
@@ -156,6 +156,7 @@ impl FastRotator {
                 // of an even Q is centred to -Q/2 whatever its sign.
                 let from = (i + shift) % (2 * size);
                 let v = table[from % size];
+                let v = if self.shape.is_torus() { shorten(v) } else { v };
                 let v = if from < size || v == 0 { v } else { self.modulus - v };
                 polynomial[self.place(i)] = centre(v, self.modulus);
             }
@@ -220,18 +221,33 @@ fn unsupported(what: impl Into<String>, why: impl Into<String>) -> BackendError 
     BackendError::Unsupported { device: "cpu".into(), what: what.into(), why: why.into() }
 }
 
-/// Q, if this path can hold it and the key.
-fn accumulator_modulus(shape: &BootstrapShape) -> Result<u64, BackendError> {
+/// Bits below those that a double keeps of a word of the native torus: accumulators and keys are held modulo 2^52, in units
+/// of 2^12. What that rounds away, at most 2^11 a word, is 2^-6 of the smallest error any published set adds to its key, and
+/// less than 2^-20 of the error that doubles make in one step anyway.
+const TORUS_DROPPED: u32 = 12;
+
+/// The modulus that accumulators are held to: Q, or 2^52 for the native torus.
+fn held_modulus(shape: &BootstrapShape) -> Result<u64, BackendError> {
     /// Centred residues of 54 bits are still doubles.
     const BITS: u32 = 54;
-    let (KeyModulus::Words(_), Some(key), Some(modulus)) = (&shape.key_modulus, shape.key_modulus_value(), shape.accumulator_modulus())
-    else {
-        return Err(unsupported("the native torus (Q = 2^64) with the f64 transform", "this path holds moduli of at most 54 bits"));
+    let (Some(key), Some(modulus)) = (shape.key_modulus_value(), shape.accumulator_modulus()) else {
+        const HELD: u32 = 64 - TORUS_DROPPED;
+        let Gadget::ClosestRepresentative { log2_base, levels } = shape.gadget else { return Ok(1 << HELD) };
+        let digits = u64::from(log2_base) * levels as u64;
+        if digits >= u64::from(HELD) {
+            return Err(unsupported(format!("digits of {digits} bits on the native torus"), "this path holds 52 bits: take 51 at most"));
+        }
+        return Ok(1 << HELD);
     };
     if key > 1 << BITS {
         return Err(unsupported(format!("a key modulus of {key} with the f64 transform"), "it holds moduli of at most 54 bits; use ntt"));
     }
     Ok(modulus)
+}
+
+/// A word modulo 2^64 as a residue modulo 2^52, in units of 2^12.
+fn shorten(word: u64) -> u64 {
+    word.wrapping_add(1 << (TORUS_DROPPED - 1)) >> TORUS_DROPPED
 }
 
 /// The representative of `x` in `[-Q/2, Q/2)`.
@@ -262,10 +278,11 @@ impl BlindRotator for FastRotator {
                 }
             }
         }
+        let lengthened = if self.shape.is_torus() { TORUS_DROPPED } else { 0 };
         for (accumulator, out) in accumulators.chunks_exact(columns * stride).zip(out.chunks_exact_mut(columns * size)) {
             for (polynomial, out) in accumulator.chunks_exact(stride).zip(out.chunks_exact_mut(size)) {
                 for (i, o) in out.iter_mut().enumerate() {
-                    *o = (polynomial[self.place(i)] as i64).rem_euclid(self.modulus as i64) as u64;
+                    *o = ((polynomial[self.place(i)] as i64).rem_euclid(self.modulus as i64) as u64) << lengthened;
                 }
             }
         }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::blind_rotate::Twin;
-use girih_backend::{NoProgress, SecretKind};
-use girih_ring::gadget::balanced_digits;
+use girih_backend::{KeyModulus, NoProgress, SecretKind};
+use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
 
 struct RandomKeys {
@@ -283,13 +283,119 @@ fn results_do_not_depend_on_the_group() {
     }
 }
 
+/// Keys of any 64-bit words.
+struct TorusKeys(BootstrapShape);
+
+impl KeySource for TorusKeys {
+    fn shape(&self) -> &BootstrapShape {
+        &self.0
+    }
+
+    fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
+        let block = out.len() as u64;
+        out.iter_mut().enumerate().for_each(|(i, o)| *o = mix((index as u64 * block + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    }
+
+    fn key_switching_block(&self, _: usize, _: &mut [u64]) {
+        unreachable!("a rotator asks for no key-switching key");
+    }
+}
+
+fn torus(size: usize, k: usize, r: usize, secret: SecretKind, log2_base: u32, levels: usize) -> BootstrapShape {
+    let mut shape = shape(size, k, r, secret, Gadget::ClosestRepresentative { log2_base, levels }, &[]);
+    shape.key_modulus = KeyModulus::Torus64;
+    shape
+}
+
+/// One step on the native torus by the definition, in wrapping 64-bit integers.
+fn torus_step_naive(keys: &TorusKeys, index: usize, exponent: usize, accumulator: &[u64]) -> Vec<u64> {
+    let shape = &keys.0;
+    let Gadget::ClosestRepresentative { log2_base, levels } = shape.gadget else { unreachable!("a torus shape") };
+    let (n, columns) = (shape.polynomial_size, shape.columns());
+    let mut block = vec![0; shape.bootstrapping_block_len()];
+    keys.bootstrapping_block(index, &mut block);
+    let mut digits = vec![0i32; levels * accumulator.len()];
+    for (i, &x) in accumulator.iter().enumerate() {
+        let mut one = vec![0; levels];
+        closest_representative_digits(x, log2_base, &mut one);
+        one.iter().enumerate().for_each(|(l, &d)| digits[l * accumulator.len() + i] = d);
+    }
+    let mut out = accumulator.to_vec();
+    for (which, ggsw) in block.chunks_exact(levels * columns * columns * n).enumerate() {
+        let e = if which == 0 { exponent } else { (2 * n - exponent) % (2 * n) };
+        for (column, out) in out.chunks_exact_mut(n).enumerate() {
+            let mut product = vec![0u64; n];
+            for (row, d) in digits.chunks_exact(n).enumerate() {
+                let c = &ggsw[(row * columns + column) * n..][..n];
+                for (i, &d) in d.iter().enumerate() {
+                    for (j, &c) in c.iter().enumerate() {
+                        let term = c.wrapping_mul(i64::from(d) as u64);
+                        let to = (i + j) % n;
+                        product[to] = if i + j < n { product[to].wrapping_add(term) } else { product[to].wrapping_sub(term) };
+                    }
+                }
+            }
+            for (i, &p) in product.iter().enumerate() {
+                let to = (i + e) % (2 * n);
+                out[to % n] = if to < n { out[to % n].wrapping_add(p) } else { out[to % n].wrapping_sub(p) };
+                out[i] = out[i].wrapping_sub(p);
+            }
+        }
+    }
+    out
+}
+
+/// The native torus, TFHERS_2_2's own shape first, against wrapping integers after one step from the same accumulator.
+#[test]
+fn torus_steps_stay_within_the_stated_error() {
+    let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
+    for shape in [
+        torus(2048, 1, 1, binary, 23, 1),
+        torus(512, 2, 1, binary, 15, 2),
+        torus(256, 1, 2, ternary, 10, 3),
+        torus(64, 1, 1, binary, 4, 12),
+    ] {
+        shape.validate().expect("a possible shape");
+        let keys = TorusKeys(shape.clone());
+        let exponents = |seed: u64| -> Vec<u32> {
+            (0..shape.switched_len()).map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32).collect()
+        };
+        let tables =
+            |seed: u64| -> Vec<u64> { (0..shape.packing * shape.polynomial_size).map(|i| mix(seed ^ (1 << 40) ^ i as u64)).collect() };
+        let inputs: Vec<_> = (0..2).map(|i| (exponents(9 + 100 * i), tables(9 + 100 * i))).collect();
+        for simd in Simd::available() {
+            let rotator = FastRotator::with_simd(&keys, &NoProgress, simd).expect("in range");
+            let (start, after) = (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
+            // Stated in units of the held modulus; rounding keys and accumulators to those units is within half of one each.
+            let stated = (rotator.error_per_step() + 1.0) * 2f64.powi(TORUS_DROPPED as i32)
+                + 2f64.powi(TORUS_DROPPED as i32 - 1)
+                    * (shape.levels() as f64 * (shape.columns() * shape.polynomial_size) as f64).sqrt()
+                    * 2f64.powi(shape_base(&shape) - 1);
+            for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
+                let want = torus_step_naive(&keys, 1, exponents[1] as usize, start);
+                let off = |a: &[u64], b: &[u64]| -> f64 {
+                    let squares = a.iter().zip(b).map(|(a, b)| (a.wrapping_sub(*b) as i64 as f64).powi(2));
+                    (squares.sum::<f64>() / a.len() as f64).sqrt()
+                };
+                let deviation = off(after, &want);
+                println!("N = {}: deviation 2^{:.1}, stated 2^{:.1}", shape.polynomial_size, deviation.log2(), stated.log2());
+                assert!(deviation <= stated, "{:?} on {simd:?}: deviation {deviation}, stated {stated}", shape.gadget);
+                assert!(off(after, start) > 1000.0 * stated, "a step that changes nothing proves nothing");
+            }
+        }
+    }
+}
+
+fn shape_base(shape: &BootstrapShape) -> i32 {
+    let Gadget::ClosestRepresentative { log2_base, .. } = shape.gadget else { unreachable!("a torus shape") };
+    log2_base as i32
+}
+
 #[test]
 fn refuses_what_doubles_cannot_hold() {
-    let mut torus = shape(1024, 1, 1, SecretKind::Binary, Gadget::ClosestRepresentative { log2_base: 23, levels: 1 }, &[134_215_681]);
-    torus.key_modulus = KeyModulus::Torus64;
     let wide = shape(1024, 1, 1, SecretKind::Ternary, gd(30, 1, 1), &[1_073_707_009, 1_073_698_817]);
-    for (shape, word) in [(torus, "torus"), (wide, "54 bits")] {
-        let error = FastRotator::new(&RandomKeys { shape, modulus: 1 }, &NoProgress).err().expect("refused").to_string();
-        assert!(error.contains(word), "{error}");
-    }
+    let error = FastRotator::new(&RandomKeys { shape: wide, modulus: 1 }, &NoProgress).err().expect("refused").to_string();
+    assert!(error.contains("54 bits"), "{error}");
+    let error = FastRotator::new(&TorusKeys(torus(1024, 1, 1, SecretKind::Binary, 13, 4)), &NoProgress).err().expect("refused").to_string();
+    assert!(error.contains("52 bits"), "{error}");
 }

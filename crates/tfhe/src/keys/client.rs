@@ -90,6 +90,19 @@ impl ClientKey {
         &self.set
     }
 
+    /// The same secrets under another set of equal dimensions, such as one with another gadget; what it makes has errors
+    /// and masks of its own.
+    pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
+        let copy = |secret: &Secret| Secret::checked(set.shape().secret, secret.coefficients().to_vec());
+        let (Some(lwe), Some(glwe)) = (copy(&self.lwe), copy(&self.glwe)) else {
+            return error::mismatch(format!("{set} has other secrets than {}", self.set));
+        };
+        if (lwe.coefficients().len(), glwe.coefficients().len()) != secret_lens(set) {
+            return error::mismatch(format!("{set} has other dimensions than {}", self.set));
+        }
+        Self::assemble(set, lwe, glwe, self.entropy.child()?)
+    }
+
     /// LWE secret of slot `slot < r`: n coefficients.
     pub(crate) fn lwe_secret(&self, slot: usize) -> &[i8] {
         let n = self.set.shape().lwe_dimension;
@@ -116,7 +129,15 @@ impl ClientKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty batch, one that is not a multiple of r, a message that
     /// is not below `modulus`, or a modulus outside `2..=q`.
     pub fn encrypt(&self, messages: &[u64], modulus: u64) -> Result<LweCiphertexts> {
-        LweCiphertexts::encrypt(self, messages, modulus, &SecretSeed::new(self.entropy.next_seed()?))
+        self.encrypt_at(messages, modulus, self.set.shape().log2_lwe_modulus)
+    }
+
+    /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of q.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`], and for a ciphertext modulus below 8, above 2^30 or above Q_ks.
+    pub fn encrypt_at(&self, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<LweCiphertexts> {
+        LweCiphertexts::encrypt(self, messages, modulus, log2_modulus, &SecretSeed::new(self.entropy.next_seed()?))
     }
 
     /// Encrypts bits for gates: a bit b as `b q / 4`.
@@ -139,7 +160,7 @@ impl ClientKey {
         self.encrypt(messages, messages_modulus)
     }
 
-    /// Decrypts every slot: `round(modulus phase / q) mod modulus`.
+    /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own modulus.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set, or a modulus outside `2..=q`.

@@ -51,6 +51,14 @@ pub(super) enum Entropy {
 }
 
 impl Entropy {
+    /// Entropy of the same kind that shares nothing with this one.
+    pub fn child(&self) -> Result<Self> {
+        match self {
+            Self::System => Ok(Self::System),
+            Self::Seeded { .. } => Ok(Self::Seeded { seed: SecretSeed::new(self.next_seed()?), drawn: AtomicU64::new(0) }),
+        }
+    }
+
     /// The next seed, of secrets or masks.
     pub fn next_seed(&self) -> Result<[u8; 32]> {
         match self {

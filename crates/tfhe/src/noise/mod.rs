@@ -116,6 +116,11 @@ impl NoiseModel {
         (from_accumulator + from_key_switch + self.rounding).sqrt()
     }
 
+    /// Deviation that rounding to a smaller modulus leaves, in units of that modulus.
+    pub fn sigma_rounding(&self) -> f64 {
+        self.rounding.sqrt()
+    }
+
     /// Deviation of a fresh ciphertext, in units of q.
     pub fn sigma_fresh(&self) -> f64 {
         self.fresh.sqrt()
@@ -139,8 +144,13 @@ impl NoiseModel {
     /// log2 of the probability that the error of `sum weights_i c_i`, all bootstrapped, exceeds `margin` of q either way.
     pub fn log2_failure_of(&self, margin: f64, weights: &[i32]) -> f64 {
         let squares: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-        log2_erfc(margin * 2f64.powi(self.log2_lwe_modulus as i32) / (2.0 * squares).sqrt() / self.sigma_out())
+        log2_beyond(margin * 2f64.powi(self.log2_lwe_modulus as i32), squares.sqrt() * self.sigma_out())
     }
+}
+
+/// log2 of the probability that an error of deviation `sigma` exceeds `margin` either way.
+pub(crate) fn log2_beyond(margin: f64, sigma: f64) -> f64 {
+    log2_erfc(margin / (std::f64::consts::SQRT_2 * sigma))
 }
 
 /// E[s^2] of a secret coefficient.

@@ -47,6 +47,9 @@ const PUBLISHED: &[Row] = rows! {
     "G3",           512, 10, 1024, 1, Gd(27, 7, 1),                           14, 5, 128, None, "BOLT-FHE G3: OpenFHE STD128 of v1.0.4, with B_ks = 2^5";
     "G3_KS128",     512, 10, 1024, 1, Gd(27, 7, 1),                           14, 7, 128, None, "OpenFHE STD128 of v1.0.4, with its own B_ks = 2^7";
     "G4",          1305, 11, 2048, 1, Gd(54, 27, 1),                          35, 5, 128, None, "BOLT-FHE G4: OpenFHE large precision, arbitrary functions";
+    "G4_BASE2P18", 1305, 11, 2048, 1, Gd(54, 18, 1),                          35, 5, 128, None, "G4 with finer digits, for moduli that its own are too coarse for: large precision";
+    "G4_BASE2P14", 1305, 11, 2048, 1, Gd(54, 14, 1),                          35, 5, 128, None, "G4 with still finer digits: large precision";
+    "G4_BASE2P9",  1305, 11, 2048, 1, Gd(54, 9, 1),                           35, 5, 128, None, "G4 with the finest digits, for the largest moduli under the f64 transform: large precision";
     "G5",          1305, 11, 1024, 1, Gd(27, 5, 1),                           35, 5, 128, None, "BOLT-FHE G5: OpenFHE large precision, 11-bit input";
     "M1",           512,  9, 1024, 1, Mr(16, 36, [188_417, 366_593]),         14, 9,  96, None, "BOLT-FHE M1: LLL+24 T_1024_36, a 95-BIT SET (claimed 96): below 128-bit security";
     "M2",          1024, 10, 2048, 1, Mr(22, 50, [28_241_921, 39_866_369]),   21, 5, 128, None, "BOLT-FHE M2: LLL+24 T_2048_50";
@@ -75,6 +78,9 @@ const INSECURE: &[Row] = rows! {
     "INSECURE_TOY_MR_K3",     48, 9, 256, 3, Mr(18, 41, [0, 0]),          14, 7, 0, None, "a toy for tests: modulus raising, k = 3";
     "INSECURE_TOY_UP",        48, 9, 256, 1, Gd(27, 5, 1),                35, 5, 0, None, "a toy for tests: Q_ks above Q";
     "INSECURE_TOY_BINARY",    64, 9, 256, 1, Gd(27, 8, 1),                14, 5, 0, None, "a toy for tests: binary secrets";
+    "INSECURE_LARGE",         32, 8, 256, 1, Gd(54, 27, 1),               40, 5, 0, None, "a toy for tests of large precision: the coarsest digits";
+    "INSECURE_LARGE_2P18",    32, 8, 256, 1, Gd(54, 18, 1),               40, 5, 0, None, "a toy for tests of large precision: finer digits";
+    "INSECURE_LARGE_2P9",     32, 8, 256, 1, Gd(54, 9, 1),                40, 5, 0, None, "a toy for tests of large precision: the finest digits";
 };
 
 /// Names that mean another set.

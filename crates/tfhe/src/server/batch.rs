@@ -6,9 +6,11 @@ use crate::{LweCiphertexts, Result, error};
 /// Ciphertexts that one upload carries: bounds memory on both sides while a batch of any size is worked through. Eight
 /// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and buffers small enough for the
 /// allocator to keep between chunks.
-const CHUNK: usize = 4224;
+pub(crate) const CHUNK: usize = 4224;
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
+///
+/// It may return ciphertexts of another modulus.
 pub(crate) type Operation<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
 
 mod sealed {
@@ -22,17 +24,24 @@ pub trait Batch: Sized + sealed::Sealed {
     /// Number of ciphertexts.
     fn ciphertexts(&self) -> usize;
 
+    /// log2 of their modulus.
+    fn log2_modulus(&self) -> u32;
+
+    /// Inputs must all be modulo `2^log2_modulus`.
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], operation: Operation<'_>) -> Result<Self>;
+    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self>;
 }
 
-fn check_lengths<B: Batch>(inputs: &[&B]) -> Result<()> {
+fn check_alike<B: Batch>(inputs: &[&B], log2_modulus: u32) -> Result<()> {
     let lengths: Vec<_> = inputs.iter().map(|i| i.ciphertexts()).collect();
     if lengths.iter().any(|&l| l != lengths[0]) {
         return error::mismatch(format!("batches of {lengths:?} ciphertexts: they must be equally long"));
     }
-    Ok(())
+    match inputs.iter().find(|i| i.log2_modulus() != log2_modulus) {
+        Some(i) => error::mismatch(format!("ciphertexts modulo 2^{} where they must be modulo 2^{log2_modulus}", i.log2_modulus())),
+        None => Ok(()),
+    }
 }
 
 impl Batch for DeviceCiphertexts {
@@ -40,9 +49,13 @@ impl Batch for DeviceCiphertexts {
         self.len()
     }
 
+    fn log2_modulus(&self) -> u32 {
+        self.log2_modulus()
+    }
+
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], operation: Operation<'_>) -> Result<Self> {
-        check_lengths(inputs)?;
+    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self> {
+        check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check_owner(i))?;
         operation(inputs, 0)
     }
@@ -53,19 +66,34 @@ impl Batch for LweCiphertexts {
         self.len()
     }
 
+    fn log2_modulus(&self) -> u32 {
+        self.log2_modulus()
+    }
+
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], operation: Operation<'_>) -> Result<Self> {
-        check_lengths(inputs)?;
+    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self> {
+        check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check_set(i.set()))?;
-        let len = server.set().shape().ciphertext_len();
-        let mut words = vec![0; inputs[0].words().len()];
+        let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
+        let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
+        LweCiphertexts::from_words_at(server.set(), log2_modulus, words)
+    }
+}
+
+impl ServerKey {
+    /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns words and their modulus.
+    pub(crate) fn run_words(&self, inputs: &[&[u32]], log2_modulus: u32, operation: Operation<'_>) -> Result<(Vec<u32>, u32)> {
+        let len = self.set().shape().ciphertext_len();
+        let mut words = vec![0; inputs[0].len()];
+        let mut log2_result = log2_modulus;
         for (index, out) in words.chunks_mut(CHUNK * len).enumerate() {
             let first = index * CHUNK;
-            let upload = |i: &&Self| server.upload_words(&i.words()[first * len..][..out.len()]);
+            let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
             let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
-            server.download_words(&result, out)?;
+            log2_result = result.log2_modulus();
+            self.download_words(&result, out)?;
         }
-        LweCiphertexts::from_words(server.set(), words)
+        Ok((words, log2_result))
     }
 }

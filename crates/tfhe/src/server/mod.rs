@@ -1,12 +1,15 @@
 //! Evaluation keys loaded on a device, and what can be done with them.
 
 mod batch;
+mod function;
 mod gate;
 mod jobs;
 mod store;
 mod table;
 
 pub use batch::Batch;
+pub(crate) use batch::CHUNK;
+pub use function::{Function, FunctionKind};
 pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
@@ -64,11 +67,11 @@ impl ServerKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for another set, [`Error::Backend`](crate::Error::Backend) from the device.
     pub fn upload(&self, ciphertexts: &LweCiphertexts) -> Result<DeviceCiphertexts> {
         self.check_set(ciphertexts.set())?;
-        self.upload_words(ciphertexts.words())
+        self.upload_words(ciphertexts.words(), ciphertexts.log2_modulus())
     }
 
-    fn upload_words(&self, words: &[u32]) -> Result<DeviceCiphertexts> {
-        let resident = self.allocate(words.len() / self.set.shape().ciphertext_len())?;
+    pub(crate) fn upload_words(&self, words: &[u32], log2_modulus: u32) -> Result<DeviceCiphertexts> {
+        let resident = self.allocate_at(words.len() / self.set.shape().ciphertext_len(), log2_modulus)?;
         self.engine.write(resident.first() as usize, words)?;
         Ok(resident)
     }
@@ -80,20 +83,24 @@ impl ServerKey {
     pub fn download(&self, ciphertexts: &DeviceCiphertexts) -> Result<LweCiphertexts> {
         let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
         self.download_words(ciphertexts, &mut words)?;
-        LweCiphertexts::from_words(&self.set, words)
+        LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)
     }
 
-    fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
+    pub(crate) fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
         self.check_owner(ciphertexts)?;
         Ok(self.engine.read(ciphertexts.first() as usize, words)?)
     }
 
-    /// Reserves places for `count` ciphertexts on the device; what they hold is unspecified until something writes them.
+    /// Reserves places for `count` ciphertexts modulo q on the device; what they hold is unspecified until something writes them.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
     pub fn allocate(&self, count: usize) -> Result<DeviceCiphertexts> {
-        DeviceCiphertexts::new(&self.store, &self.set, &*self.engine, count)
+        self.allocate_at(count, self.set.shape().log2_lwe_modulus)
+    }
+
+    pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
+        DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &*self.engine, count)
     }
 
     /// One gate on every pair of bits of two batches of equal length.
@@ -101,7 +108,7 @@ impl ServerKey {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set or key, and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
-        B::run(self, &[a, b], &|inputs, _| self.gate_list(|_| gate, inputs[0], inputs[1]))
+        B::run(self, &[a, b], self.log2_q(), &|inputs, _| self.gate_list(|_| gate, inputs[0], inputs[1]))
     }
 
     /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one launch.
@@ -112,7 +119,7 @@ impl ServerKey {
         if gates.len() != a.ciphertexts() {
             return error::mismatch(format!("{} gates for {} ciphertexts", gates.len(), a.ciphertexts()));
         }
-        B::run(self, &[a, b], &|inputs, offset| self.gate_list(|c| gates[offset + c], inputs[0], inputs[1]))
+        B::run(self, &[a, b], self.log2_q(), &|inputs, offset| self.gate_list(|c| gates[offset + c], inputs[0], inputs[1]))
     }
 
     fn gate_list(&self, gate: impl Fn(usize) -> Gate, a: &DeviceCiphertexts, b: &DeviceCiphertexts) -> Result<DeviceCiphertexts> {
@@ -139,9 +146,9 @@ impl ServerKey {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
-        B::run(self, &[a], &|inputs, _| {
+        B::run(self, &[a], self.log2_q(), &|inputs, _| {
             let out = self.allocate(inputs[0].len())?;
-            let log2_modulus = self.set.shape().log2_lwe_modulus;
+            let log2_modulus = self.log2_q();
             let job = |c| {
                 let operand = Operand { ciphertext: inputs[0].at(c), weight: -1 };
                 let input = Combination::new(&[operand], self.quarters(1), log2_modulus);
@@ -157,7 +164,7 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::gate`].
     pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
-        B::run(self, &[select, a, b], &|inputs, _| {
+        B::run(self, &[select, a, b], self.log2_q(), &|inputs, _| {
             let [select, a, b] = inputs else { unreachable!("three inputs were given") };
             let (len, table) = (a.len(), self.gate_table(Gate::And)?);
             let chosen = self.allocate(2 * len)?;
@@ -185,7 +192,7 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::gate`].
     pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
-        B::run(self, &[a, b, c], &|inputs, _| {
+        B::run(self, &[a, b, c], self.log2_q(), &|inputs, _| {
             let out = self.allocate(inputs[0].len())?;
             // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
             let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
@@ -223,7 +230,7 @@ impl ServerKey {
         }
         let constant = table.shift(&self.set)?;
         let index = self.table(table.test_polynomial(self.set.shape()))?;
-        B::run(self, inputs, &|inputs, _| {
+        B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.table_list(inputs[0].len(), |c| {
                 let operands = inputs.iter().zip(weights).map(|(i, &weight)| Operand { ciphertext: i.at(c), weight }).collect();
                 (operands, constant, index, 0)
@@ -264,7 +271,7 @@ impl ServerKey {
                 Ok((constant, self.table(polynomials)?))
             })
             .collect::<Result<Vec<_>>>()?;
-        B::run(self, &[a], &|inputs, offset| {
+        B::run(self, &[a], self.log2_q(), &|inputs, offset| {
             self.table_list(inputs[0].len(), |c| {
                 let (constant, index) = loaded[offset + c];
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], constant, index, u32::from(per_ciphertext > 1))
@@ -275,7 +282,7 @@ impl ServerKey {
     /// Runs `len` table look-ups: operands, constant, table and table stride of each.
     fn table_list(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, u32, u32, u32)) -> Result<DeviceCiphertexts> {
         let out = self.allocate(len)?;
-        let log2_q = self.set.shape().log2_lwe_modulus;
+        let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
             .map(|c| {
                 let (operands, constant, table, table_stride) = job(c);
@@ -302,6 +309,11 @@ impl ServerKey {
         let index = self.engine.add_tables(&polynomials)?;
         tables.insert(polynomials, index);
         Ok(index)
+    }
+
+    /// log2 of q, the modulus of gates and look-up tables.
+    fn log2_q(&self) -> u32 {
+        self.set.shape().log2_lwe_modulus
     }
 
     fn check_set(&self, set: &ParameterSet) -> Result<()> {

@@ -45,18 +45,19 @@ impl Places {
 pub struct DeviceCiphertexts {
     store: Arc<Store>,
     set: ParameterSet,
+    log2_modulus: u32,
     first: u32,
     len: u32,
 }
 
 impl std::fmt::Debug for DeviceCiphertexts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DeviceCiphertexts({}, {} ciphertexts at {})", self.set, self.len, self.first)
+        write!(f, "DeviceCiphertexts({}, {} ciphertexts modulo 2^{} at {})", self.set, self.len, self.log2_modulus, self.first)
     }
 }
 
 impl DeviceCiphertexts {
-    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, engine: &dyn Engine, count: usize) -> Result<Self> {
+    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, log2_modulus: u32, engine: &dyn Engine, count: usize) -> Result<Self> {
         let Ok(len @ 1..) = u32::try_from(count) else {
             return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
         };
@@ -76,12 +77,17 @@ impl DeviceCiphertexts {
             }
         };
         drop(places);
-        Ok(Self { store: Arc::clone(store), set: set.clone(), first, len })
+        Ok(Self { store: Arc::clone(store), set: set.clone(), log2_modulus, first, len })
     }
 
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
+    }
+
+    /// log2 of the modulus.
+    pub fn log2_modulus(&self) -> u32 {
+        self.log2_modulus
     }
 
     /// Number of ciphertexts.

@@ -1,0 +1,50 @@
+//! Large-precision functions: messages of up to 21 bits under moduli up to 2^29 (Liu-Micciancio-Polyakov 2022).
+//!
+//! A rotation reads only a dozen bits. These functions take a long message apart, digit by digit from the low end, and
+//! come back to the long modulus: the last step of a bootstrapping switches to any modulus, so its result can be
+//! subtracted from the ciphertext that it was read from.
+//!
+//! ```
+//! use girih_backend::{LoadOptions, NoProgress, Transform};
+//! use girih_tfhe::{ClientKey, large::{LargeKeys, LargeOperation, LargeParameters, LargeServer}};
+//!
+//! # fn main() -> girih_tfhe::Result<()> {
+//! // A toy, to be quick. `LargeParameters::default()` is the published context.
+//! let parameters = LargeParameters::insecure();
+//! let client = ClientKey::generate(parameters.home())?;
+//!
+//! // Messages of 12 bits, modulus 2^17. Keys are made for the gadget bases that such messages meet.
+//! let (a, b) = (parameters.encrypt(&client, &[5, 1999], 17)?, parameters.encrypt(&client, &[700, 3], 17)?);
+//! let gadgets = parameters.gadgets(&[LargeOperation::Sign], 17, Transform::Fft)?;
+//! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
+//!
+//! let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+//! let server = LargeServer::load(&girih_cpu::CpuBackend::new(), &keys, &options, &NoProgress)?;
+//! assert_eq!(client.decrypt_bits(&server.less(&a, &b)?)?, [true, false]);
+//! assert_eq!(parameters.decrypt(&client, &server.floor(&b, 4)?)?, [688, 0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # One step of beta
+//!
+//! beta bounds every error: p messages fill a modulus of 2 beta p, and a message is read by adding beta and taking the
+//! floor. All functions here fail only where an error exceeds beta ([`LargeParameters::log2_failure`]).
+//!
+//! # Several gadget bases
+//!
+//! Noise in units of the ciphertext modulus grows with the modulus and with the base of the gadget digits; time falls with
+//! the base. So each round uses the coarsest base that its modulus allows, and each base in use has a bootstrapping key.
+//! All of them share one LWE and one ring secret. On a device each also has its own copy of the key-switching table, since
+//! an engine there is one shape with its keys; on the host that table is a few megabytes (only bodies are stored).
+
+mod compare;
+mod keys;
+mod parameters;
+mod relu;
+mod rounds;
+mod server;
+
+pub use keys::LargeKeys;
+pub use parameters::{LargeOperation, LargeParameters};
+pub use server::LargeServer;

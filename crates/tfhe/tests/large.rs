@@ -1,0 +1,191 @@
+//! Large-precision functions on the CPU: every message where there are up to 2^12, random ones above.
+
+use girih_backend::{LoadOptions, NoProgress, Transform};
+use girih_cpu::CpuBackend;
+use girih_tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
+use girih_tfhe::{ClientKey, Function, LweCiphertexts};
+use std::sync::OnceLock;
+
+struct Context {
+    parameters: LargeParameters,
+    client: ClientKey,
+    server: LargeServer,
+}
+
+impl Context {
+    fn new(transform: Transform, gadgets: &[usize]) -> Self {
+        let parameters = LargeParameters::insecure();
+        let client = ClientKey::generate_seeded(parameters.home(), [7; 32]).expect("prime words");
+        let keys = LargeKeys::generate(&parameters, &client, gadgets, &NoProgress).expect("its own gadgets");
+        let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
+        let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+        Self { parameters, client, server }
+    }
+
+    fn encrypt(&self, messages: &[u64], log2_modulus: u32) -> LweCiphertexts {
+        self.parameters.encrypt(&self.client, messages, log2_modulus).expect("fits")
+    }
+
+    fn decrypt(&self, ciphertexts: &LweCiphertexts) -> Vec<u64> {
+        self.parameters.decrypt(&self.client, ciphertexts).expect("same context")
+    }
+}
+
+fn context() -> &'static Context {
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
+    CONTEXT.get_or_init(|| Context::new(Transform::Fft, &[0, 1, 2]))
+}
+
+/// All messages of `bits` bits, or from 13 bits on 500 of them: the ends, those around the middle, and others between.
+fn messages(bits: u32) -> Vec<u64> {
+    let end = 1u64 << bits;
+    if bits <= 12 {
+        return (0..end).collect();
+    }
+    let special = [0, 1, end / 2 - 1, end / 2, end / 2 + 1, end - 1];
+    special.into_iter().chain((0..494).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits))).collect()
+}
+
+#[test]
+fn signs() {
+    let c = context();
+    // One bit, below one digit, exactly one, one more, and so on to the largest modulus there is.
+    for log2_modulus in [6, 8, 9, 10, 13, 17, 22, 29] {
+        let bits = c.parameters.message_bits(log2_modulus).expect("in range");
+        let messages = messages(bits);
+        let got = c.client.decrypt_bits(&c.server.sign(&c.encrypt(&messages, log2_modulus)).expect("runs")).expect("bits");
+        let want: Vec<bool> = messages.iter().map(|m| m >> (bits - 1) == 1).collect();
+        assert!(got == want, "modulus 2^{log2_modulus}");
+    }
+}
+
+#[test]
+fn floors() {
+    let c = context();
+    for (log2_modulus, bits) in [(6, 1), (8, 2), (9, 4), (12, 1), (13, 3), (17, 4), (25, 4), (29, 2)] {
+        let messages = messages(c.parameters.message_bits(log2_modulus).expect("in range"));
+        let got = c.decrypt(&c.server.floor(&c.encrypt(&messages, log2_modulus), bits).expect("runs"));
+        let want: Vec<u64> = messages.iter().map(|m| m >> bits << bits).collect();
+        assert!(got == want, "{bits} bits, modulus 2^{log2_modulus}");
+    }
+}
+
+#[test]
+fn digits() {
+    let c = context();
+    for log2_modulus in [8, 9, 10, 17, 29] {
+        let bits = c.parameters.message_bits(log2_modulus).expect("in range");
+        let messages = messages(bits);
+        let digits = c.server.decompose(&c.encrypt(&messages, log2_modulus)).expect("runs");
+        assert_eq!(digits.len(), (bits.div_ceil(4) as usize).max(1));
+        let mut values = vec![0; messages.len()];
+        for (i, digit) in digits.iter().enumerate() {
+            values.iter_mut().zip(c.decrypt(digit)).for_each(|(v, d)| *v += d << (4 * i));
+        }
+        assert!(values == messages, "modulus 2^{log2_modulus}");
+    }
+}
+
+#[test]
+fn functions_of_a_digit() {
+    let c = context();
+    let relu = Function::new(3, 3, |m| if m < 4 { m } else { 0 }).expect("fits");
+    let wide = Function::new(3, 17, |m| m * 18_000).expect("fits");
+    let negacyclic = Function::new(4, 13, |m| if m < 8 { 511 * m } else { (8192 - 511 * (m - 8)) % 8192 }).expect("fits");
+    for f in [relu, wide, negacyclic] {
+        let messages: Vec<u64> = (0..1 << f.input_bits()).collect();
+        let got = c.server.function(&c.encrypt(&messages, 5 + f.input_bits()), &f).expect("runs");
+        assert_eq!(got.log2_modulus(), 5 + f.output_bits());
+        assert_eq!(c.decrypt(&got), f.values(), "{f:?}");
+    }
+}
+
+#[test]
+fn comparisons() {
+    let c = context();
+    // Messages of 12 bits, the top one free: pairs near, far and equal.
+    let a: Vec<u64> = (0..400).map(|i| i * 1237 % 2048).collect();
+    let b: Vec<u64> =
+        a.iter().enumerate().map(|(i, &a)| [a, a + 1, a.saturating_sub(1), (i as u64 * 911) % 2048][i % 4].min(2047)).collect();
+    let (ea, eb) = (c.encrypt(&a, 17), c.encrypt(&b, 17));
+    let check = |what: &str, got: girih_tfhe::Result<LweCiphertexts>, want: fn(u64, u64) -> bool| {
+        let got = c.client.decrypt_bits(&got.expect("runs")).expect("bits");
+        assert!(got.iter().zip(a.iter().zip(&b)).all(|(&got, (&a, &b))| got == want(a, b)), "{what}");
+    };
+    check("less", c.server.less(&ea, &eb), |a, b| a < b);
+    check("less or equal", c.server.less_or_equal(&ea, &eb), |a, b| a <= b);
+    check("equal", c.server.equal(&ea, &eb), |a, b| a == b);
+}
+
+#[test]
+fn rectified_and_chosen() {
+    let c = context();
+    // By one function, by one digit and its sign, and by several.
+    for log2_modulus in [6, 8, 9, 10, 13, 17, 24] {
+        let bits = c.parameters.message_bits(log2_modulus).expect("in range");
+        let messages = messages(bits.min(11)).into_iter().chain(messages(bits).into_iter().rev().take(300)).collect::<Vec<_>>();
+        let got = c.decrypt(&c.server.relu(&c.encrypt(&messages, log2_modulus)).expect("runs"));
+        let want: Vec<u64> = messages.iter().map(|&m| if m >> (bits - 1) == 1 { 0 } else { m }).collect();
+        assert!(got == want, "modulus 2^{log2_modulus}");
+    }
+    for log2_modulus in [8, 17] {
+        let half = 1 << (c.parameters.message_bits(log2_modulus).expect("in range") - 1);
+        let a: Vec<u64> = (0..100).map(|i| i * 1237 % half).collect();
+        let b: Vec<u64> = (0..100).map(|i| [a[i as usize], i * 911 % half][i as usize % 2]).collect();
+        let (ea, eb) = (c.encrypt(&a, log2_modulus), c.encrypt(&b, log2_modulus));
+        let both = |f: fn(u64, u64) -> u64| a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect::<Vec<_>>();
+        assert_eq!(c.decrypt(&c.server.max(&ea, &eb).expect("runs")), both(u64::max));
+        assert_eq!(c.decrypt(&c.server.min(&ea, &eb).expect("runs")), both(u64::min));
+    }
+    let message = c.server.relu(&c.encrypt(&[0], 29)).expect_err("no room").to_string();
+    assert!(message.contains("2^29"), "{message}");
+}
+
+#[test]
+fn the_first_of_the_largest() {
+    let c = context();
+    for count in [2, 3, 10] {
+        let rows: Vec<Vec<u64>> = (0..count).map(|i| (0..6).map(|j| (i * 7 + j * 5) % 8 * 100 * (j % 3)).collect()).collect();
+        let encrypted: Vec<LweCiphertexts> = rows.iter().map(|row| c.encrypt(row, 17)).collect();
+        let bits = c.server.argmax(&encrypted.iter().collect::<Vec<_>>()).expect("runs");
+        let bits: Vec<Vec<bool>> = bits.iter().map(|b| c.client.decrypt_bits(b).expect("bits")).collect();
+        for j in 0..6 {
+            let got = bits.iter().rev().fold(0, |n, bit| 2 * n + usize::from(bit[j]));
+            let want = (0..rows.len()).rev().max_by_key(|&i| rows[i][j]).expect("not empty");
+            assert_eq!(got, want, "place {j} of {count}");
+        }
+    }
+}
+
+/// The exact transform chooses other gadgets for the same moduli, and finds no key of them where none was made.
+#[test]
+fn exact_transforms_and_missing_keys() {
+    let c = Context::new(Transform::Ntt, &[0]);
+    let messages = messages(12)[..64].to_vec();
+    let got = c.server.sign(&c.encrypt(&messages.iter().map(|m| m * 64).collect::<Vec<_>>(), 17)).expect("runs");
+    let want: Vec<bool> = messages.iter().map(|m| m * 64 >= 2048).collect();
+    assert_eq!(c.client.decrypt_bits(&got).expect("bits"), want);
+    let message = c.server.sign(&c.encrypt(&[0], 29)).expect_err("no key").to_string();
+    assert!(message.contains("2^29") && message.contains("INSECURE_LARGE_2P9"), "{message}");
+}
+
+#[test]
+fn the_published_context_switches_bases_where_openfhe_does() {
+    let p = LargeParameters::default();
+    assert_eq!((p.beta(), p.digit_bits(), p.message_bits(24).expect("in range")), (128, 4, 16));
+    for (log2_modulus, gadgets) in [(12, vec![0]), (17, vec![0]), (18, vec![0, 1]), (24, vec![0, 1]), (26, vec![0, 1]), (29, vec![0, 1, 2])]
+    {
+        assert_eq!(p.gadgets(&[LargeOperation::Sign], log2_modulus, Transform::Ntt).expect("in range"), gadgets, "2^{log2_modulus}");
+    }
+    assert_eq!(p.gadgets(&[LargeOperation::Decompose, LargeOperation::Sign], 24, Transform::Fft).expect("in range"), [0, 1, 2]);
+    let boots = |operation| p.bootstraps(operation, 24);
+    assert_eq!([LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose].map(boots), [2, 7, 6]);
+    for transform in [Transform::Ntt, Transform::Fft] {
+        for operation in [LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose, LargeOperation::Relu] {
+            for log2_modulus in [12, 16, 24] {
+                let failure = p.log2_failure(operation, log2_modulus, transform, 3.19).expect("in range");
+                println!("{operation:?} modulo 2^{log2_modulus}, {transform}: 2^{failure:.1}");
+            }
+        }
+    }
+}
