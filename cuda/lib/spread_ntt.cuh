@@ -4,7 +4,6 @@
 #include "spread.cuh"
 
 typedef u32 Value;
-constexpr int VALUE_WORDS = WORDS;
 // Shoup pairs of both directions.
 constexpr int ROOTS_OF_PART = WORDS * 2 * PART;
 
@@ -70,9 +69,11 @@ template <int level> FUNCTION void forward_orbit(const Path& path, const Accumul
 }
 
 // Adds what the parts of one step's product bring to an orbit.
-FUNCTION void inverse_orbit(const u32* part, int offset, Accumulator* held) {
+FUNCTION void inverse_orbit(const Exchange<u32>& exchange, int step, int column, int offset, Accumulator* held) {
     u32 x[WORDS][BLOCKS];
-    unroll<0, WORDS>([&](auto w) { unroll<0, BLOCKS>([&](auto i) { x[w][i] = load_part(part + w * PART + swizzle(offset), i); }); });
+    unroll<0, WORDS>([&](auto w) {
+        unroll<0, BLOCKS>([&](auto i) { x[w][i] = exchange.get(step, column * WORDS + w, i, swizzle(offset)); });
+    });
     unroll<0, WORDS>([&](auto w) {
         inverse_levels<decltype(w)::v, BLOCKS, 0, Word<decltype(w)::v>::PRODUCT, 1>(x[w], FirstRoots<decltype(w)::v, 1>());
     });
@@ -89,7 +90,8 @@ struct NodeRoots {
     FUNCTION uint2 operator()(int level, int block) const { return table[(1 << (depth + level)) + (node << level) + block]; }
 };
 
-template <int w, bool forward, int depth> FUNCTION void run_word_pass(const uint2* roots, u32* part, int lane, bool active) {
+template <int w, bool forward, int depth, class Put>
+FUNCTION void run_word_pass(const uint2* roots, const u32* part, int lane, const Put& put) {
     using P = Pass<depth>;
     using W = Word<w>;
     unroll<0, P::GROUPS_OF_LANE>([&](auto g) {
@@ -103,15 +105,17 @@ template <int w, bool forward, int depth> FUNCTION void run_word_pass(const uint
         } else {
             inverse_levels<w, P::RADIX, 0, W::PRODUCT, W::PRODUCT>(x, node);
         }
-        if (active) unroll<0, P::RADIX>([&](auto i) { part[base ^ swizzle(i * P::STRIDE)] = x[i]; });
+        unroll<0, P::RADIX>([&](auto i) { put(base ^ swizzle(i * P::STRIDE), x[i]); });
     });
 }
 
-template <bool forward, int depth> FUNCTION void run_pass(const uint2* roots, u32* part, int word, int lane, bool active) {
+// One pass of a part; results go to `put(offset, value)`.
+template <bool forward, int depth, class Put>
+FUNCTION void run_pass(const uint2* roots, const u32* part, int word, int lane, const Put& put) {
     if (WORDS == 1 || word == 0) {
-        run_word_pass<0, forward, depth>(roots, part, lane, active);
+        run_word_pass<0, forward, depth>(roots, part, lane, put);
     } else {
-        run_word_pass<WORDS - 1, forward, depth>(roots, part, lane, active);
+        run_word_pass<WORDS - 1, forward, depth>(roots, part, lane, put);
     }
 }
 
