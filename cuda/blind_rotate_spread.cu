@@ -127,17 +127,20 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         products.run(a, step, rank, tile.digits, sums);
         prefetch_key(a, step + PREFETCH_STEPS, rank);
         products.load_monomials(a, tile.rotations[step + 1]);
+        products.refill<0>(a, step + 1);
         __syncthreads();
         for_parts<COLUMNS * VALUE_WORDS>([&](int part, bool active) {
             inverse_passes<0>(tile.roots, sums + part * PART, part % VALUE_WORDS, active,
                               [&](int offset, Value value) { tile.exchange.put(step, part, rank, offset, value); });
         });
+        products.refill<1>(a, step + 1);
         tile.exchange.meet(step);
         // The last step transforms digits that nobody uses: cheaper than a second copy of this code.
         orbits.each([&](Accumulator* held, int column, int offset) {
             inverse_orbit(tile.exchange, step, column, offset, held);
             forward(held, column, offset, step + 1);
         });
+        products.refill<2>(a, step + 1);
     }
 
     if (rank == 0) {

@@ -109,6 +109,10 @@ template <class Value> struct Exchange {
     }
 };
 
+// When a thread keeps the key entries of a whole step (its ring closes with the step), it asks for the next step's in thirds
+// at places of their own: more loads at once than a multiprocessor keeps in flight would hold up everything behind them.
+constexpr int REFILLS = 3;
+
 // Between two passes of a part.
 FUNCTION void lanes_barrier() {
     if constexpr (LANES <= 32) {

@@ -135,9 +135,20 @@ struct Products {
 
     template <int i> FUNCTION double2 take(const double2* now, const double2* next) {
         double2 c = ahead[i % SPREAD_KEY_RING];
-        constexpr int later = i + SPREAD_KEY_RING;
-        ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_ENTRIES ? now : next) + entry_of<later % TURN_ENTRIES>());
+        if constexpr (SPREAD_KEY_RING < TURN_ENTRIES) {
+            constexpr int later = i + SPREAD_KEY_RING;
+            ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_ENTRIES ? now : next) + entry_of<later % TURN_ENTRIES>());
+        }
         return c;
+    }
+
+    // Asks for a third of the entries of `step` where all are kept.
+    template <int third> FUNCTION void refill(const BlindRotateArguments& a, int step) {
+        if constexpr (SPREAD_KEY_RING == TURN_ENTRIES) {
+            const double2* key = (const double2*)a.key + (u64)min(step, (int)a.steps - 1) * STEP_ENTRIES;
+            unroll<third * TURN_ENTRIES / REFILLS, (third + 1) * TURN_ENTRIES / REFILLS>(
+                [&](auto i) { ahead[i] = load_key_now(key + entry_of<decltype(i)::v>()); });
+        }
     }
 
     FUNCTION void run(const BlindRotateArguments& a, int step, u32, const double2* digits, double2* products) {

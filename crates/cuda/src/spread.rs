@@ -63,9 +63,9 @@ impl CudaPlan {
             }
             Some(blocks) => Self::over(shape, transform, limits, blocks, request).map_err(fits),
             None => {
-                // The fewest blocks beyond the preferred that have room.
+                // The most: an H200 ran all sets faster on eight blocks than on four.
                 let mut refused = None;
-                for blocks in [4, 8, 2, 1].into_iter().filter(|&b| b <= most) {
+                for blocks in [8, 4, 2, 1].into_iter().filter(|&b| b <= most) {
                     match Self::over(shape, transform, limits, blocks, request) {
                         Ok(plan) => return Ok(plan),
                         Err(reason) => refused = Some(reason),
