@@ -23,7 +23,7 @@
 // Accumulators between dispatches, [job][column][word][coefficient]; and what a trace writes down.
 @group(0) @binding(7) var<storage, read_write> scratch: array<u32>;
 
-var<workgroup> exchange: array<u32, ${STAGED * PADDED}>;
+var<workgroup> exchange: array<lane, ${STAGED * PADDED}>;
 
 #include combination
 #include accumulator
@@ -53,10 +53,10 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     var accumulator_${w}: array<u32, ${COLUMNS * ITEMS}>;
 #end
 #if WORDS == 2
-    var deltas: array<u32, ${COLUMNS * ITEMS}>;
+    var deltas: array<lane, ${COLUMNS * ITEMS}>;
 #end
 #if ROLLED == 2
-    var digits: array<u32, ${ROWS * ITEMS}>;
+    var digits: array<lane, ${ROWS * ITEMS}>;
 #end
 #end
 #for c in 0..COLUMNS
@@ -122,7 +122,7 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #if WORDS == 2 && !ROLLED
 #for c in 0..COLUMNS
 #for j in 0..ITEMS
-        var delta_${c}_${j} = 0u;
+        var delta_${c}_${j} = lane(0);
 #end
 #end
 #end

@@ -3,14 +3,14 @@
 
 #if WORDS == 2
 // The first prime inverted modulo the second: Garner's constant.
-const GARNER: vec2<u32> = vec2<u32>(${garner()}u, ${garner_quotient()}u);
+#call constant_twiddle(GARNER, 1, ${garner()})
 
 // (second - first) / p_0 mod p_1, reduced: x = first + p_0 * garner(first, second). Both reduced, and p_0 < p_1.
 fn garner(first: u32, second: u32) -> u32 {
-    var h = shoup(second + P_1 - first, GARNER, P_1);
-#bound h PRODUCT * prime(1)
-#reduce 1 h prime(1)
-    return h;
+    var h = shoup(lane(second + P_1 - first), GARNER, LP_1);
+#bound h product_bound(prime(1), 2 * prime(1))
+#canonical 1 h
+    return u32(h);
 }
 #end
 
@@ -61,10 +61,15 @@ let signed_${target} = bits_${target};
 let signed_${target} = (bits_${target} & ${2 * half - 1}) - ${half};
 #end
 #end
-// In [-half, half]; a multiple of p makes it positive.
+// In [-half, half]; a multiple of p makes it positive where words are unsigned.
+#if SIGNED
+var ${target} = signed_${target};
+#bound ${target} half + 1
+#else
 #set offset (half + prime(word) - 1) / prime(word) * prime(word)
 var ${target} = u32(signed_${target}) + ${offset}u;
 #bound ${target} offset + half + 1
+#end
 #if TRACE
 if (traced) {
     scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
@@ -72,39 +77,33 @@ if (traced) {
 #end
 #end
 
+// NAME = the residue of NAME + ADDEND in [0, P_word), for an addend below P_word.
+#def add_canonical(word, name, addend)
+#reduce ${word} ${name} CAP - prime(word)
+${name} += lane(${addend});
+#bound ${name} @${name} + prime(word)
+#canonical ${word} ${name}
+#end
+
 // acc += product, where product_w is delta_{column}_{item} for word 0 of two and y_{column}_{item} for the last word.
 #def accumulate(column, item)
 #if WORDS == 1
-#reduce 0 y_${column}_${item} WORD - Q
-y_${column}_${item} += acc_0_${column}_${item};
-#bound y_${column}_${item} @y_${column}_${item} + Q
-#reduce 0 y_${column}_${item} Q
-acc_0_${column}_${item} = y_${column}_${item};
+#call add_canonical(0, y_${column}_${item}, acc_0_${column}_${item})
+acc_0_${column}_${item} = u32(y_${column}_${item});
 #elif !MR
-#reduce 1 y_${column}_${item} WORD - prime(1)
-y_${column}_${item} += acc_1_${column}_${item};
-#bound y_${column}_${item} @y_${column}_${item} + prime(1)
-#reduce 1 y_${column}_${item} prime(1)
-acc_1_${column}_${item} = y_${column}_${item};
-#reduce 0 delta_${column}_${item} WORD - prime(0)
-delta_${column}_${item} += acc_0_${column}_${item};
-#bound delta_${column}_${item} @delta_${column}_${item} + prime(0)
-#reduce 0 delta_${column}_${item} prime(0)
-acc_0_${column}_${item} = delta_${column}_${item};
+#call add_canonical(1, y_${column}_${item}, acc_1_${column}_${item})
+acc_1_${column}_${item} = u32(y_${column}_${item});
+#call add_canonical(0, delta_${column}_${item}, acc_0_${column}_${item})
+acc_0_${column}_${item} = u32(delta_${column}_${item});
 #else
 // round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which is (y Q + c - rest) / T
 // with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the division is a product: only rest is needed.
 // The keys carry the factor Q, so the words hold y Q already.
-#reduce 0 delta_${column}_${item} WORD - prime(0)
-delta_${column}_${item} += ${(T - 1) / 2 % prime(0)}u;
-#bound delta_${column}_${item} @delta_${column}_${item} + prime(0)
-#reduce 0 delta_${column}_${item} prime(0)
-#reduce 1 y_${column}_${item} WORD - prime(1)
-y_${column}_${item} += ${(T - 1) / 2 % prime(1)}u;
-#bound y_${column}_${item} @y_${column}_${item} + prime(1)
-#reduce 1 y_${column}_${item} prime(1)
+#call add_canonical(0, delta_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
+#call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
 {
-    let rest = delta_${column}_${item} + P_0 * garner(delta_${column}_${item}, y_${column}_${item});
+    let first = u32(delta_${column}_${item});
+    let rest = first + P_0 * garner(first, u32(y_${column}_${item}));
     acc_0_${column}_${item} = (acc_0_${column}_${item} + (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u) & ${Q - 1}u;
 }
 #end
@@ -152,28 +151,25 @@ fn finish_switch(rest: wide) -> vec2<u32> {
     return vec2<u32>(wide_low(low), high) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 }
 
+// x 2^s + c modulo P_word, c = (Q - 1)/2.
+#for w in 0..WORDS
+#call constant_twiddle(TO_KS_${w}, ${w}, ${(1 << LOG2_KS) % prime(w)})
+fn switch_rest_${w}(x: u32) -> u32 {
+    var rest = shoup(lane(x), TO_KS_${w}, LP_${w});
+#bound rest product_bound(prime(w), prime(w))
+#call add_canonical(${w}, rest, ${(Q - 1) / 2 % prime(w)}u)
+    return u32(rest);
+}
+#end
+
 #if WORDS == 1
 fn switch_to_ks(x: u32) -> vec2<u32> {
-    var rest = shoup(x, vec2<u32>(${(1 << LOG2_KS) % Q}u, ${((1 << LOG2_KS) % Q << 32) / Q}u), P_0);
-#bound rest PRODUCT * Q
-#reduce 0 rest WORD - Q
-    rest += ${(Q - 1) / 2}u;
-#bound rest @rest + Q
-#reduce 0 rest Q
-    return finish_switch(wide_make(rest, 0u));
+    return finish_switch(wide_make(switch_rest_0(x), 0u));
 }
 #else
 fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
-#for w in 0..2
-#set factor (1 << LOG2_KS) % prime(w)
-    var rest_${w} = shoup(x_${w}, vec2<u32>(${factor}u, ${(factor << 32) / prime(w)}u), P_${w});
-#bound rest_${w} PRODUCT * prime(w)
-#reduce ${w} rest_${w} WORD - prime(w)
-    rest_${w} += ${(Q - 1) / 2 % prime(w)}u;
-#bound rest_${w} @rest_${w} + prime(w)
-#reduce ${w} rest_${w} prime(w)
-#end
-    return finish_switch(wide_add(wide_make(rest_0, 0u), wide_mul(P_0, garner(rest_0, rest_1))));
+    let rest_0 = switch_rest_0(x_0);
+    return finish_switch(wide_add(wide_make(rest_0, 0u), wide_mul(P_0, garner(rest_0, switch_rest_1(x_1)))));
 }
 #end
 #end

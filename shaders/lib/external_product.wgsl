@@ -3,8 +3,7 @@
 // Everything is unrolled (ROLLED = 0), or columns are counted by loops (1), or rows too (2): a large k + r unrolled
 // outgrows instruction caches and the patience of compilers.
 
-// A sum of CHUNK products stays below CAPACITY = 2^64 - p 2^32, what a Montgomery reduction takes: reduces transformed
-// digits where not all ROWS products fit, and keeps their bound in F.
+// Reduces transformed digits where not all ROWS products of theirs fit one sum, and keeps their bound in F.
 #def fit_products(w, name, first, count)
 #set p prime(w)
 #for row in first..first + count
@@ -12,13 +11,13 @@
 #update F max(F, @${name}_${row}_${j})
 #end
 #end
-#if ROWS * F * p > WORD * (WORD - p) || ROWS * F * p / WORD + p + 1 > WORD
+#if !fits(p, ROWS, F)
 #for row in first..first + count
 #for j in 0..ITEMS
-#reduce ${w} ${name}_${row}_${j} p
+#reduce ${w} ${name}_${row}_${j} least(p)
 #end
 #end
-#update F p
+#update F least(p)
 #end
 #end
 
@@ -55,7 +54,7 @@
         if (traced) {
 #for row in 0..ROWS
 #for j in 0..ITEMS
-            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${row}_${j} % P_${w};
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
 #end
 #end
         }
@@ -88,7 +87,7 @@
             digits[(column + ${level * COLUMNS + s}u) * ${ITEMS}u + ${j}u] = f_${s}_${j};
 #if TRACE
             if (traced) {
-                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = f_${s}_${j} % P_${w};
+                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${s}_${j}, LP_${w});
             }
 #end
 #end
@@ -101,8 +100,7 @@
 // Products, monomials, inverse transforms and the update of the accumulator. F bounds the transformed digits.
 #def products(w, F)
 #set p prime(w)
-#set CAPACITY WORD * (WORD - p)
-#set CHUNK chunk_rows(p, F)
+#set CHUNK chunk_rows(p, ROWS, F)
 #for g in 0..(COLUMNS + STAGED - 1) / STAGED
 #set first g * STAGED
 #set count min(STAGED, COLUMNS - first)
@@ -132,8 +130,7 @@
 // The same with a loop over columns; acc and delta go through their arrays.
 #def products_rolled(w, F)
 #set p prime(w)
-#set CAPACITY WORD * (WORD - p)
-#set CHUNK chunk_rows(p, F)
+#set CHUNK chunk_rows(p, ROWS, F)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
         let key_at = key_base + column * ${ITEMS / 4 * ROWS * GGSW * THREADS}u;
 #for s in 0..STAGED
@@ -170,7 +167,7 @@
 // Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is in `key_at`.
 #def column_products(w, c, CHUNK, F)
 #for j in 0..ITEMS
-        var y_${c}_${j}: u32;
+        var y_${c}_${j}: lane;
 #end
 #for h in 0..ITEMS / 4
         {
@@ -185,7 +182,7 @@
 #if TRACE
         if (traced) {
 #for j in 0..ITEMS
-            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = y_${c}_${j} % P_${w};
+            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
 #end
         }
 #end
@@ -198,13 +195,16 @@
 #set from chunk * CHUNK
 #set to min(ROWS, from + CHUNK)
 #for row in from..to
+#for q in 0..4
+        let factor_${row}_${q} = factor_of(f_${row}_${4 * h + q});
+#end
 #for g in 0..GGSW
         let k_${row}_${g} = key[key_at + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
 #for q in 0..4
 #if row == from
-        let sum_${row}_${g}_${q} = wide_mul(f_${row}_${4 * h + q}, k_${row}_${g}[${q}]);
+        let sum_${row}_${g}_${q} = sum_mul(factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #else
-        let sum_${row}_${g}_${q} = wide_mac(sum_${row - 1}_${g}_${q}, f_${row}_${4 * h + q}, k_${row}_${g}[${q}]);
+        let sum_${row}_${g}_${q} = sum_mac(sum_${row - 1}_${g}_${q}, factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #end
 #end
 #end
@@ -224,7 +224,7 @@
 #set to min(ROWS, from + CHUNK)
 #for g in 0..GGSW
 #for q in 0..4
-        var sum_${chunk}_${g}_${q} = wide_make(0u, 0u);
+        var sum_${chunk}_${g}_${q}: sum;
 #end
 #end
         for (var row = ${from}u; row < ${to}u; row++) {
@@ -232,9 +232,9 @@
             let k_${g} = key[key_at + ${((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW * THREADS + g * THREADS}u + row * ${GGSW * THREADS}u];
 #end
 #for q in 0..4
-            let f_${q} = digits[row * ${ITEMS}u + ${4 * h + q}u];
+            let f_${q} = factor_of(digits[row * ${ITEMS}u + ${4 * h + q}u]);
 #for g in 0..GGSW
-            sum_${chunk}_${g}_${q} = wide_mac(sum_${chunk}_${g}_${q}, f_${q}, k_${g}[${q}]);
+            sum_${chunk}_${g}_${q} = sum_mac(sum_${chunk}_${g}_${q}, f_${q}, factor_of(lane(k_${g}[${q}])));
 #end
 #end
         }
@@ -248,13 +248,13 @@
 
 // part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks before.
 #def reduce_sum(w, chunk, rows, F, g, q, sum)
-#set part_bound rows * F * p / WORD + p + 1
+#set part_bound reduced_bound(p, rows, rows * F)
 #if chunk == 0
-        var part_${g}_${q} = montgomery(${sum}, P_${w}, P_NEG_INVERSE_${w});
+        var part_${g}_${q} = montgomery(${sum}, LP_${w}, P_NEG_INVERSE_${w});
 #bound part_${g}_${q} part_bound
 #else
 #reduce ${w} part_${g}_${q} p
-        var more_${chunk}_${g}_${q} = montgomery(${sum}, P_${w}, P_NEG_INVERSE_${w});
+        var more_${chunk}_${g}_${q} = montgomery(${sum}, LP_${w}, P_NEG_INVERSE_${w});
 #bound more_${chunk}_${g}_${q} part_bound
 #reduce ${w} more_${chunk}_${g}_${q} p
         part_${g}_${q} += more_${chunk}_${g}_${q};
@@ -265,15 +265,17 @@
 // y = (X^e - 1) * part_0 + (X^-e - 1) * part_1, with one reduction.
 #def quarter_monomials(w, c, h)
 #for q in 0..4
+#set total 0
 #for g in 0..GGSW
-#reduce ${w} part_${g}_${q} min(WORD, CAPACITY / (p * GGSW))
-#end
-#if GGSW == 2
-        y_${c}_${4 * h + q} = montgomery(wide_mac(wide_mul(part_0_${q}, monomial_${4 * h + q}.x), part_1_${q}, monomial_${4 * h + q}.y), P_${w}, P_NEG_INVERSE_${w});
-#bound y_${c}_${4 * h + q} (@part_0_${q} + @part_1_${q}) * p / WORD + p + 1
+#reduce ${w} part_${g}_${q} sum_limit(p, GGSW)
+#update total total + @part_${g}_${q}
+#if g == 0
+        let product_0_${q} = sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
 #else
-        y_${c}_${4 * h + q} = montgomery(wide_mul(part_0_${q}, monomial_${4 * h + q}.x), P_${w}, P_NEG_INVERSE_${w});
-#bound y_${c}_${4 * h + q} @part_0_${q} * p / WORD + p + 1
+        let product_1_${q} = sum_mac(product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
 #end
+#end
+        y_${c}_${4 * h + q} = montgomery(product_${GGSW - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});
+#bound y_${c}_${4 * h + q} reduced_bound(p, GGSW, total)
 #end
 #end

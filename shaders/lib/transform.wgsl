@@ -39,12 +39,12 @@ ${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address
 {
 #if p > 0
 #for slot in 0..slots(p)
-let w_${slot} = roots[${forward_base(word, p) + slot * THREADS}u + t];
+let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]);
 #end
 #else
 // The first pass has the same twiddles in every thread.
 #for slot in 0..slots(p)
-const w_${slot} = vec2<u32>(${root(word, slot)}u, ${root_quotient(word, slot)}u);
+#call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
 #end
 #end
 #for stage in 0..width(p)
@@ -65,11 +65,11 @@ const w_${slot} = vec2<u32>(${root(word, slot)}u, ${root_quotient(word, slot)}u)
 {
 #if p > 0
 #for slot in 0..slots(p)
-let w_${slot} = roots[${inverse_base(word, p) + slot * THREADS}u + t];
+let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]);
 #end
 #else
 #for slot in 0..slots(p)
-const w_${slot} = vec2<u32>(${inverse_root(word, slot)}u, ${inverse_root_quotient(word, slot)}u);
+#call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
 #end
 #end
 #for stage_back in 0..width(p)
@@ -82,6 +82,15 @@ const w_${slot} = vec2<u32>(${inverse_root(word, slot)}u, ${inverse_root_quotien
 #end
 }
 #if p > 0
+#if SIGNED
+// Sums double in each stage. What would overflow in the next pass is reduced here, before the exchange mixes it with what
+// is small already.
+#for s in 0..count
+#for j in 0..ITEMS
+#reduce ${word} ${name}_${first + s}_${j} max(least(prime(word)), CAP >> width(p - 1))
+#end
+#end
+#end
 #call exchange_registers(${name}, ${first}, ${count}, ${p}, ${p - 1})
 #end
 #end

@@ -266,7 +266,7 @@ impl BootstrapShape {
                 Gadget::ClosestRepresentative { log2_base, levels }
                     if levels >= 1 && (levels as u64) * u64::from(log2_base) <= 63 && log2_base >= 1 =>
                 {
-                    Ok(())
+                    self.validate_torus()
                 }
                 _ => Err(ShapeError::new(
                     "mode",
@@ -275,6 +275,18 @@ impl BootstrapShape {
                 )),
             },
         }
+    }
+
+    fn validate_torus(&self) -> Result<(), ShapeError> {
+        if self.log2_lwe_modulus != self.log2_monomials() {
+            let rule = format!("must be 2N = {} on the native torus", 2 * self.polynomial_size);
+            return Err(ShapeError::new("q", format!("2^{}", self.log2_lwe_modulus), rule));
+        }
+        if !self.log2_ks_modulus.is_multiple_of(self.log2_ks_base) {
+            let rule = format!("must be a power of base_ks = 2^{} on the native torus", self.log2_ks_base);
+            return Err(ShapeError::new("q_ks", format!("2^{}", self.log2_ks_modulus), rule));
+        }
+        Ok(())
     }
 
     fn validate_words(&self, words: &[u32]) -> Result<(), ShapeError> {

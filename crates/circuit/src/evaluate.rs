@@ -51,7 +51,7 @@ impl Run<'_> {
     /// Copies, negates or makes up every output bit: linear, so free.
     fn outputs(&self, outputs: &[Output]) -> Result<DeviceCiphertexts> {
         let results = self.server.allocate(outputs.len() * self.groups)?;
-        let log2_modulus = self.server.set().shape().log2_lwe_modulus;
+        let log2_modulus = self.server.set().shape().log2_stored_modulus();
         let job = |index: usize| {
             let input = match outputs[index / self.groups] {
                 Output::Constant(value) => Combination::new(&[], self.server.quarters(u32::from(value)), log2_modulus),

@@ -4,7 +4,7 @@ use crate::combine::{combine_torus, to_halves};
 use crate::key_switch_torus::TorusKeySwitcher;
 use crate::pipeline::{Memory, Pipeline};
 use crate::rotator::{BlindRotator, RotateInput};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, Stage, StageOutput};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, SecretKind, Stage, StageOutput};
 use girih_ring::gadget::closest_representative_digits;
 
 /// Combine, switch keys, round to 2N, blind rotate, extract; stored ciphertexts are under the GLWE secret.
@@ -36,10 +36,25 @@ impl SwitchFirst {
         switched
     }
 
-    /// Words modulo 2^64 rounded to exponents modulo 2N, half up.
+    /// `[job][n + r]` words modulo 2^64 rounded to exponents modulo 2N, half up.
+    ///
+    /// Rounding moves the phase by `sum e_i s_i`, `e_i` the error of mask word i. Binary secrets have mean 1/2, so half of
+    /// `sum e_i` is known: adding it to the bodies first leaves `sum e_i (s_i - 1/2)`, of half the variance.
     fn exponents(&self, switched: &[u64]) -> Vec<u32> {
         let shift = 64 - self.shape.log2_monomials();
-        switched.iter().map(|w| (w.wrapping_add(1 << (shift - 1)) >> shift) as u32).collect()
+        let round = |word: u64| (word.wrapping_add(1 << (shift - 1)) >> shift) as u32 & ((1 << self.shape.log2_monomials()) - 1);
+        let mut exponents = Vec::with_capacity(switched.len());
+        for words in switched.chunks_exact(self.shape.switched_len()) {
+            let (masks, bodies) = words.split_at(self.shape.lwe_dimension);
+            exponents.extend(masks.iter().map(|&a| round(a)));
+            let half_error = |&a: &u64| ((u64::from(round(a)) << shift).wrapping_sub(a) as i64 >> 1) as u64;
+            let known = match self.shape.secret {
+                SecretKind::Binary => masks.iter().map(half_error).fold(0, u64::wrapping_add),
+                SecretKind::Ternary => 0,
+            };
+            exponents.extend(bodies.iter().map(|b| round(b.wrapping_add(known))));
+        }
+        exponents
     }
 
     /// Accumulators after `steps` steps, `[job][K][N]` modulo 2^64.

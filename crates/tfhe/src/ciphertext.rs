@@ -2,6 +2,7 @@
 
 use crate::wire::{self, Kind};
 use crate::{ClientKey, Error, ParameterSet, Result, error};
+use girih_backend::BootstrapShape;
 use girih_ring::sampler::SecretSeed;
 use girih_ring::switch::{mod_switch, mod_switch_pow2};
 use rayon::prelude::*;
@@ -18,7 +19,8 @@ const MIN_LOG2_MODULUS: u32 = 3;
 /// A batch of CM-LWE ciphertexts: n mask words and r bodies each, modulo one power of two.
 ///
 /// The batch holds `len()` ciphertexts and `messages() = len() r` messages. Gates and look-up tables work modulo q of the
-/// set; large-precision functions start from a larger modulus and pass through smaller ones.
+/// set; large-precision functions start from a larger modulus and pass through smaller ones. On the native torus masks have
+/// kN words, words are modulo 2^64, and each takes two of 32 bits, the low half first.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
@@ -33,13 +35,13 @@ impl std::fmt::Debug for LweCiphertexts {
 }
 
 impl LweCiphertexts {
-    /// Takes words that were made elsewhere: `[ciphertext][n masks, r bodies]`, each below q.
+    /// Takes words that were made elsewhere: `[ciphertext][n masks, r bodies]`, each below q (native torus: halves of words).
     ///
     /// # Errors
     /// [`Error::Malformed`] for an empty batch, a length that is not a whole number of
     /// ciphertexts, or a word that is not below q.
     pub fn from_words(set: &ParameterSet, words: Vec<u32>) -> Result<Self> {
-        Self::from_words_at(set, set.shape().log2_lwe_modulus, words)
+        Self::from_words_at(set, set.shape().log2_stored_modulus(), words)
     }
 
     /// The same modulo `2^log2_modulus`.
@@ -56,9 +58,9 @@ impl LweCiphertexts {
             return error::malformed(what, "the batch is empty");
         }
         if !words.len().is_multiple_of(len) {
-            return error::malformed(what, format!("{} words are no whole number of ciphertexts of n + r = {len}", words.len()));
+            return error::malformed(what, format!("{} words are no whole number of ciphertexts of {len}", words.len()));
         }
-        if let Some(index) = words.iter().position(|&w| w >> log2_modulus != 0) {
+        if let Some(index) = words.iter().position(|&w| u64::from(w) >> log2_modulus.min(32) != 0) {
             let (c, w) = (index / len, index % len);
             let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
             return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));
@@ -71,7 +73,7 @@ impl LweCiphertexts {
     /// # Errors
     /// As [`ClientKey::encrypt`].
     pub fn trivial(set: &ParameterSet, messages: &[u64], modulus: u64) -> Result<Self> {
-        Self::trivial_at(set, messages, modulus, set.shape().log2_lwe_modulus)
+        Self::trivial_at(set, messages, modulus, set.shape().log2_stored_modulus())
     }
 
     /// The same modulo `2^log2_modulus`: `m 2^log2_modulus / modulus` in each body.
@@ -83,9 +85,10 @@ impl LweCiphertexts {
         check_messages(set, messages, modulus, log2_modulus)?;
         let shape = set.shape();
         let mut words = vec![0; messages.len() / shape.packing * shape.ciphertext_len()];
+        let width = width(shape);
         for (ciphertext, messages) in words.chunks_exact_mut(shape.ciphertext_len()).zip(messages.chunks_exact(shape.packing)) {
-            for (body, &m) in ciphertext[shape.lwe_dimension..].iter_mut().zip(messages) {
-                *body = mod_switch(m, modulus, 1 << log2_modulus) as u32;
+            for (body, &m) in ciphertext[shape.stored_mask_len() * width..].chunks_exact_mut(width).zip(messages) {
+                put(body, encode(m, modulus, log2_modulus));
             }
         }
         Ok(Self { set: set.clone(), log2_modulus, words })
@@ -132,7 +135,7 @@ impl LweCiphertexts {
     /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less c.
     #[must_use]
     pub fn not(&self) -> Self {
-        let quarter = 1 << (self.log2_modulus - 2);
+        let quarter = 1i64 << (self.log2_modulus - 2);
         self.combine(&[(self, -1)], quarter)
     }
 
@@ -182,16 +185,18 @@ impl LweCiphertexts {
 
     /// [`LweCiphertexts::weighted_sum`] of batches that are known to be alike.
     fn combine(&self, terms: &[(&Self, i64)], constant: i64) -> Self {
-        let (shape, mask) = (self.set.shape(), self.mask());
-        let mut words = vec![0u32; self.words.len()];
+        let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
+        let mut sums = vec![0u64; self.words.len() / width];
         for (batch, weight) in terms {
-            // Modulo 2^32, which every power-of-two modulus divides.
-            words.iter_mut().zip(&batch.words).for_each(|(sum, &w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u32)));
+            // Modulo 2^64, which every power-of-two modulus divides.
+            let words = batch.words.chunks_exact(width).map(get);
+            sums.iter_mut().zip(words).for_each(|(sum, w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u64)));
         }
-        for ciphertext in words.chunks_exact_mut(shape.ciphertext_len()) {
-            ciphertext[shape.lwe_dimension..].iter_mut().for_each(|b| *b = b.wrapping_add(constant as u32));
-            ciphertext.iter_mut().for_each(|w| *w &= mask);
+        for ciphertext in sums.chunks_exact_mut(shape.ciphertext_len() / width) {
+            ciphertext[shape.stored_mask_len()..].iter_mut().for_each(|b| *b = b.wrapping_add(constant as u64));
         }
+        let mut words = vec![0u32; self.words.len()];
+        words.chunks_exact_mut(width).zip(sums).for_each(|(word, sum)| put(word, sum & mask));
         Self { set: self.set.clone(), log2_modulus: self.log2_modulus, words }
     }
 
@@ -216,20 +221,23 @@ impl LweCiphertexts {
     }
 
     fn check_smaller(&self, log2_modulus: u32) -> Result<()> {
+        if self.set.shape().is_torus() {
+            return Err(self.set.unsupported("ciphertexts of the native torus have the one modulus 2^64"));
+        }
         if !(MIN_LOG2_MODULUS..=self.log2_modulus).contains(&log2_modulus) {
             return error::mismatch(format!("modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}", self.log2_modulus));
         }
         Ok(())
     }
 
-    fn mask(&self) -> u32 {
-        (1 << self.log2_modulus) - 1
+    fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.log2_modulus)
     }
 
     /// The batch as bytes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a native-torus set.
+    /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         wire::encode(Kind::Ciphertexts, &self.set, &(self.log2_modulus, &self.words))
     }
@@ -246,14 +254,15 @@ impl LweCiphertexts {
     pub(crate) fn encrypt(client: &ClientKey, messages: &[u64], modulus: u64, log2_modulus: u32, seed: &SecretSeed) -> Result<Self> {
         let set = client.set();
         let mut batch = Self::trivial_at(set, messages, modulus, log2_modulus)?;
-        let (shape, mask) = (set.shape(), batch.mask());
+        let (shape, width, mask) = (set.shape(), width(set.shape()), batch.mask());
         batch.words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(|(index, ciphertext)| {
             let mut stream = seed.stream(ENCRYPTION, index as u64);
-            let (masks, bodies) = ciphertext.split_at_mut(shape.lwe_dimension);
-            masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask);
-            for (slot, body) in bodies.iter_mut().enumerate() {
-                let error = client.error(&mut stream) as u32;
-                *body = body.wrapping_add(inner_product(masks, client.lwe_secret(slot))).wrapping_add(error) & mask;
+            let (masks, bodies) = ciphertext.split_at_mut(shape.stored_mask_len() * width);
+            // Halves in turn: a whole word is two draws.
+            masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask as u32);
+            for (slot, body) in bodies.chunks_exact_mut(width).enumerate() {
+                let phase = get(body).wrapping_add(client.stored_error(&mut stream) as u64);
+                put(body, phase.wrapping_add(inner_product(masks, width, client.stored_secret(slot))) & mask);
             }
         });
         Ok(batch)
@@ -263,24 +272,55 @@ impl LweCiphertexts {
         if client.set() != &self.set {
             return error::mismatch(format!("ciphertexts of {} and a key of {}", self.set, client.set()));
         }
-        let (shape, mask) = (self.set.shape(), self.mask());
+        let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
         let phases = |ciphertext: &[u32]| {
-            let (masks, bodies) = ciphertext.split_at(shape.lwe_dimension);
-            let phase = |(slot, body): (usize, &u32)| body.wrapping_sub(inner_product(masks, client.lwe_secret(slot))) & mask;
-            bodies.iter().enumerate().map(|b| u64::from(phase(b))).collect::<Vec<_>>()
+            let (masks, bodies) = ciphertext.split_at(shape.stored_mask_len() * width);
+            let phase = |(slot, body)| get(body).wrapping_sub(inner_product(masks, width, client.stored_secret(slot))) & mask;
+            bodies.chunks_exact(width).enumerate().map(phase).collect::<Vec<_>>()
         };
         Ok(self.words.par_chunks_exact(shape.ciphertext_len()).flat_map_iter(phases).collect())
     }
 
     pub(crate) fn decrypt(&self, client: &ClientKey, modulus: u64) -> Result<Vec<u64>> {
         check_modulus(modulus, self.log2_modulus)?;
-        Ok(self.phases(client)?.into_iter().map(|phase| mod_switch(phase, 1 << self.log2_modulus, modulus)).collect())
+        Ok(self.phases(client)?.into_iter().map(|phase| decode(phase, modulus, self.log2_modulus)).collect())
     }
 }
 
-/// `<a, s>` modulo 2^32, which every power-of-two modulus divides.
-fn inner_product(masks: &[u32], secret: &[i8]) -> u32 {
-    masks.iter().zip(secret).fold(0, |sum: u32, (&a, &s)| sum.wrapping_add(a.wrapping_mul(i32::from(s) as u32)))
+/// 32-bit words of one word of a ciphertext.
+fn width(shape: &BootstrapShape) -> usize {
+    if shape.is_torus() { 2 } else { 1 }
+}
+
+/// A word of one or two halves.
+fn get(halves: &[u32]) -> u64 {
+    halves.iter().rev().fold(0, |word, &half| word << 32 | u64::from(half))
+}
+
+fn put(halves: &mut [u32], word: u64) {
+    halves.iter_mut().enumerate().for_each(|(i, half)| *half = (word >> (32 * i)) as u32);
+}
+
+/// `round(m 2^log2 / modulus)` modulo `2^log2`.
+fn encode(message: u64, modulus: u64, log2: u32) -> u64 {
+    if log2 < 64 {
+        return mod_switch(message, modulus, 1 << log2);
+    }
+    // Below 2^128: messages are below the modulus.
+    (((u128::from(message) << 64) + u128::from(modulus / 2)) / u128::from(modulus)) as u64
+}
+
+/// `round(modulus phase / 2^log2)` modulo the plaintext modulus.
+fn decode(phase: u64, modulus: u64, log2: u32) -> u64 {
+    if log2 < 64 {
+        return mod_switch(phase, 1 << log2, modulus);
+    }
+    (((u128::from(phase) * u128::from(modulus) + (1 << 63)) >> 64) % u128::from(modulus)) as u64
+}
+
+/// `<a, s>` modulo 2^64, which every power-of-two modulus divides.
+fn inner_product(masks: &[u32], width: usize, secret: &[i8]) -> u64 {
+    masks.chunks_exact(width).zip(secret).fold(0, |sum: u64, (a, &s)| sum.wrapping_add(get(a).wrapping_mul(i64::from(s) as u64)))
 }
 
 /// The plaintext modulus of messages of `bits` bits under one bit of padding, if q has room for them.
@@ -296,6 +336,9 @@ pub(crate) fn padded_modulus(set: &ParameterSet, bits: u32) -> Result<u64> {
 /// Refuses a ciphertext modulus out of range: a bit and its error need 8, devices store 30 bits, and above Q_ks the set's
 /// security would no longer be what it is judged to be.
 fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Result<(), String> {
+    if set.shape().is_torus() {
+        return if log2_modulus == 64 { Ok(()) } else { Err(format!("modulus 2^{log2_modulus} must be 2^64 for {set}")) };
+    }
     let most = MAX_LOG2_MODULUS.min(set.shape().log2_ks_modulus);
     if !(MIN_LOG2_MODULUS..=most).contains(&log2_modulus) {
         return Err(format!("modulus 2^{log2_modulus} must be from 2^{MIN_LOG2_MODULUS} to 2^{most} for {set}"));
@@ -304,8 +347,10 @@ fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Res
 }
 
 fn check_modulus(modulus: u64, log2_modulus: u32) -> Result<()> {
-    if !(2..=1 << log2_modulus).contains(&modulus) {
-        return error::mismatch(format!("plaintext modulus {modulus} must be from 2 to that of the ciphertexts, {}", 1u64 << log2_modulus));
+    // Of the native torus half is enough: no message needs all 64 bits.
+    let most = 1u64 << log2_modulus.min(63);
+    if !(2..=most).contains(&modulus) {
+        return error::mismatch(format!("plaintext modulus {modulus} must be from 2 to that of the ciphertexts, {most}"));
     }
     Ok(())
 }

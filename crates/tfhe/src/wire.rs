@@ -40,7 +40,7 @@ pub(crate) fn encode(kind: Kind, set: &ParameterSet, payload: &impl Serialize) -
     let mut bytes = MAGIC.to_vec();
     bytes.extend(VERSION.to_le_bytes());
     bytes.push(kind as u8);
-    postcard::to_extend(&(set.to_toml()?, payload), bytes)
+    postcard::to_extend(&(set.to_toml(), payload), bytes)
         .map_err(|e| Error::Malformed { what: kind.name(), why: format!("cannot be serialized: {e}") })
 }
 

@@ -62,7 +62,7 @@ fn upload(
     Ok(segments)
 }
 
-/// The bootstrapping key: each polynomial transformed, times `2^32 / N` (times Q for MR), in the order in which
+/// The bootstrapping key: each polynomial transformed, times `R / N` (times Q for MR), in the order in which
 /// `blind_rotate` reads it: `[word][column][quarter of the items][row][C0|C1][thread]`, four items a vector.
 pub(crate) fn upload_bootstrapping_key(
     gpu: &Gpu,
@@ -99,19 +99,20 @@ fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32
             for t in 0..threads {
                 for j in 0..items {
                     let vector = (((word * columns + column) * (items / 4) + j / 4) * rows + row) * ggsw + g;
-                    out[(vector * threads + t) * 4 + j % 4] = m.mul_shoup(polynomial[positions[t * items + j]], scale);
+                    out[(vector * threads + t) * 4 + j % 4] =
+                        plan.numbers().factor(m.value(), m.mul_shoup(polynomial[positions[t * items + j]], scale));
                 }
             }
         }
     }
 }
 
-/// The factor of the keys of one word: `2^32 / N` undoes one Montgomery reduction and the inverse transform's N; Q turns
+/// The factor of the keys of one word: `R / N` undoes one Montgomery reduction (by R) and the inverse transform's N; Q turns
 /// a product y into the y Q that MR's rounding starts from.
 pub(crate) fn key_scale(plan: &WgpuPlan, tables: &Tables, word: usize) -> u32 {
     let table = &tables.transforms()[word];
     let m = table.modulus();
-    let scale = m.to_montgomery(table.size_inverse().value);
+    let scale = m.mul(m.reduce(1 << plan.numbers().montgomery_bits()), table.size_inverse().value);
     match plan.shape.accumulator_modulus() {
         Some(q) if plan.modulus_raising() => m.mul(scale, m.reduce(q)),
         _ => scale,

@@ -14,6 +14,7 @@ mod kernels;
 mod keys;
 mod layout;
 mod lazy;
+mod numbers;
 mod plan;
 mod profile;
 mod tables;

@@ -1,6 +1,7 @@
 //! Constant tables of one plan: twiddles in reading order, monomials, and the numbers that templates ask for.
 
 use crate::layout::Layout;
+use crate::numbers::Numbers;
 use crate::plan::WgpuPlan;
 use girih_ring::{Modulus, NttTable, Rns};
 
@@ -9,6 +10,7 @@ pub struct Tables {
     layout: Layout,
     transforms: Vec<NttTable>,
     rns: Rns,
+    numbers: Numbers,
 }
 
 impl Tables {
@@ -20,7 +22,7 @@ impl Tables {
             .iter()
             .map(|&m| NttTable::new(m, plan.shape.polynomial_size).expect("a validated shape's primes admit the transform"))
             .collect();
-        Self { layout: plan.layout(), transforms, rns }
+        Self { layout: plan.layout(), transforms, rns, numbers: plan.numbers() }
     }
 
     pub(crate) fn transforms(&self) -> &[NttTable] {
@@ -54,7 +56,8 @@ impl Tables {
     }
 
     /// The buffer `roots` of `blind_rotate`: for each word the twiddles (factor, quotient) of passes 1 and up,
-    /// [pass][slot][thread], forward then inverse; then for each i < 2N the pair (X^i - 1, X^-i - 1) times 2^32.
+    /// [pass][slot][thread], forward then inverse; then for each i < 2N the pair (X^i - 1, X^-i - 1) times what a Montgomery
+    /// reduction divides by.
     pub(crate) fn roots(&self) -> Vec<[u32; 2]> {
         let mut out = Vec::new();
         for table in &self.transforms {
@@ -63,13 +66,14 @@ impl Tables {
                     for slot in 0..self.layout.slots(pass) {
                         for t in 0..self.layout.threads() {
                             let w = roots[self.layout.root_index(pass, t, slot)];
-                            out.push([w.value, w.quotient]);
+                            out.push(self.numbers.twiddle_words(table.modulus().value(), w.value));
                         }
                     }
                 }
             }
             let (m, powers) = (table.modulus(), table.powers());
-            let entry = |i: usize| m.to_montgomery(m.sub(powers[i % powers.len()], 1));
+            let radix = m.reduce(1 << self.numbers.montgomery_bits());
+            let entry = |i: usize| self.numbers.factor(m.value(), m.mul(m.sub(powers[i % powers.len()], 1), radix));
             out.extend((0..powers.len()).map(|i| [entry(i), entry(powers.len() - i)]));
         }
         out
@@ -83,16 +87,12 @@ impl Tables {
         match name {
             "prime" => Some(i128::from(self.modulus(arguments[0]).value())),
             "neg_inverse" => Some(i128::from(self.modulus(arguments[0]).neg_inverse())),
-            "root" | "root_quotient" | "inverse_root" | "inverse_root_quotient" => {
+            "root" | "inverse_root" => {
                 let table = &self.transforms[at(0)?];
-                let roots = if name.starts_with("inverse") { table.inverse_roots() } else { table.roots() };
-                let w = roots[layout.root_index(0, 0, at(1)?)];
-                Some(i128::from(if name.ends_with("quotient") { w.quotient } else { w.value }))
+                let roots = if name == "root" { table.roots() } else { table.inverse_roots() };
+                Some(i128::from(roots[layout.root_index(0, 0, at(1)?)].value))
             }
-            "garner" | "garner_quotient" => {
-                let w = self.rns.words()[1].shoup(self.rns.first_inverse());
-                Some(i128::from(if name == "garner" { w.value } else { w.quotient }))
-            }
+            "garner" => Some(i128::from(self.rns.first_inverse())),
             "inverse_pow2" => Some(i128::from(inverse_pow2(arguments[0] as u64))),
             "item_address" => int(layout.item_address(at(0)?, at(1)?)),
             "item_index" => int(layout.position(0, at(0)?)),

@@ -147,6 +147,7 @@ impl<'a> Expander<'a> {
                 let limit = self.evaluate(&given[2..].join(" "))?;
                 self.lazy.reduce(word.parse().map_err(|_| "a word")?, variable, limit)
             }
+            ("canonical", [word, variable]) => self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable),
             ("butterfly_forward", [word, u, v, ..]) => self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
             ("butterfly_inverse", [word, u, v, ..]) => self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
             _ => Err("wrong arguments".into()),
@@ -389,7 +390,7 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
             let arguments = arguments.strip_suffix(')').ok_or("#call NAME(arguments)")?;
             Node::Call { name: name.trim().to_string(), arguments: arguments.to_string() }
         }
-        "bound" | "join" | "reduce" | "butterfly_forward" | "butterfly_inverse" => {
+        "bound" | "join" | "reduce" | "canonical" | "butterfly_forward" | "butterfly_inverse" => {
             Node::Lazy { name: name.to_string(), arguments: rest.to_string() }
         }
         _ => return Err(format!("unknown directive #{name}")),
@@ -404,7 +405,7 @@ mod tests {
         let constants = HashMap::from([("N".to_string(), Value::Int(3)), ("NAME".to_string(), Value::Text("x".into()))]);
         let functions = |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
         let sources = [("main", text), ("other", "other ${N}")];
-        Expander::new(&sources, constants, &functions, Lazy::new(&[97], 2)).expand("main")
+        Expander::new(&sources, constants, &functions, Lazy::new(&[97], crate::numbers::Numbers::Unsigned { coarse: false })).expand("main")
     }
 
     #[test]

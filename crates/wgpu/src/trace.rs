@@ -104,9 +104,10 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Products { .. } => {
             let mut all = words(map.products, primes * columns * size);
             for (word, values) in all.chunks_exact_mut(columns * size).enumerate() {
-                // Keys carry 2^32 / N (times Q for MR), and the Montgomery reductions took the 2^32 out again.
+                // Keys carry R / N (times Q for MR), and the Montgomery reductions took the R out again.
                 let m = engine.constant.transforms()[word].modulus();
-                let undo = m.to_montgomery(m.inverse(key_scale(plan, &engine.constant, word)));
+                let radix = m.reduce(1 << plan.numbers().montgomery_bits());
+                let undo = m.mul(radix, m.inverse(key_scale(plan, &engine.constant, word)));
                 values.iter_mut().for_each(|x| *x = u64::from(m.mul(*x as u32, undo)));
             }
             all

@@ -1,6 +1,7 @@
 //! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes out.
 
 use crate::lazy::Lazy;
+use crate::numbers::Numbers;
 use crate::plan::{Rolled, WgpuPlan};
 use crate::template::{Expander, Value};
 use crate::{Profile, tables::Tables};
@@ -76,26 +77,31 @@ impl Kernel {
     /// # Errors
     /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
     pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
-        let rows = plan.rows() as i128;
-        let functions = |name: &str, arguments: &[i128]| match (name, arguments) {
-            ("chunk_rows", &[p, bound]) => Some(chunk_rows(rows, p, bound)),
-            _ => tables.function(name, arguments),
-        };
-        let coarse = plan.profile == Profile::Core && plan.primes().iter().all(|&p| p < 1 << 28);
-        let lazy = Lazy::new(plan.primes(), if coarse { 4 } else { 2 });
+        let numbers = plan.numbers();
+        let functions = |name: &str, arguments: &[i128]| bounds_of(numbers, name, arguments).or_else(|| tables.function(name, arguments));
+        let lazy = Lazy::new(plan.primes(), numbers);
         let mut constants = constants(self, plan, trace);
-        constants.insert("COARSE".into(), Value::Int(i128::from(coarse)));
-        constants.insert("PRODUCT".into(), Value::Int(if coarse { 4 } else { 2 }));
+        let mut set = |name: &str, value| constants.insert(name.to_string(), Value::Int(value));
+        set("SIGNED", i128::from(numbers.signed()));
+        set("LIMBS", i128::from(numbers == Numbers::SignedLimbs));
+        set("COARSE", i128::from(numbers == Numbers::Unsigned { coarse: true }));
+        set("CAP", numbers.cap());
         Expander::new(SOURCES, constants, &functions, lazy).expand(self.name())
     }
 }
 
-/// Rows whose products may be summed before a Montgomery reduction, for digits below `bound` and keys below p: all where
-/// they and the reduced sum fit, else as many as fit for reduced digits.
-fn chunk_rows(rows: i128, p: i128, bound: i128) -> i128 {
-    let capacity = (1 << 32) * ((1i128 << 32) - p);
-    let sum = rows * bound * p;
-    if sum <= capacity && sum / (1 << 32) + p < 1 << 32 { rows } else { rows.min(capacity / (p * p)) }
+/// The bounds of [`Numbers`] under the names that templates call.
+fn bounds_of(numbers: Numbers, name: &str, arguments: &[i128]) -> Option<i128> {
+    Some(match (name, arguments) {
+        ("product_bound", &[p, bound]) => numbers.product_bound(p, bound),
+        ("sum_limit", &[p, rows]) => numbers.sum_limit(p, rows),
+        ("reduced_bound", &[p, rows, total]) => numbers.reduced_bound(p, rows, total),
+        ("fits", &[p, rows, bound]) => i128::from(numbers.fits(p, rows, bound)),
+        ("chunk_rows", &[p, rows, bound]) => numbers.chunk_rows(p, rows, bound),
+        ("least", &[p]) => numbers.least(p),
+        ("twiddle", &[p, factor, part]) => numbers.twiddle(p, factor)[part as usize],
+        _ => return None,
+    })
 }
 
 /// Where a traced `blind_rotate` writes in `scratch`, in words.

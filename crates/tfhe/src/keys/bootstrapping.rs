@@ -3,14 +3,22 @@
 use super::{ClientKey, domain, packed::PackedWords};
 use girih_backend::{BootstrapShape, KeyModulus, SecretKind};
 use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
-use girih_ring::{NttTable, Rns};
+use girih_ring::{NttTable, Rns, largest_ntt_prime_pair};
 use zeroize::Zeroizing;
 
 /// Draws the k masks of one CM-GLWE row, `[k][N]`, from the stream of its LWE index.
 ///
 /// A stream serves the rows of one LWE index in the order `[C0|C1][level][row]`: part of the wire format.
-pub(super) fn draw_row_masks(modulus: u64, stream: &mut RandomStream, out: &mut [u64]) {
-    stream.fill_below(modulus, out);
+pub(super) fn draw_row_masks(shape: &BootstrapShape, stream: &mut RandomStream, out: &mut [u64]) {
+    match shape.key_modulus_value() {
+        Some(modulus) => stream.fill_below(modulus, out),
+        None => stream.fill_bits(64, out),
+    }
+}
+
+/// The largest word of the key: M - 1.
+pub(super) fn largest_word(shape: &BootstrapShape) -> u64 {
+    shape.key_modulus_value().map_or(u64::MAX, |modulus| modulus - 1)
 }
 
 /// The mask stream of LWE index `index`.
@@ -30,9 +38,17 @@ struct Word {
     secrets: Zeroizing<Vec<u32>>,
 }
 
+/// Bits of a limb of a mask on the native torus: products of limbs with a secret stay below `k N 2^32 <= 2^47`, far inside
+/// [`LIMB_PRIMES_BITS`], so they come out of two prime words as integers.
+const LIMB_BITS: u32 = 32;
+
+/// log2 of the product of the two primes that carry limbs.
+const LIMB_PRIMES_BITS: u32 = 60;
+
 /// Makes the bodies of any LWE index; shared by all threads.
 pub(super) struct Generator<'a> {
     client: &'a ClientKey,
+    /// The words that products are computed in: those of M, or two primes for the limbs of the native torus.
     rns: Rns,
     words: Vec<Word>,
     masks: MaskSeed,
@@ -43,20 +59,22 @@ pub(super) struct Generator<'a> {
 struct Scratch {
     /// `[k][N]` modulo M.
     masks: Vec<u64>,
-    /// `[word][k][N]`, transformed.
+    /// `[limb][word][k][N]`, transformed; one limb, or two on the native torus.
     transformed: Vec<u32>,
-    /// `[word][N]`: one body.
+    /// `[word][N]`: one limb of one body.
     products: Zeroizing<Vec<u32>>,
     /// `[N]`: one body modulo M.
     body: Zeroizing<Vec<u64>>,
 }
 
 impl<'a> Generator<'a> {
-    /// `None` if the set is not on prime words.
+    /// `None` if there are no primes for the set: not for any checked set.
     pub fn new(client: &'a ClientKey, masks: MaskSeed, errors: &'a SecretSeed) -> Option<Self> {
         let shape = client.set().shape();
-        let KeyModulus::Words(primes) = &shape.key_modulus else { return None };
-        let rns = Rns::new(primes)?;
+        let rns = match &shape.key_modulus {
+            KeyModulus::Words(primes) => Rns::new(primes)?,
+            KeyModulus::Torus64 => Rns::new(&largest_ntt_prime_pair(LIMB_PRIMES_BITS, 2 * shape.polynomial_size as u32)?)?,
+        };
         let words = rns
             .words()
             .iter()
@@ -79,10 +97,11 @@ impl<'a> Generator<'a> {
     /// Fills the packed bodies of LWE index `index`.
     pub fn block(&self, index: usize, out: &mut [u8]) {
         let shape = self.client.set().shape();
-        let (size, k, modulus) = (shape.polynomial_size, shape.glwe_dimension, self.rns.value());
+        let (size, k, largest) = (shape.polynomial_size, shape.glwe_dimension, largest_word(shape));
+        let limbs = if shape.is_torus() { 2 } else { 1 };
         let mut scratch = Scratch {
             masks: vec![0; k * size],
-            transformed: vec![0; self.words.len() * k * size],
+            transformed: vec![0; limbs * self.words.len() * k * size],
             products: Zeroizing::new(vec![0; self.words.len() * size]),
             body: Zeroizing::new(vec![0; size]),
         };
@@ -95,16 +114,16 @@ impl<'a> Generator<'a> {
             let wanted = if ggsw == 0 { 1 } else { -1 };
             for &weight in &weights {
                 for row in 0..shape.columns() {
-                    draw_row_masks(modulus, &mut masks, &mut scratch.masks);
+                    draw_row_masks(shape, &mut masks, &mut scratch.masks);
                     self.transform_masks(&mut scratch);
                     for slot in 0..shape.packing {
                         let secret = self.client.lwe_secret(slot)[index];
                         debug_assert!(shape.secret == SecretKind::Ternary || secret >= 0);
-                        let bit = i64::from(secret == wanted);
+                        let bit = u64::from(secret == wanted);
                         self.body(slot, &mut scratch);
                         self.add_errors(&mut errors, &mut scratch.body);
-                        self.add_payload(row, slot, bit * weight as i64, &mut scratch.body);
-                        PackedWords::write(modulus, out, written, &scratch.body);
+                        self.add_payload(row, slot, (bit * weight) as i64, &mut scratch.body);
+                        PackedWords::write(largest, out, written, &scratch.body);
                         written += size;
                     }
                 }
@@ -114,10 +133,12 @@ impl<'a> Generator<'a> {
 
     fn transform_masks(&self, scratch: &mut Scratch) {
         let size = scratch.body.len();
-        for (word, transformed) in self.words.iter().zip(scratch.transformed.chunks_exact_mut(scratch.masks.len())) {
+        let (torus, words) = (self.client.set().shape().is_torus(), self.words.len());
+        for (which, transformed) in scratch.transformed.chunks_exact_mut(scratch.masks.len()).enumerate() {
+            let (limb, word) = (which / words, &self.words[which % words]);
             let modulus = word.table.modulus();
             for (x, &mask) in transformed.iter_mut().zip(&scratch.masks) {
-                *x = modulus.reduce(mask);
+                *x = modulus.reduce(if torus { mask >> (LIMB_BITS * limb as u32) & u64::from(u32::MAX) } else { mask });
             }
             transformed.chunks_exact_mut(size).for_each(|polynomial| word.table.forward(polynomial));
         }
@@ -125,28 +146,41 @@ impl<'a> Generator<'a> {
 
     /// `sum_p a_p S_{slot,p}` modulo M.
     fn body(&self, slot: usize, scratch: &mut Scratch) {
-        let (size, all) = (scratch.body.len(), scratch.masks.len());
-        for (w, word) in self.words.iter().enumerate() {
+        let torus = self.client.set().shape().is_torus();
+        let per_limb = self.words.len() * scratch.masks.len();
+        for (limb, transformed) in scratch.transformed.chunks_exact(per_limb).enumerate() {
+            self.multiply(slot, transformed, &mut scratch.products);
+            let (first, second) = scratch.products.split_at(scratch.body.len());
+            for (i, x) in scratch.body.iter_mut().enumerate() {
+                let product = self.rns.compose(first[i], second.get(i).copied().unwrap_or(0));
+                *x = match (torus, limb) {
+                    (false, _) => product,
+                    (true, 0) => self.rns.centre(product) as u64,
+                    (true, _) => x.wrapping_add((self.rns.centre(product) as u64) << LIMB_BITS),
+                };
+            }
+        }
+    }
+
+    /// One limb of masks, `[word][k][N]`, times the secrets of a slot: `[word][N]`.
+    fn multiply(&self, slot: usize, transformed: &[u32], products: &mut [u32]) {
+        let all = transformed.len() / self.words.len();
+        let size = products.len() / self.words.len();
+        for ((word, masks), product) in self.words.iter().zip(transformed.chunks_exact(all)).zip(products.chunks_exact_mut(size)) {
             let modulus = word.table.modulus();
-            let product = &mut scratch.products[w * size..][..size];
             product.fill(0);
-            let masks = scratch.transformed[w * all..][..all].chunks_exact(size);
-            for (mask, secret) in masks.zip(word.secrets[slot * all..][..all].chunks_exact(size)) {
+            for (mask, secret) in masks.chunks_exact(size).zip(word.secrets[slot * all..][..all].chunks_exact(size)) {
                 for ((sum, &a), &s) in product.iter_mut().zip(mask).zip(secret) {
                     *sum = modulus.add(*sum, modulus.mul_montgomery(a, s));
                 }
             }
             word.table.inverse(product);
         }
-        let (first, second) = scratch.products.split_at(size);
-        for (i, x) in scratch.body.iter_mut().enumerate() {
-            *x = self.rns.compose(first[i], second.get(i).copied().unwrap_or(0));
-        }
     }
 
     fn add_errors(&self, errors: &mut RandomStream, body: &mut [u64]) {
         for x in body {
-            *x = self.add(*x, self.client.error(errors));
+            *x = self.add(*x, self.client.glwe_error(errors));
         }
     }
 
@@ -156,15 +190,18 @@ impl<'a> Generator<'a> {
         if row < k {
             let secret = &self.client.glwe_secret(slot)[row * body.len()..][..body.len()];
             for (x, &s) in body.iter_mut().zip(secret) {
-                *x = self.add(*x, -i64::from(s) * scaled);
+                *x = self.add(*x, (-i64::from(s)).wrapping_mul(scaled));
             }
         } else if row == k + slot {
             body[0] = self.add(body[0], scaled);
         }
     }
 
-    /// `x + y mod M` for `x < M < 2^61` and `|y| < M`, without branches on either.
+    /// `x + y mod M` for `x < M < 2^61` and `|y| < M`, or modulo 2^64, without branches on either.
     fn add(&self, x: u64, y: i64) -> u64 {
+        if self.client.set().shape().is_torus() {
+            return x.wrapping_add(y as u64);
+        }
         let modulus = self.rns.value() as i64;
         // In (-M, 2M); both corrections are masks of a sign.
         let sum = x as i64 + y;

@@ -4,8 +4,7 @@ use super::domain;
 use super::secret::{Entropy, Secret, system_seed};
 use crate::wire::{self, Kind};
 use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, error};
-use girih_backend::KeyModulus;
-use girih_ring::sampler::{Gaussian, RandomStream, SecretSeed};
+use girih_ring::sampler::{Gaussian, RandomStream, SecretSeed, TUniform};
 use std::sync::atomic::AtomicU64;
 use zeroize::Zeroizing;
 
@@ -20,7 +19,15 @@ pub struct ClientKey {
     /// `[r][k][N]`.
     glwe: Secret,
     pub(super) entropy: Entropy,
-    gaussian: Gaussian,
+    errors: Errors,
+}
+
+/// Where errors are drawn from.
+enum Errors {
+    /// Of every ciphertext.
+    Gaussian(Gaussian),
+    /// Of LWE ciphertexts and of GLWE ciphertexts.
+    TUniform { lwe: TUniform, glwe: TUniform },
 }
 
 impl std::fmt::Debug for ClientKey {
@@ -33,8 +40,7 @@ impl ClientKey {
     /// Draws a new key from the operating system's randomness.
     ///
     /// # Errors
-    /// [`Error::Entropy`](crate::Error::Entropy) if there is none, [`Error::Unsupported`](crate::Error::Unsupported) for
-    /// a native-torus set.
+    /// [`Error::Entropy`](crate::Error::Entropy) if there is none.
     pub fn generate(set: &ParameterSet) -> Result<Self> {
         Self::from_seed(set, SecretSeed::new(system_seed()?), Entropy::System)
     }
@@ -44,7 +50,7 @@ impl ClientKey {
     /// Whoever knows the seed knows the key, and two programs that use one seed for one key reuse its errors.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for errors out of range, which no checked set has.
     pub fn generate_seeded(set: &ParameterSet, seed: [u8; 32]) -> Result<Self> {
         let entropy = Entropy::Seeded { seed: SecretSeed::new(seed), drawn: AtomicU64::new(0) };
         Self::from_seed(set, SecretSeed::new(seed), entropy)
@@ -59,11 +65,15 @@ impl ClientKey {
     }
 
     fn assemble(set: &ParameterSet, lwe: Secret, glwe: Secret, entropy: Entropy) -> Result<Self> {
-        let (KeyModulus::Words(_), ErrorDistribution::Gaussian { sigma }) = (&set.shape().key_modulus, set.errors()) else {
-            return Err(set.unsupported("keys of native-torus sets need the 64-bit f64 transform, which no device has yet"));
+        let out_of_range = || set.unsupported("its errors are out of range");
+        let errors = match set.errors() {
+            ErrorDistribution::Gaussian { sigma } => Errors::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?),
+            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => Errors::TUniform {
+                lwe: TUniform::new(lwe_log2_bound).ok_or_else(out_of_range)?,
+                glwe: TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?,
+            },
         };
-        let gaussian = Gaussian::new(sigma).ok_or_else(|| set.unsupported("sigma is out of range"))?;
-        Ok(Self { set: set.clone(), lwe, glwe, entropy, gaussian })
+        Ok(Self { set: set.clone(), lwe, glwe, entropy, errors })
     }
 
     /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`.
@@ -115,9 +125,30 @@ impl ClientKey {
         &self.glwe.coefficients()[slot * len..][..len]
     }
 
-    /// One error.
-    pub(crate) fn error(&self, stream: &mut RandomStream) -> i64 {
-        self.gaussian.sample(stream)
+    /// The secret that stored ciphertexts of slot `slot` are under: the LWE secret; native torus: the GLWE secret.
+    pub(crate) fn stored_secret(&self, slot: usize) -> &[i8] {
+        if self.set.shape().is_torus() { self.glwe_secret(slot) } else { self.lwe_secret(slot) }
+    }
+
+    /// One error of a stored ciphertext.
+    pub(crate) fn stored_error(&self, stream: &mut RandomStream) -> i64 {
+        if self.set.shape().is_torus() { self.glwe_error(stream) } else { self.lwe_error(stream) }
+    }
+
+    /// One error of an LWE ciphertext under the LWE secret.
+    pub(crate) fn lwe_error(&self, stream: &mut RandomStream) -> i64 {
+        match &self.errors {
+            Errors::Gaussian(gaussian) => gaussian.sample(stream),
+            Errors::TUniform { lwe, .. } => lwe.sample(stream),
+        }
+    }
+
+    /// One error of a coefficient of a GLWE ciphertext, and of an LWE ciphertext under its secret.
+    pub(crate) fn glwe_error(&self, stream: &mut RandomStream) -> i64 {
+        match &self.errors {
+            Errors::Gaussian(gaussian) => gaussian.sample(stream),
+            Errors::TUniform { glwe, .. } => glwe.sample(stream),
+        }
     }
 
     /// Encrypts messages below `modulus`: slot j of ciphertext c holds message `c r + j` as `m q / modulus`.
@@ -129,7 +160,7 @@ impl ClientKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty batch, one that is not a multiple of r, a message that
     /// is not below `modulus`, or a modulus outside `2..=q`.
     pub fn encrypt(&self, messages: &[u64], modulus: u64) -> Result<LweCiphertexts> {
-        self.encrypt_at(messages, modulus, self.set.shape().log2_lwe_modulus)
+        self.encrypt_at(messages, modulus, self.set.shape().log2_stored_modulus())
     }
 
     /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of q.
@@ -204,7 +235,7 @@ impl ClientKey {
     /// The key as bytes, to be kept secret; wiped when dropped.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, &(self.lwe.coefficients(), self.glwe.coefficients()))?))
     }

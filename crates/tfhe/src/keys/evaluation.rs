@@ -28,26 +28,22 @@ impl std::fmt::Debug for EvaluationKeys {
     }
 }
 
-/// Moduli and lengths of both bodies.
+/// Largest words and lengths of both bodies.
 struct Layout {
-    key_modulus: u64,
+    bootstrapping_largest: u64,
     bootstrapping_len: usize,
-    ks_modulus: u64,
+    key_switching_largest: u64,
     key_switching_len: usize,
 }
 
 impl Layout {
-    fn new(set: &ParameterSet) -> Result<Self> {
-        let shape = set.shape();
-        let Some(key_modulus) = shape.key_modulus_value() else {
-            return Err(set.unsupported("keys of native-torus sets need the 64-bit f64 transform, which no device has yet"));
-        };
-        Ok(Self {
-            key_modulus,
+    fn new(shape: &BootstrapShape) -> Self {
+        Self {
+            bootstrapping_largest: bootstrapping::largest_word(shape),
             bootstrapping_len: shape.lwe_dimension * bootstrapping::bodies_len(shape),
-            ks_modulus: 1 << shape.log2_ks_modulus,
+            key_switching_largest: key_switching::largest_word(shape),
             key_switching_len: shape.ks_indices() * key_switching::bodies_len(shape),
-        })
+        }
     }
 }
 
@@ -55,19 +51,19 @@ impl EvaluationKeys {
     /// Makes the public keys of `client`, on all threads.
     ///
     /// # Errors
-    /// [`Error::Entropy`](crate::Error::Entropy), and [`Error::Unsupported`](crate::Error::Unsupported) for a native-torus set.
+    /// [`Error::Entropy`](crate::Error::Entropy).
     pub fn generate(client: &ClientKey, progress: &dyn Progress) -> Result<Self> {
         let set = client.set();
-        let layout = Layout::new(set)?;
+        let layout = Layout::new(set.shape());
         let seed = MaskSeed(client.entropy.next_seed()?);
         let errors = SecretSeed::new(client.entropy.next_seed()?);
         let Some(generator) = bootstrapping::Generator::new(client, seed, &errors) else {
             return Err(set.unsupported("its modulus has no number-theoretic transform"));
         };
-        let mut bootstrapping = PackedWords::zeroed(layout.key_modulus, layout.bootstrapping_len);
+        let mut bootstrapping = PackedWords::zeroed(layout.bootstrapping_largest, layout.bootstrapping_len);
         fill(&mut bootstrapping, set.shape().lwe_dimension, "bootstrapping key", progress, |index, block| generator.block(index, block));
         let generator = key_switching::Generator::new(client, seed, &errors);
-        let mut key_switching = PackedWords::zeroed(layout.ks_modulus, layout.key_switching_len);
+        let mut key_switching = PackedWords::zeroed(layout.key_switching_largest, layout.key_switching_len);
         fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
         Ok(Self { set: set.clone(), seed, bootstrapping, key_switching })
     }
@@ -99,13 +95,13 @@ impl EvaluationKeys {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], OwnedBytes, OwnedBytes)) =
             wire::decode(Kind::EvaluationKeys, bytes)?;
-        let layout = Layout::new(&set)?;
-        let check = |name: &str, modulus, len, bytes: OwnedBytes| match PackedWords::checked(modulus, len, bytes.0) {
+        let layout = Layout::new(set.shape());
+        let check = |name: &str, largest, len, bytes: OwnedBytes| match PackedWords::checked(largest, len, bytes.0) {
             Ok(words) => Ok(words),
             Err(why) => error::malformed("evaluation keys", format!("{name} of {set}: {why}")),
         };
-        let bootstrapping = check("bootstrapping key", layout.key_modulus, layout.bootstrapping_len, bootstrapping)?;
-        let key_switching = check("key-switching key", layout.ks_modulus, layout.key_switching_len, key_switching)?;
+        let bootstrapping = check("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len, bootstrapping)?;
+        let key_switching = check("key-switching key", layout.key_switching_largest, layout.key_switching_len, key_switching)?;
         Ok(Self { seed: MaskSeed(seed), bootstrapping, key_switching, set })
     }
 }
@@ -128,12 +124,11 @@ impl KeySource for EvaluationKeys {
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
         let shape = self.set.shape();
         let (masks_len, bodies_len) = (shape.ks_indices(), shape.packing * shape.polynomial_size);
-        let modulus = shape.key_modulus_value().unwrap_or(0);
         let mut stream = bootstrapping::mask_stream(&self.seed, index);
         let mut first = index * bootstrapping::bodies_len(shape);
         for row in out.chunks_exact_mut(masks_len + bodies_len) {
             let (masks, bodies) = row.split_at_mut(masks_len);
-            bootstrapping::draw_row_masks(modulus, &mut stream, masks);
+            bootstrapping::draw_row_masks(shape, &mut stream, masks);
             self.bootstrapping.read(first, bodies);
             first += bodies_len;
         }
@@ -143,9 +138,11 @@ impl KeySource for EvaluationKeys {
         let shape = self.set.shape();
         let mut stream = key_switching::mask_stream(&self.seed, index);
         let mut first = index * key_switching::bodies_len(shape);
-        let len = shape.ciphertext_len();
-        for digit in out.chunks_exact_mut(shape.ks_base() * len) {
-            let (zero, entries) = digit.split_at_mut(len);
+        let len = shape.switched_len();
+        // A table begins with value 0, which is nowhere stored; the rows of the native torus are all stored.
+        let (per_digit, zeros) = if shape.is_torus() { (len, 0) } else { (shape.ks_base() * len, len) };
+        for digit in out.chunks_exact_mut(per_digit) {
+            let (zero, entries) = digit.split_at_mut(zeros);
             zero.fill(0);
             for entry in entries.chunks_exact_mut(len) {
                 let (mask, bodies) = entry.split_at_mut(shape.lwe_dimension);

@@ -20,27 +20,32 @@ impl std::fmt::Debug for ExplicitKeys {
 
 impl ExplicitKeys {
     /// Takes `bootstrapping` `[n][C0|C1][level][row K][column K][N]` modulo M and `key_switching`
-    /// `[kN][digit][value][n + r]` modulo Q_ks, value 0 included.
+    /// `[kN][digit][value][n + r]` modulo Q_ks, value 0 included; native torus: `[kN][digit][n + r]` modulo 2^64.
     ///
     /// # Errors
     /// [`Error::Parameter`](crate::Error::Parameter) for an impossible shape, [`Error::Malformed`](crate::Error::Malformed)
     /// for a wrong length, a word out of range, or a value 0 that is not zero.
     pub fn new(shape: BootstrapShape, bootstrapping: Vec<u64>, key_switching: Vec<u64>) -> Result<Self> {
         shape.validate()?;
-        let check = |name: &str, words: &[u64], len: usize, modulus: u64| {
+        let check = |name: &str, words: &[u64], len: usize, largest: u64| {
             if words.len() != len {
                 return error::malformed("explicit keys", format!("{name} has {} words, the shape needs {len}", words.len()));
             }
-            match words.iter().position(|&w| w >= modulus) {
-                Some(i) => error::malformed("explicit keys", format!("word {i} of {name} is {}, its modulus is {modulus}", words[i])),
+            match words.iter().position(|&w| w > largest) {
+                Some(i) => {
+                    error::malformed("explicit keys", format!("word {i} of {name} is {}, the largest residue is {largest}", words[i]))
+                }
                 None => Ok(()),
             }
         };
         let len = shape.lwe_dimension * shape.bootstrapping_block_len();
-        check("bootstrapping_key", &bootstrapping, len, shape.key_modulus_value().unwrap_or(u64::MAX))?;
+        check("bootstrapping_key", &bootstrapping, len, super::bootstrapping::largest_word(&shape))?;
         let len = shape.ks_indices() * shape.key_switching_block_len();
-        check("key_switching_key", &key_switching, len, 1 << shape.log2_ks_modulus)?;
-        let ciphertext = shape.ciphertext_len();
+        check("key_switching_key", &key_switching, len, super::key_switching::largest_word(&shape))?;
+        if shape.is_torus() {
+            return Ok(Self { shape, bootstrapping, key_switching });
+        }
+        let ciphertext = shape.switched_len();
         let mut tables = key_switching.chunks_exact(shape.ks_base() * ciphertext);
         if let Some(i) = tables.position(|table| table[..ciphertext].iter().any(|&w| w != 0)) {
             let (index, digit) = (i / shape.ks_digits(), i % shape.ks_digits());

@@ -1,15 +1,36 @@
-//! Bodies of the key-switching table.
+//! Bodies of the key-switching table; on the native torus, of the key-switching key.
 
 use super::{ClientKey, domain, packed::PackedWords};
 use girih_backend::BootstrapShape;
 use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
 use zeroize::Zeroizing;
 
-/// Draws the mask of one entry, n words modulo Q_ks, from the stream of its index.
+/// log2 of the modulus of the entries: log2 Q_ks, or 64 on the native torus.
+fn log2_modulus(shape: &BootstrapShape) -> u32 {
+    if shape.is_torus() { 64 } else { shape.log2_ks_modulus }
+}
+
+/// The largest word of an entry.
+pub(super) fn largest_word(shape: &BootstrapShape) -> u64 {
+    u64::MAX >> (64 - log2_modulus(shape))
+}
+
+/// Draws the mask of one entry, n words, from the stream of its index.
 ///
-/// A stream serves the entries of one index in the order `[digit][value 1..B_ks]`: part of the wire format.
+/// A stream serves the entries of one index in the order `[digit][value 1..B_ks]` (native torus: `[digit]`): part of the
+/// wire format.
 pub(super) fn draw_mask(shape: &BootstrapShape, stream: &mut RandomStream, out: &mut [u64]) {
-    stream.fill_bits(shape.log2_ks_modulus, out);
+    stream.fill_bits(log2_modulus(shape), out);
+}
+
+/// What entries of one index carry, in the order of [`draw_mask`]: `v B_ks^digit` for digit and value `v = 1..B_ks`, or, on the
+/// native torus, the weights `2^(64 - b (digit + 1))`.
+fn weights(shape: &BootstrapShape) -> Vec<u64> {
+    let (digits, log2_base) = (shape.ks_digits() as u32, shape.log2_ks_base);
+    if shape.is_torus() {
+        return (1..=digits).map(|digit| 1 << (64 - log2_base * digit)).collect();
+    }
+    (0..digits).flat_map(|digit| (1..shape.ks_base() as u64).map(move |value| value << (digit * log2_base))).collect()
 }
 
 /// The mask stream of index `index` below kN.
@@ -17,9 +38,10 @@ pub(super) fn mask_stream(seed: &MaskSeed, index: usize) -> RandomStream {
     seed.stream(domain::KEY_SWITCHING, index as u64)
 }
 
-/// Words of bodies of one index: `[digit][value 1..B_ks][r]`; value 0 is zero and not stored.
+/// Words of bodies of one index: `[digit][value 1..B_ks][r]`, value 0 is zero and not stored; native torus: `[digit][r]`.
 pub(super) fn bodies_len(shape: &BootstrapShape) -> usize {
-    shape.ks_digits() * (shape.ks_base() - 1) * shape.packing
+    let values = if shape.is_torus() { 1 } else { shape.ks_base() - 1 };
+    shape.ks_digits() * values * shape.packing
 }
 
 /// Makes the bodies of any index; shared by all threads.
@@ -42,33 +64,28 @@ impl<'a> Generator<'a> {
         Self { client, selectors, masks, errors }
     }
 
-    /// Fills the packed bodies of `index`: `<a, s_j> + e + v B_ks^digit s'_{j,index}` modulo Q_ks.
+    /// Fills the packed bodies of `index`: `<a, s_j> + e + w s'_{j,index}` for each weight w.
     pub fn block(&self, index: usize, out: &mut [u8]) {
         let shape = self.client.set().shape();
-        let (n, packing, modulus) = (shape.lwe_dimension, shape.packing, 1u64 << shape.log2_ks_modulus);
+        let (n, packing, largest) = (shape.lwe_dimension, shape.packing, largest_word(shape));
         let mut masks = mask_stream(&self.masks, index);
         let mut errors = self.errors.stream(domain::KEY_SWITCHING, index as u64);
         let (mut mask, mut bodies) = (vec![0; n], Zeroizing::new(vec![0; packing]));
-        let mut written = 0;
-        for digit in 0..shape.ks_digits() {
-            for value in 1..shape.ks_base() as u64 {
-                draw_mask(shape, &mut masks, &mut mask);
-                for (slot, body) in bodies.iter_mut().enumerate() {
-                    let (ones, minus_ones) = self.selectors[slot * 2 * n..][..2 * n].split_at(n);
-                    let product = mask
-                        .iter()
-                        .zip(ones)
-                        .zip(minus_ones)
-                        .fold(0u64, |sum, ((&a, &plus), &minus)| sum.wrapping_add(a & plus).wrapping_sub(a & minus));
-                    let secret = i64::from(self.client.glwe_secret(slot)[index]) as u64;
-                    // Modulo 2^64, which Q_ks divides.
-                    let payload = (value << (digit as u32 * shape.log2_ks_base)).wrapping_mul(secret);
-                    let error = self.client.error(&mut errors) as u64;
-                    *body = product.wrapping_add(payload).wrapping_add(error) & (modulus - 1);
-                }
-                PackedWords::write(modulus, out, written, &bodies);
-                written += packing;
+        for (entry, weight) in weights(shape).into_iter().enumerate() {
+            draw_mask(shape, &mut masks, &mut mask);
+            for (slot, body) in bodies.iter_mut().enumerate() {
+                let (ones, minus_ones) = self.selectors[slot * 2 * n..][..2 * n].split_at(n);
+                let product = mask
+                    .iter()
+                    .zip(ones)
+                    .zip(minus_ones)
+                    .fold(0u64, |sum, ((&a, &plus), &minus)| sum.wrapping_add(a & plus).wrapping_sub(a & minus));
+                // Modulo 2^64, which every modulus of entries divides.
+                let payload = weight.wrapping_mul(i64::from(self.client.glwe_secret(slot)[index]) as u64);
+                let error = self.client.lwe_error(&mut errors) as u64;
+                *body = product.wrapping_add(payload).wrapping_add(error) & largest;
             }
+            PackedWords::write(largest, out, entry * packing, &bodies);
         }
     }
 }

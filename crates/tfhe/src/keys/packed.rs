@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-/// Words below one modulus, each in `width` little-endian bytes: 2 for key-switching bodies of most sets, 4 for one
-/// prime word, 6 for the key modulus of most modulus-raising sets.
+/// Words up to a largest one, each in `width` little-endian bytes: 2 for key-switching bodies of most sets, 4 for one
+/// prime word, 6 for the key modulus of most modulus-raising sets, 8 on the native torus.
 #[derive(Clone)]
 pub(super) struct PackedWords {
     width: usize,
@@ -11,29 +11,29 @@ pub(super) struct PackedWords {
 }
 
 impl PackedWords {
-    /// Bytes of one word below `modulus`.
-    pub fn width(modulus: u64) -> usize {
-        ((64 - (modulus - 1).leading_zeros()).div_ceil(8) as usize).max(1)
+    /// Bytes of one word up to `largest`.
+    pub fn width(largest: u64) -> usize {
+        ((64 - largest.leading_zeros()).div_ceil(8) as usize).max(1)
     }
 
     /// `len` zeros.
-    pub fn zeroed(modulus: u64, len: usize) -> Self {
-        let width = Self::width(modulus);
+    pub fn zeroed(largest: u64, len: usize) -> Self {
+        let width = Self::width(largest);
         Self { width, bytes: vec![0; width * len] }
     }
 
     /// Takes bytes from outside.
     ///
     /// # Errors
-    /// What is wrong: the length, or the first word that is not below `modulus`.
-    pub fn checked(modulus: u64, len: usize, bytes: Vec<u8>) -> Result<Self, String> {
-        let width = Self::width(modulus);
+    /// What is wrong: the length, or the first word above `largest`.
+    pub fn checked(largest: u64, len: usize, bytes: Vec<u8>) -> Result<Self, String> {
+        let width = Self::width(largest);
         if bytes.len() != width * len {
             return Err(format!("{} bytes where {len} words of {width} bytes must stand", bytes.len()));
         }
         let words = Self { width, bytes };
-        if let Some(index) = (0..len).into_par_iter().find_any(|&i| words.get(i) >= modulus) {
-            return Err(format!("word {index} is {}, which is not below its modulus {modulus}", words.get(index)));
+        if let Some(index) = (0..len).into_par_iter().find_any(|&i| words.get(i) > largest) {
+            return Err(format!("word {index} is {}, which is above the largest residue {largest}", words.get(index)));
         }
         Ok(words)
     }
@@ -67,9 +67,9 @@ impl PackedWords {
         self.bytes.par_chunks_exact_mut(words * self.width)
     }
 
-    /// Stores `values` in a block, from word `first` on; `modulus` as at construction.
-    pub fn write(modulus: u64, block: &mut [u8], first: usize, values: &[u64]) {
-        let width = Self::width(modulus);
+    /// Stores `values` in a block, from word `first` on; `largest` as at construction.
+    pub fn write(largest: u64, block: &mut [u8], first: usize, values: &[u64]) {
+        let width = Self::width(largest);
         for (bytes, value) in block[first * width..].chunks_exact_mut(width).zip(values) {
             bytes.copy_from_slice(&value.to_le_bytes()[..width]);
         }
@@ -82,20 +82,22 @@ mod tests {
 
     #[test]
     fn stores_every_width_and_refuses_what_does_not_fit() {
-        for (modulus, width) in [(2, 1), (256, 1), (257, 2), (1 << 14, 2), (134_215_681, 4), (1 << 35, 5), (1 << 41, 6), (1 << 62, 8)] {
-            assert_eq!(PackedWords::width(modulus), width);
-            let mut words = PackedWords::zeroed(modulus, 6);
-            words.blocks_mut(3).for_each(|block| PackedWords::write(modulus, block, 1, &[modulus - 1, modulus / 2]));
-            assert_eq!((words.get(0), words.get(1), words.get(5)), (0, modulus - 1, modulus / 2));
+        for (largest, width) in
+            [(1u64, 1), (255, 1), (256, 2), ((1 << 14) - 1, 2), (134_215_680, 4), ((1 << 35) - 1, 5), ((1 << 41) - 1, 6), (u64::MAX, 8)]
+        {
+            assert_eq!(PackedWords::width(largest), width);
+            let mut words = PackedWords::zeroed(largest, 6);
+            words.blocks_mut(3).for_each(|block| PackedWords::write(largest, block, 1, &[largest, largest / 2]));
+            assert_eq!((words.get(0), words.get(1), words.get(5)), (0, largest, largest / 2));
             let mut out = [0; 3];
             words.read(3, &mut out);
-            assert_eq!(out, [0, modulus - 1, modulus / 2]);
+            assert_eq!(out, [0, largest, largest / 2]);
             let bytes = words.as_bytes().to_vec();
-            assert!(PackedWords::checked(modulus, 6, bytes.clone()).is_ok());
-            assert!(PackedWords::checked(modulus, 5, bytes.clone()).is_err_and(|e| e.contains("5 words")));
-            if !modulus.is_power_of_two() || modulus == 2 {
+            assert!(PackedWords::checked(largest, 6, bytes.clone()).is_ok());
+            assert!(PackedWords::checked(largest, 5, bytes.clone()).is_err_and(|e| e.contains("5 words")));
+            if !largest.wrapping_add(1).is_power_of_two() && largest != u64::MAX || largest == 1 {
                 let full = vec![0xFF; bytes.len()];
-                assert!(PackedWords::checked(modulus, 6, full).is_err_and(|e| e.contains("not below")));
+                assert!(PackedWords::checked(largest, 6, full).is_err_and(|e| e.contains("above the largest")));
             }
         }
     }

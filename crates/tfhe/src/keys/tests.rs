@@ -1,38 +1,51 @@
 //! Every row of every key, opened with the secrets it was made from.
 
 use super::{ClientKey, EvaluationKeys, ExplicitKeys};
-use crate::ParameterSet;
+use crate::{ErrorDistribution, ParameterSet};
 use girih_backend::{KeySource, NoProgress};
 
-/// Insecure sets, one packing each, so that GD and MR, one and two words, k 1..3, both kinds of secret are all opened.
+/// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both kinds of secret are all opened.
 fn clients() -> Vec<ClientKey> {
-    let packings = [1, 3, 2, 2, 1, 5, 1, 2];
+    let packings = [1, 3, 2, 2, 1, 5, 1, 2, 2];
     let sets = ParameterSet::insecure();
     let client = |(set, r): (&ParameterSet, usize)| ClientKey::generate_seeded(&set.with_packing(r).expect("1 to 16"), [5; 32]);
-    sets.iter().zip(packings).map(|pair| client(pair).expect("prime words")).collect()
+    sets.iter().zip(packings).map(|pair| client(pair).expect("valid")).collect()
 }
 
-/// Collects errors and judges them as samples of deviation 3.19.
-#[derive(Default)]
+/// Collects errors and judges them as samples of one deviation.
 struct Errors {
+    deviation: f64,
+    largest: i128,
     count: f64,
     squares: f64,
 }
 
 impl Errors {
+    /// Of ciphertexts under the LWE secret, or of GLWE ciphertexts.
+    fn new(set: &ParameterSet, glwe: bool) -> Self {
+        let (deviation, largest) = match set.errors() {
+            ErrorDistribution::Gaussian { sigma } => (sigma, 30),
+            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
+                let bound = 1i128 << if glwe { glwe_log2_bound } else { lwe_log2_bound };
+                (bound as f64 / 3f64.sqrt(), bound)
+            }
+        };
+        Self { deviation, largest, count: 0.0, squares: 0.0 }
+    }
+
     /// Takes the centred representative of `x` modulo `modulus`.
-    fn add(&mut self, x: i128, modulus: u64, what: &str) {
-        let modulus = i128::from(modulus);
+    fn add(&mut self, x: i128, modulus: u128, what: &str) {
+        let modulus = modulus as i128;
         let x = x.rem_euclid(modulus);
         let error = if 2 * x >= modulus { x - modulus } else { x };
-        assert!(error.abs() <= 30, "{what}: {error} is no error");
+        assert!(error.abs() <= self.largest, "{what}: {error} is no error");
         self.count += 1.0;
-        self.squares += (error * error) as f64;
+        self.squares += (error as f64).powi(2);
     }
 
     fn judge(&self, what: &str) {
         let deviation = (self.squares / self.count).sqrt();
-        assert!((deviation / 3.19 - 1.0).abs() < 4.0 / (2.0 * self.count).sqrt(), "{what}: deviation {deviation}");
+        assert!((deviation / self.deviation - 1.0).abs() < 4.0 / (2.0 * self.count).sqrt(), "{what}: deviation {deviation}");
     }
 }
 
@@ -54,10 +67,10 @@ fn product(masks: &[u64], secret: &[i8], size: usize) -> Vec<i128> {
 fn bootstrapping_rows_carry_what_the_scheme_says() {
     for client in clients() {
         let set = client.set();
-        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("prime words"));
+        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
         let (size, k, columns) = (shape.polynomial_size, shape.glwe_dimension, shape.columns());
-        let modulus = shape.key_modulus_value().expect("prime words");
-        let mut errors = Errors::default();
+        let modulus = shape.key_modulus_value().map_or(1 << 64, u128::from);
+        let mut errors = Errors::new(set, true);
         let mut block = vec![0; shape.bootstrapping_block_len()];
         // The last index last, so that blocks are asked for out of order.
         for index in [3, 0, shape.lwe_dimension - 1] {
@@ -89,14 +102,19 @@ fn bootstrapping_rows_carry_what_the_scheme_says() {
 fn key_switching_entries_carry_multiples_of_the_secret() {
     for client in clients() {
         let set = client.set();
-        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("prime words"));
-        let (modulus, len) = (1u64 << shape.log2_ks_modulus, shape.ciphertext_len());
-        let mut errors = Errors::default();
+        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
+        let (modulus, len) = (if shape.is_torus() { 1u128 << 64 } else { 1 << shape.log2_ks_modulus }, shape.switched_len());
+        let mut errors = Errors::new(set, false);
         let mut block = vec![0; shape.key_switching_block_len()];
         for index in [shape.ks_indices() - 1, 0, 7] {
             keys.key_switching_block(index, &mut block);
             for (i, entry) in block.chunks_exact(len).enumerate() {
-                let (digit, value) = (i / shape.ks_base(), i % shape.ks_base());
+                let (digit, value, weight) = if shape.is_torus() {
+                    (i, 1, 1i128 << (64 - shape.log2_ks_base * (i as u32 + 1)))
+                } else {
+                    let (digit, value) = (i / shape.ks_base(), i % shape.ks_base());
+                    (digit, value, (value as i128) << (digit as u32 * shape.log2_ks_base))
+                };
                 if value == 0 {
                     assert!(entry.iter().all(|&w| w == 0), "{set}: value 0 is the zero vector");
                     continue;
@@ -104,7 +122,7 @@ fn key_switching_entries_carry_multiples_of_the_secret() {
                 for slot in 0..shape.packing {
                     let masks = entry.iter().zip(client.lwe_secret(slot));
                     let hidden: i128 = masks.map(|(&a, &s)| i128::from(a) * i128::from(s)).sum();
-                    let carried = i128::from(client.glwe_secret(slot)[index]) * ((value as i128) << (digit as u32 * shape.log2_ks_base));
+                    let carried = i128::from(client.glwe_secret(slot)[index]) * weight;
                     let error = i128::from(entry[shape.lwe_dimension + slot]) - hidden - carried;
                     errors.add(error, modulus, &format!("{set}: index {index}, digit {digit}, value {value}"));
                 }
@@ -121,20 +139,21 @@ fn fresh_ciphertexts_hide_and_carry_their_message() {
         for modulus in [2, 3, 4, 7, 16] {
             let messages: Vec<u64> = (0..set.packing() as u64 * 200).map(|i| i * i % modulus).collect();
             let batch = client.encrypt(&messages, modulus).expect("whole ciphertexts");
-            let mut errors = Errors::default();
+            let mut errors = Errors::new(set, set.shape().is_torus());
             for (phase, &m) in client.phases(&batch).expect("same set").iter().zip(&messages) {
-                let carried = girih_ring::switch::mod_switch(m, modulus, q);
-                errors.add(i128::from(*phase) - i128::from(carried), q, &format!("{set}, modulus {modulus}"));
+                let carried = (2 * u128::from(m) * q + u128::from(modulus)) / (2 * u128::from(modulus));
+                errors.add(i128::from(*phase) - carried as i128, q, &format!("{set}, modulus {modulus}"));
             }
             errors.judge(&format!("ciphertexts of {set}"));
-            if q / modulus > 60 {
+            if q / u128::from(modulus) > 60 {
                 assert_eq!(client.decrypt(&batch, modulus).expect("same set"), messages, "{set}, modulus {modulus}");
             }
             // Masks fill their range: the mean is q/2 within five deviations.
             let masks: Vec<u32> =
                 batch.words().chunks_exact(set.shape().ciphertext_len()).flat_map(|c| c[..set.shape().lwe_dimension].to_vec()).collect();
             let mean = masks.iter().map(|&a| f64::from(a)).sum::<f64>() / masks.len() as f64;
-            assert!((mean / q as f64 - 0.5).abs() < 5.0 * 0.289 / (masks.len() as f64).sqrt(), "{set}: mean {mean}");
+            // Of the torus these are halves of words.
+            assert!((mean / q.min(1 << 32) as f64 - 0.5).abs() < 5.0 * 0.289 / (masks.len() as f64).sqrt(), "{set}: mean {mean}");
         }
     }
 }
@@ -142,11 +161,11 @@ fn fresh_ciphertexts_hide_and_carry_their_message() {
 #[test]
 fn slots_have_independent_secrets_and_seeds_decide_everything() {
     let set = ParameterSet::by_name("INSECURE_TOY_R2").expect("built in");
-    let make = |seed| ClientKey::generate_seeded(&set, [seed; 32]).expect("prime words");
+    let make = |seed| ClientKey::generate_seeded(&set, [seed; 32]).expect("valid");
     let client = make(1);
     assert_ne!(client.lwe_secret(0), client.lwe_secret(1));
     assert_ne!(client.glwe_secret(0), client.glwe_secret(1));
-    let bytes = |client: &ClientKey| EvaluationKeys::generate(client, &NoProgress).expect("prime words").to_bytes().expect("prime words");
+    let bytes = |client: &ClientKey| EvaluationKeys::generate(client, &NoProgress).expect("valid").to_bytes().expect("valid");
     let first = bytes(&client);
     assert_eq!(first, bytes(&make(1)), "the same seed, whatever the threads do");
     assert_ne!(first, bytes(&client), "a second key from one client has errors and masks of its own");
@@ -160,7 +179,7 @@ fn slots_have_independent_secrets_and_seeds_decide_everything() {
 #[test]
 fn explicit_keys_are_the_same_keys() {
     let client = &clients()[0];
-    let keys = EvaluationKeys::generate(client, &NoProgress).expect("prime words");
+    let keys = EvaluationKeys::generate(client, &NoProgress).expect("valid");
     let explicit = ExplicitKeys::expand(&keys).expect("good keys");
     let mut blocks = [vec![0; keys.shape().bootstrapping_block_len()], vec![0; keys.shape().bootstrapping_block_len()]];
     keys.bootstrapping_block(5, &mut blocks[0]);

@@ -44,20 +44,25 @@ pub fn measure(client: &ClientKey, server: &ServerKey, samples: usize, seed: [u8
         .phases(&out)?
         .iter()
         .zip(a.iter().zip(&b))
-        .map(|(&phase, (&a, &b))| centred(phase + q - u64::from(Gate::Nand.evaluate(a, b)) * q / 4, q))
+        .map(|(&phase, (&a, &b))| centred(u128::from(phase) + q - u128::from(Gate::Nand.evaluate(a, b)) * q / 4, q))
         .collect();
     let wrong = errors.iter().filter(|e| e.abs() > q as f64 / 8.0).count();
-    // N r coefficients each: four accumulators are as many samples as 512 gates for every N from 256 on.
     let mut accumulators = Vec::new();
-    for c in 0..ea.len().min(4) {
-        accumulators.extend(accumulator_errors(client, server, [&ea, &eb], c)?);
+    if set.shape().is_torus() {
+        // Nothing follows the accumulator there: an output is its constant term.
+        accumulators.clone_from(&errors);
+    } else {
+        // N r coefficients each: four accumulators are as many samples as 512 gates for every N from 256 on.
+        for c in 0..ea.len().min(4) {
+            accumulators.extend(accumulator_errors(client, server, [&ea, &eb], c)?);
+        }
     }
     let model = NoiseModel::with_transform(set, server.engine().transform());
     Ok(MeasuredNoise { samples: count, sigma_out: root_mean_square(&errors), sigma_acc: root_mean_square(&accumulators), wrong, model })
 }
 
 /// `x mod modulus` in `[-modulus/2, modulus/2)`.
-fn centred(x: u64, modulus: u64) -> f64 {
+fn centred(x: u128, modulus: u128) -> f64 {
     let x = x % modulus;
     if x >= modulus.div_ceil(2) { -((modulus - x) as f64) } else { x as f64 }
 }
@@ -95,7 +100,7 @@ fn accumulator_errors(client: &ClientKey, server: &ServerKey, inputs: [&DeviceCi
         for (i, &v) in polynomial.iter().enumerate() {
             let to = (i + rotation) % (2 * size);
             let want = if to < size { v } else { modulus - v };
-            errors.push(centred(phase[to % size] + modulus - want, modulus));
+            errors.push(centred(u128::from(phase[to % size] + modulus - want), u128::from(modulus)));
         }
     }
     Ok(errors)

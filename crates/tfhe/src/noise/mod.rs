@@ -25,6 +25,9 @@ pub struct NoiseModel {
     log2_lwe_modulus: u32,
     /// Of a fresh ciphertext, in units of q.
     fresh: f64,
+    /// Native torus: log2 of 2N, to which an input is rounded after its key switch. There q and Q_ks stand for 2^64, and both
+    /// variances belong to the input of a bootstrapping, not to its output.
+    switches_first: Option<u32>,
 }
 
 /// The moduli of accumulator and key as real numbers.
@@ -58,7 +61,9 @@ impl NoiseModel {
     /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N digits (1 - 1/B_ks) sigma^2`
     /// (one entry a digit, none for value 0; a shorter top digit is counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
     ///
-    /// The native torus has another order and no model yet: its variances are NaN.
+    /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the key switch adds
+    /// `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its rows; rounding to 2N adds `(1 + n V) / 12`
+    /// with V the variance of a secret coefficient where its mean is taken out (binary: 1/4), else `E[s^2]`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
     }
@@ -80,21 +85,43 @@ impl NoiseModel {
 
     fn with_moduli(set: &ParameterSet, moduli: Moduli) -> Self {
         let shape = set.shape();
-        let variance = match set.errors() {
-            ErrorDistribution::Gaussian { sigma } => sigma * sigma,
-            ErrorDistribution::TUniform { .. } => f64::NAN,
+        let (lwe_variance, variance) = match set.errors() {
+            ErrorDistribution::Gaussian { sigma } => (sigma * sigma, sigma * sigma),
+            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
+                let of = |bound: u32| (2f64.powi(2 * bound as i32 + 1) + 1.0) / 6.0;
+                (of(lwe_log2_bound), of(glwe_log2_bound))
+            }
         };
         let square = secret_square(shape.secret);
-        let extracted = 1.0 + shape.ks_indices() as f64 * square;
-        let digits = shape.ks_digits() as f64 * (1.0 - 1.0 / shape.ks_base() as f64);
-        Self {
-            accumulator: shape.lwe_dimension as f64 * step_variance(shape, moduli, variance),
+        let indices = shape.ks_indices() as f64;
+        let extracted = 1.0 + indices * square;
+        let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
+        let accumulator = shape.lwe_dimension as f64 * step_variance(shape, moduli, variance);
+        let common = Self {
+            accumulator,
             accumulator_modulus: moduli.accumulator,
-            key_switch: extracted / 12.0 + shape.ks_indices() as f64 * digits * variance,
+            key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance,
             rounding: (1.0 + shape.lwe_dimension as f64 * square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
             fresh: variance,
+            switches_first: None,
+        };
+        if !shape.is_torus() {
+            return common;
+        }
+        let left_out = 4f64.powi(64 - shape.log2_ks_modulus as i32) / 12.0;
+        let spread = match shape.secret {
+            SecretKind::Binary => 0.25,
+            SecretKind::Ternary => square,
+        };
+        Self {
+            key_switch: indices * square * left_out + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+            rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
+            log2_ks_modulus: 64,
+            log2_lwe_modulus: 64,
+            switches_first: Some(shape.log2_monomials()),
+            ..common
         }
     }
 
@@ -112,6 +139,9 @@ impl NoiseModel {
     pub fn sigma_out_at(&self, log2_modulus: u32) -> f64 {
         let modulus = 2f64.powi(log2_modulus as i32);
         let from_accumulator = self.accumulator * (modulus / self.accumulator_modulus).powi(2);
+        if self.switches_first.is_some() {
+            return from_accumulator.sqrt();
+        }
         let from_key_switch = self.key_switch * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32);
         (from_accumulator + from_key_switch + self.rounding).sqrt()
     }
@@ -144,7 +174,18 @@ impl NoiseModel {
     /// log2 of the probability that the error of `sum weights_i c_i`, all bootstrapped, exceeds `margin` of q either way.
     pub fn log2_failure_of(&self, margin: f64, weights: &[i32]) -> f64 {
         let squares: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-        log2_beyond(margin * 2f64.powi(self.log2_lwe_modulus as i32), squares.sqrt() * self.sigma_out())
+        log2_beyond(margin * 2f64.powi(self.log2_lwe_modulus as i32), self.input_deviation(squares))
+    }
+
+    /// Deviation that a rotation sees of a sum of bootstrapped ciphertexts whose weights have this sum of squares.
+    fn input_deviation(&self, squares: f64) -> f64 {
+        match self.switches_first {
+            None => squares.sqrt() * self.sigma_out(),
+            Some(log2_monomials) => {
+                let unit = 2f64.powi(64 - log2_monomials as i32);
+                (squares * self.accumulator + self.key_switch + self.rounding * unit.powi(2)).sqrt()
+            }
+        }
     }
 }
 
@@ -181,7 +222,11 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
                 + extracted / 12.0
                 + 2.0 * square * moduli.gadget_rounding.powi(2) * digit * extracted / ratio.powi(2)
         }
-        Gadget::ClosestRepresentative { .. } => f64::NAN,
+        Gadget::ClosestRepresentative { log2_base, levels } => {
+            let digits = levels as f64 * 4f64.powi(log2_base as i32) / 12.0;
+            let left_out = 4f64.powi(64 - (log2_base as usize * levels) as i32) / 12.0;
+            key * digits + 2.0 * square * left_out * extracted
+        }
     }
 }
 
@@ -196,7 +241,10 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
             if error < 1.0 { libm::erfc(0.5 / (error * std::f64::consts::SQRT_2)) } else { error.powi(2) + 1.0 / 12.0 }
         }
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator.powi(2)).powi(2),
-        Gadget::ClosestRepresentative { .. } => f64::NAN,
+        // One product where binary secrets have one GGSW ciphertext, half the deviation of two.
+        Gadget::ClosestRepresentative { log2_base, .. } => {
+            (scale * shape.ggsw_per_index() as f64 / 2.0 * 2f64.powi(log2_base as i32) * moduli.key).powi(2)
+        }
     }
 }
 
@@ -246,10 +294,10 @@ mod tests {
 
     fn row_set(name: &str, packing: usize, dropped: i64) -> ParameterSet {
         let set = ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
-        let literal = set.literal().expect("prime words");
+        let literal = set.literal();
         match literal.mode {
             Mode::GD => ParameterSet::new(&ParameterLiteral { dropped: Some(dropped), ..literal }).expect("valid"),
-            Mode::MR => set,
+            Mode::MR | Mode::TORUS => set,
         }
     }
 

@@ -11,6 +11,8 @@ pub enum Mode {
     GD,
     /// Modulus raising.
     MR,
+    /// The native torus: modulus 2^64, closest-representative digits, key switch first.
+    TORUS,
 }
 
 /// A parameter set as anyone can write it down; nothing in it is checked until
@@ -23,13 +25,13 @@ pub enum Mode {
 pub struct ParameterLiteral {
     /// Name of the set.
     pub name: String,
-    /// `GD` or `MR`.
+    /// `GD`, `MR` or `TORUS`.
     pub mode: Mode,
     /// Distribution of LWE and GLWE secrets.
     pub secret: SecretKind,
     /// n, length of an LWE mask: 1..=8192.
     pub n: i64,
-    /// q, modulus of LWE ciphertexts: a power of two that divides 2N.
+    /// q, modulus of LWE ciphertexts: a power of two that divides 2N. TORUS: 2N, to which a switched ciphertext is rounded.
     pub q: i64,
     /// N, coefficients of a polynomial: a power of two in 256..=8192.
     #[serde(rename = "N")]
@@ -38,24 +40,36 @@ pub struct ParameterLiteral {
     pub k: i64,
     /// r, bodies that share one mask: 1..=16.
     pub r: i64,
-    /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above 31 bits); MR: Q = 2^log2_Q.
+    /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above 31 bits); MR: Q = 2^log2_Q;
+    /// TORUS: 64.
     #[serde(rename = "log2_Q")]
     pub log2_accumulator_modulus: i64,
     /// MR: log2 of the key modulus T, the library's pair of primes just above.
     #[serde(rename = "log2_T", default, skip_serializing_if = "Option::is_none")]
     pub log2_key_modulus: Option<i64>,
-    /// GD: base of the gadget digits, a power of two.
+    /// GD and TORUS: base of the gadget digits, a power of two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_g: Option<i64>,
     /// GD: lowest digits left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<i64>,
-    /// Q_ks, modulus of the key-switching key: a power of two from q to 2^40.
+    /// TORUS: gadget digits in use, from the most significant on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<i64>,
+    /// Q_ks, modulus of the key-switching key: a power of two from q to 2^40. TORUS: the leading bits of a word that its
+    /// digits represent, as a power of two: a power of `base_ks`.
     pub q_ks: i64,
     /// B_ks, base of the key-switching digits: a power of two from 2 to 4096.
     pub base_ks: i64,
-    /// Standard deviation of every error.
-    pub sigma: f64,
+    /// GD and MR: standard deviation of every error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<f64>,
+    /// TORUS: errors of LWE ciphertexts are uniform on `[-2^b, 2^b]`, half weight at both ends; this is b.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuniform_lwe: Option<i64>,
+    /// TORUS: b of GLWE ciphertexts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuniform_glwe: Option<i64>,
     /// The primes themselves, ascending, where they are not the library's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Vec<i64>>,

@@ -8,7 +8,7 @@ pub use literal::{Mode, ParameterLiteral};
 pub use security::{Estimate, Security};
 
 use crate::{Error, NoiseModel, Result};
-use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, ShapeError};
 use literal::{log2, unsigned};
 use std::sync::Arc;
 
@@ -126,13 +126,12 @@ impl ParameterSet {
         if log2_q > double.trailing_zeros() || log2_q < 3 {
             return Err(ShapeError::new("q", literal.q, format!("{}, at least 8", q_rule())).into());
         }
-        let (gadget, words) = match literal.mode {
+        let (gadget, key_modulus) = match literal.mode {
             Mode::GD => gd(literal, size)?,
             Mode::MR => mr(literal, size)?,
+            Mode::TORUS => torus(literal, size)?,
         };
-        if !(0.25..=64.0).contains(&literal.sigma) {
-            return Err(ShapeError::new("sigma", literal.sigma, "must be in 0.25..=64").into());
-        }
+        let errors = errors(literal)?;
         let shape = BootstrapShape {
             lwe_dimension: unsigned("n", literal.n, 1, 8192)?,
             log2_lwe_modulus: log2_q,
@@ -141,21 +140,24 @@ impl ParameterSet {
             packing: unsigned("r", literal.r, 1, 16)?,
             secret: literal.secret,
             gadget,
-            key_modulus: KeyModulus::Words(words),
+            key_modulus,
             log2_ks_modulus: log2("q_ks", literal.q_ks, || format!("must be a power of two from q = {} to 2^40", literal.q))?,
             log2_ks_base: log2("base_ks", literal.base_ks, || "must be a power of two from 2 to 4096".into())?,
         };
         shape.validate()?;
-        let errors = ErrorDistribution::Gaussian { sigma: literal.sigma };
-        Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })).if_it_computes(literal.sigma)
+        Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })).if_it_computes()
     }
 
     /// The set, unless its gates fail too often to compute anything.
-    fn if_it_computes(self, sigma: f64) -> Result<Self> {
+    fn if_it_computes(self) -> Result<Self> {
         let failure = NoiseModel::new(&self).log2_failure();
         if failure > LARGEST_LOG2_FAILURE {
             let rule = format!("a gate of {self} would fail with probability 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}");
-            return Err(ShapeError::new("sigma", sigma, rule).into());
+            let (field, value) = match self.errors() {
+                ErrorDistribution::Gaussian { sigma } => ("sigma", sigma.to_string()),
+                ErrorDistribution::TUniform { lwe_log2_bound, .. } => ("tuniform_lwe", lwe_log2_bound.to_string()),
+            };
+            return Err(ShapeError::new(field, value, rule).into());
         }
         Ok(self)
     }
@@ -169,23 +171,13 @@ impl ParameterSet {
     }
 
     /// Writes the set as a parameter file, primes included.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a native-torus set, which has no file form yet.
-    pub fn to_toml(&self) -> Result<String> {
-        Ok(self.literal()?.to_toml())
+    pub fn to_toml(&self) -> String {
+        self.literal().to_toml()
     }
 
     /// The fields of this set, primes included.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a native-torus set, which has no file form yet.
-    pub fn literal(&self) -> Result<ParameterLiteral> {
+    pub fn literal(&self) -> ParameterLiteral {
         let shape = self.shape();
-        let (KeyModulus::Words(words), ErrorDistribution::Gaussian { sigma }) = (&shape.key_modulus, self.errors()) else {
-            return Err(self.unsupported("a native-torus set has no parameter file"));
-        };
-        let modulus = shape.key_modulus_value().unwrap_or(0);
         let mut literal = ParameterLiteral {
             name: self.name().to_owned(),
             mode: Mode::GD,
@@ -195,15 +187,28 @@ impl ParameterSet {
             polynomial_size: shape.polynomial_size as i64,
             k: shape.glwe_dimension as i64,
             r: shape.packing as i64,
-            log2_accumulator_modulus: i64::from((modulus - 1).ilog2()) + 1,
+            log2_accumulator_modulus: shape.key_modulus_value().map_or(64, |modulus| i64::from((modulus - 1).ilog2()) + 1),
             log2_key_modulus: None,
             base_g: None,
             dropped: None,
+            digits: None,
             q_ks: 1 << shape.log2_ks_modulus,
             base_ks: 1 << shape.log2_ks_base,
-            sigma,
-            words: Some(words.iter().map(|&w| i64::from(w)).collect()),
+            sigma: None,
+            tuniform_lwe: None,
+            tuniform_glwe: None,
+            words: match &shape.key_modulus {
+                KeyModulus::Words(words) => Some(words.iter().map(|&w| i64::from(w)).collect()),
+                KeyModulus::Torus64 => None,
+            },
         };
+        match self.errors() {
+            ErrorDistribution::Gaussian { sigma } => literal.sigma = Some(sigma),
+            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
+                literal.tuniform_lwe = Some(i64::from(lwe_log2_bound));
+                literal.tuniform_glwe = Some(i64::from(glwe_log2_bound));
+            }
+        }
         match shape.gadget {
             Gadget::Decomposition { log2_base, dropped, .. } => {
                 literal.base_g = Some(1 << log2_base);
@@ -212,11 +217,15 @@ impl ParameterSet {
             Gadget::ModulusRaising { log2_modulus } => {
                 literal.mode = Mode::MR;
                 literal.log2_accumulator_modulus = i64::from(log2_modulus);
-                literal.log2_key_modulus = Some(i64::from(modulus.ilog2()));
+                literal.log2_key_modulus = shape.key_modulus_value().map(|modulus| i64::from(modulus.ilog2()));
             }
-            Gadget::ClosestRepresentative { .. } => return Err(self.unsupported("a native-torus set has no parameter file")),
+            Gadget::ClosestRepresentative { log2_base, levels } => {
+                literal.mode = Mode::TORUS;
+                literal.base_g = Some(1 << log2_base);
+                literal.digits = Some(levels as i64);
+            }
         }
-        Ok(literal)
+        literal
     }
 
     /// The built-in set of that name; `M3_R5` is M3 with packing 5, and `BOLT_M3_R5` the same.
@@ -254,11 +263,7 @@ impl ParameterSet {
     pub fn with_packing(&self, packing: usize) -> Result<Self> {
         let shape = BootstrapShape { packing, ..self.shape().clone() };
         shape.validate()?;
-        let set = Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin }));
-        match self.errors() {
-            ErrorDistribution::Gaussian { sigma } => set.if_it_computes(sigma),
-            ErrorDistribution::TUniform { .. } => Ok(set),
-        }
+        Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin })).if_it_computes()
     }
 
     /// The name, without the packing.
@@ -286,9 +291,9 @@ impl ParameterSet {
         self.shape().packing
     }
 
-    /// q, modulus of LWE ciphertexts.
-    pub fn lwe_modulus(&self) -> u64 {
-        1 << self.shape().log2_lwe_modulus
+    /// q, modulus of LWE ciphertexts between bootstrappings: 2^64 on the native torus.
+    pub fn lwe_modulus(&self) -> u128 {
+        1 << self.shape().log2_stored_modulus()
     }
 
     /// log2 of the failure probability of a two-input gate that the source of the set states, if it does.
@@ -322,6 +327,58 @@ fn foreign(field: &'static str, value: i64, mode: Mode) -> Error {
     ShapeError::new(field, value, format!("does not belong to mode {mode:?}; leave it out")).into()
 }
 
+/// Refuses fields that belong to other modes.
+fn refuse_foreign(literal: &ParameterLiteral, fields: &[(&'static str, Option<i64>)]) -> Result<()> {
+    match fields.iter().find_map(|&(field, value)| Some((field, value?))) {
+        Some((field, value)) => Err(foreign(field, value, literal.mode)),
+        None => Ok(()),
+    }
+}
+
+/// The distribution of errors: sigma, or the two bounds of the native torus.
+fn errors(literal: &ParameterLiteral) -> Result<ErrorDistribution> {
+    let (bounds, mode) = ([("tuniform_lwe", literal.tuniform_lwe), ("tuniform_glwe", literal.tuniform_glwe)], literal.mode);
+    if mode != Mode::TORUS {
+        refuse_foreign(literal, &bounds)?;
+        let sigma =
+            literal.sigma.ok_or_else(|| missing("sigma", mode, "the standard deviation of its errors (3.19 in all published sets)"))?;
+        if !(0.25..=64.0).contains(&sigma) {
+            return Err(ShapeError::new("sigma", sigma, "must be in 0.25..=64").into());
+        }
+        return Ok(ErrorDistribution::Gaussian { sigma });
+    }
+    if let Some(sigma) = literal.sigma {
+        return Err(ShapeError::new("sigma", sigma, "does not belong to mode TORUS; give tuniform_lwe and tuniform_glwe instead").into());
+    }
+    let [lwe_log2_bound, glwe_log2_bound] = bounds.map(|(field, bound)| {
+        let bound = bound.ok_or_else(|| missing(field, mode, "the log2 of the bound of its errors"))?;
+        unsigned(field, bound, 0, 61).map(|b| b as u32)
+    });
+    Ok(ErrorDistribution::TUniform { lwe_log2_bound: lwe_log2_bound?, glwe_log2_bound: glwe_log2_bound? })
+}
+
+/// Digits of the native torus.
+fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
+    refuse_foreign(literal, &[("log2_T", literal.log2_key_modulus), ("dropped", literal.dropped)])?;
+    if let Some(words) = &literal.words {
+        return Err(ShapeError::new("words", format!("{words:?}"), "does not belong to mode TORUS; leave it out").into());
+    }
+    if literal.log2_accumulator_modulus != 64 {
+        return Err(ShapeError::new("log2_Q", literal.log2_accumulator_modulus, "must be 64 in mode TORUS").into());
+    }
+    if literal.q != 2 * size as i64 {
+        return Err(ShapeError::new("q", literal.q, format!("must be 2N = {} in mode TORUS", 2 * size)).into());
+    }
+    let base = literal.base_g.ok_or_else(|| missing("base_g", Mode::TORUS, "the base of its digits, a power of two"))?;
+    let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
+    if !(1..=31).contains(&log2_base) {
+        return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
+    }
+    let digits = literal.digits.ok_or_else(|| missing("digits", Mode::TORUS, "the number of its digits, from the most significant on"))?;
+    let levels = unsigned("digits", digits, 1, u64::from(63 / log2_base))?;
+    Ok((Gadget::ClosestRepresentative { log2_base, levels }, KeyModulus::Torus64))
+}
+
 /// The primes a literal names, or `None` for the library's choice.
 fn given_words(literal: &ParameterLiteral) -> Result<Option<Vec<u32>>> {
     let Some(given) = &literal.words else { return Ok(None) };
@@ -333,10 +390,8 @@ fn given_words(literal: &ParameterLiteral) -> Result<Option<Vec<u32>>> {
 }
 
 /// Digits and primes of gadget decomposition.
-fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
-    if let Some(value) = literal.log2_key_modulus {
-        return Err(foreign("log2_T", value, Mode::GD));
-    }
+fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
+    refuse_foreign(literal, &[("log2_T", literal.log2_key_modulus), ("digits", literal.digits)])?;
     let order = 2 * size as u32;
     let bits = unsigned("log2_Q", literal.log2_accumulator_modulus, 13, 60)? as u32;
     let found = match given_words(literal)? {
@@ -359,16 +414,12 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
     let dropped = literal.dropped.ok_or_else(|| missing("dropped", Mode::GD, "the number of lowest digits left out (usually 1)"))?;
     let digits = bits.div_ceil(log2_base) as usize;
     let dropped = unsigned("dropped", dropped, 0, digits as u64 - 1)?;
-    Ok((Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, words))
+    Ok((Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, KeyModulus::Words(words)))
 }
 
 /// Moduli of modulus raising.
-fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
-    for (field, value) in [("base_g", literal.base_g), ("dropped", literal.dropped)] {
-        if let Some(value) = value {
-            return Err(foreign(field, value, Mode::MR));
-        }
-    }
+fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
+    refuse_foreign(literal, &[("base_g", literal.base_g), ("dropped", literal.dropped), ("digits", literal.digits)])?;
     let order = 2 * size as u32;
     let log2_modulus = unsigned("log2_Q", literal.log2_accumulator_modulus, 8, 30)? as u32;
     let bits = literal.log2_key_modulus.ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;
@@ -387,11 +438,5 @@ fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, Vec<u32>)> {
             ShapeError::new("log2_T", bits, format!("the product of words {words:?} must lie between 2^{bits} and twice that")).into()
         );
     }
-    Ok((Gadget::ModulusRaising { log2_modulus }, words))
-}
-
-/// The native-torus set: admitted as a type, until a device runs it.
-fn native_torus(name: &str, shape: BootstrapShape, errors: ErrorDistribution, origin: Origin) -> ParameterSet {
-    debug_assert!(shape.secret == SecretKind::Binary && shape.validate().is_ok());
-    ParameterSet(Arc::new(Inner { name: name.to_owned(), shape, errors, origin }))
+    Ok((Gadget::ModulusRaising { log2_modulus }, KeyModulus::Words(words)))
 }

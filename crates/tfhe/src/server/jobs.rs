@@ -21,18 +21,18 @@ impl ServerKey {
     pub fn bit_job(&self, operands: &[Operand], constant: u32, table: u32, output: u32) -> BootstrapJob {
         let shape = self.set.shape();
         BootstrapJob {
-            input: Combination::new(operands, constant, shape.log2_lwe_modulus),
+            input: Combination::new(operands, constant, shape.log2_stored_modulus()),
             table,
             table_stride: 0,
             output_offset: gate::eighth(shape),
-            log2_output_modulus: shape.log2_lwe_modulus,
+            log2_output_modulus: shape.log2_stored_modulus(),
             output,
         }
     }
 
     /// `count q/4` modulo q: `count` ones, as a constant of a combination.
     pub fn quarters(&self, count: u32) -> u32 {
-        (count & 3) << (self.set.shape().log2_lwe_modulus - 2)
+        (count & 3) << (self.set.shape().log2_constant_modulus() - 2)
     }
 
     /// Refuses ciphertexts that live with another server key, whose places mean nothing here.

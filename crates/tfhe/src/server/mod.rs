@@ -96,7 +96,7 @@ impl ServerKey {
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
     pub fn allocate(&self, count: usize) -> Result<DeviceCiphertexts> {
-        self.allocate_at(count, self.set.shape().log2_lwe_modulus)
+        self.allocate_at(count, self.log2_q())
     }
 
     pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
@@ -313,7 +313,7 @@ impl ServerKey {
 
     /// log2 of q, the modulus of gates and look-up tables.
     fn log2_q(&self) -> u32 {
-        self.set.shape().log2_lwe_modulus
+        self.set.shape().log2_stored_modulus()
     }
 
     fn check_set(&self, set: &ParameterSet) -> Result<()> {

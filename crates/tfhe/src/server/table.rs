@@ -60,7 +60,8 @@ impl LookUpTable {
     /// `q / 4p`, the shift of the input, if the set has room for the table's messages.
     pub(super) fn shift(&self, set: &ParameterSet) -> Result<u32> {
         padded_modulus(set, self.output_bits)?;
-        Ok((set.lwe_modulus() / (2 * padded_modulus(set, self.input_bits)?)) as u32)
+        // In the modulus of constants: the leading half of 2^64 holds it as well.
+        Ok(((1u64 << set.shape().log2_constant_modulus()) / (2 * padded_modulus(set, self.input_bits)?)) as u32)
     }
 
     /// The test polynomial: coefficient u is `f(floor(u p / N))` in steps of `Q / 2p'`, p' output values.
