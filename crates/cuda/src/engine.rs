@@ -3,9 +3,10 @@
 use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
 use crate::keys::{self, KeyLayout};
 use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
-use crate::plan::{CudaPlan, Geometry};
+use crate::order::{Order, span};
+use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::rotation::{self, Rotation};
-use crate::source::{COMBINE, KEY_SWITCH, Source};
+use crate::source::{COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
-const JOBS_PER_LAUNCH: usize = 1 << 16;
+const JOBS_PER_LAUNCH: usize = 132 * 128;
 /// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 64 << 10;
 /// Threads of a block of `combine`.
@@ -36,12 +37,15 @@ struct Memory {
     /// `[ciphertext][n + r]`.
     store: Buffer,
     stored: usize,
+    order: Order,
     /// `[table][N]`.
     tables: Buffer,
     table_count: usize,
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks.
     switched: Buffer,
+    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
+    partial: Buffer,
     /// `[linear job][n + r]`.
     combined: Buffer,
 }
@@ -58,7 +62,8 @@ pub(crate) struct CudaEngine {
     powers: Buffer,
     /// At least one; where there are two, batches choose.
     rotations: Vec<Rotation>,
-    key_switch: Kernel,
+    /// `key_switch`, `key_switch_finish`, `key_switch_tiled`.
+    key_switch: [Kernel; 3],
     combine: [Kernel; 2],
     memory: Mutex<Memory>,
 }
@@ -78,7 +83,12 @@ impl CudaEngine {
             .into_par_iter()
             .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
             .collect::<Result<Vec<_>, _>>()?;
-        let [key_switch] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        let key_switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        if plan.key_switch_stages > 0 {
+            let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+            let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+            machine.prepare(key_switch[2], size)?;
+        }
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
@@ -101,10 +111,12 @@ impl CudaEngine {
         let memory = Memory {
             store: empty("ciphertexts")?,
             stored: 0,
+            order: Order::new(machine.mark()?),
             tables: empty("test polynomials")?,
             table_count: 0,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
+            partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
         };
         Ok(Self {
@@ -166,18 +178,31 @@ impl CudaEngine {
         }
     }
 
-    fn launch_key_switch(&self, memory: &Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+    fn launch_key_switch(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let words = jobs * self.shape.ciphertext_len();
+        let shared_sums = launch.tiled || launch.parts > 1;
+        if shared_sums {
+            memory.partial.grow(words * if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 }, 0, "partial sums")?;
+        }
         let arguments = KeySwitchArguments {
             jobs: memory.jobs.address(),
             switched: memory.switched.address(),
             key: self.key_switching_key.address(),
             store,
             dump,
+            partial: memory.partial.address(),
             job_count: jobs as u32,
-            padding: 0,
+            parts: launch.parts as u32,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0, cluster: 1 };
-        self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
+        let [gather, finish, tiled] = self.key_switch;
+        let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+        self.machine.launch(if launch.tiled { tiled } else { gather }, size, bytes_of(&[arguments]))?;
+        if shared_sums {
+            let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
+            self.machine.launch(finish, size, bytes_of(&[arguments]))?;
+        }
+        Ok(())
     }
 
     /// Uploads jobs and makes room for what lies between the kernels.
@@ -209,7 +234,7 @@ impl CudaEngine {
 
     fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
         let mut values = vec![T::default(); len];
-        self.machine.download(from, bytes_of_mut(&mut values))?;
+        self.machine.download(from, bytes_of_mut(&mut values), self.machine.mark()?)?;
         Ok(values)
     }
 
@@ -361,6 +386,7 @@ impl Engine for CudaEngine {
             "transform": self.plan.transform,
             "key_switch_threads": self.plan.key_switch_threads,
             "spread_up_to_batch": rotation::crossover(&self.rotations),
+            "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
             "key_switching_key_bytes": self.key_switching_key.bytes(),
         });
@@ -378,21 +404,27 @@ impl Engine for CudaEngine {
         if ciphertexts > memory.stored {
             let kept = memory.stored * bytes;
             memory.store.grow(ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.order = Order::new(self.machine.mark()?);
             memory.stored = ciphertexts;
         }
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        let memory = self.memory();
+        let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.upload(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of(words))
+        let len = self.shape.ciphertext_len();
+        self.machine.upload(memory.store.address() + (first * len * 4) as u64, bytes_of(words))?;
+        memory.order.wrote(first..first + words.len() / len, self.machine.mark()?);
+        Ok(())
     }
 
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.download(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of_mut(words))
+        let len = self.shape.ciphertext_len();
+        let mark = memory.order.settled(&(first..first + words.len() / len));
+        self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words), mark)
     }
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
@@ -425,7 +457,9 @@ impl Engine for CudaEngine {
             self.stage_jobs(&mut memory, &staged)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
             rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
-            self.launch_key_switch(&memory, jobs.len(), memory.store.address(), 0)?;
+            let store = memory.store.address();
+            self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
+            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -436,6 +470,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
+            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }

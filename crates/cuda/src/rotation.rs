@@ -3,8 +3,8 @@
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
-use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
+use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -21,17 +21,14 @@ pub(crate) fn plans(
     cluster: usize,
     request: &PlanRequest,
 ) -> Result<Vec<CudaPlan>, BackendError> {
-    if let Some((name, value)) = request.choices.iter().find(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
-        return Err(BackendError::Unsupported {
-            device: device.into(),
-            what: format!("the plan choice {name}={value}"),
-            why: format!("this device knows {SPREAD} and {SPREAD_ITEMS}"),
-        });
-    }
     let whole = || CudaPlan::new(device, shape, transform, limits, request);
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
-    // What is asked of groups or teams is asked of the throughput kernel.
-    let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
+    // What is asked of groups, teams or registers is asked of the throughput kernel.
+    let common = |name: &String| ["tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
+    let fixed = request.groups.is_some()
+        || request.subgroups_per_polynomial.is_some()
+        || request.layout.is_some()
+        || !request.choices.keys().all(common);
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![spread()?]),
@@ -78,7 +75,15 @@ impl Rotation {
         let (kernel, cost) = load(machine, shape, &plan, false)?;
         let blocks = plan.spread.map_or(1, |s| s.blocks);
         let clusters = cost.resident_clusters.map_or(multiprocessors * cost.resident_blocks.max(1) as usize / blocks, |c| c as usize);
-        Ok(Self { wave: clusters.max(1) * plan.groups, wave_seconds: 1.0, single_seconds: None, plan, cost, kernel, traced: OnceLock::new() })
+        Ok(Self {
+            wave: clusters.max(1) * plan.groups,
+            wave_seconds: 1.0,
+            single_seconds: None,
+            plan,
+            cost,
+            kernel,
+            traced: OnceLock::new(),
+        })
     }
 
     pub fn launch(&self, machine: &dyn Machine, arguments: BlindRotateArguments) -> Result<(), BackendError> {

@@ -33,6 +33,25 @@ fn vectors_bit_for_bit() {
     }
 }
 
+/// Key switches by tiles, which else only large batches take.
+#[test]
+fn vectors_by_tiles() {
+    let device = device();
+    let device = Planned { device: &device, plan: PlanRequest { choices: [("tiled".to_owned(), 1)].into(), ..Default::default() } };
+    let mut replayed = 0;
+    for (name, text) in PUBLISHED {
+        let file = VectorFile::parse(name, text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        match file.replay(&device) {
+            Ok(replay) => {
+                replayed += 1;
+                assert!(replay.failures.is_empty(), "{name}: {}", replay.failures.join("\n"));
+            }
+            Err(e) => assert!(e.to_string().contains("too many for a tile"), "{name}: {e}"),
+        }
+    }
+    assert!(replayed > 0, "no vector has a base small enough for tiles");
+}
+
 type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
 
 fn for_shapes(spread: u32, wanted: impl Fn(&shapes::NamedShape) -> bool, comparison: Comparison) {
