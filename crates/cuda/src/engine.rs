@@ -9,10 +9,11 @@ use crate::rotation::{self, Rotation};
 use crate::source::{COMBINE, KEY_SWITCH, Source, ks_word_bytes};
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
+    validate_jobs, validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
@@ -331,6 +332,11 @@ pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source
     })
 }
 
+/// The places that combinations read, and some between them.
+fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
+    span(inputs.flat_map(|c| c.operands.iter().filter(|o| o.weight != 0).map(|o| o.ciphertext)))
+}
+
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
 fn upload_blocks(
     machine: &Arc<dyn Machine>,
@@ -414,8 +420,10 @@ impl Engine for CudaEngine {
         let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
         let len = self.shape.ciphertext_len();
-        self.machine.upload(memory.store.address() + (first * len * 4) as u64, bytes_of(words))?;
-        memory.order.wrote(first..first + words.len() / len, self.machine.mark()?);
+        let places = first..first + words.len() / len;
+        let free = memory.order.free(&places);
+        self.machine.upload_beside(memory.store.address() + (first * len * 4) as u64, bytes_of(words), free)?;
+        memory.order.add(0..0, places, self.machine.mark()?);
         Ok(())
     }
 
@@ -459,7 +467,7 @@ impl Engine for CudaEngine {
             rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
             let store = memory.store.address();
             self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
-            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -470,7 +478,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
-            memory.order.wrote(span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }

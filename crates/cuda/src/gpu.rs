@@ -1,4 +1,4 @@
-//! A GPU through the CUDA driver: one context, a stream for work, one for downloads, pinned staging.
+//! A GPU through the CUDA driver: one context, streams for work, uploads and downloads, pinned staging.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::compile::{CompileError, compile};
@@ -38,8 +38,10 @@ pub(crate) struct Gpu {
     id: String,
     device: sys::CUdevice,
     context: sys::CUcontext,
-    /// Takes uploads and kernels in the order of their calls.
+    /// Takes kernels and what goes with them in the order of their calls.
     stream: sys::CUstream,
+    /// Takes uploads that need not wait for all work before; `stream` waits for them.
+    uploads: sys::CUstream,
     /// Takes downloads, each after the mark that it waits for.
     downloads: sys::CUstream,
     facts: GpuFacts,
@@ -134,12 +136,14 @@ impl Gpu {
         // SAFETY: `context` was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(error)?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
+        let uploads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
         let downloads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
         let mut gpu = Self {
             id,
             device,
             context,
             stream,
+            uploads,
             downloads,
             facts,
             staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
@@ -265,6 +269,39 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    fn event_of(&self, mark: Mark) -> sys::CUevent {
+        self.marks().events[(mark.0 % MARKS as u64) as usize]
+    }
+
+    /// Lets `stream` go on only after what `event` was last recorded behind.
+    fn wait_for(&self, stream: sys::CUstream, event: sys::CUevent) -> Result<(), BackendError> {
+        // SAFETY: stream and event are alive and of this context.
+        unsafe { result::stream::wait_event(stream, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
+            .map_err(|e| self.failed("waiting for earlier work", e))
+    }
+
+    /// Copies piece by piece; the event behind the last.
+    fn upload_on(&self, stream: sys::CUstream, to: u64, bytes: &[u8]) -> Result<Option<sys::CUevent>, BackendError> {
+        let mut staging = self.staging(0);
+        let mut last = None;
+        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
+            let (memory, event) = self.next_piece(&mut staging)?;
+            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
+            // event, and nobody writes it before waiting for that.
+            unsafe {
+                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
+                copy_on_all_threads(chunk, pinned);
+                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
+            }
+            .map_err(|e| self.failed("uploading", e))?;
+            self.record(event, stream)?;
+            last = Some(event);
+        }
+        Ok(last)
+    }
+}
+
 impl Drop for Gpu {
     fn drop(&mut self) {
         if self.enter().is_err() {
@@ -274,6 +311,7 @@ impl Drop for Gpu {
         // SAFETY: everything below was created by this value and is destroyed once, after the stream has finished.
         unsafe {
             let _ = result::stream::synchronize(self.stream);
+            let _ = result::stream::synchronize(self.uploads);
             let _ = result::stream::synchronize(self.downloads);
             for staging in &mut self.staging {
                 for (memory, event) in staging.get_mut().unwrap_or_else(PoisonError::into_inner).pieces.drain(..) {
@@ -288,6 +326,7 @@ impl Drop for Gpu {
                 let _ = result::module::unload(module);
             }
             let _ = result::stream::destroy(self.stream);
+            let _ = result::stream::destroy(self.uploads);
             let _ = result::stream::destroy(self.downloads);
             let _ = result::primary_ctx::release(self.device);
         }
@@ -321,20 +360,16 @@ impl Machine for Gpu {
 
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
-        let mut staging = self.staging(0);
-        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
-            let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
-            // event, and nobody writes it before waiting for that.
-            unsafe {
-                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
-                copy_on_all_threads(chunk, pinned);
-                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, self.stream)
-            }
-            .map_err(|e| self.failed("uploading", e))?;
-            self.record(event, self.stream)?;
+        self.upload_on(self.stream, to, bytes).map(|_| ())
+    }
+
+    fn upload_beside(&self, to: u64, bytes: &[u8], mark: Mark) -> Result<(), BackendError> {
+        self.enter()?;
+        self.wait_for(self.uploads, self.event_of(mark))?;
+        match self.upload_on(self.uploads, to, bytes)? {
+            Some(last) => self.wait_for(self.stream, last),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn mark(&self) -> Result<Mark, BackendError> {
@@ -348,18 +383,15 @@ impl Machine for Gpu {
 
     fn download(&self, from: u64, bytes: &mut [u8], mark: Mark) -> Result<(), BackendError> {
         self.enter()?;
-        let event = self.marks().events[(mark.0 % MARKS as u64) as usize];
+        self.wait_for(self.downloads, self.event_of(mark))?;
         let mut staging = self.staging(1);
-        // SAFETY: stream and event are alive and of this context; `mark` recorded the event.
-        unsafe { result::stream::wait_event(self.downloads, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(|e| self.failed("waiting for earlier work", e))?;
         let mut flying = VecDeque::new();
         for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
             if flying.len() == PIECES[1] - 1 {
                 self.land(flying.pop_front())?;
             }
             let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: as in `upload`, the other way round.
+            // SAFETY: as in `upload_on`, the other way round.
             unsafe {
                 let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
                 result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.downloads)

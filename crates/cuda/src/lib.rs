@@ -12,8 +12,8 @@
 //! | `source` | kernel texts and the header of constants |
 //! | `compile` | NVRTC and the cache of cubins |
 //! | `tables`, `keys` | roots and keys in the order in which kernels read them |
-//! | `gpu` | driver calls: a stream for work, one for downloads, pinned staging |
-//! | `order` | which work a read has to wait for |
+//! | `gpu` | driver calls: streams for work, uploads and downloads, pinned staging |
+//! | `order` | which work a copy has to wait for |
 //! | `engine` | [`girih_backend::Engine`]: store, jobs, launches, traces |
 //! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 

@@ -41,6 +41,8 @@ pub(crate) trait Machine: Send + Sync {
     fn free(&self, address: u64);
     /// Copies to the device; may return before the copy is done, but has read `bytes`.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
+    /// Copies to the device beside whatever was called after `mark`; later calls come after the copy. Has read `bytes`.
+    fn upload_beside(&self, to: u64, bytes: &[u8], mark: Mark) -> Result<(), BackendError>;
     /// Marks this point of the order.
     fn mark(&self) -> Result<Mark, BackendError>;
     /// Copies from the device, beside whatever was called after `mark`; waits for the copy, and only for what it needs.

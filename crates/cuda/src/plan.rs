@@ -44,6 +44,8 @@ pub struct CudaPlan {
     pub multiprocessors: usize,
     /// LWE indices by which the key is asked into L2 ahead of use.
     pub prefetch_steps: usize,
+    /// Blocks that divide the asking among them.
+    pub prefetch_blocks: usize,
     /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
     pub key_ring: usize,
     /// Whether the product phase has registers for the monomials of all ciphertexts.
@@ -145,8 +147,9 @@ fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: u
     // An entry is used once for each ciphertext: 32 uses cover the latency of L2, and what is beyond that keeps monomials,
     // which else wait in the digits' place.
     let hold_monomials = free >= monomials + 4 * (32 / groups);
-    // The estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
-    let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4 + 4).min(16);
+    // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
+    // estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
+    let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
     if most < 8 {
         return (0, true);
     }
@@ -269,6 +272,7 @@ impl CudaPlan {
     /// | `ring` | key entries that a thread has in flight (f64 FFT) |
     /// | `monomials` | 1: the product phase holds them in registers |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
+    /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
     /// | `spread`, `spread_items` | see [`crate::SPREAD`], [`crate::SPREAD_ITEMS`] |
     pub(crate) fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
@@ -279,10 +283,11 @@ impl CudaPlan {
             "blocks" => 8,
             "monomials" | "tiled" => 1,
             "prefetch" => 64,
+            "prefetchers" => 128,
             "ring" => 32,
-            _ => return refuse("the choices are blocks, ring, monomials, prefetch, tiled, spread and spread_items".into()),
+            _ => return refuse("the choices are blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into()),
         };
-        let least = usize::from(name == "blocks");
+        let least = usize::from(name == "blocks" || name == "prefetchers");
         if !(least..=most).contains(&value) {
             return refuse(format!("it may be {least} to {most}"));
         }
@@ -290,6 +295,7 @@ impl CudaPlan {
             "blocks" => self.blocks_per_multiprocessor = value,
             "monomials" => self.hold_monomials = value == 1,
             "prefetch" => self.prefetch_steps = value,
+            "prefetchers" => self.prefetch_blocks = value,
             "tiled" if value == 1 && self.key_switch_stages == 0 => {
                 return refuse(format!("the rows of a digit, {} of them, are too many for a tile", shape.ks_base() - 1));
             }
@@ -338,7 +344,9 @@ impl CudaPlan {
             Transform::Fft => key_ring_and_monomials(shape, &geometry, groups, threads),
         };
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
-        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + 48).next_multiple_of(8).min(255));
+        // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
+        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
+        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         Ok(Self {
             transform,
             groups,
@@ -351,6 +359,7 @@ impl CudaPlan {
             key_switch_tiled_from: key_switch_tile(shape) / 2,
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 3,
+            prefetch_blocks: 128,
             key_ring,
             hold_monomials,
             spread: None,

@@ -120,6 +120,7 @@ impl Rotation {
                 "registers": cost.registers,
                 "local_bytes": cost.local_bytes,
                 "prefetch_steps": plan.prefetch_steps,
+                "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,
                 "hold_monomials": plan.hold_monomials,
                 "wave": self.wave,

@@ -96,9 +96,6 @@ pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
     })
 }
 
-/// Blocks among which the prefetch of one key slice is divided.
-const PREFETCH_BLOCKS: usize = 128;
-
 struct Text(String);
 
 impl Text {
@@ -141,7 +138,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
         ("PREFETCH_STEPS", plan.prefetch_steps),
-        ("PREFETCH_BLOCKS", PREFETCH_BLOCKS),
+        ("PREFETCH_BLOCKS", plan.prefetch_blocks),
         ("KEY_RING", plan.key_ring),
         ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
         ("SPREAD_ITEMS", spread.items),

@@ -133,6 +133,7 @@ impl CudaPlan {
             key_switch_tiled_from: key_switch_tile(shape) / 2,
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 4,
+            prefetch_blocks: 1,
             key_ring: 0,
             hold_monomials: true,
             spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),

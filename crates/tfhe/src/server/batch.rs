@@ -96,18 +96,19 @@ impl ServerKey {
         let mut words = vec![0; inputs[0].len()];
         let mut log2_result = log2_modulus;
         let chunk = chunk_of(words.len() / len);
-        let mut before: Option<(DeviceCiphertexts, &mut [u32])> = None;
+        // Inputs stay where they are until their result is here: the next upload then need not wait for them.
+        let mut before: Option<(Vec<DeviceCiphertexts>, DeviceCiphertexts, &mut [u32])> = None;
         for (index, out) in words.chunks_mut(chunk * len).enumerate() {
             let first = index * chunk;
             let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
             let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
             log2_result = result.log2_modulus();
-            if let Some((result, out)) = before.replace((result, out)) {
+            if let Some((_, result, out)) = before.replace((resident, result, out)) {
                 self.download_words(&result, out)?;
             }
         }
-        if let Some((result, out)) = before {
+        if let Some((_, result, out)) = before {
             self.download_words(&result, out)?;
         }
         Ok((words, log2_result))
