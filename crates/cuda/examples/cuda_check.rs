@@ -2,14 +2,16 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `PREFETCHERS`, `TILED` (plan requests), `ROUNDS` (timed batches, default 3).
+//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
+use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::{BLIND_ROTATE, COMBINE, CudaBackend, CudaPlan, KEY_SWITCH, Source, compile, limits_of};
+use girih_cuda::{CudaBackend, SPREAD, SPREAD_ITEMS, compile, variants};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -48,7 +50,7 @@ fn number(name: &str) -> Option<usize> {
 
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled"];
+    let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled", SPREAD, SPREAD_ITEMS];
     let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
     PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), choices: choices.collect(), ..Default::default() }
 }
@@ -57,12 +59,12 @@ fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
     let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
-        for &transform in &transforms {
-            let Ok(plan) = CudaPlan::new("cuda", set.shape(), transform, &limits_of(capability), &request()) else { continue };
-            for file in [BLIND_ROTATE, KEY_SWITCH, COMBINE] {
+        let Ok(all) = variants(set.name(), set.shape(), capability, &request()) else { continue };
+        for variant in all.iter().filter(|v| transforms.contains(&v.plan.transform)) {
+            for source in &variant.sources {
                 let started = Instant::now();
-                let bytes = compile(&Source::new(file, set.shape(), &plan, false), capability)?.len();
-                println!("{} {transform} {} {bytes} bytes, {:.1} s", set.name(), file.name, started.elapsed().as_secs_f64());
+                let bytes = compile(source, capability)?.len();
+                println!("{} {} {bytes} bytes, {:.1} s", variant.name, source.file.name, started.elapsed().as_secs_f64());
             }
         }
     }
@@ -97,11 +99,12 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
         let run = || -> Result<Vec<String>, Failure> { Ok(VectorFile::parse(name, text)?.replay(device)?.failures) };
         told(name, "vectors", started, run());
     }
-    for case in shapes::all().into_iter().filter(|s| wanted(s.name) && s.shape.polynomial_size <= 2048) {
+    let device = Planned { device, plan: request() };
+    for case in shapes::all().into_iter().filter(|s| wanted(s.name)) {
         let started = Instant::now();
-        told(case.name, "ntt", started, compare::bit_for_bit(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "ntt", started, compare::bit_for_bit(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
         let started = Instant::now();
-        told(case.name, "fft", started, compare::within_fft_error(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "fft", started, compare::within_fft_error(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
     }
     if failed == 0 { Ok(()) } else { Err(format!("{failed} cases failed").into()) }
 }
@@ -114,7 +117,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
         for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), ..Default::default() }, &NoProgress) {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
@@ -153,7 +156,8 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         .collect();
     let mut out = vec![0; count * shape.ciphertext_len()];
     let mut times = Vec::new();
-    for _ in 0..=number("ROUNDS").unwrap_or(3).max(1) {
+    // Small batches are over in a millisecond: more of them cost nothing.
+    for _ in 0..=number("ROUNDS").unwrap_or(if count < 64 { 24 } else { 3 }).max(1) {
         let started = Instant::now();
         engine.write(0, &store)?;
         engine.bootstrap(&jobs)?;

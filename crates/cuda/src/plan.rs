@@ -1,6 +1,7 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
 use crate::source::{ks_row, ks_word_bytes};
+use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -49,6 +50,8 @@ pub struct CudaPlan {
     pub key_ring: usize,
     /// Whether the product phase has registers for the monomials of all ciphertexts.
     pub hold_monomials: bool,
+    /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
+    pub spread: Option<SpreadPlan>,
 }
 
 /// Derived numbers that plan and sources share.
@@ -155,7 +158,7 @@ fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: u
 }
 
 /// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
-fn key_switch_tile(shape: &BootstrapShape) -> usize {
+pub(crate) fn key_switch_tile(shape: &BootstrapShape) -> usize {
     KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
 }
 
@@ -166,7 +169,7 @@ fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
 }
 
 /// Up to six stages; none where fewer than three fit or the rows of a digit are too many.
-fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
+pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
     let fits = |&stages: &usize| key_switch_tile_bytes(shape, stages) <= limits.workgroup_memory_bytes;
     if shape.ks_base() <= KEY_SWITCH_TILE_BASE { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
 }
@@ -218,6 +221,13 @@ impl CudaPlan {
     ) -> Result<Self, BackendError> {
         shape.validate()?;
         refuse_unsupported(device, shape, transform, request)?;
+        if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
+            return Err(BackendError::Unsupported {
+                device: device.into(),
+                what: format!("N = {} in one block", shape.polynomial_size),
+                why: "one block runs N up to 2048; larger rings are spread over the blocks of a cluster, which needs sm_90 or above".into(),
+            });
+        }
         // The shared plan refuses what no tile of this device could hold.
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
@@ -246,7 +256,8 @@ impl CudaPlan {
             }
         }
         if let Some((_, mut plan)) = best {
-            for (name, &value) in &request.choices {
+            // Whether and how ciphertexts are spread was decided before.
+            for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
                 plan.choose(device, shape, name, value as usize)?;
             }
             return Ok(plan);
@@ -264,7 +275,8 @@ impl CudaPlan {
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
-    fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
+    /// | `spread`, `spread_items` | see [`crate::SPREAD`], [`crate::SPREAD_ITEMS`] |
+    pub(crate) fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
         let refuse =
             |why: String| Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why });
         let geometry = Geometry::new(shape, self.transform);
@@ -274,7 +286,7 @@ impl CudaPlan {
             "prefetch" => 64,
             "prefetchers" => 128,
             "ring" => 32,
-            _ => return refuse("the choices are blocks, ring, monomials, prefetch, prefetchers and tiled".into()),
+            _ => return refuse("the choices are blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into()),
         };
         let least = usize::from(name == "blocks" || name == "prefetchers");
         if !(least..=most).contains(&value) {
@@ -351,6 +363,7 @@ impl CudaPlan {
             prefetch_blocks: 128,
             key_ring,
             hold_monomials,
+            spread: None,
         })
     }
 }
@@ -371,18 +384,18 @@ fn threads_of_block(
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
 }
 
-fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
+/// Refuses what no variant of these kernels runs.
+pub(crate) fn refuse_unsupported(
+    device: &str,
+    shape: &BootstrapShape,
+    transform: Transform,
+    request: &PlanRequest,
+) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
     if shape.key_modulus == KeyModulus::Torus64 {
         return unsupported(
             "sets on the native torus (Q = 2^64)".into(),
             "this device runs prime moduli and modulus raising; choose a GD or MR set",
-        );
-    }
-    if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
-        return unsupported(
-            format!("N = {}", shape.polynomial_size),
-            "one block runs N up to 2048, and these kernels do not yet spread a bootstrapping over several; the cpu device runs it",
         );
     }
     if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
