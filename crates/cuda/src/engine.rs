@@ -463,8 +463,13 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
             self.stage_jobs(&mut memory, &staged)?;
-            let arguments = self.rotate_arguments(&memory, jobs.len());
-            rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
+            let mut arguments = self.rotate_arguments(&memory, jobs.len());
+            for (rotation, share) in rotation::shares(&self.rotations, jobs.len()) {
+                arguments.job_count = share as u32;
+                rotation.launch(self.machine.as_ref(), arguments)?;
+                arguments.jobs += (share * size_of::<Job>()) as u64;
+                arguments.switched += (share * self.switched_len() * 8) as u64;
+            }
             let store = memory.store.address();
             self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
             memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
