@@ -69,6 +69,11 @@ fn fits_one_block(case: &shapes::NamedShape) -> bool {
     case.shape.polynomial_size <= 2048
 }
 
+/// Each emulated thread has a stack of its own: those of N = 8192 would take gigabytes. A real GPU runs it in the suite.
+fn fits_the_host(case: &shapes::NamedShape) -> bool {
+    case.shape.polynomial_size <= 4096
+}
+
 #[test]
 fn shapes_bit_for_bit() {
     for_shapes(0, fits_one_block, compare::bit_for_bit);
@@ -81,12 +86,12 @@ fn shapes_within_the_fft_error() {
 
 #[test]
 fn spread_shapes_bit_for_bit() {
-    for_shapes(4, |_| true, compare::bit_for_bit);
+    for_shapes(4, fits_the_host, compare::bit_for_bit);
 }
 
 #[test]
 fn spread_shapes_within_the_fft_error() {
-    for_shapes(4, |_| true, compare::within_fft_error);
+    for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
 #[test]
