@@ -13,15 +13,22 @@
 #endif
 
 // The job of ciphertext `group` of this block; the last block may hold copies of the last job.
-FUNCTION const BootstrapJob& job_of(const BlindRotateArguments& a, int group) {
+FUNCTION u32 job_index(const BlindRotateArguments& a, int group) {
     u32 index = blockIdx.x * GROUPS + group;
-    return a.jobs[index < a.job_count ? index : a.job_count - 1];
+    return index < a.job_count ? index : a.job_count - 1;
 }
 
-// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of every ciphertext.
+FUNCTION const BootstrapJob& job_of(const BlindRotateArguments& a, int group) { return a.jobs[job_index(a, group)]; }
+
+// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of every ciphertext. On the native torus the key switch before
+// has made them.
 FUNCTION void combine(const Tile& tile, const BlindRotateArguments& a) {
     constexpr int length = LWE_DIMENSION + PACKING;
     for (int i = threadIdx.x; i < GROUPS * length; i += THREADS) {
+        if constexpr (NATIVE_TORUS) {
+            tile.rotations[i] = ((const u16*)a.switched)[(u64)job_index(a, i / length) * length + i % length];
+            continue;
+        }
         const Combination& input = job_of(a, i / length).input;
         u32 word = combine_word(input, a.store, length, i % length, LWE_DIMENSION);
         tile.rotations[i] = (u16)(word << (LOG2_MONOMIALS - input.log2_modulus));
@@ -46,6 +53,21 @@ FUNCTION void extract(const BlindRotateArguments& a, int polynomial, int index, 
     if (job >= a.job_count || (column >= GLWE_DIMENSION && index != 0)) return;
     u64 x = value;
     int position;
+    if constexpr (NATIVE_TORUS) {
+        // The ciphertext is done: modulo 2^64, as the store holds it.
+        x <<= 32;
+        if (column >= GLWE_DIMENSION) {
+            x += a.jobs[job].output_offset;
+            position = GLWE_DIMENSION * POLYNOMIAL_SIZE + column - GLWE_DIMENSION;
+        } else {
+            x = index != 0 ? 0 - x : x;
+            position = column * POLYNOMIAL_SIZE + (index == 0 ? 0 : POLYNOMIAL_SIZE - index);
+        }
+        constexpr int length = GLWE_DIMENSION * POLYNOMIAL_SIZE + PACKING;
+        u64* out = TRACE ? a.dump : (u64*)a.store + (u64)a.jobs[job].output * length;
+        if (!TRACE || (dumps(a, DUMP_EXTRACTED, a.steps) && group == 0)) out[position] = x;
+        return;
+    }
     if (column >= GLWE_DIMENSION) {
         x += a.jobs[job].output_offset;
         x = min(x, x - ACCUMULATOR_MODULUS);

@@ -101,6 +101,7 @@ template <class T> inline T __ldg(const T* p) { return *p; }
 template <class T> inline T load_key(const T* p) { return *p; }
 template <class T> inline T load_key_now(const T* p) { return *p; }
 inline void prefetch_l2(const void*, unsigned) {}
+inline void atomic_add(unsigned long long* p, unsigned long long x) { *p += x; }
 inline double __hiloint2double(int high, int low) {
     uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
     double x;

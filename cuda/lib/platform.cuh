@@ -39,6 +39,8 @@ FUNCTION double2 load_key_now(const double2* p) {
     return v;
 }
 
+FUNCTION void atomic_add(u64* p, u64 x) { atomicAdd(p, x); }
+
 // Asks for `bytes` (a multiple of 16) of global memory to be brought into L2; a hint on sm_90 and above, nothing below.
 FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #if __CUDA_ARCH__ >= 900
