@@ -6,10 +6,12 @@
 //! | [`shapes`] | synthetic shapes that use every feature of the kernels |
 //! | [`compare`] | a device against the exact twin, stage by stage |
 //! | [`gates`] | gates and look-up tables end to end, decrypted |
+//! | [`planned`] | a device that is made to use a plan |
 //! | [`synthetic`] | reproducible words in the place of keys |
 
 pub mod compare;
 pub mod gates;
+pub mod planned;
 pub mod shapes;
 pub mod synthetic;
 pub mod vectors;

@@ -2,14 +2,15 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS` (plan requests), `STORE_EACH` (1: time upload and download with every batch).
+//! `GROUPS`, `WARPS`, `ITEMS`, `SPREAD` (plan requests; `SPREAD=0`: whole ciphertexts a block), `STORE_EACH` (1: time upload and download with every batch).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
+use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::{CudaBackend, compile, limits_of, variants};
+use girih_cuda::{CudaBackend, SPREAD, SPREAD_ITEMS, compile, variants};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -45,13 +46,21 @@ fn packed(set: ParameterSet) -> Result<ParameterSet, Failure> {
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() }
+    PlanRequest {
+        groups: number("GROUPS"),
+        subgroups_per_polynomial: number("WARPS"),
+        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD)]
+            .into_iter()
+            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
+            .collect(),
+        ..Default::default()
+    }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
-        let Ok(all) = variants(set.name(), set.shape(), &limits_of(capability), &request()) else { continue };
+        let Ok(all) = variants(set.name(), set.shape(), capability, &request()) else { continue };
         for variant in all {
             for source in &variant.sources {
                 let started = Instant::now();
@@ -84,11 +93,12 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
         let run = || -> Result<Vec<String>, Failure> { Ok(VectorFile::parse(name, text)?.replay(device)?.failures) };
         told(name, "vectors", started, run());
     }
-    for case in shapes::all().into_iter().filter(|s| wanted(s.name) && s.shape.polynomial_size <= 2048) {
+    let device = Planned { device, plan: request() };
+    for case in shapes::all().into_iter().filter(|s| wanted(s.name)) {
         let started = Instant::now();
-        told(case.name, "ntt", started, compare::bit_for_bit(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "ntt", started, compare::bit_for_bit(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
         let started = Instant::now();
-        told(case.name, "fft", started, compare::within_fft_error(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "fft", started, compare::within_fft_error(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
     }
     if failed == 0 { Ok(()) } else { Err(format!("{failed} cases failed").into()) }
 }
@@ -105,7 +115,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
             }
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request() }, &NoProgress) {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
@@ -144,7 +154,8 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         .collect();
     let mut out = vec![0; count * shape.ciphertext_len()];
     let mut times = Vec::new();
-    for _ in 0..4 {
+    // Small batches are over in a millisecond: more of them cost nothing.
+    for _ in 0..if count < 64 { 24 } else { 4 } {
         let started = Instant::now();
         engine.write(0, &store)?;
         engine.bootstrap(&jobs)?;

@@ -183,6 +183,10 @@ impl Machine for Emulated {
         }
     }
 
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
     fn synchronize(&self) -> Result<(), BackendError> {
         Ok(())
     }

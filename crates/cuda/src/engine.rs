@@ -2,16 +2,17 @@
 
 use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
 use crate::keys::{self, KeyLayout};
-use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
+use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
-use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
+use crate::rotation::{self, Rotation};
+use crate::source::{COMBINE, KEY_SWITCH, Source};
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
     validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
@@ -48,16 +49,15 @@ struct Memory {
 pub(crate) struct CudaEngine {
     machine: Arc<dyn Machine>,
     shape: BootstrapShape,
+    /// The first of the plans, for what they share: transform, key layout, key switch.
     plan: CudaPlan,
     accumulator_bytes: usize,
     key: Buffer,
     key_switching_key: Buffer,
     roots: Buffer,
     powers: Buffer,
-    blind_rotate: Kernel,
-    cost: KernelCost,
-    /// Compiled at the first trace.
-    traced: OnceLock<Kernel>,
+    /// At least one; where there are two, batches choose.
+    rotations: Vec<Rotation>,
     key_switch: Kernel,
     combine: [Kernel; 2],
     memory: Mutex<Memory>,
@@ -67,12 +67,17 @@ impl CudaEngine {
     pub(crate) fn load(
         machine: Arc<dyn Machine>,
         keys: &dyn KeySource,
-        plan: CudaPlan,
+        plans: Vec<CudaPlan>,
+        multiprocessors: usize,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
-        let [blind_rotate] = kernels(machine.as_ref(), &Source::new(BLIND_ROTATE, &shape, &plan, false))?;
-        let cost = machine.prepare(blind_rotate, rotate_size(&plan, plan.groups))?;
+        // All variants of a shape share transform, keys and key switch.
+        let plan = plans[0].clone();
+        let mut rotations = plans
+            .into_par_iter()
+            .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
+            .collect::<Result<Vec<_>, _>>()?;
         let [key_switch] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
@@ -84,6 +89,14 @@ impl CudaEngine {
             keys::key_switching_rows(&shape, keys, i)
         })?;
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
+        let arguments = BlindRotateArguments {
+            key: key.address(),
+            roots: roots.address(),
+            powers: powers.address(),
+            steps: shape.lwe_dimension as u32,
+            ..Default::default()
+        };
+        rotation::measure(&machine, &shape, &mut rotations, arguments)?;
         let empty = |what| Buffer::new(&machine, 0, what);
         let memory = Memory {
             store: empty("ciphertexts")?,
@@ -103,9 +116,7 @@ impl CudaEngine {
             key_switching_key,
             roots,
             powers,
-            blind_rotate,
-            cost,
-            traced: OnceLock::new(),
+            rotations,
             key_switch,
             combine,
             memory: Mutex::new(memory),
@@ -165,7 +176,7 @@ impl CudaEngine {
             job_count: jobs as u32,
             padding: 0,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0 };
+        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0, cluster: 1 };
         self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
     }
 
@@ -188,7 +199,7 @@ impl CudaEngine {
             job_count: jobs.len() as u32,
             padding: 0,
         };
-        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0 };
+        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
         self.machine.launch(self.combine[0], size, bytes_of(&[arguments]))?;
         if scatter {
             self.machine.launch(self.combine[1], size, bytes_of(&[arguments]))?;
@@ -202,15 +213,6 @@ impl CudaEngine {
         Ok(values)
     }
 
-    fn traced_kernel(&self) -> Result<Kernel, BackendError> {
-        if let Some(&kernel) = self.traced.get() {
-            return Ok(kernel);
-        }
-        let [kernel] = kernels(self.machine.as_ref(), &Source::new(BLIND_ROTATE, &self.shape, &self.plan, true))?;
-        self.machine.prepare(kernel, rotate_size(&self.plan, self.plan.groups))?;
-        Ok(*self.traced.get_or_init(|| kernel))
-    }
-
     /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
     fn dump(&self, memory: &Memory, steps: usize, dump_stage: u32, dump_step: usize, len: usize) -> Result<Vec<u64>, BackendError> {
         let buffer = Buffer::new(&self.machine, len * 8, "a trace")?;
@@ -222,7 +224,7 @@ impl CudaEngine {
             dump_step: dump_step as u32,
             ..self.rotate_arguments(memory, 1)
         };
-        self.machine.launch(self.traced_kernel()?, rotate_size(&self.plan, 1), bytes_of(&[arguments]))?;
+        rotation::choose(&self.rotations, 1).launch_traced(self.machine.as_ref(), &self.shape, arguments)?;
         self.download(buffer.address(), len)
     }
 
@@ -296,16 +298,12 @@ impl CudaEngine {
 }
 
 /// The kernels of a file, which has exactly as many as the caller names.
-fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
+pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
     let found = machine.load(source)?;
     found.try_into().map_err(|found: Vec<Kernel>| BackendError::DeviceFailed {
         device: machine.id().into(),
         what: format!("{}.cu has {} kernels, {COUNT} were expected", source.file.name, found.len()),
     })
-}
-
-fn rotate_size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
-    LaunchSize { blocks: jobs.div_ceil(plan.groups), threads: plan.threads, shared_bytes: plan.shared_bytes }
 }
 
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
@@ -355,22 +353,19 @@ impl Engine for CudaEngine {
     }
 
     fn plan(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut record = serde_json::Map::new();
+        for rotation in &self.rotations {
+            rotation.describe(&mut record);
+        }
+        let rest = serde_json::json!({
             "transform": self.plan.transform,
-            "groups": self.plan.groups,
-            "threads": self.plan.threads,
-            "blocks_per_multiprocessor": self.plan.blocks_per_multiprocessor,
-            "resident_blocks": self.cost.resident_blocks,
-            "shared_bytes": self.plan.shared_bytes,
-            "registers": self.cost.registers,
-            "local_bytes": self.cost.local_bytes,
             "key_switch_threads": self.plan.key_switch_threads,
-            "prefetch_steps": self.plan.prefetch_steps,
-            "key_ring": self.plan.key_ring,
-            "hold_monomials": self.plan.hold_monomials,
+            "spread_up_to_batch": rotation::crossover(&self.rotations),
             "bootstrapping_key_bytes": self.key.bytes(),
             "key_switching_key_bytes": self.key_switching_key.bytes(),
-        })
+        });
+        record.extend(rest.as_object().cloned().unwrap_or_default());
+        record.into()
     }
 
     fn stored(&self) -> usize {
@@ -429,7 +424,7 @@ impl Engine for CudaEngine {
             let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
             self.stage_jobs(&mut memory, &staged)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
-            self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
+            rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
             self.launch_key_switch(&memory, jobs.len(), memory.store.address(), 0)?;
         }
         Ok(())

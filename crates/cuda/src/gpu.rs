@@ -186,6 +186,37 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// Clusters of `function` that the device runs at once; `function` has its shared memory.
+    fn resident_clusters(&self, function: sys::CUfunction, size: LaunchSize) -> Result<i32, BackendError> {
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue {
+                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: size.cluster as u32, y: 1, z: 1 },
+            },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: size.cluster as u32,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: size.threads as u32,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: size.shared_bytes as u32,
+            hStream: self.stream,
+            attrs: &mut attribute,
+            numAttrs: 1,
+        };
+        let mut clusters = 0;
+        // SAFETY: the function is loaded; `config` and its one attribute live until the call returns.
+        unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function, &config) }
+            .result()
+            .map_err(|e| self.failed("asking how many clusters fit", e))?;
+        Ok(clusters)
+    }
+}
+
 /// A piece on its way from the device, and where its bytes belong.
 type Landing<'a> = (*mut u8, sys::CUevent, &'a mut [u8]);
 
@@ -340,11 +371,12 @@ impl Machine for Gpu {
             KernelCost {
                 registers: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_NUM_REGS).map_err(failed)?,
                 local_bytes: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES).map_err(failed)?,
+                resident_clusters: if size.cluster > 1 { Some(self.resident_clusters(function, size)?) } else { None },
                 resident_blocks: result::occupancy::max_active_block_per_multiprocessor(function, size.threads as i32, size.shared_bytes)
                     .map_err(failed)?,
             }
         };
-        if cost.resident_blocks == 0 {
+        if cost.resident_blocks == 0 || cost.resident_clusters == Some(0) {
             return Err(BackendError::Unsupported {
                 device: self.id.clone(),
                 what: format!("a block of {} threads with {} bytes of shared memory", size.threads, size.shared_bytes),
@@ -376,6 +408,10 @@ impl Machine for Gpu {
             )
         }
         .map_err(|e| self.failed("launching a kernel", e))
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {

@@ -16,6 +16,8 @@ pub(crate) struct KernelCost {
     pub local_bytes: i32,
     /// Blocks that fit one multiprocessor at once.
     pub resident_blocks: i32,
+    /// Clusters that the whole device runs at once, where blocks are launched in clusters.
+    pub resident_clusters: Option<i32>,
 }
 
 /// Blocks, threads and dynamic shared memory of one launch.
@@ -24,6 +26,8 @@ pub(crate) struct LaunchSize {
     pub blocks: usize,
     pub threads: usize,
     pub shared_bytes: usize,
+    /// Blocks of a cluster, which the kernel itself fixes.
+    pub cluster: usize,
 }
 
 pub(crate) trait Machine: Send + Sync {
@@ -41,6 +45,8 @@ pub(crate) trait Machine: Send + Sync {
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError>;
     /// Allows `kernel` its shared memory and tells what it costs.
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError>;
+    /// Whether durations of launches say anything about the device that is emulated or real.
+    fn keeps_time(&self) -> bool;
     fn launch(&self, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError>;
     /// Waits for all work and returns its first error.
     fn synchronize(&self) -> Result<(), BackendError>;

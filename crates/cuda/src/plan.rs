@@ -1,5 +1,6 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
+use crate::spread::SpreadPlan;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -32,6 +33,8 @@ pub struct CudaPlan {
     pub key_ring: usize,
     /// Whether the product phase has registers for the monomials of all ciphertexts.
     pub hold_monomials: bool,
+    /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
+    pub spread: Option<SpreadPlan>,
 }
 
 /// Derived numbers that plan and sources share.
@@ -141,6 +144,13 @@ impl CudaPlan {
     ) -> Result<Self, BackendError> {
         shape.validate()?;
         refuse_unsupported(device, shape, transform, request)?;
+        if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
+            return Err(BackendError::Unsupported {
+                device: device.into(),
+                what: format!("N = {} in one block", shape.polynomial_size),
+                why: "one block runs N up to 2048; larger rings are spread over the blocks of a cluster, which needs sm_90 or above".into(),
+            });
+        }
         // The shared plan refuses what no tile of this device could hold.
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
@@ -208,12 +218,17 @@ impl CudaPlan {
             threads,
             blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
             shared_bytes: bytes,
-            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
+            key_switch_threads: key_switch_threads(shape),
             prefetch_steps: 3,
             key_ring,
             hold_monomials,
+            spread: None,
         })
     }
+}
+
+pub(crate) fn key_switch_threads(shape: &BootstrapShape) -> usize {
+    shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384)
 }
 
 fn threads_of_block(
@@ -232,18 +247,13 @@ fn threads_of_block(
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
 }
 
-fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
+/// Refuses what no variant of these kernels runs.
+pub(crate) fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
     if shape.key_modulus == KeyModulus::Torus64 {
         return unsupported(
             "sets on the native torus (Q = 2^64)".into(),
             "this device runs prime moduli and modulus raising; choose a GD or MR set",
-        );
-    }
-    if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
-        return unsupported(
-            format!("N = {}", shape.polynomial_size),
-            "one block runs N up to 2048, and these kernels do not yet spread a bootstrapping over several; the cpu device runs it",
         );
     }
     if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {

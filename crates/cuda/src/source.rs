@@ -1,6 +1,7 @@
 //! The kernel sources and the constants that fix them for one shape and plan.
 
 use crate::plan::{CudaPlan, Geometry};
+use crate::spread::SpreadPlan;
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
 use girih_ring::{Modulus, Rns};
@@ -14,6 +15,10 @@ pub const HEADERS: &[(&str, &str)] = &[
     ("switch.cuh", include_str!("../../../cuda/lib/switch.cuh")),
     ("tile.cuh", include_str!("../../../cuda/lib/tile.cuh")),
     ("trace.cuh", include_str!("../../../cuda/lib/trace.cuh")),
+    ("bootstrap.cuh", include_str!("../../../cuda/lib/bootstrap.cuh")),
+    ("spread.cuh", include_str!("../../../cuda/lib/spread.cuh")),
+    ("spread_fft.cuh", include_str!("../../../cuda/lib/spread_fft.cuh")),
+    ("spread_ntt.cuh", include_str!("../../../cuda/lib/spread_ntt.cuh")),
     ("ntt.cuh", include_str!("../../../cuda/lib/ntt.cuh")),
     ("fft.cuh", include_str!("../../../cuda/lib/fft.cuh")),
 ];
@@ -35,6 +40,12 @@ pub struct KernelFile {
 /// `cuda/blind_rotate.cu`.
 pub const BLIND_ROTATE: KernelFile =
     KernelFile { name: "blind_rotate", text: include_str!("../../../cuda/blind_rotate.cu"), kernels: &["blind_rotate"] };
+/// `cuda/blind_rotate_spread.cu`.
+pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
+    name: "blind_rotate_spread",
+    text: include_str!("../../../cuda/blind_rotate_spread.cu"),
+    kernels: &["blind_rotate_spread"],
+};
 /// `cuda/key_switch.cu`.
 pub const KEY_SWITCH: KernelFile =
     KernelFile { name: "key_switch", text: include_str!("../../../cuda/key_switch.cu"), kernels: &["key_switch"] };
@@ -97,7 +108,12 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let mut t = Text(format!("#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n", u32::from(fft)));
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
+    let mut t = Text(format!(
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
+        u32::from(fft),
+        u32::from(spread.blocks > 1)
+    ));
     for (name, value) in [
         ("LWE_DIMENSION", shape.lwe_dimension),
         ("POLYNOMIAL_SIZE", shape.polynomial_size),
@@ -121,6 +137,9 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("PREFETCH_STEPS", plan.prefetch_steps),
         ("PREFETCH_BLOCKS", PREFETCH_BLOCKS),
         ("KEY_RING", plan.key_ring),
+        ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
+        ("SPREAD_ITEMS", spread.items),
+        ("SPREAD_KEY_RING", spread.key_ring),
     ] {
         t.line("int", name, value);
     }
