@@ -71,8 +71,20 @@ fn main() {
     }
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
+        // The CPU is the reference.
+        if info.transforms.contains(&Transform::Fft) && info.kind != DeviceKind::Cpu {
+            for case in shapes::torus() {
+                let device = device.clone();
+                let name = format!("{}::{}::{}", info.id, Transform::Fft, case.name);
+                trials.push(Trial::test(name, move || compare(&device, &case.shape, compare::on_the_torus)));
+            }
+        }
         for set in sets(info.software) {
             for &transform in &info.transforms {
+                // 2^64 has no roots of unity.
+                if set.shape().is_torus() && transform == Transform::Ntt {
+                    continue;
+                }
                 let (device, set) = (device.clone(), set.clone());
                 let name = format!("{}::{transform}::gates::{}_r{}", info.id, set.name(), set.packing());
                 trials.push(Trial::test(name, move || end_to_end(&device, &set, transform)));

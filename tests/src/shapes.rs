@@ -112,11 +112,37 @@ pub fn all() -> Vec<NamedShape> {
     shapes
 }
 
+/// Shapes on the native torus: N, k, r, secret, log2 of the digit base, digits, log2 of the key-switching base, its digits.
+pub fn torus() -> Vec<NamedShape> {
+    const ROWS: &[(&str, usize, usize, usize, SecretKind, u32, usize, u32, u32)] = &[
+        ("torus_tfhers_2_2", 2048, 1, 1, SecretKind::Binary, 23, 1, 4, 4),
+        ("torus_n1024_2_digits", 1024, 1, 1, SecretKind::Binary, 10, 2, 3, 5),
+        ("torus_n512_k2_r2", 512, 2, 2, SecretKind::Binary, 15, 2, 7, 2),
+        ("torus_ternary", 256, 1, 1, SecretKind::Ternary, 6, 5, 2, 9),
+    ];
+    let shape = |&(name, size, k, r, secret, log2_base, levels, log2_ks_base, ks_digits): &_| NamedShape {
+        name,
+        shape: BootstrapShape {
+            lwe_dimension: STEPS,
+            log2_lwe_modulus: usize::ilog2(size) + 1,
+            polynomial_size: size,
+            glwe_dimension: k,
+            packing: r,
+            secret,
+            gadget: Gadget::ClosestRepresentative { log2_base, levels },
+            key_modulus: KeyModulus::Torus64,
+            log2_ks_modulus: log2_ks_base * ks_digits,
+            log2_ks_base,
+        },
+    };
+    ROWS.iter().map(shape).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_shape_is_valid() {
-        for s in super::all() {
+        for s in super::all().into_iter().chain(super::torus()) {
             s.shape.validate().unwrap_or_else(|e| panic!("{}: {e}", s.name));
         }
     }

@@ -1,5 +1,6 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
+use crate::source::TORUS_BITS;
 use crate::spread::SpreadPlan;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
@@ -59,9 +60,10 @@ impl Geometry {
         let second_radix = team.min(16);
         let words = match &shape.key_modulus {
             KeyModulus::Words(words) => words.len(),
-            KeyModulus::Torus64 => 2,
+            // Nobody reads it: the f64 transform knows no words.
+            KeyModulus::Torus64 => 1,
         };
-        let wide = shape.accumulator_modulus().is_none_or(|q| q >= 1 << 31);
+        let wide = shape.accumulator_modulus().is_some_and(|q| q >= 1 << 31);
         Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes: if wide { 8 } else { 4 } }
     }
 
@@ -81,7 +83,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     let g = Geometry::new(shape, transform);
     let polynomials = groups * shape.columns();
     let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.accumulator_bytes };
-    let rotations = (groups * shape.ciphertext_len()).next_multiple_of(8) * 2;
+    let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
@@ -228,7 +230,8 @@ impl CudaPlan {
 }
 
 pub(crate) fn key_switch_threads(shape: &BootstrapShape) -> usize {
-    shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384)
+    let most = if shape.is_torus() { 256 } else { 384 };
+    shape.switched_len().div_ceil(4).next_multiple_of(32).clamp(64, most)
 }
 
 fn threads_of_block(
@@ -250,11 +253,17 @@ fn threads_of_block(
 /// Refuses what no variant of these kernels runs.
 pub(crate) fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
-    if shape.key_modulus == KeyModulus::Torus64 {
-        return unsupported(
-            "sets on the native torus (Q = 2^64)".into(),
-            "this device runs prime moduli and modulus raising; choose a GD or MR set",
-        );
+    if shape.is_torus() {
+        if transform == Transform::Ntt {
+            return unsupported("the native torus with the integer transform".into(), "2^64 has no roots of unity; use the f64 transform");
+        }
+        let digits = u64::from(shape.gadget_bits());
+        if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
+            return unsupported(
+                format!("digits of {digits} bits in all, key-switching base 2^{}", shape.log2_ks_base),
+                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
+            );
+        }
     }
     if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
         return unsupported(
