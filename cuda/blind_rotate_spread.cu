@@ -12,36 +12,51 @@ typedef double2 Root;
 typedef uint2 Root;
 #endif
 
+constexpr int VALUE_WORDS = WORDS_IN_SLOTS;
+
 struct SpreadTile {
     Value* digits;   // [row][word][PART]
-    Value* products; // [2][column][word][PART]: peers read one while the next step fills the other
+    Value* products; // [column][word][PART]; without PUSH they lie where peers read them
     Root* roots;
+    Exchange<Value> exchange;
     u16* rotations;
-
-    static constexpr int PRODUCTS_LENGTH = COLUMNS * VALUE_WORDS * PART;
 
     FUNCTION explicit SpreadTile(void* memory) {
         digits = (Value*)memory;
         products = digits + ROWS * VALUE_WORDS * PART;
-        roots = (Root*)(products + 2 * PRODUCTS_LENGTH);
-        rotations = (u16*)(roots + ROOTS_OF_PART);
+        exchange.values = products + (PUSH ? COLUMNS * VALUE_WORDS * PART : 0);
+        roots = (Root*)(exchange.values + 2 * Exchange<Value>::HALF);
+        exchange.inboxes = (Inbox*)(roots + ROOTS_OF_PART);
+        rotations = (u16*)(exchange.inboxes + 2);
     }
+
+    FUNCTION Value* products_of(int step) const { return PUSH ? products : exchange.part(step, 0); }
 };
 
 template <int depth> FUNCTION void forward_passes(const Root* roots, Value* part, int word, bool active) {
-    run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, active);
+    run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) {
+        if (active) part[offset] = value;
+    });
     if constexpr (!Pass<depth>::LAST) {
         lanes_barrier();
         forward_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active);
     }
 }
 
-template <int depth> FUNCTION void inverse_passes(const Root* roots, Value* part, int word, bool active) {
+// The last pass, at the top of the subtree, hands its results to `put`.
+template <int depth, class Put> FUNCTION void inverse_passes(const Root* roots, Value* part, int word, bool active, const Put& put) {
     if constexpr (!Pass<depth>::LAST) {
-        inverse_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active);
+        inverse_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active, put);
         lanes_barrier();
     }
-    run_pass<false, depth>(roots, part, word, threadIdx.x % LANES, active);
+    run_pass<false, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) {
+        if (!active) return;
+        if constexpr (depth == 0) {
+            put(offset, value);
+        } else {
+            part[offset] = value;
+        }
+    });
 }
 
 // The orbits of this thread: column and offset of each, accumulators in registers.
@@ -56,13 +71,12 @@ struct Orbits {
     }
 };
 
-// Asks for the own part of a step's key slice. All clusters stream the same: they take turns.
-FUNCTION void prefetch_part(const BlindRotateArguments& a, int step, u32 rank) {
-    constexpr u32 runs = (u32)(KEY_STEP_BYTES / 16 / FREQUENCY_GROUPS), length = FREQUENCY_GROUPS / BLOCKS * 16;
-    u32 clusters = gridDim.x / BLOCKS;
-    if (step < (int)a.steps && blockIdx.x / BLOCKS == (u32)step % clusters) {
-        const char* slice = (const char*)a.key + (u64)step * KEY_STEP_BYTES + rank * length;
-        for (u32 run = threadIdx.x; run < runs; run += THREADS) prefetch_l2(slice + (u64)run * FREQUENCY_GROUPS * 16, length);
+// Asks for a step's key slice, each block of the cluster a share; all clusters stream the same, and take turns. One request
+// of one thread: the hardware issues those of several threads one after the other.
+FUNCTION void prefetch_key(const BlindRotateArguments& a, int step, u32 rank) {
+    constexpr u32 share = (u32)(KEY_STEP_BYTES / BLOCKS);
+    if (threadIdx.x == 0 && step < (int)a.steps && blockIdx.x / BLOCKS == (u32)step % (gridDim.x / BLOCKS)) {
+        prefetch_l2((const char*)a.key + (u64)step * KEY_STEP_BYTES + rank * share, share);
     }
 }
 
@@ -78,9 +92,10 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
     Orbits orbits;
     Products products(a, rank);
 
-    for (int step = 0; step < PREFETCH_STEPS; step++) prefetch_part(a, step, rank);
+    for (int step = 0; step < PREFETCH_STEPS; step++) prefetch_key(a, step, rank);
     combine(a, job, tile.rotations);
     load_roots(tile.roots, a, rank);
+    tile.exchange.open();
     __syncthreads();
 
     auto forward = [&](const Accumulator* held, int column, int offset, int step) {
@@ -103,31 +118,31 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
     products.load_monomials(a, tile.rotations[0]);
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
-        Value* sums = tile.products + (step & 1) * SpreadTile::PRODUCTS_LENGTH;
         __syncthreads();
         for_parts<ROWS * VALUE_WORDS>([&](int part, bool active) {
             forward_passes<0>(tile.roots, tile.digits + part * PART, part % VALUE_WORDS, active);
         });
         __syncthreads();
+        Value* sums = tile.products_of(step);
         products.run(a, step, rank, tile.digits, sums);
+        prefetch_key(a, step + PREFETCH_STEPS, rank);
+        products.load_monomials(a, tile.rotations[step + 1]);
+        products.refill<0>(a, step + 1);
         __syncthreads();
         for_parts<COLUMNS * VALUE_WORDS>([&](int part, bool active) {
-            inverse_passes<0>(tile.roots, sums + part * PART, part % VALUE_WORDS, active);
+            inverse_passes<0>(tile.roots, sums + part * PART, part % VALUE_WORDS, active,
+                              [&](int offset, Value value) { tile.exchange.put(step, part, rank, offset, value); });
         });
-        parts_arrive();
-        // What does not depend on the peers, while they arrive.
-        prefetch_part(a, step + PREFETCH_STEPS, rank);
-        products.load_monomials(a, tile.rotations[step + 1]);
-        parts_wait();
+        products.refill<1>(a, step + 1);
+        tile.exchange.meet(step);
         // The last step transforms digits that nobody uses: cheaper than a second copy of this code.
         orbits.each([&](Accumulator* held, int column, int offset) {
-            inverse_orbit(sums + column * VALUE_WORDS * PART, offset, held);
+            inverse_orbit(tile.exchange, step, column, offset, held);
             forward(held, column, offset, step + 1);
         });
+        products.refill<2>(a, step + 1);
     }
 
-    // No block ends while a peer may read its shared memory.
-    parts_arrive();
     if (rank == 0) {
         orbits.each([&](Accumulator* held, int column, int offset) {
             unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
@@ -139,7 +154,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
             });
         });
     }
-    parts_wait();
+    tile.exchange.close();
 }
 
 EXPORT_CLUSTER(blind_rotate_spread, BlindRotateArguments, BLOCKS_PER_CIPHERTEXT)

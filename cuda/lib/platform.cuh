@@ -83,6 +83,46 @@ FUNCTION u32 load_peer(const u32* own, u32 rank) {
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(peer_address(own, rank)));
     return v;
 }
+
+// An inbox counts the bytes that peers push into this block's shared memory. Unlike the cluster's barrier, waiting for it
+// flushes nothing: no fence of all memory, and caches stay valid.
+typedef u64 Inbox;
+
+// By one thread, before a barrier of the cluster.
+FUNCTION void inbox_open(Inbox* inbox) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((u32)__cvta_generic_to_shared(inbox)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// By one thread for each turn: `bytes` make it complete. They may have begun to arrive.
+FUNCTION void inbox_expect(Inbox* inbox, u32 bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(inbox)), "r"(bytes) : "memory");
+}
+
+// By every thread that reads what was pushed in turn `turn`.
+FUNCTION void inbox_wait(Inbox* inbox, u32 turn) {
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}" ::"r"((u32)__cvta_generic_to_shared(inbox)),
+                 "r"(turn & 1)
+                 : "memory");
+}
+
+// Writes to `own` in the block of `rank`, and counts there.
+FUNCTION void push(double2* own, Inbox* inbox, u32 rank, double2 v) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(peer_address(own, rank)), "d"(v.x),
+                 "d"(v.y), "r"(peer_address(inbox, rank))
+                 : "memory");
+}
+
+FUNCTION void push(u32* own, Inbox* inbox, u32 rank, u32 v) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(peer_address(own, rank)), "r"(v),
+                 "r"(peer_address(inbox, rank))
+                 : "memory");
+}
 #endif
 
 template <int value> struct Int {

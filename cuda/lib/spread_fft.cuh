@@ -4,7 +4,6 @@
 #include "spread.cuh"
 
 typedef double2 Value;
-constexpr int VALUE_WORDS = 1;
 constexpr int ROOTS_OF_PART = PART;
 
 // Spreads the accesses of a pass over the banks: eight neighbours of 16 bytes fall into different ones in all passes. Linear
@@ -57,9 +56,9 @@ template <int level> FUNCTION void forward_orbit(const Path& path, const Accumul
 }
 
 // Adds what the parts of one step's product bring to an orbit.
-FUNCTION void inverse_orbit(const double2* part, int offset, Accumulator* held) {
+FUNCTION void inverse_orbit(const Exchange<double2>& exchange, int step, int column, int offset, Accumulator* held) {
     double2 x[BLOCKS];
-    unroll<0, BLOCKS>([&](auto i) { x[i] = load_part(part + swizzle(offset), i); });
+    unroll<0, BLOCKS>([&](auto i) { x[i] = exchange.get(step, column, i, swizzle(offset)); });
     inverse_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) {
         held[i] = add_product(held[i], x[i].x);
@@ -73,7 +72,9 @@ struct NodeRoots {
     FUNCTION double2 operator()(int level, int pair) const { return table[(1 << (depth + level)) + (node << level) + 2 * pair]; }
 };
 
-template <bool forward, int depth> FUNCTION void run_pass(const double2* roots, double2* part, int, int lane, bool active) {
+// One pass of a part; results go to `put(offset, value)`.
+template <bool forward, int depth, class Put>
+FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane, const Put& put) {
     using P = Pass<depth>;
     unroll<0, P::GROUPS_OF_LANE>([&](auto g) {
         P at(lane + g * LANES);
@@ -86,7 +87,7 @@ template <bool forward, int depth> FUNCTION void run_pass(const double2* roots, 
         } else {
             inverse_levels<P::RADIX, 0>(x, node);
         }
-        if (active) unroll<0, P::RADIX>([&](auto i) { part[base ^ swizzle(i * P::STRIDE)] = x[i]; });
+        unroll<0, P::RADIX>([&](auto i) { put(base ^ swizzle(i * P::STRIDE), x[i]); });
     });
 }
 
@@ -134,9 +135,20 @@ struct Products {
 
     template <int i> FUNCTION double2 take(const double2* now, const double2* next) {
         double2 c = ahead[i % SPREAD_KEY_RING];
-        constexpr int later = i + SPREAD_KEY_RING;
-        ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_ENTRIES ? now : next) + entry_of<later % TURN_ENTRIES>());
+        if constexpr (SPREAD_KEY_RING < TURN_ENTRIES) {
+            constexpr int later = i + SPREAD_KEY_RING;
+            ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_ENTRIES ? now : next) + entry_of<later % TURN_ENTRIES>());
+        }
         return c;
+    }
+
+    // Asks for a third of the entries of `step` where all are kept.
+    template <int third> FUNCTION void refill(const BlindRotateArguments& a, int step) {
+        if constexpr (SPREAD_KEY_RING == TURN_ENTRIES) {
+            const double2* key = (const double2*)a.key + (u64)min(step, (int)a.steps - 1) * STEP_ENTRIES;
+            unroll<third * TURN_ENTRIES / REFILLS, (third + 1) * TURN_ENTRIES / REFILLS>(
+                [&](auto i) { ahead[i] = load_key_now(key + entry_of<decltype(i)::v>()); });
+        }
     }
 
     FUNCTION void run(const BlindRotateArguments& a, int step, u32, const double2* digits, double2* products) {

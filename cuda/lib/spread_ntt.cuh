@@ -4,7 +4,6 @@
 #include "spread.cuh"
 
 typedef u32 Value;
-constexpr int VALUE_WORDS = WORDS;
 // Shoup pairs of both directions.
 constexpr int ROOTS_OF_PART = WORDS * 2 * PART;
 
@@ -70,9 +69,11 @@ template <int level> FUNCTION void forward_orbit(const Path& path, const Accumul
 }
 
 // Adds what the parts of one step's product bring to an orbit.
-FUNCTION void inverse_orbit(const u32* part, int offset, Accumulator* held) {
+FUNCTION void inverse_orbit(const Exchange<u32>& exchange, int step, int column, int offset, Accumulator* held) {
     u32 x[WORDS][BLOCKS];
-    unroll<0, WORDS>([&](auto w) { unroll<0, BLOCKS>([&](auto i) { x[w][i] = load_part(part + w * PART + swizzle(offset), i); }); });
+    unroll<0, WORDS>([&](auto w) {
+        unroll<0, BLOCKS>([&](auto i) { x[w][i] = exchange.get(step, column * WORDS + w, i, swizzle(offset)); });
+    });
     unroll<0, WORDS>([&](auto w) {
         inverse_levels<decltype(w)::v, BLOCKS, 0, Word<decltype(w)::v>::PRODUCT, 1>(x[w], FirstRoots<decltype(w)::v, 1>());
     });
@@ -89,7 +90,8 @@ struct NodeRoots {
     FUNCTION uint2 operator()(int level, int block) const { return table[(1 << (depth + level)) + (node << level) + block]; }
 };
 
-template <int w, bool forward, int depth> FUNCTION void run_word_pass(const uint2* roots, u32* part, int lane, bool active) {
+template <int w, bool forward, int depth, class Put>
+FUNCTION void run_word_pass(const uint2* roots, const u32* part, int lane, const Put& put) {
     using P = Pass<depth>;
     using W = Word<w>;
     unroll<0, P::GROUPS_OF_LANE>([&](auto g) {
@@ -103,15 +105,17 @@ template <int w, bool forward, int depth> FUNCTION void run_word_pass(const uint
         } else {
             inverse_levels<w, P::RADIX, 0, W::PRODUCT, W::PRODUCT>(x, node);
         }
-        if (active) unroll<0, P::RADIX>([&](auto i) { part[base ^ swizzle(i * P::STRIDE)] = x[i]; });
+        unroll<0, P::RADIX>([&](auto i) { put(base ^ swizzle(i * P::STRIDE), x[i]); });
     });
 }
 
-template <bool forward, int depth> FUNCTION void run_pass(const uint2* roots, u32* part, int word, int lane, bool active) {
+// One pass of a part; results go to `put(offset, value)`.
+template <bool forward, int depth, class Put>
+FUNCTION void run_pass(const uint2* roots, const u32* part, int word, int lane, const Put& put) {
     if (WORDS == 1 || word == 0) {
-        run_word_pass<0, forward, depth>(roots, part, lane, active);
+        run_word_pass<0, forward, depth>(roots, part, lane, put);
     } else {
-        run_word_pass<WORDS - 1, forward, depth>(roots, part, lane, active);
+        run_word_pass<WORDS - 1, forward, depth>(roots, part, lane, put);
     }
 }
 
@@ -130,8 +134,8 @@ static_assert(TURN_CHUNKS % SPREAD_KEY_RING == 0, "a ring closes with each step"
 struct Products {
     u32 chunk[PRODUCT_ROUNDS]; // of the key, inside a step
     uint4 ahead[SPREAD_KEY_RING];
+    u32 monomials[PRODUCT_ROUNDS][GGSW][QUAD]; // X^e and X^-e times 2^32
     u32 rank;
-    u32 exponent;
 
     FUNCTION static int item_of(int round) { return min((int)threadIdx.x + round * THREADS, PRODUCT_ITEMS - 1); }
 
@@ -147,13 +151,34 @@ struct Products {
 
     template <int i> FUNCTION u32 chunk_of() const { return chunk[i / ITEM_CHUNKS] + i % ITEM_CHUNKS * QUADS_OF_TAIL * FREQUENCY_GROUPS; }
 
-    FUNCTION void load_monomials(const BlindRotateArguments&, u32 e) { exponent = e; }
+    FUNCTION void load_monomials(const BlindRotateArguments& a, u32 exponent) {
+        unroll<0, PRODUCT_ROUNDS>([&](auto round) {
+            int item = item_of(round), position = rank * PART + item % (PART / QUAD) * QUAD;
+            const u32* powers = (const u32*)a.powers + item / WORD_ITEMS * 2 * POLYNOMIAL_SIZE;
+            unroll<0, QUAD>([&](auto q) {
+                // The position is the point psi^(2 brv + 1).
+                u32 at = exponent * (2 * reverse_bits(position + q, log2_of(POINTS)) + 1);
+                unroll<0, GGSW>([&](auto x) { monomials[round][x][q] = __ldg(powers + ((x == 0 ? at : 0u - at) & (2 * POLYNOMIAL_SIZE - 1))); });
+            });
+        });
+    }
 
     template <int i> FUNCTION uint4 take(const uint4* now, const uint4* next) {
         uint4 c = ahead[i % SPREAD_KEY_RING];
-        constexpr int later = i + SPREAD_KEY_RING;
-        ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_CHUNKS ? now : next) + chunk_of<later % TURN_CHUNKS>());
+        if constexpr (SPREAD_KEY_RING < TURN_CHUNKS) {
+            constexpr int later = i + SPREAD_KEY_RING;
+            ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_CHUNKS ? now : next) + chunk_of<later % TURN_CHUNKS>());
+        }
         return c;
+    }
+
+    // Asks for a third of the chunks of `step` where all are kept.
+    template <int third> FUNCTION void refill(const BlindRotateArguments& a, int step) {
+        if constexpr (SPREAD_KEY_RING == TURN_CHUNKS) {
+            const uint4* key = (const uint4*)a.key + (u64)min(step, (int)a.steps - 1) * STEP_CHUNKS;
+            unroll<third * TURN_CHUNKS / REFILLS, (third + 1) * TURN_CHUNKS / REFILLS>(
+                [&](auto i) { ahead[i] = load_key_now(key + chunk_of<decltype(i)::v>()); });
+        }
     }
 
     // One item: a column of a word at QUAD positions.
@@ -163,12 +188,6 @@ struct Products {
         using W = Word<w>;
         int item = item_of(round), column = item % WORD_ITEMS / (PART / QUAD), offset = item % (PART / QUAD) * QUAD;
         int position = rank * PART + offset;
-        const u32* powers = (const u32*)a.powers + w * 2 * POLYNOMIAL_SIZE;
-        u32 monomials[GGSW][QUAD];
-        unroll<0, QUAD>([&](auto q) {
-            u32 at = exponent * (2 * reverse_bits(position + q, log2_of(POINTS)) + 1);
-            unroll<0, GGSW>([&](auto x) { monomials[x][q] = __ldg(powers + ((x == 0 ? at : 0u - at) & (2 * POLYNOMIAL_SIZE - 1))); });
-        });
         u64 sums[GGSW][QUAD] = {};
         u32 digit[QUAD];
         unroll<0, ITEM_CHUNKS>([&](auto c) {
@@ -187,7 +206,7 @@ struct Products {
             u64 total = 0;
             unroll<0, GGSW>([&](auto x) {
                 // (X^e - 1) * 2^32 mod p, below 2.
-                u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(monomials[x][q] + (W::p - W::ONE));
+                u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(monomials[round][x][q] + (W::p - W::ONE));
                 total += (u64)W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[x][q])) * monomial;
             });
             u32 result = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));

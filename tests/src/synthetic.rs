@@ -1,7 +1,8 @@
 //! Keys and jobs that mean nothing and exercise everything: uniform words from a counter, so that a device can be
 //! compared with the twin on any shape without making real keys.
 
-use girih_backend::{BootstrapShape, KeySource};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, Operand};
+use std::time::Instant;
 
 /// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014): reproducible, and not for secrets.
 #[derive(Clone)]
@@ -70,5 +71,59 @@ impl KeySource for SyntheticKeys {
             rows[..row].fill(0);
             rows[row..].fill_with(|| words.below(1 << self.shape.log2_ks_modulus));
         }
+    }
+}
+
+/// A batch of two-input gates on random words: the work of a real one, to be timed.
+pub struct GateBatch {
+    input: Vec<u32>,
+    jobs: Vec<BootstrapJob>,
+    output: Vec<u32>,
+}
+
+impl GateBatch {
+    /// `ciphertexts` gates, with a test polynomial and room in the store of `engine`, which must be newly loaded.
+    ///
+    /// # Errors
+    /// Failures of the device, and [`BackendError::InvalidRequest`] on the native torus.
+    pub fn prepare(engine: &dyn Engine, ciphertexts: usize) -> Result<Self, BackendError> {
+        let shape = engine.shape();
+        let modulus = shape.accumulator_modulus().ok_or(BackendError::InvalidRequest("random gates need a modulus of words".into()))?;
+        let mut words = Words::new(5);
+        let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
+        let table = engine.add_tables(&table)?;
+        engine.reserve(3 * ciphertexts)?;
+        let length = shape.ciphertext_len();
+        let operand = |i: usize| Operand { ciphertext: i as u32, weight: 1 };
+        let job = |i: usize| BootstrapJob {
+            input: Combination::new(&[operand(2 * i), operand(2 * i + 1)], 0, shape.log2_lwe_modulus),
+            table,
+            table_stride: 0,
+            output_offset: modulus / 8,
+            log2_output_modulus: shape.log2_lwe_modulus,
+            output: (2 * ciphertexts + i) as u32,
+        };
+        Ok(Self {
+            input: (0..2 * ciphertexts * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect(),
+            jobs: (0..ciphertexts).map(job).collect(),
+            output: vec![0; ciphertexts * length],
+        })
+    }
+
+    /// Runs it once, transfers included; returns the seconds.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn run(&mut self, engine: &dyn Engine) -> Result<f64, BackendError> {
+        let start = Instant::now();
+        engine.write(0, &self.input)?;
+        engine.bootstrap(&self.jobs)?;
+        engine.read(2 * self.jobs.len(), &mut self.output)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// A number that depends on every word of the last result.
+    pub fn checksum(&self) -> u64 {
+        self.output.iter().fold(0, |x: u64, &y| x.wrapping_mul(0x100_0000_01b3) ^ u64::from(y))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
-use crate::{plot, published};
+use crate::{large, plot, published};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
@@ -15,63 +15,66 @@ use std::time::Instant;
 pub struct Arguments {
     /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
-    device: String,
-    /// A built-in parameter set.
-    #[arg(long, default_value = "STD128", conflicts_with = "params")]
-    set: String,
+    pub device: String,
+    /// A built-in parameter set [default: STD128; G4 for large-precision functions, which also take G5].
+    #[arg(long, conflicts_with = "params")]
+    pub set: Option<String>,
     /// A parameter file (TOML).
     #[arg(long, value_name = "FILE")]
-    params: Option<PathBuf>,
+    pub params: Option<PathBuf>,
     /// Messages that share a ciphertext (r).
     #[arg(long, value_name = "R")]
-    packing: Option<usize>,
+    pub packing: Option<usize>,
     /// How polynomials are multiplied; auto leaves it to the device.
     #[arg(long, default_value = "auto")]
-    transform: TransformChoice,
+    pub transform: TransformChoice,
     /// What to run on every message.
     #[arg(long, default_value = "nand")]
     op: Operation,
-    /// Messages in a batch, a multiple of the packing [default: 256 on the CPU, 16384 on a GPU, rounded up].
+    /// Large-precision functions: bits of a message [default: 16, and 3 for func]; its modulus is 2 beta times as large.
+    #[arg(long, value_name = "BITS")]
+    pub message: Option<u32>,
+    /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision ones), 16384 on a GPU, rounded up].
     #[arg(long)]
     batch: Option<usize>,
     /// Timed runs, after one that warms up.
     #[arg(long, default_value_t = 3)]
-    repeat: usize,
+    pub repeat: usize,
     /// Keep ciphertexts on the device: leave transfers out of the time.
     #[arg(long)]
-    resident: bool,
+    pub resident: bool,
     /// Ciphertext groups a workgroup serves at once, where the device plans tiles.
     #[arg(long)]
-    groups: Option<usize>,
+    pub groups: Option<usize>,
     /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Write the record (an array of them for a sweep) to FILE, `-` for standard output.
     #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    pub json: Option<String>,
     /// Run every batch size from 1 to --batch in powers of four.
     #[arg(long, value_name = "WHAT")]
-    sweep: Option<Sweep>,
+    pub sweep: Option<Sweep>,
     /// Write SVG curves of a sweep to DIR.
     #[arg(long, value_name = "DIR", requires = "sweep")]
-    plot: Option<PathBuf>,
+    pub plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum TransformChoice {
+pub enum TransformChoice {
     Auto,
     Ntt,
     Fft,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Sweep {
+pub enum Sweep {
     Batch,
 }
 
 /// What is run on every message.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Operation {
+pub enum Operation {
     Nand,
     And,
     Or,
@@ -86,10 +89,18 @@ enum Operation {
     Mux,
     /// A look-up table on two-bit messages.
     Lut,
+    /// EvalFunc: an arbitrary function of a message that fills its modulus.
+    Func,
+    /// EvalFloor: clear the four lowest bits of a large-precision message.
+    Floor,
+    /// EvalSign: the top bit of a large-precision message.
+    Sign,
+    /// EvalDecomp: the four-bit digits of a large-precision message.
+    Decomp,
 }
 
 impl Operation {
-    fn name(self) -> String {
+    pub fn name(self) -> String {
         clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |v| v.get_name().to_owned())
     }
 
@@ -110,6 +121,11 @@ impl Operation {
         if self == Self::Mux { 3 } else { 1 }
     }
 
+    /// Functions of large-precision messages, which have a bench of their own.
+    fn is_large(self) -> bool {
+        matches!(self, Self::Func | Self::Floor | Self::Sign | Self::Decomp)
+    }
+
     fn gate(self) -> Option<Gate> {
         Some(match self {
             Self::Nand => Gate::Nand,
@@ -118,7 +134,7 @@ impl Operation {
             Self::Nor => Gate::Nor,
             Self::Xor => Gate::Xor,
             Self::Xnor => Gate::Xnor,
-            Self::Gates | Self::Majority | Self::Mux | Self::Lut => return None,
+            _ => return None,
         })
     }
 
@@ -168,12 +184,18 @@ struct Loaded {
 }
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let set = parameter_set(arguments)?;
-    let device = Device::open(&arguments.device)?;
-    let batch = batch_size(arguments, &set, &device)?;
     if arguments.repeat == 0 {
         bail!("--repeat 0: there must be at least one timed run");
     }
+    if arguments.op.is_large() {
+        return large::run(arguments, arguments.op);
+    }
+    if let Some(bits) = arguments.message {
+        bail!("--message {bits}: only func, floor, sign and decomp take messages of other sizes");
+    }
+    let set = parameter_set(arguments)?;
+    let device = Device::open(&arguments.device)?;
+    let batch = batch_size(arguments, set.packing(), &device, 256)?;
     // Standard output carries the record alone where it goes there.
     let quiet = arguments.json.as_deref() == Some("-");
     let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
@@ -202,7 +224,7 @@ fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?
         }
-        None => ParameterSet::by_name(&arguments.set)?,
+        None => ParameterSet::by_name(arguments.set.as_deref().unwrap_or("STD128"))?,
     };
     Ok(match arguments.packing {
         Some(r) => set.with_packing(r)?,
@@ -210,20 +232,20 @@ fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
     })
 }
 
-fn batch_size(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<usize> {
-    let packing = set.packing();
+/// Messages in a batch; `cpu` of them on the CPU unless told.
+pub fn batch_size(arguments: &Arguments, packing: usize, device: &Device, cpu: usize) -> Result<usize> {
     match arguments.batch {
         Some(batch) if batch > 0 && batch.is_multiple_of(packing) => Ok(batch),
         Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
         None => {
             let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
-            Ok(if gpu { 16_384 } else { 256usize }.next_multiple_of(packing))
+            Ok(if gpu { 16_384 } else { cpu }.next_multiple_of(packing))
         }
     }
 }
 
 /// The batch alone, or a sweep up to it.
-fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
+pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
     match arguments.sweep {
         None => vec![batch],
         Some(Sweep::Batch) => {
@@ -235,10 +257,19 @@ fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
 }
 
 /// 32 bytes of seed from the number on the command line.
-fn seed_bytes(seed: u64) -> [u8; 32] {
+pub fn seed_bytes(seed: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     bytes
+}
+
+pub fn load_options(arguments: &Arguments) -> LoadOptions {
+    let transform = match arguments.transform {
+        TransformChoice::Auto => None,
+        TransformChoice::Ntt => Some(Transform::Ntt),
+        TransformChoice::Fft => Some(Transform::Fft),
+    };
+    LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() }, ..Default::default() }
 }
 
 fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
@@ -247,19 +278,14 @@ fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Lo
     let client = ClientKey::generate_seeded(set, seed_bytes(arguments.seed))?;
     let keys = EvaluationKeys::generate(&client, &progress)?;
     let keygen_s = start.elapsed().as_secs_f64();
-    let transform = match arguments.transform {
-        TransformChoice::Auto => None,
-        TransformChoice::Ntt => Some(Transform::Ntt),
-        TransformChoice::Fft => Some(Transform::Fft),
-    };
-    let options = LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() }, ..Default::default() };
+    let options = load_options(arguments);
     let start = Instant::now();
     let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
     Ok(Loaded { client, server, keygen_s, load_s: start.elapsed().as_secs_f64() })
 }
 
 /// Random messages below `bound` from a counter (SplitMix64): reproducible, and plain text anyway.
-fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
+pub fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
     let mut words = girih_conformance::synthetic::Words::new(seed);
     (0..count).map(|_| words.next_word() % bound).collect()
 }
@@ -319,6 +345,7 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
         transfers_included: !arguments.resident,
         checked,
         wrong,
+        function: None,
         noise: Noise { sigma_out: (squares / checked as f64).sqrt(), model: NoiseModel::new(set).sigma_out() },
         keygen_s: loaded.keygen_s,
         load_s: loaded.load_s,
@@ -379,7 +406,7 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     }
 }
 
-fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
+pub fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
     if let Some(path) = &arguments.json {
         let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
         record::write_json(path, &value)?;

@@ -4,11 +4,13 @@ mod bench;
 mod bundle;
 mod devices;
 mod kernels;
+mod large;
 mod plot;
 mod progress;
 mod published;
 mod record;
 mod test;
+mod tune;
 mod vectors;
 
 use clap::{Parser, Subcommand};
@@ -30,6 +32,8 @@ enum Command {
     Test(test::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
+    /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
+    Tune(tune::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),

@@ -43,6 +43,14 @@ pub const PUBLISHED: &[Published] = &[
     Published { set: "TFHERS_2_2", packing: 1, rate: 47_900.0, source: "TFHE-rs 1.8.2, H200, bulk" },
 ];
 
+/// Functions a second of large-precision messages: Xiao et al. 2025, RTX 4090, batch 16,384 (1.59, 1.68, 4.99 and 6.03 ms each).
+const FUNCTIONS: [(&str, f64); 4] = [("func", 628.9), ("floor", 595.2), ("sign", 200.4), ("decomp", 165.8)];
+
+/// The rate published for a large-precision function.
+pub fn of_function(name: &str) -> Option<f64> {
+    FUNCTIONS.iter().find(|(n, _)| *n == name).map(|(_, rate)| *rate)
+}
+
 /// The rates published for `set`.
 pub fn of(set: &str) -> impl Iterator<Item = &'static Published> + '_ {
     PUBLISHED.iter().filter(move |p| p.set == set)

@@ -29,6 +29,17 @@ pub struct Noise {
     pub model: f64,
 }
 
+/// What a large-precision function is and does.
+#[derive(Clone, Copy, Serialize)]
+pub struct FunctionFigures {
+    pub message_bits: u32,
+    pub log2_modulus: u32,
+    pub bootstraps_per_function: usize,
+    pub functions_per_s: f64,
+    /// By the noise model, for one message.
+    pub log2_failure: f64,
+}
+
 /// One run.
 #[derive(Serialize)]
 pub struct Record {
@@ -47,6 +58,9 @@ pub struct Record {
     pub checked: usize,
     pub wrong: usize,
     pub noise: Noise,
+    /// Of functions that take several bootstrappings.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub function: Option<FunctionFigures>,
     pub keygen_s: f64,
     pub load_s: f64,
     pub peak_memory_bytes: Option<u64>,

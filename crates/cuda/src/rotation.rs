@@ -119,6 +119,7 @@ impl Rotation {
                 "spread_registers": cost.registers,
                 "spread_local_bytes": cost.local_bytes,
                 "spread_key_ring": spread.key_ring,
+                "spread_push": spread.push,
                 "spread_wave": self.wave,
                 "spread_wave_ms": self.wave_seconds * 1e3,
             }),

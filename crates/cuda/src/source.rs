@@ -124,7 +124,7 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1, push: false });
     let mut t = Text(format!(
         "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
         u32::from(fft),
@@ -161,6 +161,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     }
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
+    t.line("bool", "PUSH", spread.push);
     t.line("bool", "HOLD_MONOMIALS", plan.hold_monomials);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
     t.line("bool", "NATIVE_TORUS", shape.is_torus());

@@ -37,7 +37,7 @@ fn main() -> Result<(), Failure> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let parties = arguments.options.start()?;
+    let parties = arguments.options.start("STD128")?;
 
     // Sums that run over and sums that do not.
     let pairs: Vec<(u32, u32)> =

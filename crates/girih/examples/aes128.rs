@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [and, xor] = [GateKind::And, GateKind::Xor].map(|kind| netlist.count(kind));
     println!("{rounds} of 10 rounds: {and} AND, {xor} XOR");
 
-    let parties = arguments.options.start()?;
+    let parties = arguments.options.start("STD128")?;
     let circuit = Circuit::new(&netlist, parties.server.set())?;
     let key = if arguments.schedule { bits(KEY) } else { generate::aes128_key_schedule(rounds).evaluate(&bits(KEY))? };
     // The block of the standard, then others.

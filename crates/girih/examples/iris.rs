@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tree = Tree::grow(&flowers.iter().step_by(2).cloned().collect::<Vec<_>>(), DEPTH);
     tree.print(0);
 
-    let parties = arguments.options.start()?;
+    let parties = arguments.options.start("STD128")?;
     let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
     let batch = &flowers[..arguments.rows.min(flowers.len())];
     let bits = |f: &Flower| f.millimetres.iter().flat_map(|&m| (0..WIDTH).map(move |i| m >> i & 1 == 1)).collect::<Vec<_>>();

@@ -25,6 +25,9 @@
 //! # }
 //! ```
 //!
+//! Messages of several bits go through look-up tables ([`LookUpTable`], [`Function`]); messages of up to 21 bits are compared,
+//! rounded, taken apart and rectified by the functions of [`large`].
+//!
 //! A gate refreshes the noise of its result, so gates may be chained without end. [`ParameterSet::security`] says how
 //! secure a set is and by which estimate; [`NoiseModel`] says how likely a wrong output is.
 
@@ -37,14 +40,15 @@ pub use girih_backend::{
 };
 pub use girih_circuit as circuit;
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, NoiseModel, ParameterLiteral,
-    ParameterSet, Result, Security, ServerKey, noise,
+    Batch, ClientKey, DeviceCiphertexts, Error, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable, LweCiphertexts, NoiseModel,
+    ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoProgress, NoiseModel,
-        ParameterSet, Progress, ServerKey, Transform,
+        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, LoadOptions, LookUpTable, LweCiphertexts,
+        NoProgress, NoiseModel, ParameterSet, Progress, ServerKey, Transform,
+        large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
     };
 }

@@ -11,6 +11,9 @@ mod adder;
 #[path = "../examples/aes128.rs"]
 mod aes128;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/digits.rs"]
+mod digits;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/iris.rs"]
 mod iris;
 
@@ -34,4 +37,10 @@ fn aes_with_and_without_its_key_schedule() {
 #[test]
 fn every_flower_is_classified_as_in_the_plain() {
     iris::run(&iris::Arguments::parse_from(["iris"].iter().chain(&SET))).expect("the plain tree's labels");
+}
+
+#[test]
+fn digits_are_read_as_in_the_plain() {
+    let set = ["digits", "--device", "cpu", "--set", "INSECURE_LARGE_2P18", "--full"];
+    digits::run(&digits::Arguments::parse_from(set)).expect("the plain net's labels");
 }

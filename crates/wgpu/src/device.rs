@@ -5,7 +5,8 @@ use crate::engine::WgpuEngine;
 use crate::gpu::Gpu;
 use crate::plan::{Rolled, WgpuPlan};
 use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress, Transform,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress,
+    Transform, choose_plan,
 };
 use std::sync::Arc;
 
@@ -189,7 +190,19 @@ impl Backend for WgpuBackend {
                 reason: DoesNotFit::Transform { transform, why: "WGSL kernels have the ntt-u32 transform only".into() },
             });
         }
+        let (options, source) = choose_plan(&self.identity(), keys.shape(), options, progress)?;
         let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
-        Ok(Box::new(WgpuEngine::load(Arc::clone(&self.gpu), plan, keys, progress)?))
+        Ok(Box::new(WgpuEngine::load(Arc::clone(&self.gpu), plan, source, keys, progress)?))
+    }
+
+    fn identity(&self) -> String {
+        // Neither the order of adapters nor subgroup sizes change with what a plan costs; driver and profile do.
+        format!("wgpu: {}, {}", self.info.name, self.info.notes[..3].join(", "))
+    }
+
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        let plans = WgpuPlan::alternatives(shape, self.profile, &self.info)?;
+        let options = |plan| LoadOptions { transform: Some(Transform::Ntt), plan, ..Default::default() };
+        Ok(plans.into_iter().map(options).collect())
     }
 }

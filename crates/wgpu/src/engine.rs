@@ -7,8 +7,8 @@ use crate::tables::Tables;
 use crate::variant::{COMBINE_THREADS, Kernel};
 use bytemuck::{Pod, Zeroable};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
-    validate_jobs, validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
+    Transform, validate_jobs, validate_linear_jobs, validate_tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -102,6 +102,7 @@ struct State {
 pub(crate) struct WgpuEngine {
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) plan: WgpuPlan,
+    source: PlanSource,
     pub(crate) constant: Tables,
     combine: Pipeline,
     kernels: Kernels,
@@ -139,7 +140,13 @@ struct Dispatch {
 const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
 
 impl WgpuEngine {
-    pub fn load(gpu: Arc<Gpu>, plan: WgpuPlan, keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub fn load(
+        gpu: Arc<Gpu>,
+        plan: WgpuPlan,
+        source: PlanSource,
+        keys: &dyn KeySource,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
         let constant = Tables::new(&plan);
         let kernels = Self::compile(&gpu, &plan, &constant, false)?;
         let combine =
@@ -154,6 +161,7 @@ impl WgpuEngine {
         Ok(Self {
             gpu,
             plan,
+            source,
             constant,
             combine,
             kernels,
@@ -383,12 +391,14 @@ impl Engine for WgpuEngine {
         let bytes = |segments: &[Segment]| segments.iter().map(|s| s.buffer.size()).sum::<u64>();
         serde_json::json!({
             "transform": Transform::Ntt.to_string(),
+            "plan_from": self.source,
             "profile": self.plan.profile.to_string(),
             "checked": self.gpu.checked(),
             "items_per_thread": tile.items_per_thread,
             "workgroup_threads": tile.workgroup_threads,
             "workgroup_bytes": tile.workgroup_bytes,
             "staged_polynomials": tile.layout.staged,
+            "signed": self.plan.signed,
             "rolled": format!("{:?}", self.plan.rolled),
             "barriers_per_step": self.plan.barriers_per_step(),
             "launches_per_batch": self.ranges(self.plan.shape.lwe_dimension).len(),

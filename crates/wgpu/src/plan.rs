@@ -21,6 +21,42 @@ pub enum Rolled {
     RowsAndColumns = 2,
 }
 
+/// The values of [`PlanRequest::choices`] that these kernels know.
+const CHOICES: [(&str, &[u32]); 4] = [("items", &[4, 8, 16]), ("staged", &[1, 2, 3, 4, 6, 8]), ("rolled", &[0, 1, 2]), ("signed", &[0, 1])];
+
+/// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is `rolled`, whether words
+/// are `signed`.
+#[derive(Clone, Copy, Default)]
+struct Choices {
+    items: Option<usize>,
+    staged: Option<usize>,
+    rolled: Option<Rolled>,
+    signed: Option<bool>,
+}
+
+impl Choices {
+    /// Reads `request`; the error is what was asked for and what there is.
+    fn of(request: &PlanRequest) -> Result<Self, (String, String)> {
+        let mut all = Self::default();
+        for (name, &value) in &request.choices {
+            let Some((_, values)) = CHOICES.iter().find(|(n, _)| n == name) else {
+                let known: Vec<&str> = CHOICES.iter().map(|(n, _)| *n).collect();
+                return Err((format!("the plan choice `{name}`"), format!("WGSL kernels know {}", known.join(", "))));
+            };
+            if !values.contains(&value) {
+                return Err((format!("{name} = {value}"), format!("{name} is one of {values:?}")));
+            }
+            match name.as_str() {
+                "items" => all.items = Some(value as usize),
+                "staged" => all.staged = Some(value as usize),
+                "rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize]),
+                _ => all.signed = Some(value == 1),
+            }
+        }
+        Ok(all)
+    }
+}
+
 /// A tile plan with what WGSL generation adds to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WgpuPlan {
@@ -60,9 +96,11 @@ impl WgpuPlan {
         if request.groups.is_some_and(|g| g != 1) {
             return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
         }
+        let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
         let lanes = device.limits.subgroup_threads.max(1);
-        let items: Vec<usize> = match request.subgroups_per_polynomial {
-            Some(subgroups) => {
+        let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
+            (Some(items), _) => vec![items],
+            (None, Some(subgroups)) => {
                 let items = shape.polynomial_size / (subgroups * lanes).max(1);
                 if !ITEMS.contains(&items) {
                     return Err(unsupported(
@@ -72,25 +110,29 @@ impl WgpuPlan {
                 }
                 vec![items]
             }
-            None => vec![8, 16],
+            (None, None) => vec![8, 16],
         };
-        let staged: Vec<usize> = match &request.layout {
-            Some(layout) if layout.accumulator != AccumulatorHome::Registers || layout.threads_per_column || layout.staged == 0 => {
+        let staged: Vec<usize> = match (&request.layout, choices.staged) {
+            (Some(layout), _) if layout.accumulator != AccumulatorHome::Registers || layout.threads_per_column || layout.staged == 0 => {
                 return Err(unsupported(
                     format!("{layout:?}"),
                     "these kernels keep accumulators in registers and stage one polynomial or more",
                 ));
             }
-            Some(layout) => vec![layout.staged],
-            None => vec![2, 1],
+            (_, Some(staged)) => vec![staged],
+            (Some(layout), None) => vec![layout.staged],
+            (None, None) => vec![2, 1],
         };
-        let rolled = rolled.unwrap_or_else(|| Self::rolling(shape, device.software));
+        let rolled = choices.rolled.or(rolled).unwrap_or_else(|| Self::rolling(shape, device.software));
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
             _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
         };
-        let signed = profile == Profile::Core && Self::small_primes(shape);
+        let signed = choices.signed.unwrap_or(profile == Profile::Core && Self::small_primes(shape));
+        if signed && !Self::small_primes(shape) {
+            return Err(unsupported(format!("signed words for the primes {:?}", shape.key_modulus), "they must be below 2^28"));
+        }
         let mut refusal = None;
         for &items in &items {
             for &staged in &staged {
@@ -101,6 +143,42 @@ impl WgpuPlan {
             }
         }
         Err(BackendError::DoesNotFit { device: device.name.clone(), reason: refusal.expect("at least one plan was tried") })
+    }
+
+    /// What is worth measuring for `shape` on `device`, the model's own plan first, each spelled out: the orders of work and
+    /// forms of words whose speed depends on a driver's compiler.
+    pub(crate) fn alternatives(shape: &BootstrapShape, profile: Profile, device: &DeviceInfo) -> Result<Vec<PlanRequest>, BackendError> {
+        let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
+        let request = |plan: &Self| {
+            let tile = &plan.tile;
+            let values = [tile.items_per_thread as u32, tile.layout.staged as u32, plan.rolled as u32, u32::from(plan.signed)];
+            let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
+            PlanRequest { choices, ..Default::default() }
+        };
+        let mut all = vec![request(&model)];
+        for signed in [model.signed, !model.signed] {
+            for rolled in [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns] {
+                // Unrolled kernels of many columns take minutes to compile and outgrow every instruction cache.
+                if rolled == Rolled::Nothing && model.rolled != Rolled::Nothing {
+                    continue;
+                }
+                for items in ITEMS {
+                    for staged in [1, 2, 3] {
+                        let choices =
+                            [("items", items as u32), ("staged", staged), ("rolled", rolled as u32), ("signed", u32::from(signed))];
+                        let asked = PlanRequest { choices: choices.map(|(n, v)| (n.to_string(), v)).into(), ..Default::default() };
+                        if let Ok(plan) = Self::new(shape, profile, device, &asked, None) {
+                            // A rolled plan may stage fewer than asked for: once is enough.
+                            let found = request(&plan);
+                            if !all.contains(&found) {
+                                all.push(found);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn tile(

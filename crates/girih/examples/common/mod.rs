@@ -12,9 +12,9 @@ pub struct Options {
     /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     device: String,
-    /// The parameter set; STD128_R4 packs 4 instances into each ciphertext.
-    #[arg(long, default_value = "STD128")]
-    set: String,
+    /// The parameter set [default: STD128, G4_BASE2P18 for digits]; STD128_R4 packs 4 instances into each ciphertext.
+    #[arg(long)]
+    set: Option<String>,
 }
 
 /// The owner of the data and whoever computes, in one program for once.
@@ -24,10 +24,10 @@ pub struct Parties {
 }
 
 impl Options {
-    /// Opens the device, makes keys and loads them.
-    pub fn start(&self) -> Result<Parties, Failure> {
+    /// Opens the device, makes keys of the chosen set or `default_set`, and loads them.
+    pub fn start(&self, default_set: &str) -> Result<Parties, Failure> {
         let device = Device::open(&self.device)?;
-        let set = ParameterSet::by_name(&self.set)?;
+        let set = ParameterSet::by_name(self.set.as_deref().unwrap_or(default_set))?;
         println!("{} ({}), {set}", device.info().id, device.info().name);
         if let Some(warning) = set.security().warning {
             println!("warning: {warning}");

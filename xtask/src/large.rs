@@ -1,0 +1,284 @@
+//! `cargo xtask bench --op func|floor|sign|decomp`: functions of large-precision messages.
+
+use crate::bench::{self, Arguments, Operation};
+use crate::progress::Terminal;
+use crate::published;
+use crate::record::{self, FunctionFigures, Milliseconds, Noise, Record};
+use anyhow::{Result, bail};
+use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
+use girih::{ClientKey, Device, Function, LweCiphertexts, NoiseModel, Transform};
+use std::time::Instant;
+
+/// Bits that a floor clears.
+const CLEARED: u32 = 4;
+
+/// One function, its context and everything that is loaded for it.
+struct Bench {
+    operation: Operation,
+    client: ClientKey,
+    server: LargeServer,
+    bits: u32,
+    log2_modulus: u32,
+    keygen_s: f64,
+    load_s: f64,
+}
+
+/// What came out: batches with log2 of the plaintext modulus of each.
+type Outputs = Vec<(LweCiphertexts, u32)>;
+
+pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
+    if arguments.resident || arguments.plot.is_some() || arguments.params.is_some() {
+        bail!("--resident, --plot and --params do not apply to large-precision functions");
+    }
+    let device = Device::open(&arguments.device)?;
+    let parameters = context(arguments)?;
+    let packing = parameters.home().packing();
+    let batch = bench::batch_size(arguments, packing, &device, 16)?;
+    let quiet = arguments.json.as_deref() == Some("-");
+    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    say(format!("device    {} ({})", device.info().id, device.info().name));
+    let bench = Bench::new(arguments, operation, parameters, &device)?;
+    bench.describe(&say)?;
+    let mut records = Vec::new();
+    for size in bench::sizes(arguments, batch, packing) {
+        let record = bench.measure(arguments, &device, size)?;
+        report(&record, &say);
+        records.push(record);
+    }
+    bench::write(arguments, &records, &say)?;
+    Ok(records.iter().all(|r| r.wrong == 0))
+}
+
+fn context(arguments: &Arguments) -> Result<LargeParameters> {
+    let (parameters, log2_beta) = match arguments.set.as_deref() {
+        None | Some("G4") => (LargeParameters::default(), 7),
+        Some("G5") => (LargeParameters::small(), 7),
+        Some("INSECURE_LARGE") => (LargeParameters::insecure(), 4),
+        Some(other) => bail!("--set {other}: large-precision contexts are G4, G5 and INSECURE_LARGE"),
+    };
+    let Some(packing) = arguments.packing else { return Ok(parameters) };
+    let sets = parameters.sets().iter().map(|s| s.with_packing(packing)).collect::<girih::Result<_>>()?;
+    Ok(LargeParameters::new(sets, log2_beta, -40.0)?)
+}
+
+impl Bench {
+    fn new(arguments: &Arguments, operation: Operation, parameters: LargeParameters, device: &Device) -> Result<Self> {
+        let bits = arguments.message.unwrap_or(if operation == Operation::Func { 3 } else { 16 });
+        let log2_modulus = parameters.log2_modulus(bits);
+        parameters.message_bits(log2_modulus)?;
+        let mut options = bench::load_options(arguments);
+        let Some(transform) = options.transform.or_else(|| device.info().transforms.first().copied()) else {
+            bail!("{} names no transform", device.info().id)
+        };
+        options.transform = Some(transform);
+        let gadgets = match large_operation(operation) {
+            None => vec![parameters.gadget(log2_modulus + 1, transform)?],
+            Some(operation) => parameters.gadgets(&[operation], log2_modulus, transform)?,
+        };
+        let progress = Terminal::new();
+        let start = Instant::now();
+        let client = ClientKey::generate_seeded(parameters.home(), bench::seed_bytes(arguments.seed))?;
+        let keys = LargeKeys::generate(&parameters, &client, &gadgets, &progress)?;
+        let keygen_s = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let server = LargeServer::load(device.backend(), &keys, &options, &progress)?;
+        Ok(Self { operation, client, server, bits, log2_modulus, keygen_s, load_s: start.elapsed().as_secs_f64() })
+    }
+
+    fn describe(&self, say: &dyn Fn(String)) -> Result<()> {
+        let parameters = self.server.parameters();
+        let sets: Vec<&str> = self.server.servers().map(|s| s.set().name()).collect();
+        say(format!("set       {} with the gadgets of {}", parameters.home(), sets.join(", ")));
+        say(format!("messages  {} bits, modulus 2^{}, beta = {}", self.bits, self.log2_modulus, parameters.beta()));
+        for warning in parameters.home().warnings() {
+            say(format!("warning   {warning}"));
+        }
+        say(format!("fails     2^{:.1} a message, by the noise model", self.log2_failure()?));
+        say(format!("keys      made in {:.2} s, loaded in {:.2} s", self.keygen_s, self.load_s));
+        for server in self.server.servers() {
+            say(format!("plan      {} {} {}", server.set().name(), server.engine().transform(), server.engine().plan()));
+        }
+        Ok(())
+    }
+
+    /// A permutation without symmetry, so arbitrary.
+    fn function(&self) -> girih::Result<Function> {
+        let last = (1u64 << self.bits) - 1;
+        Function::new(self.bits, self.bits, move |m| (m * (m + 1) / 2 + 3) & last)
+    }
+
+    fn bootstraps(&self) -> Result<usize> {
+        Ok(match large_operation(self.operation) {
+            None => self.function()?.bootstraps(),
+            Some(operation) => self.server.parameters().bootstraps(operation, self.log2_modulus),
+        })
+    }
+
+    fn log2_failure(&self) -> Result<f64> {
+        let (parameters, transform) = (self.server.parameters(), self.server.transform());
+        let model = self.model(transform);
+        Ok(match large_operation(self.operation) {
+            None => model.log2_failure_function(&self.function()?, self.log2_modulus, model.sigma_fresh()),
+            Some(operation) => parameters.log2_failure(operation, self.log2_modulus, transform, model.sigma_fresh())?,
+        })
+    }
+
+    /// The model of the gadget that gives the results.
+    fn model(&self, transform: Transform) -> NoiseModel {
+        let set = self.server.servers().map(|s| s.set()).next();
+        NoiseModel::with_transform(set.unwrap_or_else(|| self.server.parameters().home()), transform)
+    }
+
+    /// Deviation that the model predicts for the last batch of the outputs, in units of its modulus.
+    fn sigma_model(&self, log2_output: u32) -> f64 {
+        let model = self.model(self.server.transform());
+        if self.operation == Operation::Decomp { model.sigma_rounding() } else { model.sigma_out_at(log2_output) }
+    }
+
+    fn evaluate(&self, encrypted: &LweCiphertexts) -> Result<Outputs> {
+        let bits = |c: &LweCiphertexts| self.server.parameters().message_bits(c.log2_modulus());
+        let outputs = match self.operation {
+            Operation::Floor => vec![self.server.floor(encrypted, CLEARED)?],
+            // Gates read two bits.
+            Operation::Sign => return Ok(vec![(self.server.sign(encrypted)?, 2)]),
+            Operation::Decomp => self.server.decompose(encrypted)?,
+            _ => vec![self.server.function(encrypted, &self.function()?)?],
+        };
+        let with_bits = |c: LweCiphertexts| {
+            let bits = bits(&c)?;
+            Ok((c, bits))
+        };
+        outputs.into_iter().map(with_bits).collect()
+    }
+
+    /// What message m must give in output batch `index`.
+    fn expected(&self, table: &[u64], index: usize, m: u64) -> u64 {
+        match self.operation {
+            Operation::Floor => m >> CLEARED << CLEARED,
+            Operation::Sign => m >> (self.bits - 1),
+            Operation::Decomp => {
+                let digit = self.server.parameters().digit_bits();
+                (m >> (digit * index as u32)) & ((1 << digit) - 1)
+            }
+            _ => table[m as usize],
+        }
+    }
+
+    fn measure(&self, arguments: &Arguments, device: &Device, batch: usize) -> Result<Record> {
+        let parameters = self.server.parameters();
+        let table = if self.operation == Operation::Func { self.function()?.values().to_vec() } else { Vec::new() };
+        let plain = bench::messages(arguments.seed, batch, 1 << self.bits);
+        let encrypted = parameters.encrypt(&self.client, &plain, self.log2_modulus)?;
+        let mut samples = Vec::with_capacity(arguments.repeat);
+        let (mut checked, mut wrong, mut squares, mut log2_output) = (0, 0, 0.0, 0);
+        for round in 0..=arguments.repeat {
+            let start = Instant::now();
+            let outputs = self.evaluate(&encrypted)?;
+            if round > 0 {
+                samples.push(1e3 * start.elapsed().as_secs_f64());
+            }
+            let last = outputs.len() - 1;
+            for (index, (output, bits)) in outputs.iter().enumerate() {
+                log2_output = output.log2_modulus();
+                let want: Vec<u64> = plain.iter().map(|&m| self.expected(&table, index, m)).collect();
+                let errors = errors(&self.client, output, *bits, &want)?;
+                let half_step = 2f64.powi((log2_output - bits) as i32 - 1);
+                for (message, error) in errors.iter().enumerate() {
+                    checked += 1;
+                    if !(-half_step..half_step).contains(error) {
+                        wrong += 1;
+                        if wrong <= 3 {
+                            eprintln!("wrong output {index}: message {message} of round {round} is off by {error} of 2^{log2_output}");
+                        }
+                    }
+                    if index == last {
+                        squares += error * error;
+                    }
+                }
+            }
+        }
+        let (ms, bootstraps) = (Milliseconds::of(&samples), self.bootstraps()?);
+        let functions_per_s = batch as f64 / (ms.median / 1e3);
+        let plans: Vec<serde_json::Value> =
+            self.server.servers().map(|s| serde_json::json!({ "set": s.set().name(), "plan": s.engine().plan() })).collect();
+        Ok(Record {
+            device: device.info().name.clone(),
+            backend: device.info().kind.to_string(),
+            set: parameters.home().name().into(),
+            packing: parameters.home().packing(),
+            transform: self.server.transform().to_string(),
+            plan: plans.into(),
+            op: self.operation.name(),
+            batch,
+            repeat: arguments.repeat,
+            bootstraps_per_s: functions_per_s * bootstraps as f64,
+            ms,
+            transfers_included: true,
+            checked,
+            wrong,
+            noise: Noise { sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(), model: self.sigma_model(log2_output) },
+            function: Some(FunctionFigures {
+                message_bits: self.bits,
+                log2_modulus: self.log2_modulus,
+                bootstraps_per_function: bootstraps,
+                functions_per_s,
+                log2_failure: self.log2_failure()?,
+            }),
+            keygen_s: self.keygen_s,
+            load_s: self.load_s,
+            peak_memory_bytes: record::peak_memory_bytes(),
+            seed: arguments.seed,
+            version: env!("CARGO_PKG_VERSION"),
+            commit: record::commit(),
+            date: record::today(),
+        })
+    }
+}
+
+/// The operation as costs and failures are asked for; none for a function.
+fn large_operation(operation: Operation) -> Option<LargeOperation> {
+    match operation {
+        Operation::Floor => Some(LargeOperation::Floor),
+        Operation::Sign => Some(LargeOperation::Sign),
+        Operation::Decomp => Some(LargeOperation::Decompose),
+        _ => None,
+    }
+}
+
+/// The error of every output: its phase less that of the message it must be, centred.
+fn errors(client: &ClientKey, output: &LweCiphertexts, bits: u32, want: &[u64]) -> Result<Vec<f64>> {
+    let log2_modulus = output.log2_modulus();
+    let phases = client.phases(output)?;
+    if phases.len() != want.len() {
+        bail!("{} messages came back instead of {}", phases.len(), want.len());
+    }
+    let error = |(&phase, &want): (&u64, &u64)| {
+        let modulus = 1i64 << log2_modulus;
+        let error = (phase as i64 - ((want as i64) << (log2_modulus - bits))).rem_euclid(modulus);
+        (if error >= modulus / 2 { error - modulus } else { error }) as f64
+    };
+    Ok(phases.iter().zip(want).map(error).collect())
+}
+
+fn report(record: &Record, say: &dyn Fn(String)) {
+    let Some(function) = record.function else { return };
+    say(format!(
+        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} {}/s of {} bootstrappings ({:.1}/s)  {} checked, {} wrong, noise {:.2} (model {:.2})",
+        record.batch,
+        record.ms.median,
+        record.ms.min,
+        record.ms.max,
+        function.functions_per_s,
+        record.op,
+        function.bootstraps_per_function,
+        record.bootstraps_per_s,
+        record.checked,
+        record.wrong,
+        record.noise.sigma_out,
+        record.noise.model
+    ));
+    if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
+        let ratio = function.functions_per_s / rate;
+        say(format!("  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"));
+    }
+}

@@ -1,0 +1,151 @@
+//! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest.
+
+use crate::progress::Terminal;
+use crate::record::{self, Milliseconds};
+use anyhow::{Context, Result, bail};
+use girih::{Backend, BootstrapShape, Device, DeviceKind, LoadOptions, ParameterSet, Progress, Transform, TunedPlan, TunedPlans};
+use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The device: wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// The parameter sets, by name.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "STD128")]
+    set: Vec<String>,
+    /// Messages that share a ciphertext (r) [default: the set's own].
+    #[arg(long, value_name = "R")]
+    packing: Option<usize>,
+    /// Ciphertexts in a batch [default: 4096 on a GPU, 4 on a software driver or the CPU].
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Timed runs of each plan, after one that warms up.
+    #[arg(long, default_value_t = 3)]
+    repeat: usize,
+    /// At most this many plans a set, in the device's order of promise.
+    #[arg(long, value_name = "COUNT")]
+    most: Option<usize>,
+    /// Measure only; store nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Write the measurements as JSON to FILE (`-` for standard output).
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// What one plan measured.
+#[derive(Serialize)]
+struct Measurement {
+    set: String,
+    packing: usize,
+    options: LoadOptions,
+    ms: Milliseconds,
+    ciphertexts_per_s: f64,
+    load_s: f64,
+    checksum: u64,
+}
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.repeat == 0 || arguments.batch == Some(0) {
+        bail!("--repeat and --batch must be at least 1");
+    }
+    let device = Device::open(&arguments.device)?;
+    let path = TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
+    println!("device    {} ({}), plans of {}", device.info().id, device.info().name, device.backend().identity());
+    let mut all = Vec::new();
+    let mut agree = true;
+    for name in &arguments.set {
+        let set = ParameterSet::by_name(name)?;
+        let set = match arguments.packing {
+            Some(r) => set.with_packing(r)?,
+            None => set,
+        };
+        let measured = measure_set(arguments, &device, &set)?;
+        agree &= agreement(&measured);
+        if agree && !arguments.dry_run {
+            store(&path, &device.backend().identity(), set.shape(), &measured)?;
+        }
+        all.extend(measured);
+    }
+    if let Some(json) = &arguments.json {
+        record::write_json(json, &serde_json::to_value(&all)?)?;
+    }
+    Ok(agree)
+}
+
+fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet) -> Result<Vec<Measurement>> {
+    let backend = device.backend();
+    let bulk = device.info().kind != DeviceKind::Cpu && !device.info().software;
+    let batch = arguments.batch.unwrap_or(if bulk { 4096 } else { 4 });
+    let mut plans = backend.alternatives(set.shape())?;
+    plans.truncate(arguments.most.unwrap_or(usize::MAX));
+    println!("set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys", set.name(), set.packing(), plans.len());
+    println!("{:<10}{:<56}{:>16}{:>12}{:>9}", "transform", "plan", "ciphertexts/s", "median ms", "load s");
+    let mut all = Vec::new();
+    for options in plans {
+        let transform = options.transform.map_or("any".into(), |t| t.to_string());
+        let plan = options.plan.to_string();
+        match measure(backend, set, options, batch, arguments.repeat) {
+            Ok(m) => {
+                println!("{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}", m.ciphertexts_per_s, m.ms.median, m.load_s);
+                all.push(m);
+            }
+            Err(error) => println!("{transform:<10}{plan:<56} skipped: {error}"),
+        }
+    }
+    if all.is_empty() {
+        bail!("no plan of {} ran on {}", set.name(), device.info().name);
+    }
+    Ok(all)
+}
+
+fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batch: usize, repeat: usize) -> girih::Result<Measurement> {
+    let progress: &dyn Progress = &Terminal::new();
+    let start = Instant::now();
+    let keys = SyntheticKeys::new(set.shape().clone(), 1);
+    let engine = backend.load(&keys, &LoadOptions { untuned: true, ..options.clone() }, progress)?;
+    let load_s = start.elapsed().as_secs_f64();
+    let mut gates = GateBatch::prepare(engine.as_ref(), batch)?;
+    gates.run(engine.as_ref())?;
+    let samples = (0..repeat).map(|_| Ok(1e3 * gates.run(engine.as_ref())?)).collect::<girih::Result<Vec<f64>>>()?;
+    let ms = Milliseconds::of(&samples);
+    Ok(Measurement {
+        set: set.name().into(),
+        packing: set.packing(),
+        options: LoadOptions { transform: Some(engine.transform()), ..options },
+        ciphertexts_per_s: 1e3 * batch as f64 / ms.median,
+        ms,
+        load_s,
+        checksum: gates.checksum(),
+    })
+}
+
+/// Integer transforms are exact: plans that differ in a bit of the result are wrong, and nothing of theirs is stored.
+fn agreement(measured: &[Measurement]) -> bool {
+    let exact: Vec<&Measurement> = measured.iter().filter(|m| m.options.transform == Some(Transform::Ntt)).collect();
+    let agree = exact.windows(2).all(|w| w[0].checksum == w[1].checksum);
+    if !agree {
+        println!("the exact plans differ in their results: nothing is stored");
+        exact.iter().for_each(|m| println!("  {:016x} {}", m.checksum, m.options.plan));
+    }
+    agree
+}
+
+/// Keeps the fastest plan of each transform.
+fn store(path: &PathBuf, device: &str, shape: &BootstrapShape, measured: &[Measurement]) -> Result<()> {
+    let (mut plans, note) = TunedPlans::read(path)?;
+    if let Some(note) = note {
+        println!("{note}");
+    }
+    for transform in [Transform::Ntt, Transform::Fft] {
+        let of = measured.iter().filter(|m| m.options.transform == Some(transform));
+        let Some(best) = of.max_by(|a, b| a.ciphertexts_per_s.total_cmp(&b.ciphertexts_per_s)) else { continue };
+        println!("stored    {transform} {} ({:.1} ciphertexts/s) in {}", best.options.plan, best.ciphertexts_per_s, path.display());
+        plans.put(TunedPlan { device: device.into(), shape: shape.clone(), options: best.options.clone(), per_s: best.ciphertexts_per_s });
+    }
+    Ok(plans.write(path)?)
+}
