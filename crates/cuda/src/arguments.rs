@@ -27,7 +27,20 @@ macro_rules! plain {
         unsafe impl Plain for $t {}
     )* };
 }
-plain!(u16, u32, u64, f64, [u32; 2], [f64; 2], Job, Linear, BlindRotateArguments, KeySwitchArguments, TorusKeySwitchArguments, CombineArguments);
+plain!(
+    u16,
+    u32,
+    u64,
+    f64,
+    [u32; 2],
+    [f64; 2],
+    Job,
+    Linear,
+    BlindRotateArguments,
+    KeySwitchArguments,
+    TorusKeySwitchArguments,
+    CombineArguments
+);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

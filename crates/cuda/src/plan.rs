@@ -251,7 +251,12 @@ fn threads_of_block(
 }
 
 /// Refuses what no variant of these kernels runs.
-pub(crate) fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
+pub(crate) fn refuse_unsupported(
+    device: &str,
+    shape: &BootstrapShape,
+    transform: Transform,
+    request: &PlanRequest,
+) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
     if shape.is_torus() {
         if transform == Transform::Ntt {

@@ -3,8 +3,8 @@
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
-use crate::spread::{SPREAD, choice};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
+use crate::spread::{SPREAD, choice};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;

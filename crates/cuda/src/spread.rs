@@ -76,7 +76,13 @@ impl CudaPlan {
         }
     }
 
-    fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize, request: &PlanRequest) -> Result<Self, DoesNotFit> {
+    fn over(
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        blocks: usize,
+        request: &PlanRequest,
+    ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
@@ -138,9 +144,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
 fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, threads: usize) -> usize {
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => {
-            (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80)
-        }
+        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
             let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4);
