@@ -3,8 +3,8 @@
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
+use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
-use crate::spread::{SPREAD, choice};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -21,6 +21,13 @@ pub(crate) fn plans(
     cluster: usize,
     request: &PlanRequest,
 ) -> Result<Vec<CudaPlan>, BackendError> {
+    if let Some((name, value)) = request.choices.iter().find(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
+        return Err(BackendError::Unsupported {
+            device: device.into(),
+            what: format!("the plan choice {name}={value}"),
+            why: format!("this device knows {SPREAD} and {SPREAD_ITEMS}"),
+        });
+    }
     let whole = || CudaPlan::new(device, shape, transform, limits, request);
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
     // What is asked of groups or teams is asked of the throughput kernel.
