@@ -140,7 +140,7 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
     let store: Vec<u32> =
         (0..2 * count * shape.ciphertext_len()).map(|_| words.below(1 << shape.log2_stored_modulus().min(32)) as u32).collect();
     let modulus = shape.accumulator_modulus();
-    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| modulus.map_or_else(|| words.next_word(), |m| words.below(m))).collect();
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus.unwrap_or(u64::MAX))).collect();
     let table = engine.add_tables(&table)?;
     let jobs: Vec<BootstrapJob> = (0..count as u32)
         .map(|i| BootstrapJob {

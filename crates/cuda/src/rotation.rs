@@ -55,6 +55,8 @@ pub(crate) struct Rotation {
     wave: usize,
     /// How long a wave takes; measured where there is more than one variant to choose from.
     wave_seconds: f64,
+    /// How long a single ciphertext takes, where it was measured.
+    single_seconds: Option<f64>,
 }
 
 fn source(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
@@ -76,7 +78,7 @@ impl Rotation {
         let (kernel, cost) = load(machine, shape, &plan, false)?;
         let blocks = plan.spread.map_or(1, |s| s.blocks);
         let clusters = cost.resident_clusters.map_or(multiprocessors * cost.resident_blocks.max(1) as usize / blocks, |c| c as usize);
-        Ok(Self { wave: clusters.max(1) * plan.groups, wave_seconds: 1.0, plan, cost, kernel, traced: OnceLock::new() })
+        Ok(Self { wave: clusters.max(1) * plan.groups, wave_seconds: 1.0, single_seconds: None, plan, cost, kernel, traced: OnceLock::new() })
     }
 
     pub fn launch(&self, machine: &dyn Machine, arguments: BlindRotateArguments) -> Result<(), BackendError> {
@@ -117,6 +119,7 @@ impl Rotation {
                 "hold_monomials": plan.hold_monomials,
                 "wave": self.wave,
                 "wave_ms": self.wave_seconds * 1e3,
+                "single_ms": self.single_seconds.map(|s| s * 1e3),
             }),
             Some(spread) => serde_json::json!({
                 "spread_blocks": spread.blocks,
@@ -127,8 +130,10 @@ impl Rotation {
                 "spread_local_bytes": cost.local_bytes,
                 "spread_key_ring": spread.key_ring,
                 "spread_push": spread.push,
+                "spread_copies": spread.copies,
                 "spread_wave": self.wave,
                 "spread_wave_ms": self.wave_seconds * 1e3,
+                "spread_single_ms": self.single_seconds.map(|s| s * 1e3),
             }),
         };
         record.extend(facts.as_object().cloned().unwrap_or_default());
@@ -153,16 +158,13 @@ pub(crate) fn crossover(rotations: &[Rotation]) -> usize {
     (1..=most).take_while(|&jobs| choose(rotations, jobs).plan.spread.is_some()).last().unwrap_or(0)
 }
 
-/// Times one wave of each variant, so that `choose` rests on this device and this shape and not on a model.
+/// Times one wave and one ciphertext of each variant, so that `choose` rests on this device and this shape and not on a model.
 pub(crate) fn measure(
     machine: &Arc<dyn Machine>,
     shape: &BootstrapShape,
     rotations: &mut [Rotation],
     arguments: BlindRotateArguments,
 ) -> Result<(), BackendError> {
-    if rotations.len() < 2 {
-        return Ok(());
-    }
     if !machine.keeps_time() {
         // Tests look at small batches: these go to the spread variant as long as they fit one wave of it.
         rotations.iter_mut().filter(|r| r.plan.spread.is_none()).for_each(|r| r.wave_seconds = 1.5);
@@ -188,28 +190,31 @@ pub(crate) fn measure(
     let what = "a wave to time";
     let store = Buffer::holding(machine, bytes_of(&ciphertext), what)?;
     let tables = Buffer::holding(machine, &table, what)?;
-    let jobs = Buffer::holding(machine, bytes_of(&jobs), what)?;
+    let jobs_buffer = Buffer::holding(machine, bytes_of(&jobs), what)?;
     let switched = Buffer::new(machine, most * (shape.ks_indices() + shape.packing) * 8, what)?;
-    // The native torus finds its exponents there.
-    machine.zero(switched.address(), switched.bytes())?;
-    for rotation in rotations {
+    let time = |rotation: &Rotation, jobs: usize| {
         let arguments = BlindRotateArguments {
             store: store.address(),
             tables: tables.address(),
-            jobs: jobs.address(),
+            jobs: jobs_buffer.address(),
             switched: switched.address(),
-            job_count: rotation.wave as u32,
+            job_count: jobs as u32,
             ..arguments
         };
-        rotation.wave_seconds = f64::MAX;
+        let mut best = f64::MAX;
         // The first run warms up caches and clocks.
         for _ in 0..2 {
             machine.synchronize()?;
             let start = Instant::now();
             rotation.launch(machine.as_ref(), arguments)?;
             machine.synchronize()?;
-            rotation.wave_seconds = rotation.wave_seconds.min(start.elapsed().as_secs_f64());
+            best = best.min(start.elapsed().as_secs_f64());
         }
+        Ok::<_, BackendError>(best)
+    };
+    for rotation in rotations {
+        rotation.wave_seconds = time(rotation, rotation.wave)?;
+        rotation.single_seconds = Some(time(rotation, 1)?);
     }
     Ok(())
 }
