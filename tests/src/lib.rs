@@ -6,11 +6,15 @@
 //! | [`shapes`] | synthetic shapes that use every feature of the kernels |
 //! | [`compare`] | a device against the exact twin, stage by stage |
 //! | [`gates`] | gates and look-up tables end to end, decrypted |
+//! | [`circuits`] | small circuits end to end |
+//! | [`large`] | functions that fill their modulus and large-precision functions, end to end |
 //! | [`planned`] | a device that is made to use a plan |
 //! | [`synthetic`] | reproducible words in the place of keys |
 
+pub mod circuits;
 pub mod compare;
 pub mod gates;
+pub mod large;
 pub mod planned;
 pub mod shapes;
 pub mod synthetic;

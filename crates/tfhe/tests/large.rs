@@ -173,19 +173,43 @@ fn exact_transforms_and_missing_keys() {
 fn the_published_context_switches_bases_where_openfhe_does() {
     let p = LargeParameters::default();
     assert_eq!((p.beta(), p.digit_bits(), p.message_bits(24).expect("in range")), (128, 4, 16));
-    for (log2_modulus, gadgets) in [(12, vec![0]), (17, vec![0]), (18, vec![0, 1]), (24, vec![0, 1]), (26, vec![0, 1]), (29, vec![0, 1, 2])]
-    {
-        assert_eq!(p.gadgets(&[LargeOperation::Sign], log2_modulus, Transform::Ntt).expect("in range"), gadgets, "2^{log2_modulus}");
+    // docs/tfhe.md, section 7: the largest modulus of each base.
+    for (transform, last) in [(Transform::Ntt, [17, 26, 29, 29]), (Transform::Fft, [13, 21, 25, 29])] {
+        for log2_modulus in 9..=29 {
+            let want = last.iter().position(|&l| log2_modulus <= l).expect("29 is the largest");
+            assert_eq!(p.gadget(log2_modulus, transform).expect("in range"), want, "2^{log2_modulus}, {transform}");
+        }
     }
+    assert_eq!(p.gadgets(&[LargeOperation::Sign], 24, Transform::Ntt).expect("in range"), [0, 1]);
     assert_eq!(p.gadgets(&[LargeOperation::Decompose, LargeOperation::Sign], 24, Transform::Fft).expect("in range"), [0, 1, 2]);
     let boots = |operation| p.bootstraps(operation, 24);
     assert_eq!([LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose].map(boots), [2, 7, 6]);
-    for transform in [Transform::Ntt, Transform::Fft] {
-        for operation in [LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose, LargeOperation::Relu] {
-            for log2_modulus in [12, 16, 24] {
-                let failure = p.log2_failure(operation, log2_modulus, transform, 3.19).expect("in range");
-                println!("{operation:?} modulo 2^{log2_modulus}, {transform}: 2^{failure:.1}");
+}
+
+/// The figures of docs/tfhe.md, section 7: log2 of the failure probability for fresh inputs, exact transform and f64.
+#[test]
+fn failures_are_as_documented() {
+    let p = LargeParameters::default();
+    use LargeOperation::{Decompose, Floor, Relu, Sign};
+    let table = [
+        (Floor, [(16, -139.8, -146.9), (24, -143.2, -132.7), (29, -97.4, -93.1)]),
+        (Sign, [(16, -139.8, -146.9), (24, -82.4, -81.6), (29, -76.1, -64.4)]),
+        (Decompose, [(16, -139.8, -146.9), (24, -82.4, -81.6), (29, -76.1, -64.4)]),
+        (Relu, [(11, -146.9, -128.6), (16, -77.7, -74.2), (24, -56.0, -53.0)]),
+    ];
+    for (operation, row) in table {
+        for (log2_modulus, ntt, fft) in row {
+            for (transform, want) in [(Transform::Ntt, ntt), (Transform::Fft, fft)] {
+                let got = p.log2_failure(operation, log2_modulus, transform, 3.19).expect("in range");
+                assert!((got - want).abs() < 0.06, "{operation:?} modulo 2^{log2_modulus}, {transform}: {got:.2}");
             }
         }
     }
+    let arbitrary = Function::new(3, 3, |m| m).expect("fits");
+    for (transform, want) in [(Transform::Ntt, -146.9), (Transform::Fft, -128.6)] {
+        let got = girih_tfhe::NoiseModel::with_transform(p.home(), transform).log2_failure_function(&arbitrary, 11, 3.19);
+        assert!((got - want).abs() < 0.06, "EvalFunc, {transform}: {got:.2}");
+    }
+    let message = p.gadgets(&[Relu], 29, Transform::Ntt).expect_err("no room").to_string();
+    assert!(message.contains("2^29"), "{message}");
 }

@@ -180,7 +180,8 @@ impl LargeParameters {
         for operation in operations {
             let moduli = match operation {
                 LargeOperation::Floor => vec![log2_modulus],
-                LargeOperation::Decompose => self.rounds(log2_modulus),
+                LargeOperation::Decompose if log2_modulus > self.log2_rotation() => self.rounds(log2_modulus),
+                LargeOperation::Decompose => vec![self.log2_rotation()],
                 LargeOperation::Sign | LargeOperation::Relu => [self.rounds(log2_modulus), vec![self.log2_rotation()]].concat(),
             };
             for log2_output in moduli {
