@@ -115,9 +115,7 @@ fn main() {
             }
         }
     }
-<<<<<<< HEAD
     trials.extend(sets_last);
-=======
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {
@@ -126,6 +124,5 @@ fn main() {
             trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || large_precision(&other, transform)));
         }
     }
->>>>>>> main
     libtest_mimic::run(&arguments, trials).exit();
 }

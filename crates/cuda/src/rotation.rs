@@ -3,8 +3,8 @@
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
 use crate::plan::{CudaPlan, Geometry};
-use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
+use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -78,7 +78,15 @@ impl Rotation {
         let (kernel, cost) = load(machine, shape, &plan, false)?;
         let blocks = plan.spread.map_or(1, |s| s.blocks);
         let clusters = cost.resident_clusters.map_or(multiprocessors * cost.resident_blocks.max(1) as usize / blocks, |c| c as usize);
-        Ok(Self { wave: clusters.max(1) * plan.groups, wave_seconds: 1.0, single_seconds: None, plan, cost, kernel, traced: OnceLock::new() })
+        Ok(Self {
+            wave: clusters.max(1) * plan.groups,
+            wave_seconds: 1.0,
+            single_seconds: None,
+            plan,
+            cost,
+            kernel,
+            traced: OnceLock::new(),
+        })
     }
 
     pub fn launch(&self, machine: &dyn Machine, arguments: BlindRotateArguments) -> Result<(), BackendError> {

@@ -127,7 +127,13 @@ impl CudaPlan {
             prefetch_steps: 4,
             key_ring: 0,
             hold_monomials: true,
-            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push, copies: copies.max(1) }),
+            spread: Some(SpreadPlan {
+                blocks,
+                items,
+                key_ring: key_ring(shape, transform, &geometry, blocks, threads),
+                push,
+                copies: copies.max(1),
+            }),
         })
     }
 }
