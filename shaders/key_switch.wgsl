@@ -16,6 +16,52 @@
 // Sums between dispatches, [job][n + r] with ${KS_WORDS} word(s) each.
 @group(0) @binding(5) var<storage, read_write> partial: array<u32>;
 
+// Adds the rows of the indices i, i + SLICES, .. , all loads before all sums: ${UNROLL * DIGITS} rows in flight hide the latency of memory.
+#def add_rows(indices)
+#for u in 0..indices
+#if KS_WORDS == 1
+            let low_${u} = switched[input + i + ${u * SLICES}u];
+#else
+            let low_${u} = switched[(input + i + ${u * SLICES}u) * 2u];
+            let high_${u} = switched[(input + i + ${u * SLICES}u) * 2u + 1u];
+#end
+#end
+#for u in 0..indices
+            let base_${u} = (i + ${u * SLICES}u - launch.first_block) * ${DIGITS << LOG2_BASE}u;
+#for d in 0..DIGITS
+#set shift d * LOG2_BASE
+            // Digit ${d}: bits ${shift} .. ${shift + LOG2_BASE}.
+#if shift + LOG2_BASE <= 32 || KS_WORDS == 1
+            let value_${u}_${d} = (low_${u} >> ${shift}u) & ${(1 << LOG2_BASE) - 1}u;
+#elif shift >= 32
+            let value_${u}_${d} = (high_${u} >> ${shift - 32}u) & ${(1 << LOG2_BASE) - 1}u;
+#else
+            let value_${u}_${d} = ((low_${u} >> ${shift}u) | (high_${u} << ${32 - shift}u)) & ${(1 << LOG2_BASE) - 1}u;
+#end
+            let row_${u}_${d} = table[(base_${u} + ${d << LOG2_BASE}u + value_${u}_${d}) * ${ROW_VECTORS}u + column];
+#end
+#end
+#for u in 0..indices
+#for d in 0..DIGITS
+#for q in 0..4
+#if ENTRIES == 8
+            // Two 16-bit entries a word; only sums modulo 2^16 are kept, so the lower needs no mask.
+            sum_${2 * q} += row_${u}_${d}[${q}];
+            sum_${2 * q + 1} += row_${u}_${d}[${q}] >> 16u;
+#elif ENTRIES == 4
+            sum_${q} += row_${u}_${d}[${q}];
+#end
+#end
+#if ENTRIES == 2
+            sum_0 += row_${u}_${d}.x;
+            sum_1 += row_${u}_${d}.y + select(0u, 1u, sum_0 < row_${u}_${d}.x);
+            sum_2 += row_${u}_${d}.z;
+            sum_3 += row_${u}_${d}.w + select(0u, 1u, sum_2 < row_${u}_${d}.z);
+#end
+#end
+#end
+#end
+
 var<workgroup> slices: array<u32, ${LANES * SLICES * SUMS}>;
 
 @compute @workgroup_size(${LANES * SLICES})
@@ -29,43 +75,14 @@ fn key_switch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
 #end
 
     if (column < ${ROW_VECTORS}u) {
-        for (var i = launch.first_step + slice; i < launch.last_step; i += ${SLICES}u) {
-#if KS_WORDS == 1
-            let low = switched[input + i];
-#else
-            let low = switched[(input + i) * 2u];
-            let high = switched[(input + i) * 2u + 1u];
+        var i = launch.first_step + slice;
+#if UNROLL > 1
+        for (; i + ${(UNROLL - 1) * SLICES}u < launch.last_step; i += ${UNROLL * SLICES}u) {
+#call add_rows(${UNROLL})
+        }
 #end
-            let base = (i - launch.first_block) * ${DIGITS << LOG2_BASE}u;
-#for d in 0..DIGITS
-            {
-#set shift d * LOG2_BASE
-                // Digit ${d}: bits ${shift} .. ${shift + LOG2_BASE}.
-#if shift + LOG2_BASE <= 32 || KS_WORDS == 1
-                let value = (low >> ${shift}u) & ${(1 << LOG2_BASE) - 1}u;
-#elif shift >= 32
-                let value = (high >> ${shift - 32}u) & ${(1 << LOG2_BASE) - 1}u;
-#else
-                let value = ((low >> ${shift}u) | (high << ${32 - shift}u)) & ${(1 << LOG2_BASE) - 1}u;
-#end
-                let row = table[(base + ${d << LOG2_BASE}u + value) * ${ROW_VECTORS}u + column];
-#for q in 0..4
-#if ENTRIES == 8
-                // Two 16-bit entries a word; only sums modulo 2^16 are kept, so the lower needs no mask.
-                sum_${2 * q} += row[${q}];
-                sum_${2 * q + 1} += row[${q}] >> 16u;
-#elif ENTRIES == 4
-                sum_${q} += row[${q}];
-#end
-#end
-#if ENTRIES == 2
-                sum_0 += row.x;
-                sum_1 += row.y + select(0u, 1u, sum_0 < row.x);
-                sum_2 += row.z;
-                sum_3 += row.w + select(0u, 1u, sum_2 < row.z);
-#end
-            }
-#end
+        for (; i < launch.last_step; i += ${SLICES}u) {
+#call add_rows(1)
         }
     }
 

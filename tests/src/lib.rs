@@ -8,7 +8,7 @@
 //! | [`gates`] | gates and look-up tables end to end, decrypted |
 //! | [`circuits`] | small circuits end to end |
 //! | [`large`] | functions that fill their modulus and large-precision functions, end to end |
-//! | [`planned`] | a device that is made to use a plan |
+//! | [`planned`] | a device held to one plan |
 //! | [`synthetic`] | reproducible words in the place of keys |
 
 pub mod circuits;

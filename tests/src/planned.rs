@@ -1,12 +1,12 @@
-//! A device that loads every key with a plan of the caller's choice.
+//! A device that loads everything with one plan, so that a suite can be run on a plan that nobody gets by default.
 
 use girih_backend::{Backend, BackendError, DeviceInfo, Engine, KeySource, LoadOptions, PlanRequest, Progress};
 
-/// `device`, with `plan` in place of what callers ask for.
+/// `device`, with `plan` in the place of every request.
 pub struct Planned<'a> {
     /// The device.
     pub device: &'a dyn Backend,
-    /// The plan.
+    /// Its plan.
     pub plan: PlanRequest,
 }
 
@@ -16,6 +16,6 @@ impl Backend for Planned<'_> {
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        self.device.load(keys, &LoadOptions { plan: self.plan.clone(), ..options.clone() }, progress)
+        self.device.load(keys, &LoadOptions { plan: self.plan.clone(), untuned: true, ..options.clone() }, progress)
     }
 }

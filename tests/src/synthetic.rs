@@ -115,9 +115,19 @@ impl GateBatch {
     /// # Errors
     /// Failures of the device.
     pub fn run(&mut self, engine: &dyn Engine) -> Result<f64, BackendError> {
+        self.run_calls(engine, 1)
+    }
+
+    /// The same with the bootstrappings run `calls` times over between the transfers.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn run_calls(&mut self, engine: &dyn Engine, calls: usize) -> Result<f64, BackendError> {
         let start = Instant::now();
         engine.write(0, &self.input)?;
-        engine.bootstrap(&self.jobs)?;
+        for _ in 0..calls {
+            engine.bootstrap(&self.jobs)?;
+        }
         engine.read(2 * self.jobs.len(), &mut self.output)?;
         Ok(start.elapsed().as_secs_f64())
     }

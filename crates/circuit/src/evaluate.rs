@@ -109,6 +109,10 @@ impl Circuit {
             return mismatch(format!("a circuit for {} and keys of {}", self.set, server.set()));
         }
         server.check_owner(inputs)?;
+        let log2_modulus = self.set.shape().log2_stored_modulus();
+        if inputs.log2_modulus() != log2_modulus {
+            return mismatch(format!("ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}", inputs.log2_modulus()));
+        }
         let groups = inputs.len() / self.input_bits();
         let slots = match self.peak_slots() {
             0 => None,

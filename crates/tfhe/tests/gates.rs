@@ -117,3 +117,18 @@ fn four_bits_on_the_native_torus() {
     let want: Vec<u64> = high.iter().zip(&low).map(|(a, b)| a * b).collect();
     assert_eq!(decrypt(server.apply_weighted(&[&high_c, &low_c], &[4, 1], &product)), want);
 }
+
+/// Every message of 1 to 4 bits through one bootstrapping each.
+#[test]
+fn look_up_tables_of_one_to_four_bits() {
+    let (client, server) = keys(&ParameterSet::by_name("INSECURE_TOY_WORDS2_R2").expect("built in"));
+    for bits in 1..=4 {
+        let values = 1u64 << bits;
+        let messages: Vec<u64> = (0..2 * values).map(|i| (i / 2 + i % 2) % values).collect();
+        let encrypted = client.encrypt_messages(&messages, bits).expect("fits");
+        let f = |m: u64| (m * m * 3 + m + 1) % values;
+        let got = server.apply(&encrypted, &LookUpTable::new(bits, f).expect("fits")).expect("runs");
+        let want: Vec<u64> = messages.iter().map(|&m| f(m)).collect();
+        assert_eq!(client.decrypt_messages(&got, bits).expect("padding is clear"), want, "{bits} bits");
+    }
+}

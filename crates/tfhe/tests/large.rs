@@ -14,7 +14,10 @@ struct Context {
 
 impl Context {
     fn new(transform: Transform, gadgets: &[usize]) -> Self {
-        let parameters = LargeParameters::insecure();
+        Self::of(LargeParameters::insecure(), transform, gadgets)
+    }
+
+    fn of(parameters: LargeParameters, transform: Transform, gadgets: &[usize]) -> Self {
         let client = ClientKey::generate_seeded(parameters.home(), [7; 32]).expect("prime words");
         let keys = LargeKeys::generate(&parameters, &client, gadgets, &NoProgress).expect("its own gadgets");
         let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
@@ -157,6 +160,55 @@ fn the_first_of_the_largest() {
     }
 }
 
+/// Two messages to a ciphertext: every function acts on both.
+#[test]
+fn packed_messages() {
+    let toy = LargeParameters::insecure();
+    let sets = toy.sets().iter().map(|s| s.with_packing(2)).collect::<girih_tfhe::Result<_>>().expect("1 to 16");
+    let c = Context::of(LargeParameters::new(sets, 4, -30.0).expect("the same gadgets"), Transform::Fft, &[0, 1]);
+    let messages: Vec<u64> = (0..40).map(|i| i * 1237 % 4096).collect();
+    let encrypted = c.encrypt(&messages, 17);
+    assert_eq!(encrypted.len(), 20);
+    let relu: Vec<u64> = messages.iter().map(|&m| if m < 2048 { m } else { 0 }).collect();
+    assert_eq!(c.decrypt(&c.server.relu(&encrypted).expect("runs")), relu);
+    let signs: Vec<bool> = messages.iter().map(|&m| m >= 2048).collect();
+    assert_eq!(c.client.decrypt_bits(&c.server.sign(&encrypted).expect("runs")).expect("bits"), signs);
+    let message = c.parameters.encrypt(&c.client, &messages[..3], 17).expect_err("no whole ciphertexts").to_string();
+    assert!(message.contains("multiple of r = 2"), "{message}");
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let (c, toy) = (context(), LargeParameters::insecure());
+    let refuse = |result: Option<girih_tfhe::Error>, text: &str| {
+        let message = result.expect("must be refused").to_string();
+        assert!(message.contains(text) && !message.contains('\n'), "{message}");
+    };
+    let set = |name| girih_tfhe::ParameterSet::by_name(name).expect("built in");
+    refuse(LargeParameters::new(vec![], 4, -40.0).err(), "at least one parameter set");
+    refuse(LargeParameters::new(vec![set("G4"), set("G5")], 7, -60.0).err(), "G4 and G5");
+    refuse(LargeParameters::new(toy.sets().iter().rev().cloned().collect(), 4, -40.0).err(), "coarsest base first");
+    refuse(LargeParameters::new(vec![set("M3")], 4, -40.0).err(), "gadget decomposition");
+    refuse(LargeParameters::new(vec![set("G4")], 11, -60.0).err(), "2^1 to 2^10");
+    refuse(LargeKeys::generate(&toy, &c.client, &[3], &NoProgress).err(), "gadget 3 of a context that has 3");
+    refuse(LargeKeys::generate(&toy, &c.client, &[0, 0], &NoProgress).err(), "two keys of INSECURE_LARGE");
+    refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one key");
+    let stranger = ClientKey::generate_seeded(&set("INSECURE_TOY"), [1; 32]).expect("prime words");
+    refuse(LargeKeys::generate(&toy, &stranger, &[0], &NoProgress).err(), "INSECURE_TOY");
+    refuse(toy.encrypt(&stranger, &[0], 17).err(), "INSECURE_TOY");
+    for log2_modulus in [5, 30] {
+        refuse(toy.encrypt(&c.client, &[0], log2_modulus).err(), "from 2^6 to 2^29");
+    }
+    refuse(toy.encrypt(&c.client, &[4096], 17).err(), "not below 4096");
+    refuse(c.server.sign(&stranger.encrypt_bits(&[true]).expect("a bit")).err(), "INSECURE_TOY");
+    let (a, b) = (c.encrypt(&[1, 2], 17), c.encrypt(&[1, 2], 16));
+    refuse(c.server.floor(&a, 5).err(), "1 to 4 at a time");
+    refuse(c.server.less(&a, &b).err(), "must be the same");
+    refuse(c.server.argmax(&[&a]).err(), "2 to 256");
+    refuse(c.server.gate(girih_tfhe::Gate::And, &a, &a).err(), "2^17");
+    refuse(c.server.function(&a, &Function::new(3, 3, |m| m).expect("fits")).err(), "3-bit messages on messages of 12 bits");
+}
+
 /// The exact transform chooses other gadgets for the same moduli, and finds no key of them where none was made.
 #[test]
 fn exact_transforms_and_missing_keys() {
@@ -212,4 +264,39 @@ fn failures_are_as_documented() {
     }
     let message = p.gadgets(&[Relu], 29, Transform::Ntt).expect_err("no room").to_string();
     assert!(message.contains("2^29"), "{message}");
+}
+
+/// The published context at its real size, two of its four keys: with `GIRIH_ALL_NOISE=1` alone, as each key takes 4.6 GB
+/// of memory under the f64 transform.
+#[test]
+fn the_published_context_computes() {
+    if std::env::var_os("GIRIH_ALL_NOISE").is_none_or(|v| v != "1") {
+        return;
+    }
+    let parameters = LargeParameters::default();
+    let client = ClientKey::generate_seeded(parameters.home(), [8; 32]).expect("prime words");
+    let transform = Transform::Fft;
+    // Messages of 13 bits, whose rounds change from key to key.
+    let gadgets = parameters.gadgets(&[LargeOperation::Sign], 21, transform).expect("in range");
+    assert_eq!(gadgets, [0, 1]);
+    let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress).expect("its own gadgets");
+    let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
+    let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+    drop(keys);
+    let encrypt = |messages: &[u64], log2_modulus| parameters.encrypt(&client, messages, log2_modulus).expect("fits");
+    let decrypt = |c: &LweCiphertexts| parameters.decrypt(&client, c).expect("same context");
+    let f = Function::new(3, 3, |m| (m * m + m + 5) % 8).expect("fits");
+    let all: Vec<u64> = (0..8).collect();
+    assert_eq!(decrypt(&server.function(&encrypt(&all, 11), &f).expect("runs")), f.values());
+    let messages: Vec<u64> = [0, 1, 4095, 4096, 8190, 8191].into_iter().chain((0..10).map(|i| i * 997 % 8192)).collect();
+    let encrypted = encrypt(&messages, 21);
+    let floors = decrypt(&server.floor(&encrypted, 4).expect("runs"));
+    assert_eq!(floors, messages.iter().map(|m| m >> 4 << 4).collect::<Vec<_>>());
+    let signs = client.decrypt_bits(&server.sign(&encrypted).expect("runs")).expect("bits");
+    assert_eq!(signs, messages.iter().map(|m| m >> 12 == 1).collect::<Vec<_>>());
+    let mut values = vec![0; messages.len()];
+    for (i, digit) in server.decompose(&encrypted).expect("runs").iter().enumerate() {
+        values.iter_mut().zip(decrypt(digit)).for_each(|(v, d)| *v += d << (4 * i));
+    }
+    assert_eq!(values, messages);
 }

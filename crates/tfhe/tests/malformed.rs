@@ -198,7 +198,7 @@ proptest! {
         match (len, len % whole) {
             (0, _) => prop_assert!(message(result).contains("empty")),
             (_, 0) => prop_assert!(result.is_ok()),
-            _ => { let text = message(result); prop_assert!(text.contains("no whole number of ciphertexts of n + r = 67"), "{text}") }
+            _ => { let text = message(result); prop_assert!(text.contains("no whole number of ciphertexts of 67"), "{text}") }
         }
         let mut words = good().batch.words().to_vec();
         let at = at.index(words.len());
@@ -237,7 +237,7 @@ proptest! {
         prop_assert!(short.contains(name) && short.contains("the shape needs"), "{short}");
         let modulus = if which { 134_215_681 } else { 1 << 14 };
         let large = make(&|words| { let at = at.index(words.len()); words[at] = modulus + over; });
-        prop_assert!(large.contains(name) && large.contains("its modulus is"), "{large}");
+        prop_assert!(large.contains(name) && large.contains("the largest residue is"), "{large}");
     }
 }
 
@@ -248,14 +248,44 @@ fn the_bodies_of_keys_are_checked_word_by_word() {
     let mut bytes = good.key_bytes.clone();
     *bytes.last_mut().expect("not empty") = 0xFF;
     let message_ks = message(EvaluationKeys::from_bytes(&bytes));
-    assert!(message_ks.contains("key-switching key") && message_ks.contains("not below its modulus 16384"), "{message_ks}");
+    assert!(message_ks.contains("key-switching key") && message_ks.contains("above the largest residue 16383"), "{message_ks}");
     let mut bytes = good.key_bytes.clone();
     bytes[1000..1008].fill(0xFF);
     let message_bsk = message(EvaluationKeys::from_bytes(&bytes));
-    assert!(message_bsk.contains("bootstrapping key") && message_bsk.contains("134215681"), "{message_bsk}");
+    assert!(message_bsk.contains("bootstrapping key") && message_bsk.contains("134215680"), "{message_bsk}");
     let mut bytes = good.key_bytes.clone();
     bytes.push(0);
     assert!(message(EvaluationKeys::from_bytes(&bytes)).contains("1 bytes too many"));
+}
+
+#[test]
+fn moduli_of_ciphertexts_are_checked() {
+    let good = good();
+    let at = |log2_modulus| good.client.encrypt_at(&[1; 12], 2, log2_modulus);
+    for log2_modulus in [0, 2, 15, 31, 64] {
+        let text = message(at(log2_modulus));
+        assert!(text.contains(&format!("modulus 2^{log2_modulus} must be from 2^3 to 2^14")), "{text}");
+    }
+    let large = at(14).expect("Q_ks");
+    let back = LweCiphertexts::from_bytes(&large.to_bytes().expect("prime words")).expect("own output");
+    assert_eq!((back.log2_modulus(), back == large), (14, true));
+    assert_eq!(good.client.decrypt(&back.rescale(9).expect("smaller"), 2).expect("same set"), [1; 12]);
+    for text in [
+        message(good.server.gate(Gate::And, &large, &large)),
+        message(good.server.not(&large)),
+        message(good.server.not(&good.server.upload(&large).expect("fits"))),
+    ] {
+        assert!(text.contains("2^14") && text.contains("2^9"), "{text}");
+    }
+    assert!(message(large.rescale(15)).contains("2^14"));
+    assert!(message(large.reduce(2)).contains("2^2"));
+    assert!(message(LweCiphertexts::weighted_sum(&[(&large, 1), (&good.batch, 1)], 0)).contains("must be the same"));
+    assert!(message(LweCiphertexts::concatenate(&[&large, &good.batch])).contains("must be the same"));
+    assert!(message(large.slice(2..5)).contains("batch of 4"));
+    let mut old = good.batch_bytes.clone();
+    old[4] = 1;
+    let text = message(LweCiphertexts::from_bytes(&old));
+    assert!(text.contains("format version 1 (of girih before ciphertexts carried their modulus"), "{text}");
 }
 
 #[test]

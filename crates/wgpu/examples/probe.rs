@@ -9,7 +9,8 @@
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
 //! the same, the results mean nothing.
 
-use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, Engine, KeySource, LoadOptions, NoProgress, PlanRequest, Progress};
+use girih_backend::{Backend, BackendError, BootstrapShape, Engine, LoadOptions, NoProgress, PlanRequest};
+use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use girih_conformance::{compare, vectors};
 use girih_cpu::CpuBackend;
@@ -82,6 +83,9 @@ fn bench(name: &str, all: &Settings) -> Outcome {
         let start = Instant::now();
         let engine = device.load(&keys, &options, &NoProgress)?;
         println!("{set}: loaded in {:.2} s, plan {}", start.elapsed().as_secs_f64(), engine.plan());
+        if all.latency {
+            println!("{set}: {}", latency(engine.as_ref())?);
+        }
         let sizes = if all.latency { vec![1, all.batch] } else { vec![all.batch] };
         for batch in sizes {
             let mut gates = GateBatch::prepare(engine.as_ref(), batch)?;
@@ -103,6 +107,22 @@ fn bench(name: &str, all: &Settings) -> Outcome {
     Ok(())
 }
 
+/// What a batch of one takes beyond its kernels: the time of one call less the slope of several between one write and
+/// one read, which depend on one another on the device and only queue on the host.
+fn latency(engine: &dyn Engine) -> Result<String, BackendError> {
+    const MANY: usize = 9;
+    let mut gates = GateBatch::prepare(engine, 1)?;
+    let mut median = |calls: usize| {
+        let mut seconds = (0..9).map(|_| gates.run_calls(engine, calls)).collect::<Result<Vec<_>, _>>()?;
+        seconds.sort_by(f64::total_cmp);
+        Ok::<_, BackendError>(1e3 * seconds[4])
+    };
+    median(1)?;
+    let (one, many) = (median(1)?, median(MANY)?);
+    let kernels = (many - one) / (MANY - 1) as f64;
+    Ok(format!("batch of one: {one:.3} ms, kernels {kernels:.3} ms, overhead {:.3} ms", one - kernels))
+}
+
 fn replay(name: &str) -> Outcome {
     for checked in [true, false] {
         let device = open(name, checked)?;
@@ -116,24 +136,9 @@ fn replay(name: &str) -> Outcome {
     Ok(())
 }
 
-/// A device that loads everything with one plan.
-struct Planned {
-    device: WgpuBackend,
-    plan: PlanRequest,
-}
-
-impl Backend for Planned {
-    fn info(&self) -> &DeviceInfo {
-        self.device.info()
-    }
-
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        self.device.load(keys, &LoadOptions { plan: self.plan.clone(), untuned: true, ..options.clone() }, progress)
-    }
-}
-
 fn exact(name: &str, all: &Settings) -> Outcome {
-    let device = Planned { device: open(name, all.checked)?, plan: all.plan.clone() };
+    let device = open(name, all.checked)?;
+    let device = Planned { device: &device, plan: all.plan.clone() };
     for set in &all.sets {
         // A few steps show every kernel path; all n would take the twin minutes for nothing new.
         let shape = BootstrapShape { lwe_dimension: 5, ..shape(set)? };

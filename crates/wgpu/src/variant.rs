@@ -21,6 +21,9 @@ const SOURCES: &[(&str, &str)] = &[
     ("external_product", include_str!("../../../shaders/lib/external_product.wgsl")),
 ];
 
+/// Rows of the key-switching table that a thread asks for before it adds them up.
+const ROWS_IN_FLIGHT: usize = 12;
+
 /// Threads of a `combine` workgroup.
 pub(crate) const COMBINE_THREADS: usize = 64;
 
@@ -158,6 +161,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("SUMS", int(plan.ks_entries().max(4)));
             set("ROW_VECTORS", int(plan.ks_row_vectors()));
             set("DIGITS", int(shape.ks_digits()));
+            set("UNROLL", int(ROWS_IN_FLIGHT.div_ceil(shape.ks_digits())));
             set("LOG2_BASE", i128::from(shape.log2_ks_base));
             set("INDICES", int(shape.ks_indices()));
         }

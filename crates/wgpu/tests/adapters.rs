@@ -1,7 +1,9 @@
 //! The published vectors on every adapter of this machine in both profiles, and every conformance shape in the profile
 //! that a browser has: 32-bit words within WebGPU's default limits. Modules are checked.
 
-use girih_backend::{Backend, BackendError, BootstrapShape};
+use girih_backend::{Backend, BackendError, BootstrapShape, LoadOptions, NoProgress, PlanRequest};
+use girih_conformance::planned::Planned;
+use girih_conformance::synthetic::SyntheticKeys;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
@@ -24,6 +26,51 @@ fn bit_for_bit(device: &WgpuBackend, shape: &BootstrapShape) -> Result<(), Faile
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Plans that nobody gets by default and `tune` may choose: the other form of words in each profile, other items and
+/// exchanges, and blind rotations split over several launches with the accumulator parked in between.
+const PLANS: [(&str, &str, &[(&str, u32)], Option<usize>); 6] = [
+    ("other_words", "gd_std128", &[("signed", 2)], None),
+    ("other_words", "mr_m3_r1", &[("signed", 2)], None),
+    ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
+    ("rolled", "gd_std128", &[("rolled", 2)], None),
+    ("split_in_3", "gd_n512_k2_r3", &[], Some(2)),
+    ("split_in_5", "mr_m3_r1", &[], Some(1)),
+];
+
+fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {
+    let model = LoadOptions { untuned: true, ..Default::default() };
+    let keys = SyntheticKeys::new(shape.clone(), 7);
+    let signed = device.load(&keys, &model, &NoProgress)?.plan()["signed"] == true;
+    // 2 stands for the form that the model does not choose.
+    let value = |v: u32| if v == 2 { u32::from(!signed) } else { v };
+    let choices = choices.iter().map(|&(name, v)| (name.to_string(), if name == "signed" { value(v) } else { v }));
+    let plan = PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
+    let planned = Planned { device, plan };
+    let plan = planned.load(&keys, &model, &NoProgress)?.plan();
+    let launches = steps.map_or(1, |s| shape.lwe_dimension.div_ceil(s));
+    if plan["launches_per_batch"] != launches || plan["plan_from"] != "request" {
+        return Err(format!("{launches} launches were asked for: {plan}").into());
+    }
+    match compare::bit_for_bit(&planned, &CpuBackend::new(), shape)?[..] {
+        [] => Ok(()),
+        ref differences => Err(differences.join("\n").into()),
+    }
+}
+
+/// A choice that these kernels do not know is refused with those that they do.
+fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = shapes::all().swap_remove(0).shape;
+    for (name, value, known) in [("itemz", 8, "items, staged, rolled, signed"), ("items", 5, "[4, 8, 16]")] {
+        let plan = PlanRequest { choices: [(name.to_string(), value)].into(), ..Default::default() };
+        let error = Planned { device, plan }.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress);
+        let error = error.err().ok_or(format!("{name} = {value} was taken"))?.to_string();
+        if !error.contains(known) || !error.contains(name) {
+            return Err(error.into());
+        }
+    }
+    Ok(())
 }
 
 fn main() {
@@ -50,6 +97,14 @@ fn main() {
                 let device = Arc::clone(&device);
                 trials.push(Trial::test(format!("{}@{profile}::vectors::{name}", info.id), move || replay(&device, name, text)));
             }
+            for (what, name, choices, steps) in PLANS {
+                let device = Arc::clone(&device);
+                let shape = shapes::all().into_iter().find(|s| s.name == name).map(|s| s.shape).expect("a shape of the suite");
+                let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
+                trials.push(Trial::test(title, move || planned(&device, &shape, choices, steps)));
+            }
+            let refusing = Arc::clone(&device);
+            trials.push(Trial::test(format!("{}@{profile}::plans::unknown", info.id), move || unknown_choices(&refusing)));
             // The workspace's conformance suite runs these in the profile that each adapter gets by default.
             if profile == Profile::Int64 {
                 continue;

@@ -214,8 +214,8 @@ impl ServerKey {
     }
 
     fn load_function(&self, function: &Function, log2_input: u32, log2_output: u32) -> Result<Loaded> {
-        function.check(&self.set, log2_input, log2_output)?;
         let (shape, modulus) = (self.set.shape(), self.accumulator_modulus()?);
+        function.check(&self.set, log2_input, log2_output)?;
         Ok(Loaded {
             table: self.table(function.test_polynomial(shape, modulus))?,
             offset: function.output_offset(modulus),
