@@ -112,19 +112,15 @@ pub fn all() -> Vec<NamedShape> {
     shapes
 }
 
-/// Shapes on the native torus: N, k, r, secret, log2 of the digit base, digits, log2 of the key-switching base, its digits.
+/// Shapes on the native torus.
 pub fn torus() -> Vec<NamedShape> {
-    const ROWS: &[(&str, usize, usize, usize, SecretKind, u32, usize, u32, u32)] = &[
-        ("torus_tfhers_2_2", 2048, 1, 1, SecretKind::Binary, 23, 1, 4, 4),
-        ("torus_n1024_2_digits", 1024, 1, 1, SecretKind::Binary, 10, 2, 3, 5),
-        ("torus_n512_k2_r2", 512, 2, 2, SecretKind::Binary, 15, 2, 7, 2),
-        ("torus_ternary", 256, 1, 1, SecretKind::Ternary, 6, 5, 2, 9),
-    ];
-    let shape = |&(name, size, k, r, secret, log2_base, levels, log2_ks_base, ks_digits): &_| NamedShape {
+    use SecretKind::{Binary, Ternary};
+    // N, k, r; digits of the gadget and of the key switch: log2 of the base, how many.
+    let shape = |name, [size, k, r]: [usize; 3], secret, (log2_base, levels), (log2_ks_base, ks_digits): (u32, u32)| NamedShape {
         name,
         shape: BootstrapShape {
             lwe_dimension: STEPS,
-            log2_lwe_modulus: usize::ilog2(size) + 1,
+            log2_lwe_modulus: size.ilog2() + 1,
             polynomial_size: size,
             glwe_dimension: k,
             packing: r,
@@ -135,7 +131,12 @@ pub fn torus() -> Vec<NamedShape> {
             log2_ks_base,
         },
     };
-    ROWS.iter().map(shape).collect()
+    vec![
+        shape("torus_tfhers_2_2", [2048, 1, 1], Binary, (23, 1), (4, 4)),
+        shape("torus_n1024_2_digits", [1024, 1, 1], Binary, (10, 2), (3, 5)),
+        shape("torus_n512_k2_r2", [512, 2, 2], Binary, (15, 2), (7, 2)),
+        shape("torus_ternary", [256, 1, 1], Ternary, (6, 5), (2, 9)),
+    ]
 }
 
 #[cfg(test)]
