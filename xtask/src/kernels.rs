@@ -1,7 +1,7 @@
 //! `cargo xtask kernels`: every kernel variant in use, compiled or translated without a GPU.
 
 use anyhow::{Context, Result, bail};
-use girih::{BackendError, DeviceInfo, DeviceKind, DeviceLimits, ParameterSet, PlanRequest, Transform};
+use girih::{BackendError, ParameterSet, PlanRequest};
 use girih_cuda::{HEADERS, Source};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,25 +48,6 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
     Ok(wanted.into_iter().map(pack).collect::<girih::Result<_>>()?)
 }
 
-/// A desktop GPU through Vulkan, for the shapes that the default limits of WebGPU do not hold.
-fn desktop() -> DeviceInfo {
-    DeviceInfo {
-        id: "wgpu:desktop".into(),
-        name: "48 KiB of workgroup memory and 1,024 threads".into(),
-        kind: DeviceKind::Wgpu,
-        transforms: vec![Transform::Ntt],
-        limits: DeviceLimits {
-            workgroup_memory_bytes: 48 << 10,
-            workgroup_threads: 1024,
-            subgroup_threads: 32,
-            binding_bytes: (1 << 31) - 4,
-            multiprocessors: 1,
-        },
-        software: false,
-        notes: Vec::new(),
-    }
-}
-
 fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
     println!("{:<18}{:<14}{:<8}{:>10}{:>9}{:>9}{:>10}  limits", "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V");
@@ -75,7 +56,9 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
         let (variants, limits) = match girih_wgpu::kernel_variants(&named, None) {
             Ok(variants) => (variants, "WebGPU defaults".to_owned()),
-            Err(BackendError::DoesNotFit { reason, .. }) => (girih_wgpu::kernel_variants(&named, Some(&desktop()))?, reason.to_string()),
+            Err(BackendError::DoesNotFit { reason, .. }) => {
+                (girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()))?, reason.to_string())
+            }
             Err(error) => return Err(error.into()),
         };
         for variant in variants {

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use girih::{Device, DeviceKind};
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -40,11 +41,43 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.all_noise {
         command.env("GIRIH_ALL_NOISE", "1");
     }
+    // Every test of every binary, whatever failed before it: the last line counts them all.
+    command.arg("--no-fail-fast");
     if !arguments.rest.is_empty() {
         command.arg("--").args(&arguments.rest);
     }
-    let status = command.status().context("cargo could not be started")?;
-    Ok(status.success())
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cargo could not be started")?;
+    let output = child.stdout.take().context("cargo has no output")?;
+    let mut counted = Counts::default();
+    for line in BufReader::new(output).lines() {
+        let line = line.context("reading what the tests print")?;
+        println!("{line}");
+        counted.add(&line);
+    }
+    let success = child.wait().context("cargo")?.success();
+    println!("{} passed, {} failed, {} ignored", counted.passed, counted.failed, counted.ignored);
+    Ok(success)
+}
+
+/// Sums of the lines with which test binaries end.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+}
+
+impl Counts {
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line.split_once("test result: ") else { return };
+        let number = |what: &str| {
+            let part = counts.split([';', '.']).map(str::trim).find_map(|p| p.strip_suffix(what));
+            part.and_then(|n| n.trim().parse::<usize>().ok()).unwrap_or(0)
+        };
+        self.passed += number("passed");
+        self.failed += number("failed");
+        self.ignored += number("ignored");
+    }
 }
 
 /// Without any Vulkan driver the WGSL kernels would go untested: where this user may install packages the software
@@ -65,4 +98,22 @@ fn install_software_driver() -> bool {
         PACKAGES.join(" ")
     );
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn sums_what_test_binaries_print() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 13 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.07s",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s",
+        ] {
+            counts.add(line);
+        }
+        assert_eq!(counts, Counts { passed: 17, failed: 2, ignored: 1 });
+    }
 }

@@ -165,6 +165,7 @@ impl WgpuBackend {
                 why: "the adapter has no 64-bit integers; open it with profile core".into(),
             });
         }
+        let features = features | (adapter.features() & wgpu::Features::PIPELINE_CACHE);
         let limits = limits_of(&adapter, options.webgpu_limits);
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));

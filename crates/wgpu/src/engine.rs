@@ -151,6 +151,7 @@ impl WgpuEngine {
         let kernels = Self::compile(&gpu, &plan, &constant, false)?;
         let combine =
             gpu.pipeline(Kernel::Combine.name(), &Self::source(&gpu, Kernel::Combine, &plan, &constant, false)?, &COMBINE_BINDINGS)?;
+        gpu.take_notes().iter().for_each(|note| progress.note(note));
         let roots = constant.roots();
         let roots_buffer = gpu.buffer(8 * roots.len() as u64, STORAGE, "twiddles")?;
         gpu.queue.write_buffer(&roots_buffer, 0, bytemuck::cast_slice(&roots));
@@ -420,7 +421,19 @@ impl Engine for WgpuEngine {
         if ciphertexts <= state.stored {
             return Ok(());
         }
-        let bytes = |n: usize| 4 * (n * self.plan.shape.ciphertext_len()) as u64;
+        let bytes = |n: usize| 4 * n as u64 * self.plan.shape.ciphertext_len() as u64;
+        // Kernels address the store as one binding, wherever the operands of a job lie.
+        if bytes(ciphertexts) > self.gpu.binding_bytes() {
+            let most = self.gpu.binding_bytes() / bytes(1);
+            return Err(BackendError::OutOfMemory {
+                device: self.gpu.name.clone(),
+                bytes: bytes(ciphertexts),
+                what: format!(
+                    "a store of {ciphertexts} ciphertexts: a buffer of this device holds {most} of them ({} bytes); run the batch in parts",
+                    self.gpu.binding_bytes()
+                ),
+            });
+        }
         let keep = bytes(state.stored);
         let mut store = state.store.take();
         // Growing by half again keeps a store that grows by one from copying itself each time.

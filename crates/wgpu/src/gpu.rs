@@ -1,7 +1,12 @@
 //! One wgpu device and queue: buffers, pipelines and errors.
-#![allow(unsafe_code, reason = "trusted shader modules leave out the checks that the generated kernels do not need")]
+#![allow(
+    unsafe_code,
+    reason = "trusted shader modules leave out the checks that the generated kernels do not need; compiled kernels come from files"
+)]
 
+use crate::pipeline_cache;
 use girih_backend::BackendError;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open device.
@@ -11,6 +16,10 @@ pub(crate) struct Gpu {
     pub name: String,
     pub limits: wgpu::Limits,
     checked: bool,
+    /// Adapter and driver, as compiled kernels depend on them; none where the driver hands out no compiled kernels.
+    cache_identity: Option<String>,
+    /// What users should hear of caches.
+    notes: Mutex<Vec<String>>,
     /// The first failure that no call has reported yet.
     failure: Arc<Mutex<Option<String>>>,
 }
@@ -31,7 +40,12 @@ pub(crate) struct Pipeline {
 
 impl Gpu {
     pub fn open(adapter: &wgpu::Adapter, features: wgpu::Features, limits: wgpu::Limits, checked: bool) -> Result<Self, BackendError> {
-        let name = adapter.get_info().name;
+        let info = adapter.get_info();
+        let caching = features.contains(wgpu::Features::PIPELINE_CACHE);
+        let cache_identity = wgpu::util::pipeline_cache_key(&info)
+            .filter(|_| caching)
+            .map(|key| format!("{key} {} {} {}", info.name, info.driver, info.driver_info));
+        let name = info.name;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("girih"),
             required_features: features,
@@ -55,7 +69,7 @@ impl Gpu {
                 record(format!("the device was lost ({reason:?}): {message}"));
             }
         });
-        Ok(Self { device, queue, name, limits, checked, failure })
+        Ok(Self { device, queue, name, limits, checked, cache_identity, notes: Mutex::default(), failure })
     }
 
     pub fn checked(&self) -> bool {
@@ -102,7 +116,29 @@ impl Gpu {
         }
     }
 
-    /// Compiles `source`.
+    /// What users should hear since the last call.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note<T>(&self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|why| self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(why)).ok()
+    }
+
+    /// The driver's cache for one kernel, filled from its file where there is one; whether it was; and the file.
+    fn pipeline_cache(&self, name: &str, source: &str) -> Option<(wgpu::PipelineCache, bool, PathBuf)> {
+        let identity = self.cache_identity.as_ref()?;
+        let checks = [u8::from(self.checked)];
+        let path = pipeline_cache::path(&[identity.as_bytes(), name.as_bytes(), source.as_bytes(), &checks])?;
+        let data = self.note(pipeline_cache::read(&path)).flatten();
+        let descriptor = wgpu::PipelineCacheDescriptor { label: Some(name), data: data.as_deref(), fallback: true };
+        // SAFETY: the data is what `get_data` returned for the same adapter, driver and source: its file carries their
+        // names and a checksum. wgpu and the driver check their own headers too, and start empty where those differ.
+        let cache = unsafe { self.device.create_pipeline_cache(&descriptor) };
+        Some((cache, data.is_some(), path))
+    }
+
+    /// Compiles `source`, or takes it from the cache of compiled kernels.
     pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline, BackendError> {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
@@ -135,6 +171,7 @@ impl Gpu {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
+        let cache = self.pipeline_cache(name, source);
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: Some(&pipeline_layout),
@@ -145,12 +182,19 @@ impl Gpu {
                 zero_initialize_workgroup_memory: false,
                 ..Default::default()
             },
-            cache: None,
+            cache: cache.as_ref().map(|(cache, ..)| cache),
         });
         let errors = [pollster::block_on(internal.pop()), pollster::block_on(scope.pop())];
         match errors.into_iter().flatten().next() {
             Some(error) => Err(self.failed(format!("compiling {name}: {error}"))),
-            None => Ok(Pipeline { pipeline, layout }),
+            None => {
+                if let Some((cache, false, path)) = &cache
+                    && let Some(data) = cache.get_data()
+                {
+                    self.note(pipeline_cache::write(path, &data));
+                }
+                Ok(Pipeline { pipeline, layout })
+            }
         }
     }
 

@@ -42,24 +42,42 @@ pub struct KernelCheck {
     pub hlsl_bytes: usize,
 }
 
-/// The default limits of WebGPU as a device, to plan for a browser where none is at hand.
-fn webgpu(profile: Profile) -> DeviceInfo {
-    let limits = wgpu::Limits::default();
+/// A device to plan for where none is at hand.
+fn imagined(id: &str, name: &str, limits: DeviceLimits) -> DeviceInfo {
     DeviceInfo {
-        id: "wgpu:default-limits".into(),
-        name: format!("the default limits of WebGPU, profile {profile}"),
+        id: id.into(),
+        name: name.into(),
         kind: DeviceKind::Wgpu,
         transforms: vec![Transform::Ntt],
-        limits: DeviceLimits {
-            workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
-            workgroup_threads: limits.max_compute_invocations_per_workgroup as usize,
-            subgroup_threads: 32,
-            binding_bytes: limits.max_storage_buffer_binding_size,
-            multiprocessors: 1,
-        },
+        limits,
         software: false,
         notes: Vec::new(),
     }
+}
+
+/// The default limits of WebGPU: what a browser grants.
+fn webgpu() -> DeviceInfo {
+    let limits = wgpu::Limits::default();
+    let limits = DeviceLimits {
+        workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
+        workgroup_threads: limits.max_compute_invocations_per_workgroup as usize,
+        subgroup_threads: 32,
+        binding_bytes: limits.max_storage_buffer_binding_size,
+        multiprocessors: 1,
+    };
+    imagined("wgpu:default-limits", "the default limits of WebGPU", limits)
+}
+
+/// A desktop GPU through Vulkan, for the shapes that the default limits of WebGPU do not hold.
+pub fn desktop_gpu() -> DeviceInfo {
+    let limits = DeviceLimits {
+        workgroup_memory_bytes: 48 << 10,
+        workgroup_threads: 1024,
+        subgroup_threads: 32,
+        binding_bytes: (1 << 31) - 4,
+        multiprocessors: 1,
+    };
+    imagined("wgpu:desktop", "48 KiB of workgroup memory and 1,024 threads", limits)
 }
 
 /// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned for `device` or,
@@ -71,7 +89,7 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {
-            let info = device.cloned().unwrap_or_else(|| webgpu(profile));
+            let info = device.cloned().unwrap_or_else(webgpu);
             let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default(), None)?;
             let tables = Tables::new(&plan);
             for kernel in Kernel::ALL {

@@ -15,6 +15,7 @@ mod keys;
 mod layout;
 mod lazy;
 mod numbers;
+mod pipeline_cache;
 mod plan;
 mod profile;
 mod tables;
@@ -23,7 +24,7 @@ mod trace;
 mod variant;
 
 pub use device::{OpenOptions, WgpuBackend, enumerate};
-pub use kernels::{KernelCheck, KernelVariant, kernel_variants};
+pub use kernels::{KernelCheck, KernelVariant, desktop_gpu, kernel_variants};
 pub use plan::{Rolled, WgpuPlan};
 pub use profile::Profile;
 pub use tables::Tables;

@@ -1,9 +1,11 @@
 //! The published vectors on every adapter of this machine in both profiles, and every conformance shape in the profile
 //! that a browser has: 32-bit words within WebGPU's default limits. Modules are checked.
 
-use girih_backend::{Backend, BackendError, BootstrapShape, LoadOptions, NoProgress, PlanRequest};
+use girih_backend::{
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LoadOptions, NoProgress, Operand, PlanRequest, Transform,
+};
 use girih_conformance::planned::Planned;
-use girih_conformance::synthetic::SyntheticKeys;
+use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
@@ -73,6 +75,83 @@ fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The smallest shape of the suite: N = 256, two polynomials, five steps.
+fn small_shape() -> BootstrapShape {
+    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n256_r16").map(|s| s.shape).expect("a shape of the suite");
+    BootstrapShape { packing: 1, ..shape }
+}
+
+/// A store takes what one buffer holds and not one ciphertext more, says both numbers, and stays as it was.
+fn store_limit(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = small_shape();
+    let engine = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?;
+    let length = shape.ciphertext_len();
+    let most = device.info().limits.binding_bytes as usize / (4 * length);
+    let words: Vec<u32> = (0..length as u32).collect();
+    if most <= 1 << 25 {
+        engine.reserve(most)?;
+        engine.write(most - 1, &words)?;
+    }
+    let Err(error) = engine.reserve(most + 1) else { return Err(format!("{} ciphertexts were taken", most + 1).into()) };
+    let error = error.to_string();
+    if !error.contains(&format!("holds {most} of them")) || !error.contains(&format!("{}", 4 * length * (most + 1))) {
+        return Err(error.into());
+    }
+    if most <= 1 << 25 {
+        let mut read = vec![0; length];
+        engine.read(most - 1, &mut read)?;
+        if read != words || engine.stored() != most {
+            return Err("the refusal changed the store".into());
+        }
+    }
+    Ok(())
+}
+
+/// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample compared with the twin.
+fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
+    const JOBS: usize = 100_000;
+    let shape = small_shape();
+    let keys = SyntheticKeys::new(shape.clone(), 7);
+    let (length, stored) = (shape.ciphertext_len(), 64);
+    let mut words = Words::new(3);
+    let store: Vec<u32> = (0..stored * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(shape.accumulator_modulus().expect("words"))).collect();
+    let job = |i: usize, output: usize| BootstrapJob {
+        input: Combination::new(
+            &[Operand { ciphertext: (i % stored) as u32, weight: 1 + (i / stored % 3) as i32 }],
+            0,
+            shape.log2_lwe_modulus,
+        ),
+        table: 0,
+        table_stride: 0,
+        output_offset: 5,
+        log2_output_modulus: shape.log2_lwe_modulus,
+        output: output as u32,
+    };
+    let load = |backend: &dyn Backend, room: usize| -> Result<Box<dyn Engine>, BackendError> {
+        let engine = backend.load(&keys, &LoadOptions { transform: Some(Transform::Ntt), ..Default::default() }, &NoProgress)?;
+        engine.reserve(stored + room)?;
+        engine.write(0, &store)?;
+        engine.add_tables(&table)?;
+        Ok(engine)
+    };
+    let engine = load(device, JOBS)?;
+    engine.bootstrap(&(0..JOBS).map(|i| job(i, stored + i)).collect::<Vec<_>>())?;
+    let mut got = vec![0; JOBS * length];
+    engine.read(stored, &mut got)?;
+    // 192 different jobs repeat: the twin runs each once.
+    let different = 3 * stored;
+    let twin = load(&CpuBackend::new(), different)?;
+    twin.bootstrap(&(0..different).map(|i| job(i, stored + i)).collect::<Vec<_>>())?;
+    let mut want = vec![0; different * length];
+    twin.read(stored, &mut want)?;
+    let at = |i: usize| &want[i % different * length..][..length];
+    match (0..JOBS).find(|&i| got[i * length..][..length] != *at(i)) {
+        Some(i) => Err(format!("job {i} of {JOBS} differs from the twin").into()),
+        None => Ok(()),
+    }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -103,8 +182,12 @@ fn main() {
                 let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
                 trials.push(Trial::test(title, move || planned(&device, &shape, choices, steps)));
             }
-            let refusing = Arc::clone(&device);
-            trials.push(Trial::test(format!("{}@{profile}::plans::unknown", info.id), move || unknown_choices(&refusing)));
+            let whole: [(&str, fn(&WgpuBackend) -> Result<(), Failed>); 3] =
+                [("plans::unknown", unknown_choices), ("store_limit", store_limit), ("batch_100000", large_batch)];
+            for (what, test) in whole {
+                let device = Arc::clone(&device);
+                trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device)));
+            }
             // The workspace's conformance suite runs these in the profile that each adapter gets by default.
             if profile == Profile::Int64 {
                 continue;

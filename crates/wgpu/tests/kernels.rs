@@ -1,8 +1,8 @@
 //! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and keeps to its plan.
 
-use girih_backend::{BackendError, DeviceInfo, DeviceKind, DeviceLimits, Transform};
+use girih_backend::BackendError;
 use girih_conformance::shapes;
-use girih_wgpu::kernel_variants;
+use girih_wgpu::{desktop_gpu, kernel_variants};
 
 #[test]
 fn every_kernel_translates_and_keeps_to_its_plan() {
@@ -16,7 +16,7 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
             }
             Err(BackendError::DoesNotFit { .. }) => {
                 larger += 1;
-                kernel_variants(&named, Some(&large())).expect("fits a desktop GPU")
+                kernel_variants(&named, Some(&desktop_gpu())).expect("fits a desktop GPU")
             }
             Err(error) => panic!("{}: {error}", named[0].0),
         };
@@ -27,23 +27,4 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
         }
     }
     assert!(within_webgpu > larger, "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond");
-}
-
-/// A desktop GPU through Vulkan.
-fn large() -> DeviceInfo {
-    DeviceInfo {
-        id: "wgpu:large".into(),
-        name: "48 KiB and 1,024 threads".into(),
-        kind: DeviceKind::Wgpu,
-        transforms: vec![Transform::Ntt],
-        limits: DeviceLimits {
-            workgroup_memory_bytes: 48 << 10,
-            workgroup_threads: 1024,
-            subgroup_threads: 32,
-            binding_bytes: (1 << 31) - 4,
-            multiprocessors: 1,
-        },
-        software: false,
-        notes: Vec::new(),
-    }
 }
