@@ -16,7 +16,7 @@ constexpr int VALUE_WORDS = WORDS_IN_SLOTS;
 
 struct SpreadTile {
     Value* digits;   // [row][word][PART]
-    Value* products; // [copy][column][word][PART]; without PUSH they lie where peers read them
+    Value* products; // [column][word][PART]; without PUSH they lie where peers read them
     Root* roots;
     Exchange<Value> exchange;
     u16* rotations;
@@ -24,7 +24,7 @@ struct SpreadTile {
     FUNCTION explicit SpreadTile(void* memory) {
         digits = (Value*)memory;
         products = digits + ROWS * VALUE_WORDS * PART;
-        exchange.values = products + (PUSH ? COPIES * COLUMNS * VALUE_WORDS * PART : 0);
+        exchange.values = products + (PUSH ? COLUMNS * VALUE_WORDS * PART : 0);
         roots = (Root*)(exchange.values + 2 * Exchange<Value>::HALF);
         exchange.inboxes = (Inbox*)(roots + ROOTS_OF_PART);
         rotations = (u16*)(exchange.inboxes + 2);
@@ -129,11 +129,9 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         products.load_monomials(a, tile.rotations[step + 1]);
         products.refill<0>(a, step + 1);
         __syncthreads();
-        constexpr int parts = COLUMNS * VALUE_WORDS;
-        for_parts<COPIES * parts>([&](int part, bool active) {
-            inverse_passes<0>(tile.roots, sums + part * PART, part % VALUE_WORDS, active, [&](int offset, Value value) {
-                tile.exchange.put(step, part % parts, part / parts, rank, offset, value);
-            });
+        for_parts<COLUMNS * VALUE_WORDS>([&](int part, bool active) {
+            inverse_passes<0>(tile.roots, sums + part * PART, part % VALUE_WORDS, active,
+                              [&](int offset, Value value) { tile.exchange.put(step, part, rank, offset, value); });
         });
         products.refill<1>(a, step + 1);
         tile.exchange.meet(step);

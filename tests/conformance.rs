@@ -70,7 +70,6 @@ fn large_precision(device: &Device, transform: Transform) -> Result<(), Failed> 
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    let mut sets_last = Vec::new();
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for (suffix, plan) in plans(&info) {
@@ -94,6 +93,7 @@ fn main() {
                     trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, comparison)));
                 }
             }
+<<<<<<< HEAD
             // The CPU is the reference.
             if info.transforms.contains(&Transform::Fft) && info.kind != DeviceKind::Cpu {
                 for case in shapes::torus() {
@@ -102,6 +102,13 @@ fn main() {
                     trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, compare::on_the_torus)));
                 }
             }
+=======
+        }
+    }
+    for info in Device::enumerate().devices {
+        let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
+        for (suffix, plan) in plans(&info) {
+>>>>>>> latency
             for set in sets(info.software) {
                 for &transform in &info.transforms {
                     // 2^64 has no roots of unity.
@@ -110,12 +117,15 @@ fn main() {
                     }
                     let (device, plan, set) = (device.clone(), plan.clone(), set.clone());
                     let name = format!("{}::{transform}::gates::{}_r{}{suffix}", info.id, set.name(), set.packing());
-                    sets_last.push(Trial::test(name, move || end_to_end(&device, plan, &set, transform)));
+                    trials.push(Trial::test(name, move || end_to_end(&device, plan, &set, transform)));
                 }
             }
         }
     }
+<<<<<<< HEAD
     trials.extend(sets_last);
+=======
+>>>>>>> latency
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {

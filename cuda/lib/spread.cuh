@@ -26,10 +26,6 @@ constexpr int LANES = PART / SPREAD_ITEMS;
 constexpr int PART_TEAMS = THREADS / LANES;
 constexpr int ORBITS = COLUMNS * PART;
 constexpr int ORBIT_ROUNDS = ceil_div(ORBITS, THREADS);
-// Inverse transforms have fewer parts than teams. With PUSH the teams left over do the same work on copies of their own, so
-// that each has a share of the peers to push to: pushing takes longer than the passes.
-constexpr int COPIES = SPREAD_COPIES;
-static_assert(COPIES == 1 || (PUSH && BLOCKS % COPIES == 0), "copies share the peers");
 // Coefficients of one orbit: real parts first, then the folded half.
 constexpr int ORBIT_COEFFICIENTS = FFT ? 2 * BLOCKS : BLOCKS;
 static_assert(!PUSH || BLOCKS > 1, "without peers there is nobody to push to");
@@ -77,11 +73,11 @@ template <class Value> struct Exchange {
 
     FUNCTION Value* part(int step, int index) const { return values + (step & 1) * HALF + index * LENGTH; }
 
-    // Value at `offset` of the own part `index`, to the peers of copy `copy`.
-    FUNCTION void put(int step, int index, u32 copy, u32 rank, int offset, Value value) const {
+    // Value at `offset` of the own part `index`.
+    FUNCTION void put(int step, int index, u32 rank, int offset, Value value) const {
         if constexpr (PUSH) {
             Value* own = part(step, index) + rank * PART + offset;
-            unroll<0, BLOCKS / COPIES>([&](auto i) { push(own, inboxes + (step & 1), copy + COPIES * i, value); });
+            unroll<0, BLOCKS>([&](auto peer) { push(own, inboxes + (step & 1), peer, value); });
         } else {
             part(step, index)[offset] = value;
         }

@@ -164,7 +164,7 @@ struct Products {
             });
             double2 result = apply_monomial(sums, monomials[round]);
             if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS || threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
-                unroll<0, COPIES>([&](auto copy) { products[(copy * COLUMNS + column[round]) * PART + offset[round]] = result; });
+                products[column[round] * PART + offset[round]] = result;
             }
         });
     }

@@ -216,8 +216,7 @@ struct Products {
                 if (dumps(a, DUMP_PRODUCTS, step)) a.dump[((u64)w * COLUMNS + column) * POLYNOMIAL_SIZE + position + q] = value;
             }
             if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS || threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
-                unroll<0, COPIES>(
-                    [&](auto copy) { products[((copy * COLUMNS + column) * WORDS + w) * PART + swizzle(offset + q)] = result; });
+                products[(column * WORDS + w) * PART + swizzle(offset + q)] = result;
             }
         });
     }

@@ -138,7 +138,6 @@ impl Rotation {
                 "spread_local_bytes": cost.local_bytes,
                 "spread_key_ring": spread.key_ring,
                 "spread_push": spread.push,
-                "spread_copies": spread.copies,
                 "spread_wave": self.wave,
                 "spread_wave_ms": self.wave_seconds * 1e3,
                 "spread_single_ms": self.single_seconds.map(|s| s * 1e3),

@@ -124,7 +124,7 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1, push: false, copies: 1 });
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1, push: false });
     let mut t = Text(format!(
         "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
         u32::from(fft),
@@ -156,7 +156,6 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
         ("SPREAD_ITEMS", spread.items),
         ("SPREAD_KEY_RING", spread.key_ring),
-        ("SPREAD_COPIES", spread.copies),
     ] {
         t.line("int", name, value);
     }

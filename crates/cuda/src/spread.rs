@@ -32,8 +32,6 @@ pub struct SpreadPlan {
     pub key_ring: usize,
     /// Whether every block has room for the products of all, which then push theirs; else blocks read from each other.
     pub push: bool,
-    /// Copies of the products of which each goes to a share of the peers, made by teams that would idle.
-    pub copies: usize,
 }
 
 impl CudaPlan {
@@ -78,13 +76,7 @@ impl CudaPlan {
         }
     }
 
-    fn over(
-        shape: &BootstrapShape,
-        transform: Transform,
-        limits: &DeviceLimits,
-        blocks: usize,
-        request: &PlanRequest,
-    ) -> Result<Self, DoesNotFit> {
+    fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize, request: &PlanRequest) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
@@ -92,13 +84,9 @@ impl CudaPlan {
         // Whole teams of every kind; enough threads for the orbits.
         let step = (part / items).max(geometry.team).max(32);
         let threads = orbits.clamp(128, MAX_THREADS).next_multiple_of(step);
-        let words = if transform == Transform::Ntt { geometry.words } else { 1 };
-        let idle = threads / (part / items) / (shape.columns() * words);
-        let copies = [8, 4, 2].into_iter().find(|&c| c <= blocks.min(idle)).unwrap_or(1);
-        let bytes = |copies| shared_bytes(shape, transform, &geometry, blocks, copies);
-        let push = blocks > 1 && bytes(copies) <= limits.workgroup_memory_bytes;
-        let copies = if push { copies } else { 0 };
-        let needed = bytes(copies);
+        let bytes = |push| shared_bytes(shape, transform, &geometry, blocks, push);
+        let push = blocks > 1 && bytes(true) <= limits.workgroup_memory_bytes;
+        let needed = bytes(push);
         if needed > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
                 polynomial_size: shape.polynomial_size,
@@ -127,22 +115,16 @@ impl CudaPlan {
             prefetch_steps: 4,
             key_ring: 0,
             hold_monomials: true,
-            spread: Some(SpreadPlan {
-                blocks,
-                items,
-                key_ring: key_ring(shape, transform, &geometry, blocks, threads),
-                push,
-                copies: copies.max(1),
-            }),
+            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),
         })
     }
 }
 
-/// Bytes of `SpreadTile` (cuda/blind_rotate_spread.cu); no copies where blocks do not push.
-fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, copies: usize) -> usize {
+/// Bytes of `SpreadTile` (cuda/blind_rotate_spread.cu).
+fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, push: bool) -> usize {
     let part = geometry.points / blocks;
-    // Digits, then products of two steps: of this block, or of all beside the copies in the making.
-    let parts = shape.levels() + if copies > 0 { copies + 2 * blocks } else { 2 };
+    // Digits, then products of two steps: of this block, or of all beside those in the making.
+    let parts = shape.levels() + if push { 1 + 2 * blocks } else { 2 };
     let values = parts * shape.columns() * part;
     let (values, roots) = match transform {
         Transform::Ntt => (values * 4 * geometry.words, geometry.words * 2 * part * 8),
@@ -156,7 +138,9 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
 fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, threads: usize) -> usize {
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
+        Transform::Fft => {
+            (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80)
+        }
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
             let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4);
