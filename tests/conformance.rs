@@ -93,7 +93,6 @@ fn main() {
                     trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, comparison)));
                 }
             }
-<<<<<<< HEAD
             // The CPU is the reference.
             if info.transforms.contains(&Transform::Fft) && info.kind != DeviceKind::Cpu {
                 for case in shapes::torus() {
@@ -102,13 +101,11 @@ fn main() {
                     trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, compare::on_the_torus)));
                 }
             }
-=======
         }
     }
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for (suffix, plan) in plans(&info) {
->>>>>>> latency
             for set in sets(info.software) {
                 for &transform in &info.transforms {
                     // 2^64 has no roots of unity.
@@ -122,10 +119,6 @@ fn main() {
             }
         }
     }
-<<<<<<< HEAD
-    trials.extend(sets_last);
-=======
->>>>>>> latency
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {
