@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use girih::{Backend, BootstrapShape, Device, DeviceKind, LoadOptions, ParameterSet, Progress, Transform, TunedPlan, TunedPlans};
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -136,7 +136,7 @@ fn agreement(measured: &[Measurement]) -> bool {
 }
 
 /// Keeps the fastest plan of each transform.
-fn store(path: &PathBuf, device: &str, shape: &BootstrapShape, measured: &[Measurement]) -> Result<()> {
+fn store(path: &Path, device: &str, shape: &BootstrapShape, measured: &[Measurement]) -> Result<()> {
     let (mut plans, note) = TunedPlans::read(path)?;
     if let Some(note) = note {
         println!("{note}");
