@@ -50,15 +50,16 @@ pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
 }
 
 fn context(arguments: &Arguments) -> Result<LargeParameters> {
-    let (parameters, log2_beta) = match arguments.set.as_deref() {
-        None | Some("G4") => (LargeParameters::default(), 7),
-        Some("G5") => (LargeParameters::small(), 7),
-        Some("INSECURE_LARGE") => (LargeParameters::insecure(), 4),
+    let parameters = match arguments.set.as_deref() {
+        None | Some("G4") => LargeParameters::default(),
+        Some("G5") => LargeParameters::small(),
+        Some("INSECURE_LARGE") => LargeParameters::insecure(),
         Some(other) => bail!("--set {other}: large-precision contexts are G4, G5 and INSECURE_LARGE"),
     };
-    let Some(packing) = arguments.packing else { return Ok(parameters) };
-    let sets = parameters.sets().iter().map(|s| s.with_packing(packing)).collect::<girih::Result<_>>()?;
-    Ok(LargeParameters::new(sets, log2_beta, -40.0)?)
+    Ok(match arguments.packing {
+        Some(packing) => parameters.with_packing(packing)?,
+        None => parameters,
+    })
 }
 
 impl Bench {

@@ -58,5 +58,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     println!("{report}");
+    arguments.options.record("adder", &parties, &report)?;
     Ok(())
 }

@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let expected = if arguments.full { CIPHERTEXT } else { AFTER_ROUND_1 };
     let first = outputs.first().map(|bits| block(bits));
     println!("{report}");
+    arguments.options.record("aes128", &parties, &report)?;
     println!("FIPS 197  {expected:032x}");
     println!("decrypted {:032x}", first.unwrap_or_default());
     let mut plain = inputs.iter().map(|i| netlist.evaluate(i)).zip(&outputs);

@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plain = |i: &Image| largest(&scores(i));
     println!("trained on {}; in the plain {} of {} others are right", known.len(), right(unknown, &plain), unknown.len());
     let batch = &unknown[..if arguments.full { unknown.len() } else { usize::from(arguments.images) }];
-    let common::Parties { client, server } = arguments.options.start("G4_BASE2P18")?;
+    let parties = arguments.options.start("G4_BASE2P18")?;
+    let (client, server) = (&parties.client, &parties.server);
 
     // Integers, and plaintext moduli with room for sums that training did not see.
     let room = |sums: &dyn Fn(&Image) -> Vec<f64>| 2.6 * known.iter().flat_map(sums).fold(0.0, |m: f64, s| m.max(s.abs()));
@@ -95,8 +96,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let encrypted_right = labels.iter().zip(batch).filter(|(l, i)| **l == i.label).count();
     let same = labels.iter().zip(batch).filter(|(l, i)| **l == plain(i)).count();
     let bootstraps = HIDDEN * relu.bootstraps();
-    println!("{bootstraps} bootstrappings an image, {:.3} s an image", seconds / batch.len() as f64);
-    println!("right: {encrypted_right} of {} encrypted, {} in the plain; {same} labels are the same", batch.len(), right(batch, &plain));
+    let (count, plain_right) = (batch.len(), right(batch, &plain));
+    println!("{bootstraps} bootstrappings an image, {:.3} s an image", seconds / count as f64);
+    println!("right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels are the same");
+    let figures = [("images", count as f64), ("seconds", seconds), ("right", encrypted_right as f64), ("right_plain", plain_right as f64)];
+    arguments.options.record("digits", &parties, &std::collections::BTreeMap::from(figures))?;
     // Sums are rounded: an image on the border between two labels may fall on either side.
-    if same * 20 < batch.len() * 19 { Err("encrypted labels are not those of the plain net".into()) } else { Ok(()) }
+    if same * 20 < count * 19 { Err("encrypted labels are not those of the plain net".into()) } else { Ok(()) }
 }

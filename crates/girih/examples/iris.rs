@@ -139,6 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (species, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
 
     println!("{report}");
+    arguments.options.record("iris", &parties, &report)?;
     let species = species.decrypt(&parties.client)?;
     let labels: Vec<usize> = species.iter().map(|bits| usize::from(bits[0]) + 2 * usize::from(bits[1])).collect();
     let same = labels.iter().zip(batch).filter(|(l, f)| **l == tree.classify(f)).count();

@@ -126,7 +126,7 @@ fn rectified_and_chosen() {
     // By one function, by one digit and its sign, and by several.
     for log2_modulus in [6, 8, 9, 10, 13, 17, 24] {
         let bits = c.parameters.message_bits(log2_modulus).expect("in range");
-        let messages = messages(bits.min(11)).into_iter().chain(messages(bits).into_iter().rev().take(300)).collect::<Vec<_>>();
+        let messages = messages(bits);
         let got = c.decrypt(&c.server.relu(&c.encrypt(&messages, log2_modulus)).expect("runs"));
         let want: Vec<u64> = messages.iter().map(|&m| if m >> (bits - 1) == 1 { 0 } else { m }).collect();
         assert!(got == want, "modulus 2^{log2_modulus}");
@@ -163,9 +163,7 @@ fn the_first_of_the_largest() {
 /// Two messages to a ciphertext: every function acts on both.
 #[test]
 fn packed_messages() {
-    let toy = LargeParameters::insecure();
-    let sets = toy.sets().iter().map(|s| s.with_packing(2)).collect::<girih_tfhe::Result<_>>().expect("1 to 16");
-    let c = Context::of(LargeParameters::new(sets, 4, -30.0).expect("the same gadgets"), Transform::Fft, &[0, 1]);
+    let c = Context::of(LargeParameters::insecure().with_packing(2).expect("1 to 16"), Transform::Fft, &[0, 1]);
     let messages: Vec<u64> = (0..40).map(|i| i * 1237 % 4096).collect();
     let encrypted = c.encrypt(&messages, 17);
     assert_eq!(encrypted.len(), 20);

@@ -75,7 +75,7 @@ pub struct WgpuPlan {
 impl WgpuPlan {
     /// Plans `shape` within the limits of `device`: a pure function.
     ///
-    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 in small rolled kernels), two
+    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 where measured better), two
     /// polynomials an exchange where they fit, which halves barriers and twiddle loads, and signed words where they gain.
     ///
     /// # Errors
@@ -111,8 +111,7 @@ impl WgpuPlan {
                 }
                 vec![items]
             }
-            // Rolled kernels wait for their key: more threads ask for it (M3 on an H200: 5 % faster, 20 % sooner).
-            (None, None) if rolled != Rolled::Nothing && shape.polynomial_size <= 512 && !device.software => vec![4, 8, 16],
+            (None, None) if Self::prefers_four(shape, profile, rolled) && !device.software => vec![4, 8, 16],
             (None, None) => vec![8, 16],
         };
         let staged: Vec<usize> = match (&request.layout, choices.staged) {
@@ -255,6 +254,15 @@ impl WgpuPlan {
     /// Words of one accumulator coefficient: residues for GD, the value for MR.
     pub(crate) fn accumulator_words(&self) -> usize {
         Self::accumulator_words_of(&self.shape)
+    }
+
+    /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with 64-bit products, whose
+    /// threads wait for their key (M3: 5 %), and unrolled ones of one word without (STD128: 10 %; M3 in core loses 7 %).
+    fn prefers_four(shape: &BootstrapShape, profile: Profile, rolled: Rolled) -> bool {
+        match profile {
+            Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
+            Profile::Core => rolled == Rolled::Nothing && Self::words_of(shape) == 1,
+        }
     }
 
     fn words_of(shape: &BootstrapShape) -> usize {

@@ -30,9 +30,14 @@ fn bit_for_bit(device: &WgpuBackend, shape: &BootstrapShape) -> Result<(), Faile
     }
 }
 
+/// What is special about a plan, the shape it is tried on, its choices, its steps a launch.
+type Plan = (&'static str, &'static str, &'static [(&'static str, u32)], Option<usize>);
+/// A test of a whole device.
+type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
+
 /// Plans that nobody gets by default and `tune` may choose: the other form of words in each profile, other items and
 /// exchanges, and blind rotations split over several launches with the accumulator parked in between.
-const PLANS: [(&str, &str, &[(&str, u32)], Option<usize>); 6] = [
+const PLANS: [Plan; 6] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
     ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
@@ -182,8 +187,7 @@ fn main() {
                 let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
                 trials.push(Trial::test(title, move || planned(&device, &shape, choices, steps)));
             }
-            let whole: [(&str, fn(&WgpuBackend) -> Result<(), Failed>); 3] =
-                [("plans::unknown", unknown_choices), ("store_limit", store_limit), ("batch_100000", large_batch)];
+            let whole: [DeviceTest; 3] = [("plans::unknown", unknown_choices), ("store_limit", store_limit), ("batch_100000", large_batch)];
             for (what, test) in whole {
                 let device = Arc::clone(&device);
                 trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device)));

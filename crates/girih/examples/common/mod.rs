@@ -15,12 +15,16 @@ pub struct Options {
     /// The parameter set [default: STD128, G4_BASE2P18 for digits]; STD128_R4 packs 4 instances into each ciphertext.
     #[arg(long)]
     set: Option<String>,
+    /// Also write what ran and how long it took to FILE, `-` for standard output.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
 }
 
 /// The owner of the data and whoever computes, in one program for once.
 pub struct Parties {
     pub client: ClientKey,
     pub server: ServerKey,
+    device: String,
 }
 
 impl Options {
@@ -35,7 +39,27 @@ impl Options {
         let client = ClientKey::generate(&set)?;
         let keys = EvaluationKeys::generate(&client, &Bar::default())?;
         let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &Bar::default())?;
-        Ok(Parties { client, server })
+        Ok(Parties { client, server, device: device.info().name.clone() })
+    }
+
+    /// Writes the record that `--json` asks for.
+    pub fn record(&self, example: &str, parties: &Parties, figures: &impl serde::Serialize) -> Result<(), Failure> {
+        let Some(path) = &self.json else { return Ok(()) };
+        let record = serde_json::json!({
+            "example": example,
+            "device": parties.device,
+            "set": parties.server.set().to_string(),
+            "transform": parties.server.engine().transform().to_string(),
+            "plan": parties.server.engine().plan(),
+            "figures": figures,
+        });
+        let text = serde_json::to_string_pretty(&record)?;
+        if path == "-" {
+            println!("{text}")
+        } else {
+            std::fs::write(path, text + "\n")?
+        }
+        Ok(())
     }
 }
 

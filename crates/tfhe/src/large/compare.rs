@@ -62,8 +62,7 @@ impl LargeServer {
             losses = self.or_pairs(losses)?;
         }
         let winners: Vec<LweCiphertexts> = losses.iter().map(|bits| bits[0].not()).collect();
-        // Exactly one wins, so bits of the position are plain sums. Each bit is refreshed by a gate with itself, as
-        // sums of many bits carry many errors.
+        // A bit of the position is set where one of the candidates with that bit wins.
         let bits = usize::BITS - (count - 1).leading_zeros();
         let sums = (0..bits).map(|bit| {
             let terms: Vec<_> = winners.iter().enumerate().filter(|(i, _)| i >> bit & 1 == 1).map(|(_, w)| w).collect();

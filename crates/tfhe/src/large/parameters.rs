@@ -80,6 +80,15 @@ impl LargeParameters {
         Self::new(sets.to_vec(), 4, -40.0).expect("the built-in sets differ in their gadget alone")
     }
 
+    /// The same context with `packing` messages to a ciphertext.
+    ///
+    /// # Errors
+    /// As [`ParameterSet::with_packing`].
+    pub fn with_packing(&self, packing: usize) -> Result<Self> {
+        let sets = self.sets.iter().map(|s| s.with_packing(packing)).collect::<Result<_>>()?;
+        Self::new(sets, self.log2_beta, self.log2_target)
+    }
+
     /// The set that ciphertexts and the client key name as theirs.
     pub fn home(&self) -> &ParameterSet {
         &self.sets[0]
