@@ -25,17 +25,20 @@ struct Accumulators {
     Place at;
     Accumulator held[COEFFICIENTS];
 
+    // Two teams of half a warp use different halves of the banks.
+    FUNCTION static int place(int i, int polynomial) { return (i ^ (TEAM == 16 ? polynomial & 1 : 0)) * TEAM; }
+
     FUNCTION void load(int polynomial) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
             const Accumulator* stored = (const Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = stored[i * TEAM]; });
+            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = stored[place(i, polynomial)]; });
         }
     }
 
     FUNCTION void store(int polynomial, bool active) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
             Accumulator* stored = (Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            if (active) unroll<0, COEFFICIENTS>([&](auto i) { stored[i * TEAM] = held[i]; });
+            if (active) unroll<0, COEFFICIENTS>([&](auto i) { stored[place(i, polynomial)] = held[i]; });
         }
     }
 };
@@ -80,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     load_tables(tile, a);
     for (int step = 0; step < PREFETCH_STEPS; step++) prefetch_key(a, step);
     __syncthreads();
+    fetch_monomials(tile, a, 0);
 
     auto forward = [&](int polynomial, bool active, int step) {
         if constexpr (TRACE) {
@@ -106,8 +110,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     });
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
+        await_monomials();
         __syncthreads();
         prefetch_key(a, step + PREFETCH_STEPS);
+        fetch_monomials(tile, a, step + 1);
         products(tile, a, step, key);
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {

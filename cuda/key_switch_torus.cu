@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch_torus(const 
         u64* out = a.sums + (u64)job * KS_ROW + column;
         unroll<0, COLUMNS_A_THREAD>([&](auto v) {
             if (a.splits > 1) {
-                atomic_add(out + v, sums[c][v]);
+                atomicAdd(out + v, sums[c][v]);
             } else {
                 out[v] = sums[c][v];
             }

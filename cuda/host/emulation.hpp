@@ -132,6 +132,12 @@ template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    uint64_t bytes = ((uint64_t)high << 32) | low;
+    unsigned y = 0;
+    for (int i = 0; i < 4; i++) y |= (unsigned)((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
+    return y;
+}
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 inline unsigned __brev(unsigned x) {
     unsigned y = 0;
@@ -143,7 +149,10 @@ template <class T> inline T __ldg(const T* p) { return *p; }
 template <class T> inline T load_key(const T* p) { return *p; }
 template <class T> inline T load_key_now(const T* p) { return *p; }
 inline void prefetch_l2(const void*, unsigned) {}
-inline void atomic_add(unsigned long long* p, unsigned long long x) { *p += x; }
+inline void copy_ahead(void* to, const void* from) { memcpy(to, from, 16); }
+inline void end_copies() {}
+template <int left> inline void wait_copies() {}
+template <class T> inline void atomicAdd(T* to, T value) { *to += value; }
 inline double __hiloint2double(int high, int low) {
     uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
     double x;

@@ -49,8 +49,9 @@ struct KeySwitchArguments {
     const void* key;     // [kN][digit][value - 1][row stride]
     u32* store;          // results
     u64* dump;           // [n + r] of job 0 before the last switch, or null
+    void* partial;       // sums [job][n + r], zero before and after
     u32 job_count;
-    u32 padding;
+    u32 parts;           // blocks among which the indices of a ciphertext or tile are divided
 };
 
 struct TorusKeySwitchArguments {

@@ -40,8 +40,6 @@ FUNCTION double2 load_key_now(const double2* p) {
     return v;
 }
 
-FUNCTION void atomic_add(u64* p, u64 x) { atomicAdd(p, x); }
-
 FUNCTION uint4 load_key_now(const uint4* p) {
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
@@ -122,6 +120,28 @@ FUNCTION void push(u32* own, Inbox* inbox, u32 rank, u32 v) {
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(peer_address(own, rank)), "r"(v),
                  "r"(peer_address(inbox, rank))
                  : "memory");
+}
+
+// Copies 16 bytes from global to shared memory without a register, where the device can; both 16-byte aligned. Copies made
+// since the last end_copies are a group; wait_copies waits until at most `left` groups of this thread are under way.
+FUNCTION void copy_ahead(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+#else
+    *(uint4*)to = __ldg((const uint4*)from);
+#endif
+}
+
+FUNCTION void end_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int left> FUNCTION void wait_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+#endif
 }
 #endif
 

@@ -2,7 +2,8 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS`, `ITEMS`, `SPREAD` (plan requests; `SPREAD=0`: whole ciphertexts a block), `STORE_EACH` (1: time upload and download with every batch).
+//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
 use girih_conformance::planned::Planned;
@@ -43,25 +44,23 @@ fn packed(set: ParameterSet) -> Result<ParameterSet, Failure> {
     }
 }
 
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok().and_then(|v| v.parse().ok())
+}
+
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    PlanRequest {
-        groups: number("GROUPS"),
-        subgroups_per_polynomial: number("WARPS"),
-        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD)]
-            .into_iter()
-            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
-            .collect(),
-        ..Default::default()
-    }
+    let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled", SPREAD, SPREAD_ITEMS];
+    let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
+    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), choices: choices.collect(), ..Default::default() }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
         let Ok(all) = variants(set.name(), set.shape(), capability, &request()) else { continue };
-        for variant in all {
+        for variant in all.iter().filter(|v| transforms.contains(&v.plan.transform)) {
             for source in &variant.sources {
                 let started = Instant::now();
                 let bytes = compile(source, capability)?.len();
@@ -70,6 +69,13 @@ fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The transforms that `TRANSFORMS` names.
+fn transforms() -> Vec<Transform> {
+    let named = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let of = [("ntt", Transform::Ntt), ("fft", Transform::Fft)];
+    of.into_iter().filter(|(name, _)| named.contains(name)).map(|(_, transform)| transform).collect()
 }
 
 fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
@@ -109,14 +115,10 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
 
 /// Bootstrappings of random ciphertexts under random words as keys: the time does not depend on what they mean.
 fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    let transforms = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| wanted(s.name())) {
         let set = packed(set)?;
-        for transform in [Transform::Ntt, Transform::Fft] {
-            if !transforms.contains(if transform == Transform::Ntt { "ntt" } else { "fft" }) {
-                continue;
-            }
+        for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
             match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
@@ -159,7 +161,7 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
     let mut out = vec![0; count * shape.ciphertext_len()];
     let mut times = Vec::new();
     // Small batches are over in a millisecond: more of them cost nothing.
-    for _ in 0..if count < 64 { 24 } else { 4 } {
+    for _ in 0..=number("ROUNDS").unwrap_or(if count < 64 { 24 } else { 3 }).max(1) {
         let started = Instant::now();
         engine.write(0, &store)?;
         engine.bootstrap(&jobs)?;
@@ -167,10 +169,13 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         times.push(started.elapsed().as_secs_f64());
     }
     let best = times[1..].iter().copied().fold(f64::MAX, f64::min);
-    let started = Instant::now();
-    engine.bootstrap(&jobs)?;
-    engine.synchronize()?;
-    let resident = started.elapsed().as_secs_f64();
+    let mut resident = f64::MAX;
+    for _ in 0..3 {
+        let started = Instant::now();
+        engine.bootstrap(&jobs)?;
+        engine.synchronize()?;
+        resident = resident.min(started.elapsed().as_secs_f64());
+    }
     println!(
         "{}",
         format_args!(

@@ -123,8 +123,9 @@ pub(crate) struct KeySwitchArguments {
     pub key: u64,
     pub store: u64,
     pub dump: u64,
+    pub partial: u64,
     pub job_count: u32,
-    pub padding: u32,
+    pub parts: u32,
 }
 
 /// Of one `key_switch_torus` or `round_torus` launch.
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(size_of::<Job>(), 10 * 4 + 4 * 4 + 8);
         assert_eq!(size_of::<Linear>(), 12 * 4);
         assert_eq!(size_of::<BlindRotateArguments>(), 8 * 8 + 4 * 4);
-        assert_eq!(size_of::<KeySwitchArguments>(), 5 * 8 + 2 * 4);
+        assert_eq!(size_of::<KeySwitchArguments>(), 6 * 8 + 2 * 4);
         assert_eq!(size_of::<TorusKeySwitchArguments>(), 6 * 8 + 2 * 4);
         assert_eq!(size_of::<CombineArguments>(), 3 * 8 + 2 * 4);
     }

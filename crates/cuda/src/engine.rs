@@ -5,22 +5,24 @@ use crate::arguments::{
 };
 use crate::keys::{self, KeyLayout};
 use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
-use crate::plan::{CudaPlan, Geometry};
+use crate::order::{Order, span};
+use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::rotation::{self, Rotation};
-use crate::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS};
+use crate::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS, ks_word_bytes};
 use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
+    validate_jobs, validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
-const JOBS_PER_LAUNCH: usize = 1 << 16;
+const JOBS_PER_LAUNCH: usize = 132 * 128;
 /// Zeros behind each key: kernels ask for entries ahead of use, a digit of 0 reads a row of zeros, and the torus keeps one more
 /// row there.
 const SLACK_BYTES: usize = 72 << 10;
@@ -40,6 +42,7 @@ struct Memory {
     /// `[ciphertext][n + r]`.
     store: Buffer,
     stored: usize,
+    order: Order,
     /// `[table][N]`.
     tables: Buffer,
     table_count: usize,
@@ -48,6 +51,8 @@ struct Memory {
     switched: Buffer,
     /// Native torus: `[job][row]` between the key switch and its rounding.
     sums: Buffer,
+    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
+    partial: Buffer,
     /// `[linear job][n + r]`.
     combined: Buffer,
 }
@@ -70,8 +75,8 @@ pub(crate) struct CudaEngine {
 
 /// Where the key switch stands, and what it needs.
 enum KeySwitch {
-    /// After the rotation: kernel and key.
-    Last(Kernel, Buffer),
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, and the key.
+    Last([Kernel; 3], Buffer),
     /// Before it, on the native torus.
     First(SwitchFirst),
 }
@@ -99,10 +104,15 @@ impl CudaEngine {
         let key_switch = if shape.is_torus() {
             KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?)
         } else {
-            let [kernel] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+            let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+            if plan.key_switch_stages > 0 {
+                let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+                machine.prepare(switch[2], size)?;
+            }
             let row_bytes = keys::key_switching_bytes(&shape);
             let rows = |i| keys::key_switching_rows(&shape, keys, i);
-            KeySwitch::Last(kernel, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
+            KeySwitch::Last(switch, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
         };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
@@ -117,11 +127,13 @@ impl CudaEngine {
         let memory = Memory {
             store: empty("ciphertexts")?,
             stored: 0,
+            order: Order::new(machine.mark()?),
             tables: empty("test polynomials")?,
             table_count: 0,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
             sums: empty("sums of the key switch")?,
+            partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
         };
         Ok(Self {
@@ -193,19 +205,31 @@ impl CudaEngine {
     }
 
     /// The key switch where it stands last; nothing elsewhere.
-    fn switch_last(&self, memory: &Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::Last(kernel, key) = &self.key_switch else { return Ok(()) };
+    fn switch_last(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let KeySwitch::Last([gather, finish, tiled], key) = &self.key_switch else { return Ok(()) };
+        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let words = jobs * self.shape.ciphertext_len();
+        let shared_sums = launch.tiled || launch.parts > 1;
+        if shared_sums {
+            memory.partial.grow(words * if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 }, 0, "partial sums")?;
+        }
         let arguments = KeySwitchArguments {
             jobs: memory.jobs.address(),
             switched: memory.switched.address(),
             key: key.address(),
             store,
             dump,
+            partial: memory.partial.address(),
             job_count: jobs as u32,
-            padding: 0,
+            parts: launch.parts as u32,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0, cluster: 1 };
-        self.machine.launch(*kernel, size, bytes_of(&[arguments]))
+        let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+        self.machine.launch(if launch.tiled { *tiled } else { *gather }, size, bytes_of(&[arguments]))?;
+        if shared_sums {
+            let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
+            self.machine.launch(*finish, size, bytes_of(&[arguments]))?;
+        }
+        Ok(())
     }
 
     /// Uploads jobs and makes room for what lies between the kernels.
@@ -244,7 +268,7 @@ impl CudaEngine {
 
     fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
         let mut values = vec![T::default(); len];
-        self.machine.download(from, bytes_of_mut(&mut values))?;
+        self.machine.download(from, bytes_of_mut(&mut values), self.machine.mark()?)?;
         Ok(values)
     }
 
@@ -368,6 +392,11 @@ pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source
     })
 }
 
+/// The places that combinations read, and some between them.
+fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
+    span(inputs.flat_map(|c| c.operands.iter().filter(|o| o.weight != 0).map(|o| o.ciphertext)))
+}
+
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
 pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
@@ -423,6 +452,7 @@ impl Engine for CudaEngine {
             "transform": self.plan.transform,
             "key_switch_threads": self.plan.key_switch_threads,
             "spread_up_to_batch": rotation::crossover(&self.rotations),
+            "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
             "key_switching_key_bytes": match &self.key_switch {
                 KeySwitch::Last(_, key) => key.bytes(),
@@ -443,21 +473,29 @@ impl Engine for CudaEngine {
         if ciphertexts > memory.stored {
             let kept = memory.stored * bytes;
             memory.store.grow(ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.order = Order::new(self.machine.mark()?);
             memory.stored = ciphertexts;
         }
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        let memory = self.memory();
+        let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.upload(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of(words))
+        let len = self.shape.ciphertext_len();
+        let places = first..first + words.len() / len;
+        let free = memory.order.free(&places);
+        self.machine.upload_beside(memory.store.address() + (first * len * 4) as u64, bytes_of(words), free)?;
+        memory.order.add(0..0, places, self.machine.mark()?);
+        Ok(())
     }
 
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.download(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of_mut(words))
+        let len = self.shape.ciphertext_len();
+        let mark = memory.order.settled(&(first..first + words.len() / len));
+        self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words), mark)
     }
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
@@ -492,7 +530,9 @@ impl Engine for CudaEngine {
             self.switch_first(&memory, jobs.len(), 0)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
             rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
-            self.switch_last(&memory, jobs.len(), memory.store.address(), 0)?;
+            let store = memory.store.address();
+            self.switch_last(&mut memory, jobs.len(), store, 0)?;
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -503,6 +543,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }

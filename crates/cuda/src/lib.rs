@@ -12,7 +12,8 @@
 //! | `source` | kernel texts and the header of constants |
 //! | `compile` | NVRTC and the cache of cubins |
 //! | `tables`, `keys` | roots and keys in the order in which kernels read them |
-//! | `gpu` | driver calls: one stream, pinned staging |
+//! | `gpu` | driver calls: streams for work, uploads and downloads, pinned staging |
+//! | `order` | which work a copy has to wait for |
 //! | `engine` | [`girih_backend::Engine`]: store, jobs, launches, traces |
 //! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 
@@ -28,6 +29,7 @@ mod engine;
 mod gpu;
 mod keys;
 mod machine;
+mod order;
 mod plan;
 mod rotation;
 mod source;

@@ -21,17 +21,14 @@ pub(crate) fn plans(
     cluster: usize,
     request: &PlanRequest,
 ) -> Result<Vec<CudaPlan>, BackendError> {
-    if let Some((name, value)) = request.choices.iter().find(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
-        return Err(BackendError::Unsupported {
-            device: device.into(),
-            what: format!("the plan choice {name}={value}"),
-            why: format!("this device knows {SPREAD} and {SPREAD_ITEMS}"),
-        });
-    }
     let whole = || CudaPlan::new(device, shape, transform, limits, request);
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
-    // What is asked of groups or teams is asked of the throughput kernel.
-    let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
+    // What is asked of groups, teams or registers is asked of the throughput kernel.
+    let common = |name: &String| ["tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
+    let fixed = request.groups.is_some()
+        || request.subgroups_per_polynomial.is_some()
+        || request.layout.is_some()
+        || !request.choices.keys().all(common);
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![spread()?]),
@@ -123,6 +120,7 @@ impl Rotation {
                 "registers": cost.registers,
                 "local_bytes": cost.local_bytes,
                 "prefetch_steps": plan.prefetch_steps,
+                "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,
                 "hold_monomials": plan.hold_monomials,
                 "wave": self.wave,

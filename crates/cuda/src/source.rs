@@ -1,6 +1,6 @@
 //! The kernel sources and the constants that fix them for one shape and plan.
 
-use crate::plan::{CudaPlan, Geometry};
+use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS};
 use crate::spread::SpreadPlan;
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
@@ -47,8 +47,11 @@ pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
     kernels: &["blind_rotate_spread"],
 };
 /// `cuda/key_switch.cu`.
-pub const KEY_SWITCH: KernelFile =
-    KernelFile { name: "key_switch", text: include_str!("../../../cuda/key_switch.cu"), kernels: &["key_switch"] };
+pub const KEY_SWITCH: KernelFile = KernelFile {
+    name: "key_switch",
+    text: include_str!("../../../cuda/key_switch.cu"),
+    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
+};
 /// `cuda/key_switch_torus.cu`, which stands before the rotation on the native torus.
 pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
     name: "key_switch_torus",
@@ -109,9 +112,6 @@ pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
 /// Leading bits of a word of the native torus that an accumulator holds.
 pub(crate) const TORUS_BITS: u32 = 32;
 
-/// Blocks among which the prefetch of one key slice is divided.
-const PREFETCH_BLOCKS: usize = 128;
-
 struct Text(String);
 
 impl Text {
@@ -147,11 +147,14 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("KS_WORD_BYTES", ks_word_bytes(shape)),
         ("KS_ROW", ks_row(shape)),
         ("KS_THREADS", plan.key_switch_threads),
+        ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
+        // The tiled kernel is compiled, though not launched, where it does not pay.
+        ("KS_STAGES", plan.key_switch_stages.max(2)),
         ("GROUPS", plan.groups),
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
         ("PREFETCH_STEPS", plan.prefetch_steps),
-        ("PREFETCH_BLOCKS", PREFETCH_BLOCKS),
+        ("PREFETCH_BLOCKS", plan.prefetch_blocks),
         ("KEY_RING", plan.key_ring),
         ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
         ("SPREAD_ITEMS", spread.items),

@@ -1,6 +1,6 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::plan::{CudaPlan, Geometry, key_switch_threads, refuse_unsupported};
+use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tile, refuse_unsupported};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -57,7 +57,7 @@ impl CudaPlan {
         };
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
-        match choice(request, SPREAD) {
+        let mut plan = match choice(request, SPREAD) {
             Some(blocks) if !blocks.is_power_of_two() || blocks > most => {
                 Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
             }
@@ -73,10 +73,27 @@ impl CudaPlan {
                 }
                 Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "the ring is too small to be spread".into() })))
             }
+        }?;
+        for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
+            if name != "tiled" {
+                return Err(BackendError::Unsupported {
+                    device: device.into(),
+                    what: format!("a ciphertext over blocks with {name} = {value}"),
+                    why: "this choice belongs to whole ciphertexts a block; ask for spread = 0 as well".into(),
+                });
+            }
+            plan.choose(device, shape, name, value as usize)?;
         }
+        Ok(plan)
     }
 
-    fn over(shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, blocks: usize, request: &PlanRequest) -> Result<Self, DoesNotFit> {
+    fn over(
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        blocks: usize,
+        request: &PlanRequest,
+    ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
@@ -112,7 +129,11 @@ impl CudaPlan {
             blocks_per_multiprocessor: 1,
             shared_bytes: needed,
             key_switch_threads: key_switch_threads(shape),
+            key_switch_stages: key_switch_stages(shape, limits),
+            key_switch_tiled_from: key_switch_tile(shape) / 2,
+            multiprocessors: limits.multiprocessors,
             prefetch_steps: 4,
+            prefetch_blocks: 1,
             key_ring: 0,
             hold_monomials: true,
             spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),
@@ -131,16 +152,14 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
         Transform::Fft => (values * 16, part * 16),
     };
     let inboxes = 2 * 8;
-    (values + roots + inboxes + 2 * shape.ciphertext_len()).next_multiple_of(16)
+    (values + roots + inboxes + 2 * shape.switched_len()).next_multiple_of(16)
 }
 
 /// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor of those of a step.
 fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, threads: usize) -> usize {
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => {
-            (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80)
-        }
+        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
             let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4);
