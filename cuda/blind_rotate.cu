@@ -5,6 +5,7 @@
 //   transform  teams own polynomials: inverse of the last step's products, accumulate, digits, forward
 //   product    threads own frequencies: tails of both transforms, sums over rows, monomials
 // cuda/lib/tile.cuh draws the map; cuda/lib/ntt.cuh and cuda/lib/fft.cuh hold the two arithmetics.
+#include "bootstrap.cuh"
 #include "constants.cuh"
 #if GIRIH_FFT
 #include "fft.cuh"
@@ -13,51 +14,9 @@
 #endif
 
 // The job of ciphertext `group` of this block; the last block may hold copies of the last job.
-FUNCTION const BootstrapJob& job_of(const BlindRotateArguments& a, int group) {
+FUNCTION u32 job_of(const BlindRotateArguments& a, int group) {
     u32 index = blockIdx.x * GROUPS + group;
-    return a.jobs[index < a.job_count ? index : a.job_count - 1];
-}
-
-// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of every ciphertext.
-FUNCTION void combine(const Tile& tile, const BlindRotateArguments& a) {
-    constexpr int length = LWE_DIMENSION + PACKING;
-    for (int i = threadIdx.x; i < GROUPS * length; i += THREADS) {
-        const Combination& input = job_of(a, i / length).input;
-        u32 word = combine_word(input, a.store, length, i % length, LWE_DIMENSION);
-        tile.rotations[i] = (u16)(word << (LOG2_MONOMIALS - input.log2_modulus));
-    }
-}
-
-// Step 2: coefficient `index` of X^-s * v for body columns, 0 for mask columns.
-FUNCTION Accumulator initial_coefficient(const Tile& tile, const BlindRotateArguments& a, int polynomial, int index) {
-    int group = polynomial / COLUMNS, body = polynomial % COLUMNS - GLWE_DIMENSION;
-    if (body < 0) return 0;
-    const BootstrapJob& job = job_of(a, group);
-    const Accumulator* table = (const Accumulator*)a.tables + (u64)(job.table + body * job.table_stride) * POLYNOMIAL_SIZE;
-    u32 from = index + tile.rotations[group * (LWE_DIMENSION + PACKING) + LWE_DIMENSION + body];
-    Accumulator value = table[from & (POLYNOMIAL_SIZE - 1)];
-    return (from & POLYNOMIAL_SIZE) && value != 0 ? (Accumulator)ACCUMULATOR_MODULUS - value : value;
-}
-
-// Steps 4 and 5 for one coefficient: where it goes in (a_0, -a_{N-1}, .., -a_1) and b_0 + offset, modulo Q_ks.
-FUNCTION void extract(const BlindRotateArguments& a, int polynomial, int index, Accumulator value) {
-    int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
-    u32 job = blockIdx.x * GROUPS + group;
-    if (job >= a.job_count || (column >= GLWE_DIMENSION && index != 0)) return;
-    u64 x = value;
-    int position;
-    if (column >= GLWE_DIMENSION) {
-        x += a.jobs[job].output_offset;
-        x = min(x, x - ACCUMULATOR_MODULUS);
-        position = GLWE_DIMENSION * POLYNOMIAL_SIZE + column - GLWE_DIMENSION;
-    } else {
-        if (index != 0 && x != 0) x = ACCUMULATOR_MODULUS - x;
-        position = column * POLYNOMIAL_SIZE + (index == 0 ? 0 : POLYNOMIAL_SIZE - index);
-    }
-    if constexpr (TRACE) {
-        if (dumps(a, DUMP_EXTRACTED, a.steps) && group == 0) a.dump[position] = x;
-    }
-    a.switched[(u64)job * (GLWE_DIMENSION * POLYNOMIAL_SIZE + PACKING) + position] = switch_to_ks(x);
+    return index < a.job_count ? index : a.job_count - 1;
 }
 
 // The accumulator polynomials of this thread's team, in registers or, where a team has several, in the tile.
@@ -66,17 +25,20 @@ struct Accumulators {
     Place at;
     Accumulator held[COEFFICIENTS];
 
+    // Two teams of half a warp use different halves of the banks.
+    FUNCTION static int place(int i, int polynomial) { return (i ^ (TEAM == 16 ? polynomial & 1 : 0)) * TEAM; }
+
     FUNCTION void load(int polynomial) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
             const Accumulator* stored = (const Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = stored[i * TEAM]; });
+            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = stored[place(i, polynomial)]; });
         }
     }
 
     FUNCTION void store(int polynomial, bool active) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
             Accumulator* stored = (Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            if (active) unroll<0, COEFFICIENTS>([&](auto i) { stored[i * TEAM] = held[i]; });
+            if (active) unroll<0, COEFFICIENTS>([&](auto i) { stored[place(i, polynomial)] = held[i]; });
         }
     }
 };
@@ -115,10 +77,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     Accumulators accumulators{tile, at};
     KeyStream key(a);
 
-    combine(tile, a);
+    for (int group = 0; group < GROUPS; group++) {
+        combine(a, job_of(a, group), tile.rotations + group * (LWE_DIMENSION + PACKING));
+    }
     load_tables(tile, a);
     for (int step = 0; step < PREFETCH_STEPS; step++) prefetch_key(a, step);
     __syncthreads();
+    fetch_monomials(tile, a, 0);
 
     auto forward = [&](int polynomial, bool active, int step) {
         if constexpr (TRACE) {
@@ -134,15 +99,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     };
 
     for_polynomials(at, [&](int polynomial, bool active) {
-        unroll<0, COEFFICIENTS>(
-            [&](auto i) { accumulators.held[i] = initial_coefficient(tile, a, polynomial, coefficient_index(at.thread, i)); });
+        int group = polynomial / COLUMNS;
+        const u16* rotations = tile.rotations + group * (LWE_DIMENSION + PACKING);
+        unroll<0, COEFFICIENTS>([&](auto i) {
+            accumulators.held[i] =
+                initial_coefficient(a, job_of(a, group), rotations, polynomial % COLUMNS, coefficient_index(at.thread, i));
+        });
         accumulators.store(polynomial, active);
         if (a.steps > 0) forward(polynomial, active, 0);
     });
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
+        await_monomials();
         __syncthreads();
         prefetch_key(a, step + PREFETCH_STEPS);
+        fetch_monomials(tile, a, step + 1);
         products(tile, a, step, key);
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {
@@ -163,7 +134,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
                     a.dump[polynomial * POLYNOMIAL_SIZE + index] = accumulators.held[i];
                 }
             }
-            if (active) extract(a, polynomial, index, accumulators.held[i]);
+            u32 job = blockIdx.x * GROUPS + polynomial / COLUMNS;
+            if (active && job < a.job_count) extract(a, job, polynomial % COLUMNS, index, accumulators.held[i]);
         });
     });
 }

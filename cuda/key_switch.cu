@@ -1,111 +1,305 @@
-// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping, one block a ciphertext.
+// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping: (0, b') minus one table row for each
+// digit of each index. Sums are integers that wrap, so their order does not matter and partial sums may be added up.
 //
-// A streaming gather: (0, b') minus one table row for each digit. All blocks walk the table in the same order, so that
-// rows in use stay in L2. Digits of 0 read the row of zeros behind the table: no branch, many rows in flight.
+//   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows straight from L2; all
+//                      blocks walk the table in the same order, so that rows in use stay there. Where ciphertexts are too
+//                      few for the device, several blocks share the indices of one.
+//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many ciphertexts, and brings all rows
+//                      of a digit into shared memory once for all of them.
+//   key_switch_finish  rounds partial sums.
+//
+// Digits of 0 read a row of zeros: no branch, many rows in flight.
 #include "constants.cuh"
 #include "jobs.cuh"
 
 // Stored words are as wide as Q_ks needs: 2 or 4 bytes, or 5 of which the row holds first all low 4, then all high ones.
-// Sums wrap modulo their width, which Q_ks divides.
+constexpr bool WIDE = KS_WORD_BYTES == 5;
 template <bool wide> struct KsSum {
     typedef u32 type;
 };
 template <> struct KsSum<true> {
     typedef u64 type;
 };
-constexpr bool WIDE = KS_WORD_BYTES == 5;
+// A sum modulo 2^32, or 2^64: Q_ks divides both.
 typedef KsSum<WIDE>::type Sum;
 
 constexpr int LENGTH = LWE_DIMENSION + PACKING;
 constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
-// Words that a thread reads at once; rows are padded to whole vectors.
-constexpr int VECTOR = KS_WORD_BYTES == 4 ? 2 : 4;
-constexpr int ROW_VECTORS = KS_ROW / VECTOR;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
-// Vectors of one thread where a row is longer than the block.
-constexpr int HELD = ceil_div(ROW_VECTORS, KS_THREADS);
-constexpr int CHUNK = 256;
-constexpr int IN_FLIGHT = 16;
+constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
+// Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits, `high` bits 16 to 39, both
+// modulo 2^32. The low 16 bits of fewer than 2^16 words sum to less than 2^32, so low - 2^16 high is that very sum.
+struct Sums {
+    u32 low[VECTOR];
+    u32 high[WIDE ? VECTOR : 1];
+
+    FUNCTION void clear() {
+        unroll<0, VECTOR>([&](auto v) {
+            low[v] = 0;
+            if constexpr (WIDE) high[v] = 0;
+        });
+    }
+
+    FUNCTION Sum at(int v) const {
+        if constexpr (WIDE) {
+            return (u64)(low[v] - (high[v] << 16)) + ((u64)high[v] << 16);
+        } else {
+            return low[v];
+        }
+    }
+};
+static_assert(!WIDE || GLWE_DIMENSION * POLYNOMIAL_SIZE * KS_DIGITS < 1 << 16, "sums without carries");
+
+// Four words of a row, in registers as they are stored.
 struct Vector {
     uint4 low;
     u32 high;
 
-    FUNCTION static Vector load(const char* row, int vector) {
+    // From a row (or a piece of one) whose low and high parts start at `low` and `high`.
+    FUNCTION static Vector load(const char* low, const char* high, int vector) {
         Vector v = {};
-        if constexpr (WIDE) {
-            v.low = __ldg((const uint4*)row + vector);
-            v.high = __ldg((const u32*)(row + KS_ROW * 4) + vector);
-        } else {
-            uint2 words = __ldg((const uint2*)row + vector);
+        if constexpr (KS_WORD_BYTES == 2) {
+            uint2 words = ((const uint2*)low)[vector];
             v.low.x = words.x;
             v.low.y = words.y;
+        } else {
+            v.low = ((const uint4*)low)[vector];
+            if constexpr (WIDE) v.high = ((const u32*)high)[vector];
         }
         return v;
     }
 
-    FUNCTION void add_to(Sum (&sums)[VECTOR]) const {
-        if constexpr (WIDE) {
-            sums[0] += ((u64)(high & 0xff) << 32) | low.x;
-            sums[1] += ((u64)((high >> 8) & 0xff) << 32) | low.y;
-            sums[2] += ((u64)((high >> 16) & 0xff) << 32) | low.z;
-            sums[3] += ((u64)(high >> 24) << 32) | low.w;
-        } else if constexpr (KS_WORD_BYTES == 4) {
-            sums[0] += low.x;
-            sums[1] += low.y;
+    // Of 2-byte words, sums carry along what lies above them.
+    FUNCTION void add_to(Sums& sums) const {
+        if constexpr (KS_WORD_BYTES == 2) {
+            sums.low[0] += low.x;
+            sums.low[1] += low.x >> 16;
+            sums.low[2] += low.y;
+            sums.low[3] += low.y >> 16;
         } else {
-            sums[0] += low.x & 0xffff;
-            sums[1] += low.x >> 16;
-            sums[2] += low.y & 0xffff;
-            sums[3] += low.y >> 16;
+            sums.low[0] += low.x;
+            sums.low[1] += low.y;
+            sums.low[2] += low.z;
+            sums.low[3] += low.w;
+            if constexpr (WIDE) {
+                // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above 2^40.
+                sums.high[0] += __byte_perm(low.x, high, 0x4432);
+                sums.high[1] += __byte_perm(low.y, high, 0x5532);
+                sums.high[2] += __byte_perm(low.z, high, 0x6632);
+                sums.high[3] += __byte_perm(low.w, high, 0x7732);
+            }
         }
     }
 };
 
+// (body - sum) rounded to the output modulus of its job, into the store.
+FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+    constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
+    const BootstrapJob& job = a.jobs[index];
+    u64 body = position >= LWE_DIMENSION ? a.switched[(u64)index * (INDICES + PACKING) + INDICES + position - LWE_DIMENSION] : 0;
+    u64 word = (body - sum) & mask;
+    if (a.dump != nullptr && index == 0) a.dump[position] = word;
+    int shift = LOG2_KS_MODULUS - job.log2_output_modulus;
+    u64 half = (1ull << shift) >> 1;
+    a.store[(u64)job.output * LENGTH + position] = (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
+}
+
+FUNCTION void add_partial(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+    atomicAdd((Sum*)a.partial + (u64)index * LENGTH + position, sum);
+}
+
+constexpr int ROW_VECTORS = KS_ROW / VECTOR;
+// Vectors of one thread where a row is longer than the block.
+constexpr int HELD = ceil_div(ROW_VECTORS, KS_THREADS);
+constexpr int CHUNK = 256;
+constexpr int IN_FLIGHT = 16;
+constexpr int ROWS_TO_ADD = INDICES * KS_DIGITS;
+
+// a.parts blocks a ciphertext.
 extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwitchArguments a) {
     __shared__ u32 rows[CHUNK]; // row of each (index, digit) of this chunk
-    constexpr u32 ZEROS = (u32)INDICES * KS_DIGITS * VALUES;
-    const u64* input = a.switched + (u64)blockIdx.x * (INDICES + PACKING);
-    Sum sums[HELD][VECTOR];
-    unroll<0, HELD>([&](auto h) { unroll<0, VECTOR>([&](auto v) { sums[h][v] = 0; }); });
+    constexpr u32 ZEROS = (u32)ROWS_TO_ADD * VALUES;
+    u32 index = blockIdx.x / a.parts, part = blockIdx.x % a.parts;
+    int share = ceil_div(ceil_div(ROWS_TO_ADD, (int)a.parts), IN_FLIGHT) * IN_FLIGHT;
+    int first = part * share, last = min(first + share, ROWS_TO_ADD);
+    const u64* input = a.switched + (u64)index * (INDICES + PACKING);
+    Sums sums[HELD];
+    unroll<0, HELD>([&](auto h) { sums[h].clear(); });
 
 #pragma unroll 1
-    for (int start = 0; start < INDICES * KS_DIGITS; start += CHUNK) {
+    for (int start = first; start < last; start += CHUNK) {
         __syncthreads();
         for (int i = threadIdx.x; i < CHUNK; i += KS_THREADS) {
             int at = start + i;
-            u32 value = at < INDICES * KS_DIGITS ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES : 0;
+            u32 value = at < last ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES : 0;
             rows[i] = value != 0 ? (u32)at * VALUES + value - 1 : ZEROS;
         }
         __syncthreads();
+        int count = min(CHUNK, last - start);
 #pragma unroll 1
-        for (int i = 0; i < CHUNK; i += IN_FLIGHT) {
+        for (int i = 0; i < count; i += IN_FLIGHT) {
             unroll<0, HELD>([&](auto h) {
                 // Threads beyond the row read its last vector again and write nothing.
                 int vector = min((int)threadIdx.x + h * KS_THREADS, ROW_VECTORS - 1);
                 Vector read[IN_FLIGHT];
-                unroll<0, IN_FLIGHT>([&](auto k) { read[k] = Vector::load((const char*)a.key + rows[i + k] * ROW_BYTES, vector); });
+                unroll<0, IN_FLIGHT>([&](auto k) {
+                    const char* row = (const char*)a.key + rows[i + k] * ROW_BYTES;
+                    read[k] = Vector::load(row, row + KS_ROW * 4, vector);
+                });
                 unroll<0, IN_FLIGHT>([&](auto k) { read[k].add_to(sums[h]); });
             });
         }
     }
 
-    const BootstrapJob& job = a.jobs[blockIdx.x];
-    constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     unroll<0, HELD>([&](auto h) {
         unroll<0, VECTOR>([&](auto v) {
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
-                u64 body = position >= LWE_DIMENSION ? input[INDICES + position - LWE_DIMENSION] : 0;
-                u64 word = (body - sums[h][v]) & mask;
-                if (a.dump != nullptr && blockIdx.x == 0) a.dump[position] = word;
-                int shift = LOG2_KS_MODULUS - job.log2_output_modulus;
-                u64 half = (1ull << shift) >> 1;
-                a.store[(u64)job.output * LENGTH + position] = (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
+                if (a.parts == 1) {
+                    finish(a, index, position, sums[h].at(v));
+                } else {
+                    add_partial(a, index, position, sums[h].at(v));
+                }
             }
         });
     });
 }
 
+extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (u64)a.job_count * LENGTH) return;
+    Sum* sum = (Sum*)a.partial + i;
+    finish(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
+    *sum = 0; // ready for the next launch
+}
+
+// A tile: 128 columns, a vector for each lane of a warp, of TILE_WARPS * OWN ciphertexts, OWN for each warp.
+constexpr int TILE_COLUMNS = 32 * VECTOR;
+constexpr int COLUMN_TILES = ceil_div(KS_ROW, TILE_COLUMNS);
+constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
+constexpr int OWN = WIDE ? 8 : 16;
+constexpr int TILE_CIPHERTEXTS = TILE_WARPS * OWN;
+// A piece of a row in shared memory: the low parts of its columns, then the high ones.
+constexpr int PIECE_LOW = TILE_COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
+constexpr int PIECE = TILE_COLUMNS * KS_WORD_BYTES;
+// One stage holds the pieces of all values of one digit, value 0 first: zeros.
+constexpr int STAGE = (VALUES + 1) * PIECE;
+// Indices whose digits are taken apart at once.
+constexpr int TILE_CHUNK = 8;
+constexpr int TILE_PAIRS = TILE_CHUNK * KS_DIGITS;
+constexpr int WORDS_EACH = ceil_div(TILE_CIPHERTEXTS * TILE_CHUNK, KS_TILE_THREADS);
+static_assert(INDICES % TILE_CHUNK == 0, "whole chunks");
+
+// Units of 16 bytes that a thread copies into each stage, always the same ones.
+constexpr int UNITS = PIECE / 16;
+constexpr int UNITS_EACH = ceil_div(VALUES * UNITS, KS_TILE_THREADS);
+
+struct Filler {
+    const char* from[UNITS_EACH]; // null where this thread has none, or columns are beyond the row: summed, never written
+    u32 to[UNITS_EACH];
+
+    FUNCTION Filler(const KeySwitchArguments& a, int pair, int column_tile) {
+        unroll<0, UNITS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS, value = i / UNITS, at = i % UNITS * 16;
+            bool is_low = at < PIECE_LOW;
+            int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
+            int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
+            const char* row = (const char*)a.key + ((u64)pair * VALUES + value) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
+            from[k] = value < VALUES && within < part ? row + within : nullptr;
+            to[k] = (value + 1) * PIECE + at;
+        });
+    }
+
+    // Asks for the pieces of all values of the next (index, digit).
+    FUNCTION void fill(char* stage) {
+        unroll<0, UNITS_EACH>([&](auto k) {
+            if (from[k] != nullptr) {
+                copy_ahead(stage + to[k], from[k]);
+                from[k] += VALUES * ROW_BYTES;
+            }
+        });
+    }
+};
+
+// a.parts blocks a tile: each takes its share of the indices.
+extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
+    DYNAMIC_SHARED(memory);
+    char* stages = (char*)memory;
+    u32* offsets = (u32*)(stages + KS_STAGES * STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
+
+    u32 tiles = (a.job_count + TILE_CIPHERTEXTS - 1) / TILE_CIPHERTEXTS;
+    u32 first_job = blockIdx.x % tiles * TILE_CIPHERTEXTS;
+    int column_tile = blockIdx.x / tiles % COLUMN_TILES;
+    u32 part = blockIdx.x / tiles / COLUMN_TILES;
+    constexpr u32 chunks = INDICES / TILE_CHUNK;
+    int chunk = chunks * part / a.parts, last_chunk = chunks * (part + 1) / a.parts;
+    int pair = chunk * TILE_PAIRS, last_pair = last_chunk * TILE_PAIRS;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    // Row 0 of each stage stays zero.
+    for (int i = threadIdx.x; i < KS_STAGES * PIECE / 4; i += KS_TILE_THREADS) ((u32*)(stages + i / (PIECE / 4) * STAGE))[i % (PIECE / 4)] = 0;
+
+    u64 words[WORDS_EACH]; // of the next chunk, [ciphertext][index] over the threads
+    auto read_words = [&](int at) {
+        unroll<0, WORDS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS;
+            u32 job = min(first_job + i / TILE_CHUNK, a.job_count - 1);
+            words[k] = at < last_chunk ? a.switched[(u64)job * (INDICES + PACKING) + at * TILE_CHUNK + i % TILE_CHUNK] : 0;
+        });
+    };
+    read_words(chunk);
+    Filler filler(a, pair, column_tile);
+    unroll<0, KS_STAGES - 1>([&](auto s) {
+        if (pair + s < last_pair) filler.fill(stages + s * STAGE);
+        end_copies();
+    });
+
+    Sums sums[OWN];
+    unroll<0, OWN>([&](auto c) { sums[c].clear(); });
+    int stage = 0;
+#pragma unroll 1
+    for (; chunk < last_chunk; chunk++) {
+        __syncthreads(); // the digits of the last chunk have been read
+        unroll<0, WORDS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS;
+            unroll<0, KS_DIGITS>([&](auto d) {
+                u32 value = (u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES;
+                offsets[(i % TILE_CHUNK * KS_DIGITS + d) * TILE_CIPHERTEXTS + i / TILE_CHUNK] = value * PIECE;
+            });
+        });
+        read_words(chunk + 1);
+#pragma unroll 1
+        for (int p = 0; p < TILE_PAIRS; p++, pair++) {
+            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a pair ago may be overwritten.
+            wait_copies<KS_STAGES - 2>();
+            __syncthreads();
+            int free = stage == 0 ? KS_STAGES - 1 : stage - 1;
+            if (pair + KS_STAGES - 1 < last_pair) filler.fill(stages + free * STAGE);
+            end_copies();
+            const char* pieces = stages + stage * STAGE;
+            const uint4* own = (const uint4*)(offsets + p * TILE_CIPHERTEXTS + warp * OWN);
+            unroll<0, OWN / 4>([&](auto quarter) {
+                uint4 four = own[quarter];
+                unroll<0, 4>([&](auto c) {
+                    const char* piece = pieces + (c == 0 ? four.x : c == 1 ? four.y : c == 2 ? four.z : four.w);
+                    Vector::load(piece, piece + PIECE_LOW, lane).add_to(sums[quarter * 4 + c]);
+                });
+            });
+            stage = stage + 1 == KS_STAGES ? 0 : stage + 1;
+        }
+    }
+
+    unroll<0, OWN>([&](auto c) {
+        u32 job = first_job + warp * OWN + c;
+        unroll<0, VECTOR>([&](auto v) {
+            int position = column_tile * TILE_COLUMNS + lane * VECTOR + v;
+            if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c].at(v));
+        });
+    });
+}
+
 EXPORT(key_switch, KeySwitchArguments)
+EXPORT(key_switch_finish, KeySwitchArguments)
+EXPORT(key_switch_tiled, KeySwitchArguments)

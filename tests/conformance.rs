@@ -1,15 +1,26 @@
 //! Runs the list of cases on every device found. A case that cannot run says why.
 
 use girih::{Device, ParameterSet};
-use girih_backend::{Backend, BackendError, BootstrapShape, DeviceKind, KeyModulus, Transform};
+use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform};
 use girih_conformance::compare::{self, Differences};
+use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{circuits, gates, large, shapes};
 use girih_cpu::CpuBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-fn replay(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
-    let replay = VectorFile::parse(name, text)?.replay(device.backend())?;
+/// Plans that run kernels of their own, as (suffix of the case's name, plan): the batches of this suite are small, so a device
+/// that spreads those over several blocks is also made to run them as it runs large ones.
+fn plans(info: &DeviceInfo) -> Vec<(&'static str, PlanRequest)> {
+    let whole = || PlanRequest { choices: [("spread".to_owned(), 0)].into(), ..Default::default() };
+    match info.kind {
+        DeviceKind::Cuda => vec![("", PlanRequest::default()), ("::whole", whole())],
+        DeviceKind::Cpu | DeviceKind::Wgpu => vec![("", PlanRequest::default())],
+    }
+}
+
+fn replay(device: &Device, plan: PlanRequest, name: &str, text: &str) -> Result<(), Failed> {
+    let replay = VectorFile::parse(name, text)?.replay(&Planned { device: device.backend(), plan })?;
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
 }
 
@@ -18,8 +29,8 @@ type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Diff
 /// Largest N that every device must run; above it a device may refuse, and says why.
 const LARGEST_REQUIRED_SIZE: usize = 2048;
 
-fn compare(device: &Device, shape: &BootstrapShape, comparison: Comparison) -> Result<(), Failed> {
-    match comparison(device.backend(), &CpuBackend::new(), shape) {
+fn compare(device: &Device, plan: PlanRequest, shape: &BootstrapShape, comparison: Comparison) -> Result<(), Failed> {
+    match comparison(&Planned { device: device.backend(), plan }, &CpuBackend::new(), shape) {
         Ok(differences) if differences.is_empty() => Ok(()),
         Ok(differences) => Err(differences.join("\n").into()),
         Err(error @ (BackendError::DoesNotFit { .. } | BackendError::Unsupported { .. }))
@@ -40,8 +51,8 @@ fn sets(software: bool) -> Vec<ParameterSet> {
     toys.flat_map(|s| [s.with_packing(2).expect("2 is from 1 to 16"), s]).collect()
 }
 
-fn end_to_end(device: &Device, set: &ParameterSet, transform: Transform) -> Result<(), Failed> {
-    let differences = gates::end_to_end(device, set, transform)?;
+fn end_to_end(device: &Device, plan: PlanRequest, set: &ParameterSet, transform: Transform) -> Result<(), Failed> {
+    let differences = gates::end_to_end(&Planned { device: device.backend(), plan }, set, transform)?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -61,35 +72,50 @@ fn main() {
     let mut trials = Vec::new();
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
-        if info.transforms.contains(&Transform::Ntt) {
-            for (name, text) in PUBLISHED {
-                let device = device.clone();
-                trials.push(Trial::test(format!("{}::vectors::{name}", info.id), move || replay(&device, name, text)));
+        for (suffix, plan) in plans(&info) {
+            if info.transforms.contains(&Transform::Ntt) {
+                for (name, text) in PUBLISHED {
+                    let (device, plan) = (device.clone(), plan.clone());
+                    let case = format!("{}::vectors::{name}{suffix}", info.id);
+                    trials.push(Trial::test(case, move || replay(&device, plan, name, text)));
+                }
             }
-        }
-        for (transform, comparison) in
-            [(Transform::Ntt, compare::bit_for_bit as Comparison), (Transform::Fft, compare::within_fft_error as Comparison)]
-        {
-            // The CPU's integer transform *is* the twin: comparing it with itself would test nothing.
-            if !info.transforms.contains(&transform) || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt) {
-                continue;
+            for (transform, comparison) in
+                [(Transform::Ntt, compare::bit_for_bit as Comparison), (Transform::Fft, compare::within_fft_error as Comparison)]
+            {
+                // The CPU's integer transform *is* the twin: comparing it with itself would test nothing.
+                if !info.transforms.contains(&transform) || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt) {
+                    continue;
+                }
+                for case in shapes::all() {
+                    let (device, plan) = (device.clone(), plan.clone());
+                    let name = format!("{}::{transform}::{}{suffix}", info.id, case.name);
+                    trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, comparison)));
+                }
             }
-            for case in shapes::all() {
-                let device = device.clone();
-                let name = format!("{}::{transform}::{}", info.id, case.name);
-                trials.push(Trial::test(name, move || compare(&device, &case.shape, comparison)));
+            // The CPU is the reference.
+            if info.transforms.contains(&Transform::Fft) && info.kind != DeviceKind::Cpu {
+                for case in shapes::torus() {
+                    let (device, plan) = (device.clone(), plan.clone());
+                    let name = format!("{}::{}::{}{suffix}", info.id, Transform::Fft, case.name);
+                    trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, compare::on_the_torus)));
+                }
             }
         }
     }
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
-        for set in sets(info.software) {
-            // 2^64 has no roots of unity: the torus is the f64 transform's alone.
-            let torus = set.shape().key_modulus == KeyModulus::Torus64;
-            for &transform in info.transforms.iter().filter(|t| !(torus && **t == Transform::Ntt)) {
-                let (device, set) = (device.clone(), set.clone());
-                let name = format!("{}::{transform}::gates::{}_r{}", info.id, set.name(), set.packing());
-                trials.push(Trial::test(name, move || end_to_end(&device, &set, transform)));
+        for (suffix, plan) in plans(&info) {
+            for set in sets(info.software) {
+                for &transform in &info.transforms {
+                    // 2^64 has no roots of unity.
+                    if set.shape().is_torus() && transform == Transform::Ntt {
+                        continue;
+                    }
+                    let (device, plan, set) = (device.clone(), plan.clone(), set.clone());
+                    let name = format!("{}::{transform}::gates::{}_r{}{suffix}", info.id, set.name(), set.packing());
+                    trials.push(Trial::test(name, move || end_to_end(&device, plan, &set, transform)));
+                }
             }
         }
     }

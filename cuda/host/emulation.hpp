@@ -1,4 +1,5 @@
-// Runs the kernels on the host: every thread of a block is a fiber, barriers switch between them. Blocks run in turn.
+// Runs the kernels on the host: every thread of a cluster of blocks (mostly one block) is a fiber, barriers switch between
+// them. Clusters run in turn.
 //
 // For tests of the very source that NVRTC compiles, on machines without a GPU. The order in which fibers resume is
 // varied by GIRIH_EMULATION_SEED, so that a missing barrier shows as a wrong result.
@@ -19,11 +20,13 @@
 #define __constant__ static const
 #define __launch_bounds__(...)
 #define __shared__ static
-#define DYNAMIC_SHARED(name) uint4* name = emulation::shared_memory.data()
+#define __cluster_dims__(...)
+#define DYNAMIC_SHARED(name) uint4* name = emulation::shared_memory[emulation::rank()].data()
 // A C entry point that takes the arguments by address.
-#define EXPORT(kernel, arguments)                                                                                                          \
+#define EXPORT(kernel, arguments) EXPORT_CLUSTER(kernel, arguments, 1)
+#define EXPORT_CLUSTER(kernel, arguments, cluster)                                                                                         \
     extern "C" int launch_##kernel(const void* a, unsigned blocks, unsigned threads, unsigned bytes) {                                     \
-        return emulation::launch([](const void* p) { kernel(*(const arguments*)p); }, a, blocks, threads, bytes);                          \
+        return emulation::launch([](const void* p) { kernel(*(const arguments*)p); }, a, blocks, threads, bytes, cluster);                 \
     }
 
 struct uint2 {
@@ -49,6 +52,7 @@ struct Fiber {
     bool done = false;
     int barrier = -1;
     unsigned generation = 0;
+    unsigned cluster_generation = 0;
 };
 struct Barrier {
     int arrived = 0;
@@ -58,22 +62,37 @@ inline ucontext_t scheduler;
 inline std::vector<Fiber> fibers;
 inline int current = 0;
 inline std::vector<Barrier> barriers;
-inline std::vector<uint4> shared_memory;
+inline std::vector<std::vector<uint4>> shared_memory; // of each block of the cluster
+inline unsigned cluster_size = 1, threads_of_block = 1;
 inline void (*body)(const void*) = nullptr;
 inline const void* arguments = nullptr;
 
-// Barriers 0..15 are those of the hardware (0 is __syncthreads), 16 + warp is __syncwarp.
-inline void wait(int id, int count) {
-    Barrier& barrier = barriers[id];
+// Which block of the cluster runs now.
+inline unsigned rank() { return (unsigned)current / threads_of_block; }
+
+inline bool arrive(Barrier& barrier, int count) {
+    if (++barrier.arrived < count) return false;
+    barrier.arrived = 0;
+    barrier.generation++;
+    return true;
+}
+
+// Suspends this fiber until barrier `id` has left `generation`.
+inline void suspend(int id, unsigned generation) {
     Fiber& self = fibers[current];
-    if (++barrier.arrived == count) {
-        barrier.arrived = 0;
-        barrier.generation++;
-        return;
-    }
+    if (barriers[id].generation != generation) return;
     self.barrier = id;
-    self.generation = barrier.generation;
+    self.generation = generation;
     swapcontext(&self.context, &scheduler);
+}
+
+// Barrier 0 is that of the cluster. Each block has 16 of the hardware (the first is __syncthreads) and one a warp.
+inline int own_barrier(int id) { return 1 + (int)rank() * (16 + (int)(threads_of_block + 31) / 32) + id; }
+
+inline void wait(int id, int count) {
+    int own = own_barrier(id);
+    unsigned generation = barriers[own].generation;
+    if (!arrive(barriers[own], count)) suspend(own, generation);
 }
 
 inline void run() {
@@ -88,8 +107,37 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 inline void __syncthreads() { emulation::wait(0, (int)blockDim.x); }
 inline void __syncwarp() { emulation::wait(16 + (int)threadIdx.x / 32, 32); }
 template <int count> inline void named_barrier(int id) { emulation::wait(id, count); }
+inline unsigned cluster_rank() { return emulation::rank(); }
+inline void cluster_arrive() {
+    emulation::fibers[emulation::current].cluster_generation = emulation::barriers[0].generation;
+    emulation::arrive(emulation::barriers[0], (int)(emulation::cluster_size * emulation::threads_of_block));
+}
+inline void cluster_wait() { emulation::suspend(0, emulation::fibers[emulation::current].cluster_generation); }
+template <class T> inline T load_peer(const T* own, unsigned rank) {
+    const char* start = (const char*)emulation::shared_memory[emulation::rank()].data();
+    return *(const T*)((const char*)emulation::shared_memory[rank].data() + ((const char*)own - start));
+}
+
+// Pushed values arrive at once; waiting for them is a barrier of the cluster.
+typedef unsigned long long Inbox;
+inline void inbox_open(Inbox*) {}
+inline void inbox_expect(Inbox*, unsigned) {}
+inline void inbox_wait(Inbox*, unsigned) {
+    cluster_arrive();
+    cluster_wait();
+}
+template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
+    char* start = (char*)emulation::shared_memory[emulation::rank()].data();
+    *(T*)((char*)emulation::shared_memory[rank].data() + ((char*)own - start)) = value;
+}
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    uint64_t bytes = ((uint64_t)high << 32) | low;
+    unsigned y = 0;
+    for (int i = 0; i < 4; i++) y |= (unsigned)((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
+    return y;
+}
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 inline unsigned __brev(unsigned x) {
     unsigned y = 0;
@@ -101,6 +149,10 @@ template <class T> inline T __ldg(const T* p) { return *p; }
 template <class T> inline T load_key(const T* p) { return *p; }
 template <class T> inline T load_key_now(const T* p) { return *p; }
 inline void prefetch_l2(const void*, unsigned) {}
+inline void copy_ahead(void* to, const void* from) { memcpy(to, from, 16); }
+inline void end_copies() {}
+template <int left> inline void wait_copies() {}
+template <class T> inline void atomicAdd(T* to, T value) { *to += value; }
 inline double __hiloint2double(int high, int low) {
     uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
     double x;
@@ -125,22 +177,23 @@ inline long long __double_as_longlong(double x) {
 inline long long __double2ll_rn(double x) { return (long long)std::nearbyint(x); }
 
 namespace emulation {
-// Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory; 0, or 1 for a barrier that
-// some threads never reach.
-inline int launch(void (*kernel)(const void*), const void* argument, unsigned blocks, unsigned threads, unsigned bytes) {
+// Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory, `cluster` of them together;
+// 0, or 1 for a barrier that some threads never reach.
+inline int launch(void (*kernel)(const void*), const void* argument, unsigned blocks, unsigned threads, unsigned bytes, unsigned cluster) {
     body = kernel;
     arguments = argument;
     blockDim = {threads};
     gridDim = {blocks};
+    cluster_size = cluster;
+    threads_of_block = threads;
     const char* text = getenv("GIRIH_EMULATION_SEED");
     uint64_t seed = text ? strtoull(text, nullptr, 10) : 0, state = seed * 2862933555777941757ull + 3037000493ull;
-    for (unsigned block = 0; block < blocks; block++) {
-        blockIdx = {block};
-        shared_memory.assign(bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu});
-        barriers.assign(16 + (threads + 31) / 32, Barrier{});
-        fibers.resize(threads);
-        for (unsigned t = 0; t < threads; t++) {
-            Fiber& f = fibers[t];
+    const unsigned together = cluster * threads;
+    for (unsigned first_block = 0; first_block < blocks; first_block += cluster) {
+        shared_memory.assign(cluster, std::vector<uint4>(bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu}));
+        barriers.assign(1 + cluster * (16 + (threads + 31) / 32), Barrier{});
+        fibers.resize(together);
+        for (Fiber& f : fibers) {
             f.done = false;
             f.barrier = -1;
             f.stack.resize(256 * 1024);
@@ -150,23 +203,24 @@ inline int launch(void (*kernel)(const void*), const void* argument, unsigned bl
             f.context.uc_link = nullptr;
             makecontext(&f.context, run, 0);
         }
-        unsigned left = threads;
+        unsigned left = together;
         while (left > 0) {
             bool moved = false;
             unsigned first = 0;
             bool backwards = false;
             if (seed != 0) {
                 state = state * 6364136223846793005ull + 1442695040888963407ull;
-                first = (unsigned)(state >> 33) % threads;
+                first = (unsigned)(state >> 33) % together;
                 backwards = (state >> 62) & 1;
             }
-            for (unsigned k = 0; k < threads; k++) {
-                unsigned t = backwards ? (first + threads - k) % threads : (first + k) % threads;
+            for (unsigned k = 0; k < together; k++) {
+                unsigned t = backwards ? (first + together - k) % together : (first + k) % together;
                 Fiber& f = fibers[t];
                 if (f.done || (f.barrier >= 0 && barriers[f.barrier].generation == f.generation)) continue;
                 f.barrier = -1;
                 current = (int)t;
-                threadIdx = {t};
+                threadIdx = {t % threads};
+                blockIdx = {first_block + t / threads};
                 swapcontext(&scheduler, &f.context);
                 moved = true;
                 if (f.done) left--;

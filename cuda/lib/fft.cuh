@@ -62,29 +62,52 @@ template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2
 // Entry of (level, pair) in a table of the roots of a sub-transform.
 CONSTANT_FUNCTION int root_entry(int level, int pair) { return level == 0 ? 0 : (1 << (level - 1)) + pair; }
 
+// Frequencies whose points differ by few roots of unity (see Monomials): those of a warp.
+constexpr int WARPS_OF_FREQUENCIES = FREQUENCY_GROUPS / 32;
+static_assert(FREQUENCY_GROUPS % 32 == 0, "whole warps of frequencies");
+
 struct Tile {
     double2* slots;
     double2* second_roots; // [entry][16]: roots of the second pass by block
-    double2* turns;        // exp(2 pi i l / (32 TAIL)), l < 32 TAIL
+    double2* tail_roots;   // [entry][f]: roots of the tail
+    double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
+    double2* bases;        // [step & 1][group][j][warp of frequencies]: X^e at the first of them
     void* accumulators;
     u16* rotations;
 
     static constexpr int SLOT_VALUES = POLYNOMIALS * LEVELS * POINTS;
     static constexpr int ROOTS = 8 * 16;
+    static constexpr int TAIL_ROOTS = TAIL / 2 * FREQUENCY_GROUPS;
+    static constexpr int BASES = GROUPS * TAIL * WARPS_OF_FREQUENCIES;
     static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : POLYNOMIALS * POLYNOMIAL_SIZE;
 
     FUNCTION explicit Tile(void* memory) {
         slots = (double2*)memory;
         second_roots = slots + SLOT_VALUES;
-        turns = second_roots + ROOTS;
-        accumulators = turns + 32 * TAIL;
+        tail_roots = second_roots + ROOTS;
+        turns = tail_roots + TAIL_ROOTS;
+        bases = turns + 32 * TAIL;
+        accumulators = bases + 2 * BASES;
         rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
     }
 
     FUNCTION double2* slot_at(int index) const { return slots + index * POINTS; }
 };
 
+// Eight neighbouring lanes read turns that differ by multiples of 4 e: this spreads them over the banks for any e.
+FUNCTION int turn_offset(int turn) {
+    int quarter = turn >> 2;
+    return (turn & 3) * 8 * TAIL + (quarter ^ ((quarter >> 3) & 3));
+}
+
 FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
+    for (int i = threadIdx.x; i < Tile::TAIL_ROOTS; i += THREADS) {
+        // Entry 0 is level 0; entry 2^(level - 1) + pair is block 2 pair of that level.
+        int f = i % FREQUENCY_GROUPS, entry = i / FREQUENCY_GROUPS;
+        int level = entry == 0 ? 0 : 32 - __clz(entry);
+        int block = entry == 0 ? 0 : 2 * (entry - (1 << (level - 1)));
+        tile.tail_roots[i] = ((const double2*)a.roots)[(FREQUENCY_GROUPS << level) + (f << level) + block];
+    }
     for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
         int b = i % 16, entry = i / 16;
         // Entry 0 is level 0; entry 2^(level - 1) + pair is block 2 pair of that level.
@@ -93,7 +116,7 @@ FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
         int index = (16 << level) + (b << level) + block;
         tile.second_roots[i] = (1 << level) < SECOND_RADIX ? ((const double2*)a.roots)[index] : make_double2(0, 0);
     }
-    for (int i = threadIdx.x; i < 32 * TAIL; i += THREADS) tile.turns[i] = ((const double2*)a.powers)[i * (2 * POLYNOMIAL_SIZE / (32 * TAIL))];
+    for (int i = threadIdx.x; i < 32 * TAIL; i += THREADS) tile.turns[turn_offset(i)] = ((const double2*)a.powers)[i * (2 * POLYNOMIAL_SIZE / (32 * TAIL))];
 }
 
 struct FirstRoots {
@@ -111,9 +134,8 @@ struct SecondRoots {
 
 struct TailRoots {
     const double2* table;
-    int f;
-    FUNCTION TailRoots(const BlindRotateArguments& a, int group) : table((const double2*)a.roots), f(group) {}
-    FUNCTION double2 operator()(int level, int pair) const { return __ldg(table + (FREQUENCY_GROUPS << level) + (f << level) + 2 * pair); }
+    FUNCTION TailRoots(const Tile& tile, int f) : table(tile.tail_roots + f) {}
+    FUNCTION double2 operator()(int level, int pair) const { return table[root_entry(level, pair) * FREQUENCY_GROUPS]; }
 };
 
 // An exact conversion without the slow conversion unit: 2^52 + 2^31 + x has x's bits, sign flipped, in its low word.
@@ -131,6 +153,9 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x) {
         // |x| may pass 2^51 only where Q is large; a multiple of Q is taken off first.
         if constexpr (FFT_SUM_IS_LARGE) x = fma(-rint(x * (1.0 / q)), q, x);
         return (Accumulator)((accumulator + nearest_low_word(x)) & (u32)(ACCUMULATOR_MODULUS - 1));
+    } else if constexpr (NATIVE_TORUS) {
+        // Words of 32 bits: what lies below them is 2^-9 of the error that doubles make of a sum (TFHERS_2_2).
+        return (Accumulator)((u32)accumulator + nearest_low_word(fma(-rint(x * (1.0 / q)), q, x)));
     } else {
         // The rest is exact: x and its quotient times q are multiples of the last place of x, and the rest is at most q/2 and a bit.
         double rest = fma(-rint(x * (1.0 / q)), q, x);
@@ -227,15 +252,26 @@ struct KeyStream {
     FUNCTION void advance(int entries) { at += entries * FREQUENCY_GROUPS; }
 };
 
-// X^e at position f * TAIL + j, which is the point exp(i pi (4 brv + 1) / N). The points of a warp differ by
-// powers of few roots of unity, so it reads one entry of the large table and 32 of a small one.
-FUNCTION double2 monomial(const Tile& tile, const BlindRotateArguments& a, u32 exponent, int f, int j) {
+// X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). The points of a warp are the first of them times
+// roots of unity of low order. Those first ones are fetched a step ahead, straight into the tile.
+FUNCTION void fetch_monomials(const Tile& tile, const BlindRotateArguments& a, int step) {
     constexpr int bits = log2_of(FREQUENCY_GROUPS);
-    u32 lane = f & 31;
-    u32 rest = reverse_bits(f - lane, bits) + reverse_bits(j, log2_of(TAIL)) * FREQUENCY_GROUPS;
-    double2 base = __ldg((const double2*)a.powers + ((exponent * (4 * rest + 1)) & (2 * POLYNOMIAL_SIZE - 1)));
-    // The lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
-    double2 turn = tile.turns[(reverse_bits(lane, 5) * exponent) & (32 * TAIL - 1)];
+    if (step >= (int)a.steps) return;
+    for (int i = threadIdx.x; i < Tile::BASES; i += THREADS) {
+        int warp = i % WARPS_OF_FREQUENCIES, j = i / WARPS_OF_FREQUENCIES % TAIL, group = i / WARPS_OF_FREQUENCIES / TAIL;
+        u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
+        u32 point = reverse_bits(warp * 32, bits) + reverse_bits(j, log2_of(TAIL)) * FREQUENCY_GROUPS;
+        copy_ahead(tile.bases + (step & 1) * Tile::BASES + i, (const double2*)a.powers + ((exponent * (4 * point + 1)) & (2 * POLYNOMIAL_SIZE - 1)));
+    }
+    end_copies();
+}
+
+FUNCTION void await_monomials() { wait_copies<0>(); }
+
+FUNCTION double2 monomial(const Tile& tile, int step, u32 exponent, int group, int f, int j) {
+    double2 base = tile.bases[(((step & 1) * GROUPS + group) * TAIL + j) * WARPS_OF_FREQUENCIES + f / 32];
+    // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
+    double2 turn = tile.turns[turn_offset((reverse_bits(f & 31, 5) * exponent) & (32 * TAIL - 1))];
     return make_double2(fma(-base.y, turn.y, base.x * turn.x), fma(base.y, turn.x, base.x * turn.y));
 }
 
@@ -254,19 +290,19 @@ FUNCTION double2 apply_monomial(const double2* sums, double2 m) {
     }
 }
 
-FUNCTION void load_digits(const Tile& tile, const BlindRotateArguments& a, int group, int row, int f, double2* digits) {
+FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* digits) {
     const double2* values = tile.slot_at(slot(group, row / COLUMNS, row % COLUMNS, 0));
     unroll<0, TAIL>([&](auto j) { digits[j] = values[frequency_offset(f, j)]; });
-    forward_levels<TAIL, 0>(digits, TailRoots(a, f));
+    forward_levels<TAIL, 0>(digits, TailRoots(tile, f));
 }
 
 // Sums of one column of one ciphertext, as [j][C0 + C1, C0 - C1], to its slot.
 template <class Monomials>
-FUNCTION void finish_column(const Tile& tile, const BlindRotateArguments& a, int group, int column, int f, const double2 (&sums)[TAIL][GGSW],
+FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW],
                             const Monomials& monomials) {
     double2 result[TAIL];
     unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials(j)); });
-    inverse_levels<TAIL, 0>(result, TailRoots(a, f));
+    inverse_levels<TAIL, 0>(result, TailRoots(tile, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
 }
@@ -278,11 +314,11 @@ struct Monomials {
 
     FUNCTION static double2* stored(const Tile& tile, int group) { return tile.slot_at(slot(group, 0, COLUMNS - 1, 0)); }
 
-    FUNCTION Monomials(const Tile& tile, const BlindRotateArguments& a, int step, int f) {
+    FUNCTION Monomials(const Tile& tile, int step, int f) {
         unroll<0, GROUPS>([&](auto g) {
             u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
             unroll<0, TAIL>([&](auto j) {
-                double2 value = monomial(tile, a, exponent, f, j);
+                double2 value = monomial(tile, step, exponent, g, f, j);
                 if constexpr (HOLD_MONOMIALS) {
                     held[g][j] = value;
                 } else {
@@ -305,8 +341,8 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
     key.seek(a, step, f);
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
-        unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, a, g, row, f, digits[g][row]); }); });
-        const Monomials monomials(tile, a, step, f);
+        unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); }); });
+        const Monomials monomials(tile, step, f);
 #pragma unroll 1
         for (int column = 0; column < COLUMNS; column++) {
             double2 sums[GROUPS][TAIL][GGSW] = {};
@@ -321,14 +357,14 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             });
             key.advance(KEY_ENTRIES);
             unroll<0, GROUPS>([&](auto g) {
-                finish_column(tile, a, g, column, f, sums[g], [&](int j) { return monomials.at(tile, g, f, j); });
+                finish_column(tile, g, column, f, sums[g], [&](int j) { return monomials.at(tile, g, f, j); });
             });
         }
     } else {
         double2 sums[GROUPS][COLUMNS][TAIL][GGSW] = {};
         unroll<0, ROWS>([&](auto row) {
             double2 digits[GROUPS][TAIL];
-            unroll<0, GROUPS>([&](auto g) { load_digits(tile, a, g, row, f, digits[g]); });
+            unroll<0, GROUPS>([&](auto g) { load_digits(tile, g, row, f, digits[g]); });
             unroll<0, COLUMNS>([&](auto column) {
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
@@ -340,10 +376,10 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             });
         });
         key.advance(COLUMNS * KEY_ENTRIES);
-        const Monomials monomials(tile, a, step, f);
+        const Monomials monomials(tile, step, f);
         unroll<0, GROUPS>([&](auto g) {
             unroll<0, COLUMNS>([&](auto column) {
-                finish_column(tile, a, g, column, f, sums[g][column], [&](int j) { return monomials.at(tile, g, f, j); });
+                finish_column(tile, g, column, f, sums[g][column], [&](int j) { return monomials.at(tile, g, f, j); });
             });
         });
     }

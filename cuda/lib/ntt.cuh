@@ -270,6 +270,10 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
     }
 }
 
+// Powers wait in the tile; there is nothing to fetch for a step.
+FUNCTION void fetch_monomials(const Tile&, const BlindRotateArguments&, int) {}
+FUNCTION void await_monomials() {}
+
 // What a thread keeps of the key between product phases: nothing, words are few and products slow.
 struct KeyStream {
     FUNCTION explicit KeyStream(const BlindRotateArguments&) {}

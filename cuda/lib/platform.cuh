@@ -15,6 +15,7 @@ typedef long long i64;
 #define CONSTANT_FUNCTION __host__ __device__ constexpr
 #define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
 #define EXPORT(kernel, arguments)
+#define EXPORT_CLUSTER(kernel, arguments, blocks)
 
 // Waits for the `count` threads (a multiple of 32) that use barrier `id` in 1..15.
 template <int count> FUNCTION void named_barrier(int id) { asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(count) : "memory"); }
@@ -39,10 +40,107 @@ FUNCTION double2 load_key_now(const double2* p) {
     return v;
 }
 
+FUNCTION uint4 load_key_now(const uint4* p) {
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+    return v;
+}
+
 // Asks for `bytes` (a multiple of 16) of global memory to be brought into L2; a hint on sm_90 and above, nothing below.
 FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p), "r"(bytes) : "memory");
+#endif
+}
+
+// The blocks of a cluster (sm_90 and above) share their shared memory: a block reads a peer's by the address it has in its own.
+FUNCTION u32 cluster_rank() {
+    u32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+// Together a barrier of all threads of the cluster; what was written before `cluster_arrive` is seen after `cluster_wait`.
+FUNCTION void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+FUNCTION void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+FUNCTION u32 peer_address(const void* own, u32 rank) {
+    u32 address;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(own)), "r"(rank));
+    return address;
+}
+
+FUNCTION double2 load_peer(const double2* own, u32 rank) {
+    double2 v;
+    asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(peer_address(own, rank)));
+    return v;
+}
+
+FUNCTION u32 load_peer(const u32* own, u32 rank) {
+    u32 v;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(peer_address(own, rank)));
+    return v;
+}
+
+// An inbox counts the bytes that peers push into this block's shared memory. Unlike the cluster's barrier, waiting for it
+// flushes nothing: no fence of all memory, and caches stay valid.
+typedef u64 Inbox;
+
+// By one thread, before a barrier of the cluster.
+FUNCTION void inbox_open(Inbox* inbox) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((u32)__cvta_generic_to_shared(inbox)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// By one thread for each turn: `bytes` make it complete. They may have begun to arrive.
+FUNCTION void inbox_expect(Inbox* inbox, u32 bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(inbox)), "r"(bytes) : "memory");
+}
+
+// By every thread that reads what was pushed in turn `turn`.
+FUNCTION void inbox_wait(Inbox* inbox, u32 turn) {
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}" ::"r"((u32)__cvta_generic_to_shared(inbox)),
+                 "r"(turn & 1)
+                 : "memory");
+}
+
+// Writes to `own` in the block of `rank`, and counts there.
+FUNCTION void push(double2* own, Inbox* inbox, u32 rank, double2 v) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(peer_address(own, rank)), "d"(v.x),
+                 "d"(v.y), "r"(peer_address(inbox, rank))
+                 : "memory");
+}
+
+FUNCTION void push(u32* own, Inbox* inbox, u32 rank, u32 v) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(peer_address(own, rank)), "r"(v),
+                 "r"(peer_address(inbox, rank))
+                 : "memory");
+}
+
+// Copies 16 bytes from global to shared memory without a register, where the device can; both 16-byte aligned. Copies made
+// since the last end_copies are a group; wait_copies waits until at most `left` groups of this thread are under way.
+FUNCTION void copy_ahead(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+#else
+    *(uint4*)to = __ldg((const uint4*)from);
+#endif
+}
+
+FUNCTION void end_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int left> FUNCTION void wait_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 #endif
 }
 #endif

@@ -1,4 +1,4 @@
-// What a trace build writes out; nothing of this exists in other builds. Only ciphertext 0 of block 0 is traced.
+// What a trace build writes out; nothing of this exists in other builds. Only the first ciphertext is traced.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -12,7 +12,7 @@ constexpr u32 DUMP_ACCUMULATOR = 4;
 constexpr u32 DUMP_EXTRACTED = 5;
 
 FUNCTION bool dumps(const BlindRotateArguments& a, u32 stage, int step) {
-    return blockIdx.x == 0 && a.dump_stage == stage && a.dump_step == (u32)step;
+    return blockIdx.x < BLOCKS_PER_CIPHERTEXT && a.dump_stage == stage && a.dump_step == (u32)step;
 }
 
 // [word][level][K][N] as reduced residues.

@@ -1,7 +1,7 @@
 //! Whole bootstrappings through the public API: encrypt, run on a device, decrypt, compare with plain bits.
 
 use crate::compare::Differences;
-use girih::{ClientKey, Device, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, Result, ServerKey, Transform};
+use girih::{Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, Result, ServerKey, Transform};
 
 /// Ciphertexts in a batch: every pair of bits in every slot, several times.
 const CIPHERTEXTS: usize = 8;
@@ -19,11 +19,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(device: &Device, set: &ParameterSet, transform: Transform) -> Result<Self> {
+    fn new(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> Result<Self> {
         let client = ClientKey::generate_seeded(set, [5; 32])?;
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
         let options = LoadOptions { transform: Some(transform), ..Default::default() };
-        let server = ServerKey::load(device.backend(), &keys, &options, &NoProgress)?;
+        let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
         Ok(Self { client, server, count: CIPHERTEXTS * set.packing(), differences: Differences::new() })
     }
 
@@ -92,7 +92,7 @@ impl Bench {
 ///
 /// # Errors
 /// When keys cannot be made or loaded, or the device fails; wrong outputs come back as lines.
-pub fn end_to_end(device: &Device, set: &ParameterSet, transform: Transform) -> Result<Differences> {
+pub fn end_to_end(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> Result<Differences> {
     let mut bench = Bench::new(device, set, transform)?;
     bench.gates()?;
     bench.three_inputs()?;

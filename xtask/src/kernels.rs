@@ -95,8 +95,7 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         let capability =
             arch.strip_prefix("sm_").and_then(|c| c.parse().ok()).with_context(|| format!("--arch {arch}: must look like sm_90"))?;
         for set in sets {
-            let limits = girih_cuda::limits_of(capability);
-            for variant in girih_cuda::variants(set.name(), set.shape(), &limits, &PlanRequest::default())? {
+            for variant in girih_cuda::variants(set.name(), set.shape(), capability, &PlanRequest::default())? {
                 for source in &variant.sources {
                     let report = compile(&nvcc, &folder, source, arch)?;
                     good &= report.is_ok();

@@ -2,14 +2,16 @@
 //! every kernel with NVRTC and needs no GPU.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS` (plan requests), `STORE_EACH` (1: time upload and download with every batch).
+//! `GROUPS`, `WARPS`, `BLOCKS`, `RING`, `MONOMIALS`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
+use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::{CudaBackend, compile, limits_of, variants};
+use girih_cuda::{CudaBackend, SPREAD, SPREAD_ITEMS, compile, variants};
 use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
@@ -42,17 +44,23 @@ fn packed(set: ParameterSet) -> Result<ParameterSet, Failure> {
     }
 }
 
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok().and_then(|v| v.parse().ok())
+}
+
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() }
+    let choices = ["blocks", "ring", "monomials", "prefetch", "prefetchers", "tiled", SPREAD, SPREAD_ITEMS];
+    let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
+    PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), choices: choices.collect(), ..Default::default() }
 }
 
 fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| names.is_empty() || names.iter().any(|n| s.name() == n)) {
         let set = packed(set)?;
-        let Ok(all) = variants(set.name(), set.shape(), &limits_of(capability), &request()) else { continue };
-        for variant in all {
+        let Ok(all) = variants(set.name(), set.shape(), capability, &request()) else { continue };
+        for variant in all.iter().filter(|v| transforms.contains(&v.plan.transform)) {
             for source in &variant.sources {
                 let started = Instant::now();
                 let bytes = compile(source, capability)?.len();
@@ -61,6 +69,13 @@ fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The transforms that `TRANSFORMS` names.
+fn transforms() -> Vec<Transform> {
+    let named = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let of = [("ntt", Transform::Ntt), ("fft", Transform::Fft)];
+    of.into_iter().filter(|(name, _)| named.contains(name)).map(|(_, transform)| transform).collect()
 }
 
 fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
@@ -84,28 +99,29 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
         let run = || -> Result<Vec<String>, Failure> { Ok(VectorFile::parse(name, text)?.replay(device)?.failures) };
         told(name, "vectors", started, run());
     }
-    for case in shapes::all().into_iter().filter(|s| wanted(s.name) && s.shape.polynomial_size <= 2048) {
+    let device = Planned { device, plan: request() };
+    for case in shapes::all().into_iter().filter(|s| wanted(s.name)) {
         let started = Instant::now();
-        told(case.name, "ntt", started, compare::bit_for_bit(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "ntt", started, compare::bit_for_bit(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
         let started = Instant::now();
-        told(case.name, "fft", started, compare::within_fft_error(device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+        told(case.name, "fft", started, compare::within_fft_error(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+    }
+    for case in shapes::torus().into_iter().filter(|s| wanted(s.name)) {
+        let started = Instant::now();
+        told(case.name, "fft", started, compare::on_the_torus(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
     }
     if failed == 0 { Ok(()) } else { Err(format!("{failed} cases failed").into()) }
 }
 
 /// Bootstrappings of random ciphertexts under random words as keys: the time does not depend on what they mean.
 fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<usize>().ok());
-    let transforms = std::env::var("TRANSFORMS").unwrap_or_else(|_| "ntt,fft".into());
+    let transforms = transforms();
     for set in ParameterSet::all().into_iter().filter(|s| wanted(s.name())) {
         let set = packed(set)?;
-        for transform in [Transform::Ntt, Transform::Fft] {
-            if !transforms.contains(if transform == Transform::Ntt { "ntt" } else { "fft" }) {
-                continue;
-            }
+        for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request() }, &NoProgress) {
+            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
                     time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
@@ -124,27 +140,28 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
     engine.reserve(3 * count)?;
     let mut words = Words::new(3);
     let store: Vec<u32> =
-        (0..2 * count * shape.ciphertext_len()).map(|_| (words.next_word() & ((1 << shape.log2_lwe_modulus) - 1)) as u32).collect();
-    let modulus = shape.accumulator_modulus().ok_or("no modulus")?;
-    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
+        (0..2 * count * shape.ciphertext_len()).map(|_| words.below(1 << shape.log2_stored_modulus().min(32)) as u32).collect();
+    let modulus = shape.accumulator_modulus();
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus.unwrap_or(u64::MAX))).collect();
     let table = engine.add_tables(&table)?;
     let jobs: Vec<BootstrapJob> = (0..count as u32)
         .map(|i| BootstrapJob {
             input: Combination::new(
                 &[Operand { ciphertext: i, weight: 1 }, Operand { ciphertext: i + count as u32, weight: 1 }],
                 0,
-                shape.log2_lwe_modulus,
+                shape.log2_stored_modulus(),
             ),
             table,
             table_stride: 0,
-            output_offset: (modulus + 4) / 8,
-            log2_output_modulus: shape.log2_lwe_modulus,
+            output_offset: modulus.map_or(1 << 61, |m| (m + 4) / 8),
+            log2_output_modulus: shape.log2_stored_modulus(),
             output: 2 * count as u32 + i,
         })
         .collect();
     let mut out = vec![0; count * shape.ciphertext_len()];
     let mut times = Vec::new();
-    for _ in 0..4 {
+    // Small batches are over in a millisecond: more of them cost nothing.
+    for _ in 0..=number("ROUNDS").unwrap_or(if count < 64 { 24 } else { 3 }).max(1) {
         let started = Instant::now();
         engine.write(0, &store)?;
         engine.bootstrap(&jobs)?;
@@ -152,10 +169,13 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
         times.push(started.elapsed().as_secs_f64());
     }
     let best = times[1..].iter().copied().fold(f64::MAX, f64::min);
-    let started = Instant::now();
-    engine.bootstrap(&jobs)?;
-    engine.synchronize()?;
-    let resident = started.elapsed().as_secs_f64();
+    let mut resident = f64::MAX;
+    for _ in 0..3 {
+        let started = Instant::now();
+        engine.bootstrap(&jobs)?;
+        engine.synchronize()?;
+        resident = resident.min(started.elapsed().as_secs_f64());
+    }
     println!(
         "{}",
         format_args!(

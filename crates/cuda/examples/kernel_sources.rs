@@ -1,7 +1,7 @@
 //! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER [CAPABILITY] [SET..]`.
 
 use girih_backend::PlanRequest;
-use girih_cuda::{HEADERS, limits_of, variants};
+use girih_cuda::{HEADERS, SPREAD, SPREAD_ITEMS, variants};
 use girih_tfhe::ParameterSet;
 use std::path::Path;
 
@@ -11,16 +11,24 @@ const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4)
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let folder = Path::new(arguments.first().ok_or("usage: kernel_sources FOLDER [CAPABILITY] [SET..]")?);
-    let limits = limits_of(arguments.get(1).map_or(Ok(90), |c| c.parse())?);
+    let capability = arguments.get(1).map_or(Ok(90), |c| c.parse())?;
     let only = arguments.get(2..).unwrap_or_default();
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok());
-    let request = PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), ..Default::default() };
+    let request = PlanRequest {
+        groups: number("GROUPS"),
+        subgroups_per_polynomial: number("WARPS"),
+        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD)]
+            .into_iter()
+            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
+            .collect(),
+        ..Default::default()
+    };
     for set in ParameterSet::all() {
         if !only.is_empty() && !only.iter().any(|n| n == set.name()) {
             continue;
         }
         let set = PACKINGS.iter().find(|(n, _)| *n == set.name()).map_or(Ok(set.clone()), |(_, r)| set.with_packing(*r))?;
-        match variants(set.name(), set.shape(), &limits, &request) {
+        match variants(set.name(), set.shape(), capability, &request) {
             Ok(all) => {
                 for variant in all {
                     let at = folder.join(&variant.name);

@@ -114,7 +114,8 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
     };
     check(created, "creating a program")?;
     // Lambdas in kernels carry no annotation: `-default-device` makes them device code.
-    let options = [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?, text("-default-device")?];
+    let options =
+        [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?, text("-default-device")?, text("-lineinfo")?];
     let option_pointers = pointers(&options);
     // SAFETY: `options` lives until the call returns.
     let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, option_pointers.as_ptr()) };

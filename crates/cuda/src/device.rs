@@ -3,6 +3,8 @@
 use crate::engine::CudaEngine;
 use crate::gpu::{self, Gpu, GpuFacts};
 use crate::plan::CudaPlan;
+use crate::rotation::plans;
+use crate::variants::cluster_of;
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
     Transform,
@@ -74,7 +76,9 @@ impl CudaBackend {
                 let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, &PlanRequest::default());
                 if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
             }
-            _ => first,
+            KeyModulus::Words(_) => first,
+            // 2^64 has no roots of unity.
+            KeyModulus::Torus64 => Transform::Fft,
         }
     }
 }
@@ -87,8 +91,9 @@ impl Backend for CudaBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        let plan = CudaPlan::new(&self.info.id, shape, transform, &self.info.limits, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plan, progress)?))
+        let cluster = cluster_of(self.gpu.facts().capability);
+        let plans = plans(&self.info.id, shape, transform, &self.info.limits, cluster, &options.plan)?;
+        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
     }
 }
 

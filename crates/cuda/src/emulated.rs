@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 
 use crate::cache::cache_key;
-use crate::machine::{Kernel, KernelCost, LaunchSize, Machine};
+use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
 use crate::source::{CONSTANTS, HEADERS, Source};
 use girih_backend::BackendError;
 use std::alloc::Layout;
@@ -132,7 +132,16 @@ impl Machine for Emulated {
         Ok(())
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn upload_beside(&self, to: u64, bytes: &[u8], _: Mark) -> Result<(), BackendError> {
+        self.upload(to, bytes)
+    }
+
+    fn mark(&self) -> Result<Mark, BackendError> {
+        // Every call is over when it returns.
+        Ok(Mark(0))
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8], _: Mark) -> Result<(), BackendError> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
@@ -181,6 +190,10 @@ impl Machine for Emulated {
             0 => Ok(()),
             _ => Err(failed("a barrier that some threads never reach")),
         }
+    }
+
+    fn keeps_time(&self) -> bool {
+        false
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {

@@ -2,7 +2,8 @@
 
 use crate::emulated::Emulated;
 use crate::engine::CudaEngine;
-use crate::plan::CudaPlan;
+use crate::rotation::plans;
+use crate::spread::MAX_CLUSTER;
 use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform};
 use std::sync::Arc;
 
@@ -43,8 +44,8 @@ impl Backend for EmulatedBackend {
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        let transform = options.transform.unwrap_or(Transform::Ntt);
-        let plan = CudaPlan::new(&self.info.id, keys.shape(), transform, &self.info.limits, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plan, progress)?))
+        let transform = options.transform.unwrap_or(if keys.shape().is_torus() { Transform::Fft } else { Transform::Ntt });
+        let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
+        Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
     }
 }

@@ -1,24 +1,31 @@
 //! A CUDA device with the keys of one shape loaded.
 
-use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
+use crate::arguments::{
+    BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, TorusKeySwitchArguments, bytes_of, bytes_of_mut,
+};
 use crate::keys::{self, KeyLayout};
-use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
-use crate::plan::{CudaPlan, Geometry};
-use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
+use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
+use crate::order::{Order, span};
+use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
+use crate::rotation::{self, Rotation};
+use crate::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS, ks_word_bytes};
+use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
+    validate_jobs, validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
-const JOBS_PER_LAUNCH: usize = 1 << 16;
-/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
-const SLACK_BYTES: usize = 64 << 10;
+const JOBS_PER_LAUNCH: usize = 132 * 128;
+/// Zeros behind each key: kernels ask for entries ahead of use, a digit of 0 reads a row of zeros, and the torus keeps one more
+/// row there.
+const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
 
@@ -35,12 +42,17 @@ struct Memory {
     /// `[ciphertext][n + r]`.
     store: Buffer,
     stored: usize,
+    order: Order,
     /// `[table][N]`.
     tables: Buffer,
     table_count: usize,
     jobs: Buffer,
-    /// `[job][kN + r]` modulo Q_ks.
+    /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
+    /// Native torus: `[job][row]` between the key switch and its rounding.
+    sums: Buffer,
+    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
+    partial: Buffer,
     /// `[linear job][n + r]`.
     combined: Buffer,
 }
@@ -48,50 +60,80 @@ struct Memory {
 pub(crate) struct CudaEngine {
     machine: Arc<dyn Machine>,
     shape: BootstrapShape,
+    /// The first of the plans, for what they share: transform, key layout, key switch.
     plan: CudaPlan,
     accumulator_bytes: usize,
     key: Buffer,
-    key_switching_key: Buffer,
     roots: Buffer,
     powers: Buffer,
-    blind_rotate: Kernel,
-    cost: KernelCost,
-    /// Compiled at the first trace.
-    traced: OnceLock<Kernel>,
-    key_switch: Kernel,
+    /// At least one; where there are two, batches choose.
+    rotations: Vec<Rotation>,
+    key_switch: KeySwitch,
     combine: [Kernel; 2],
     memory: Mutex<Memory>,
+}
+
+/// Where the key switch stands, and what it needs.
+enum KeySwitch {
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, and the key.
+    Last([Kernel; 3], Buffer),
+    /// Before it, on the native torus.
+    First(SwitchFirst),
 }
 
 impl CudaEngine {
     pub(crate) fn load(
         machine: Arc<dyn Machine>,
         keys: &dyn KeySource,
-        plan: CudaPlan,
+        plans: Vec<CudaPlan>,
+        multiprocessors: usize,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
-        let [blind_rotate] = kernels(machine.as_ref(), &Source::new(BLIND_ROTATE, &shape, &plan, false))?;
-        let cost = machine.prepare(blind_rotate, rotate_size(&plan, plan.groups))?;
-        let [key_switch] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+        // All variants of a shape share transform, keys and key switch.
+        let plan = plans[0].clone();
+        let mut rotations = plans
+            .into_par_iter()
+            .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
+            .collect::<Result<Vec<_>, _>>()?;
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
         let key =
             upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
-        let row_bytes = keys::key_switching_bytes(&shape);
-        let key_switching_key = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, |i| {
-            keys::key_switching_rows(&shape, keys, i)
-        })?;
+        let key_switch = if shape.is_torus() {
+            KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?)
+        } else {
+            let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+            if plan.key_switch_stages > 0 {
+                let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+                machine.prepare(switch[2], size)?;
+            }
+            let row_bytes = keys::key_switching_bytes(&shape);
+            let rows = |i| keys::key_switching_rows(&shape, keys, i);
+            KeySwitch::Last(switch, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
+        };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
+        let arguments = BlindRotateArguments {
+            key: key.address(),
+            roots: roots.address(),
+            powers: powers.address(),
+            steps: shape.lwe_dimension as u32,
+            ..Default::default()
+        };
+        rotation::measure(&machine, &shape, &mut rotations, arguments)?;
         let empty = |what| Buffer::new(&machine, 0, what);
         let memory = Memory {
             store: empty("ciphertexts")?,
             stored: 0,
+            order: Order::new(machine.mark()?),
             tables: empty("test polynomials")?,
             table_count: 0,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
+            sums: empty("sums of the key switch")?,
+            partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
         };
         Ok(Self {
@@ -100,12 +142,9 @@ impl CudaEngine {
             shape,
             plan,
             key,
-            key_switching_key,
             roots,
             powers,
-            blind_rotate,
-            cost,
-            traced: OnceLock::new(),
+            rotations,
             key_switch,
             combine,
             memory: Mutex::new(memory),
@@ -115,11 +154,6 @@ impl CudaEngine {
     // Device memory holds no invariant that a panic elsewhere could break.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Words of an extracted ciphertext.
-    fn switched_len(&self) -> usize {
-        self.shape.ks_indices() + self.shape.packing
     }
 
     fn check_words(&self, first: usize, words: usize, stored: usize) -> Result<(), BackendError> {
@@ -155,24 +189,60 @@ impl CudaEngine {
         }
     }
 
-    fn launch_key_switch(&self, memory: &Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+    /// The staged jobs' key switch where it stands first; nothing elsewhere.
+    fn switch_first(&self, memory: &Memory, jobs: usize, dump: u64) -> Result<(), BackendError> {
+        let KeySwitch::First(switch) = &self.key_switch else { return Ok(()) };
+        let arguments = TorusKeySwitchArguments {
+            jobs: memory.jobs.address(),
+            store: memory.store.address(),
+            sums: memory.sums.address(),
+            exponents: memory.switched.address(),
+            dump,
+            job_count: jobs as u32,
+            ..Default::default()
+        };
+        switch.launch(self.machine.as_ref(), arguments)
+    }
+
+    /// The key switch where it stands last; nothing elsewhere.
+    fn switch_last(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let KeySwitch::Last([gather, finish, tiled], key) = &self.key_switch else { return Ok(()) };
+        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let words = jobs * self.shape.ciphertext_len();
+        let shared_sums = launch.tiled || launch.parts > 1;
+        if shared_sums {
+            memory.partial.grow(words * if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 }, 0, "partial sums")?;
+        }
         let arguments = KeySwitchArguments {
             jobs: memory.jobs.address(),
             switched: memory.switched.address(),
-            key: self.key_switching_key.address(),
+            key: key.address(),
             store,
             dump,
+            partial: memory.partial.address(),
             job_count: jobs as u32,
-            padding: 0,
+            parts: launch.parts as u32,
         };
-        let size = LaunchSize { blocks: jobs, threads: self.plan.key_switch_threads, shared_bytes: 0 };
-        self.machine.launch(self.key_switch, size, bytes_of(&[arguments]))
+        let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+        self.machine.launch(if launch.tiled { *tiled } else { *gather }, size, bytes_of(&[arguments]))?;
+        if shared_sums {
+            let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
+            self.machine.launch(*finish, size, bytes_of(&[arguments]))?;
+        }
+        Ok(())
     }
 
     /// Uploads jobs and makes room for what lies between the kernels.
     fn stage_jobs(&self, memory: &mut Memory, jobs: &[Job]) -> Result<(), BackendError> {
         memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
-        memory.switched.grow(jobs.len() * self.switched_len() * 8, 0, "switched ciphertexts")?;
+        let switched = match &self.key_switch {
+            KeySwitch::Last(..) => jobs.len() * self.shape.extracted_len() * 8,
+            KeySwitch::First(switch) => {
+                memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
+                SwitchFirst::exponents_bytes(&self.shape, jobs.len())
+            }
+        };
+        memory.switched.grow(switched, 0, "switched ciphertexts")?;
         self.machine.upload(memory.jobs.address(), bytes_of(jobs))
     }
 
@@ -188,7 +258,7 @@ impl CudaEngine {
             job_count: jobs.len() as u32,
             padding: 0,
         };
-        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0 };
+        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
         self.machine.launch(self.combine[0], size, bytes_of(&[arguments]))?;
         if scatter {
             self.machine.launch(self.combine[1], size, bytes_of(&[arguments]))?;
@@ -198,17 +268,8 @@ impl CudaEngine {
 
     fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
         let mut values = vec![T::default(); len];
-        self.machine.download(from, bytes_of_mut(&mut values))?;
+        self.machine.download(from, bytes_of_mut(&mut values), self.machine.mark()?)?;
         Ok(values)
-    }
-
-    fn traced_kernel(&self) -> Result<Kernel, BackendError> {
-        if let Some(&kernel) = self.traced.get() {
-            return Ok(kernel);
-        }
-        let [kernel] = kernels(self.machine.as_ref(), &Source::new(BLIND_ROTATE, &self.shape, &self.plan, true))?;
-        self.machine.prepare(kernel, rotate_size(&self.plan, self.plan.groups))?;
-        Ok(*self.traced.get_or_init(|| kernel))
     }
 
     /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
@@ -222,8 +283,18 @@ impl CudaEngine {
             dump_step: dump_step as u32,
             ..self.rotate_arguments(memory, 1)
         };
-        self.machine.launch(self.traced_kernel()?, rotate_size(&self.plan, 1), bytes_of(&[arguments]))?;
+        rotation::choose(&self.rotations, 1).launch_traced(self.machine.as_ref(), &self.shape, arguments)?;
         self.download(buffer.address(), len)
+    }
+
+    /// The accumulator after `steps` steps, modulo Q; of the native torus the bits that are held, at their place in 64.
+    fn accumulator(&self, memory: &Memory, steps: usize) -> Result<Vec<u64>, BackendError> {
+        let len = self.shape.columns() * self.shape.polynomial_size;
+        let mut words = self.dump(memory, steps, DUMP_ACCUMULATOR, steps, len)?;
+        if self.shape.is_torus() {
+            words.iter_mut().for_each(|w| *w <<= 64 - TORUS_BITS);
+        }
+        Ok(words)
     }
 
     fn check_step(&self, step: usize) -> Result<(), BackendError> {
@@ -250,15 +321,19 @@ impl CudaEngine {
             Stage::Combined => {
                 let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
                 self.run_combine(memory, &[Linear::from(&linear)], false)?;
-                let combined = self.download::<u32>(memory.combined.address(), len)?;
+                let combined = if self.shape.is_torus() {
+                    self.download(memory.combined.address(), self.shape.extracted_len())?
+                } else {
+                    self.download::<u32>(memory.combined.address(), len)?.into_iter().map(u64::from).collect()
+                };
                 self.stage_jobs(memory, &[Job::from(job)])?;
-                combined.into_iter().map(u64::from).collect()
+                combined
             }
-            Stage::AccumulatorInitial => self.dump(memory, 0, DUMP_ACCUMULATOR, 0, accumulator_len)?,
+            Stage::AccumulatorInitial => self.accumulator(memory, 0)?,
             Stage::Accumulator { steps } if steps > n => {
                 return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
             }
-            Stage::Accumulator { steps } => self.dump(memory, steps, DUMP_ACCUMULATOR, steps, accumulator_len)?,
+            Stage::Accumulator { steps } => self.accumulator(memory, steps)?,
             Stage::Digits { step } => {
                 self.check_step(step)?;
                 self.dump(memory, step.max(1), DUMP_DIGITS, step, self.shape.levels() * accumulator_len)?
@@ -273,17 +348,30 @@ impl CudaEngine {
                 self.check_step(step)?;
                 self.dump(memory, step + 1, DUMP_PRODUCTS, step, words * accumulator_len)?
             }
-            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.switched_len())?,
+            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.shape.extracted_len())?,
+            Stage::Output if self.shape.is_torus() => self.trace_stage(memory, job, Stage::Extracted)?,
+            Stage::KeySwitched if self.shape.is_torus() => {
+                let before = Buffer::new(&self.machine, self.shape.switched_len() * 8, "a trace")?;
+                self.switch_first(memory, 1, before.address())?;
+                self.download(before.address(), self.shape.switched_len())?
+            }
+            Stage::SwitchedToKs if self.shape.is_torus() => {
+                return Err(BackendError::Unsupported {
+                    device: self.machine.id().into(),
+                    what: format!("a trace of {stage:?} on the native torus"),
+                    why: "the key switch comes first there: nothing is switched to Q_ks".into(),
+                });
+            }
             Stage::SwitchedToKs => {
                 self.dump(memory, n, DUMP_NONE, 0, 1)?;
-                self.download(memory.switched.address(), self.switched_len())?
+                self.download(memory.switched.address(), self.shape.extracted_len())?
             }
             Stage::KeySwitched | Stage::Output => {
                 self.dump(memory, n, DUMP_NONE, 0, 1)?;
                 let before = Buffer::new(&self.machine, len * 8, "a trace")?;
                 // The one job writes where its output index says, in a store of its own.
                 let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
-                self.launch_key_switch(memory, 1, result.address(), before.address())?;
+                self.switch_last(memory, 1, result.address(), before.address())?;
                 if stage == Stage::KeySwitched {
                     self.download(before.address(), len)?
                 } else {
@@ -296,7 +384,7 @@ impl CudaEngine {
 }
 
 /// The kernels of a file, which has exactly as many as the caller names.
-fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
+pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
     let found = machine.load(source)?;
     found.try_into().map_err(|found: Vec<Kernel>| BackendError::DeviceFailed {
         device: machine.id().into(),
@@ -304,12 +392,13 @@ fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result
     })
 }
 
-fn rotate_size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
-    LaunchSize { blocks: jobs.div_ceil(plan.groups), threads: plan.threads, shared_bytes: plan.shared_bytes }
+/// The places that combinations read, and some between them.
+fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
+    span(inputs.flat_map(|c| c.operands.iter().filter(|o| o.weight != 0).map(|o| o.ciphertext)))
 }
 
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
-fn upload_blocks(
+pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
     what: &str,
     count: usize,
@@ -355,22 +444,23 @@ impl Engine for CudaEngine {
     }
 
     fn plan(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut record = serde_json::Map::new();
+        for rotation in &self.rotations {
+            rotation.describe(&mut record);
+        }
+        let rest = serde_json::json!({
             "transform": self.plan.transform,
-            "groups": self.plan.groups,
-            "threads": self.plan.threads,
-            "blocks_per_multiprocessor": self.plan.blocks_per_multiprocessor,
-            "resident_blocks": self.cost.resident_blocks,
-            "shared_bytes": self.plan.shared_bytes,
-            "registers": self.cost.registers,
-            "local_bytes": self.cost.local_bytes,
             "key_switch_threads": self.plan.key_switch_threads,
-            "prefetch_steps": self.plan.prefetch_steps,
-            "key_ring": self.plan.key_ring,
-            "hold_monomials": self.plan.hold_monomials,
+            "spread_up_to_batch": rotation::crossover(&self.rotations),
+            "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
-            "key_switching_key_bytes": self.key_switching_key.bytes(),
-        })
+            "key_switching_key_bytes": match &self.key_switch {
+                KeySwitch::Last(_, key) => key.bytes(),
+                KeySwitch::First(switch) => switch.key_bytes(),
+            },
+        });
+        record.extend(rest.as_object().cloned().unwrap_or_default());
+        record.into()
     }
 
     fn stored(&self) -> usize {
@@ -383,21 +473,29 @@ impl Engine for CudaEngine {
         if ciphertexts > memory.stored {
             let kept = memory.stored * bytes;
             memory.store.grow(ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.order = Order::new(self.machine.mark()?);
             memory.stored = ciphertexts;
         }
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        let memory = self.memory();
+        let mut memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.upload(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of(words))
+        let len = self.shape.ciphertext_len();
+        let places = first..first + words.len() / len;
+        let free = memory.order.free(&places);
+        self.machine.upload_beside(memory.store.address() + (first * len * 4) as u64, bytes_of(words), free)?;
+        memory.order.add(0..0, places, self.machine.mark()?);
+        Ok(())
     }
 
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let memory = self.memory();
         self.check_words(first, words.len(), memory.stored)?;
-        self.machine.download(memory.store.address() + (first * self.shape.ciphertext_len() * 4) as u64, bytes_of_mut(words))
+        let len = self.shape.ciphertext_len();
+        let mark = memory.order.settled(&(first..first + words.len() / len));
+        self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words), mark)
     }
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
@@ -414,7 +512,8 @@ impl Engine for CudaEngine {
         if self.accumulator_bytes == 8 {
             self.machine.upload(at, bytes_of(polynomials))?;
         } else {
-            let narrow: Vec<u32> = polynomials.iter().map(|&c| c as u32).collect();
+            let held = |c: u64| if self.shape.is_torus() { c.wrapping_add(1 << 31) >> 32 } else { c };
+            let narrow: Vec<u32> = polynomials.iter().map(|&c| held(c) as u32).collect();
             self.machine.upload(at, bytes_of(&narrow))?;
         }
         memory.table_count = count;
@@ -428,9 +527,12 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
             self.stage_jobs(&mut memory, &staged)?;
+            self.switch_first(&memory, jobs.len(), 0)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
-            self.machine.launch(self.blind_rotate, rotate_size(&self.plan, jobs.len()), bytes_of(&[arguments]))?;
-            self.launch_key_switch(&memory, jobs.len(), memory.store.address(), 0)?;
+            rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
+            let store = memory.store.address();
+            self.switch_last(&mut memory, jobs.len(), store, 0)?;
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -441,6 +543,7 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             self.run_combine(&mut memory, &staged, true)?;
+            memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
     }
@@ -453,6 +556,7 @@ impl Engine for CudaEngine {
         let mut memory = self.memory();
         validate_jobs(&self.shape, memory.stored, memory.table_count, std::slice::from_ref(job))?;
         self.stage_jobs(&mut memory, &[Job::from(job)])?;
+        self.switch_first(&memory, 1, 0)?;
         stages.iter().map(|&stage| self.trace_stage(&mut memory, job, stage)).collect()
     }
 }

@@ -1,19 +1,24 @@
-//! A GPU through the CUDA driver: one context, one stream, pinned staging.
+//! A GPU through the CUDA driver: one context, streams for work, uploads and downloads, pinned staging.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::compile::{CompileError, compile};
-use crate::machine::{Kernel, KernelCost, LaunchSize, Machine};
+use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
 use crate::source::Source;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use girih_backend::{BackendError, DeviceLimits};
+use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pinned memory through which copies go, in pieces that are filled and drained while others are in flight.
-const PIECES: usize = 8;
+const PIECES: [usize; 2] = [16, 8]; // uploads, which wait for the work before them, and downloads
 const PIECE_BYTES: usize = 4 << 20;
+/// Events that marks take in turn. One that is recorded again stands for a later point, which implies the earlier.
+const MARKS: usize = 64;
+/// Bytes that one thread copies between staging and the caller's memory.
+const COPY_BYTES: usize = 512 << 10;
 /// The smallest compute capability of CUDA 13.
 const LEAST_CAPABILITY: u32 = 75;
 
@@ -33,10 +38,22 @@ pub(crate) struct Gpu {
     id: String,
     device: sys::CUdevice,
     context: sys::CUcontext,
+    /// Takes kernels and what goes with them in the order of their calls.
     stream: sys::CUstream,
+    /// Takes uploads that need not wait for all work before; `stream` waits for them.
+    uploads: sys::CUstream,
+    /// Takes downloads, each after the mark that it waits for.
+    downloads: sys::CUstream,
     facts: GpuFacts,
-    staging: Mutex<Staging>,
+    /// For uploads, and for downloads.
+    staging: [Mutex<Staging>; 2],
+    marks: Mutex<Marks>,
     modules: Mutex<Vec<sys::CUmodule>>,
+}
+
+struct Marks {
+    events: Vec<sys::CUevent>,
+    next: u64,
 }
 
 /// Pieces of pinned memory, each with the event that ends its last use.
@@ -46,7 +63,7 @@ struct Staging {
 }
 
 // SAFETY: contexts, streams, events and modules of the driver may be used from any thread whose current context is
-// theirs, which every method sets first; pinned memory is only touched under the lock of `staging`.
+// theirs, which every method sets first; pinned memory is only touched under the lock of its `staging`.
 unsafe impl Send for Gpu {}
 // SAFETY: as above.
 unsafe impl Sync for Gpu {}
@@ -119,13 +136,18 @@ impl Gpu {
         // SAFETY: `context` was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(error)?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
+        let uploads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
+        let downloads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
         let mut gpu = Self {
             id,
             device,
             context,
             stream,
+            uploads,
+            downloads,
             facts,
-            staging: Mutex::new(Staging { pieces: Vec::new(), next: 0 }),
+            staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
+            marks: Mutex::new(Marks { events: Vec::new(), next: 0 }),
             modules: Mutex::default(),
         };
         gpu.make_staging()?;
@@ -137,15 +159,20 @@ impl Gpu {
     }
 
     fn make_staging(&mut self) -> Result<(), BackendError> {
-        let mut pieces = Vec::new();
-        for _ in 0..PIECES {
-            // SAFETY: the context is current. Plain pinned memory: write-combined memory would make downloads crawl.
-            let memory = unsafe { result::malloc_host(PIECE_BYTES, 0) }.map_err(|_| self.out_of_memory(PIECE_BYTES, "pinned staging"))?;
-            let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-            let event = result::event::create(flags).map_err(|e| self.failed("creating an event", e))?;
-            pieces.push((memory.cast::<u8>(), event));
-        }
-        self.staging = Mutex::new(Staging { pieces, next: 0 });
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(|e| self.failed("creating an event", e));
+        let pieces = |count| {
+            (0..count)
+                .map(|_| {
+                    // SAFETY: the context is current. Plain pinned memory: write-combined memory would make downloads crawl.
+                    let memory = unsafe { result::malloc_host(PIECE_BYTES, 0) };
+                    Ok((memory.map_err(|_| self.out_of_memory(PIECE_BYTES, "pinned staging"))?.cast::<u8>(), event()?))
+                })
+                .collect::<Result<Vec<_>, BackendError>>()
+        };
+        let staging = [pieces(PIECES[0])?, pieces(PIECES[1])?].map(|pieces| Mutex::new(Staging { pieces, next: 0 }));
+        let events = (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
+        self.staging = staging;
+        self.marks = Mutex::new(Marks { events, next: 0 });
         Ok(())
     }
 
@@ -167,23 +194,63 @@ impl Gpu {
         unsafe { result::ctx::set_current(self.context) }.map_err(|e| self.failed("entering the context", e))
     }
 
-    fn staging(&self) -> MutexGuard<'_, Staging> {
-        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
+    fn staging(&self, which: usize) -> MutexGuard<'_, Staging> {
+        self.staging[which].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next piece, once the device has done with it.
     fn next_piece(&self, staging: &mut Staging) -> Result<(*mut u8, sys::CUevent), BackendError> {
         let (memory, event) = staging.pieces[staging.next];
-        staging.next = (staging.next + 1) % PIECES;
+        staging.next = (staging.next + 1) % staging.pieces.len();
         // SAFETY: the event is alive; one that was never recorded counts as done.
         unsafe { result::event::synchronize(event) }.map_err(|e| self.failed("earlier work", e))?;
         Ok((memory, event))
     }
 
-    fn record(&self, event: sys::CUevent) -> Result<(), BackendError> {
+    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<(), BackendError> {
         // SAFETY: event and stream are alive and of this context.
-        unsafe { result::event::record(event, self.stream) }.map_err(|e| self.failed("recording an event", e))
+        unsafe { result::event::record(event, stream) }.map_err(|e| self.failed("recording an event", e))
     }
+}
+
+impl Gpu {
+    /// Clusters of `function` that the device runs at once; `function` has its shared memory.
+    fn resident_clusters(&self, function: sys::CUfunction, size: LaunchSize) -> Result<i32, BackendError> {
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue {
+                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: size.cluster as u32, y: 1, z: 1 },
+            },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: size.cluster as u32,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: size.threads as u32,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: size.shared_bytes as u32,
+            hStream: self.stream,
+            attrs: &mut attribute,
+            numAttrs: 1,
+        };
+        let mut clusters = 0;
+        // SAFETY: the function is loaded; `config` and its one attribute live until the call returns.
+        unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function, &config) }
+            .result()
+            .map_err(|e| self.failed("asking how many clusters fit", e))?;
+        Ok(clusters)
+    }
+}
+
+/// Copies on all host threads: one alone is slower than the bus, and first touches of fresh pages slower still.
+fn copy_on_all_threads(from: &[u8], to: &mut [u8]) {
+    from.par_chunks(COPY_BYTES).zip(to.par_chunks_mut(COPY_BYTES)).for_each(|(from, to)| to.copy_from_slice(from));
 }
 
 /// A piece on its way from the device, and where its bytes belong.
@@ -196,9 +263,42 @@ impl Gpu {
         // SAFETY: after the event the piece holds the chunk's bytes and the device has done with it.
         unsafe {
             result::event::synchronize(event).map_err(|e| self.failed("downloading", e))?;
-            std::ptr::copy_nonoverlapping(memory, chunk.as_mut_ptr(), chunk.len());
+            copy_on_all_threads(std::slice::from_raw_parts(memory, chunk.len()), chunk);
         }
         Ok(())
+    }
+}
+
+impl Gpu {
+    fn event_of(&self, mark: Mark) -> sys::CUevent {
+        self.marks().events[(mark.0 % MARKS as u64) as usize]
+    }
+
+    /// Lets `stream` go on only after what `event` was last recorded behind.
+    fn wait_for(&self, stream: sys::CUstream, event: sys::CUevent) -> Result<(), BackendError> {
+        // SAFETY: stream and event are alive and of this context.
+        unsafe { result::stream::wait_event(stream, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
+            .map_err(|e| self.failed("waiting for earlier work", e))
+    }
+
+    /// Copies piece by piece; the event behind the last.
+    fn upload_on(&self, stream: sys::CUstream, to: u64, bytes: &[u8]) -> Result<Option<sys::CUevent>, BackendError> {
+        let mut staging = self.staging(0);
+        let mut last = None;
+        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
+            let (memory, event) = self.next_piece(&mut staging)?;
+            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
+            // event, and nobody writes it before waiting for that.
+            unsafe {
+                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
+                copy_on_all_threads(chunk, pinned);
+                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
+            }
+            .map_err(|e| self.failed("uploading", e))?;
+            self.record(event, stream)?;
+            last = Some(event);
+        }
+        Ok(last)
     }
 }
 
@@ -211,14 +311,23 @@ impl Drop for Gpu {
         // SAFETY: everything below was created by this value and is destroyed once, after the stream has finished.
         unsafe {
             let _ = result::stream::synchronize(self.stream);
-            for (memory, event) in self.staging.get_mut().unwrap_or_else(PoisonError::into_inner).pieces.drain(..) {
-                let _ = result::free_host(memory.cast::<c_void>());
+            let _ = result::stream::synchronize(self.uploads);
+            let _ = result::stream::synchronize(self.downloads);
+            for staging in &mut self.staging {
+                for (memory, event) in staging.get_mut().unwrap_or_else(PoisonError::into_inner).pieces.drain(..) {
+                    let _ = result::free_host(memory.cast::<c_void>());
+                    let _ = result::event::destroy(event);
+                }
+            }
+            for event in self.marks.get_mut().unwrap_or_else(PoisonError::into_inner).events.drain(..) {
                 let _ = result::event::destroy(event);
             }
             for module in self.modules.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
                 let _ = result::module::unload(module);
             }
             let _ = result::stream::destroy(self.stream);
+            let _ = result::stream::destroy(self.uploads);
+            let _ = result::stream::destroy(self.downloads);
             let _ = result::primary_ctx::release(self.device);
         }
     }
@@ -251,38 +360,44 @@ impl Machine for Gpu {
 
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
-        let mut staging = self.staging();
-        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
-            let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
-            // event, and nobody writes it before waiting for that.
-            unsafe {
-                std::ptr::copy_nonoverlapping(chunk.as_ptr(), memory, chunk.len());
-                let pinned = std::slice::from_raw_parts(memory, chunk.len());
-                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, self.stream)
-            }
-            .map_err(|e| self.failed("uploading", e))?;
-            self.record(event)?;
-        }
-        Ok(())
+        self.upload_on(self.stream, to, bytes).map(|_| ())
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn upload_beside(&self, to: u64, bytes: &[u8], mark: Mark) -> Result<(), BackendError> {
         self.enter()?;
-        let mut staging = self.staging();
+        self.wait_for(self.uploads, self.event_of(mark))?;
+        match self.upload_on(self.uploads, to, bytes)? {
+            Some(last) => self.wait_for(self.stream, last),
+            None => Ok(()),
+        }
+    }
+
+    fn mark(&self) -> Result<Mark, BackendError> {
+        self.enter()?;
+        let mut marks = self.marks();
+        let mark = Mark(marks.next);
+        self.record(marks.events[(mark.0 % MARKS as u64) as usize], self.stream)?;
+        marks.next += 1;
+        Ok(mark)
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8], mark: Mark) -> Result<(), BackendError> {
+        self.enter()?;
+        self.wait_for(self.downloads, self.event_of(mark))?;
+        let mut staging = self.staging(1);
         let mut flying = VecDeque::new();
         for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
-            if flying.len() == PIECES - 1 {
+            if flying.len() == PIECES[1] - 1 {
                 self.land(flying.pop_front())?;
             }
             let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: as in `upload`, the other way round.
+            // SAFETY: as in `upload_on`, the other way round.
             unsafe {
                 let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
-                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.stream)
+                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.downloads)
             }
             .map_err(|e| self.failed("downloading", e))?;
-            self.record(event)?;
+            self.record(event, self.downloads)?;
             flying.push_back((memory, event, chunk));
         }
         flying.into_iter().try_for_each(|landing| self.land(Some(landing)))
@@ -340,11 +455,12 @@ impl Machine for Gpu {
             KernelCost {
                 registers: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_NUM_REGS).map_err(failed)?,
                 local_bytes: result::function::get_function_attribute(function, A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES).map_err(failed)?,
+                resident_clusters: if size.cluster > 1 { Some(self.resident_clusters(function, size)?) } else { None },
                 resident_blocks: result::occupancy::max_active_block_per_multiprocessor(function, size.threads as i32, size.shared_bytes)
                     .map_err(failed)?,
             }
         };
-        if cost.resident_blocks == 0 {
+        if cost.resident_blocks == 0 || cost.resident_clusters == Some(0) {
             return Err(BackendError::Unsupported {
                 device: self.id.clone(),
                 what: format!("a block of {} threads with {} bytes of shared memory", size.threads, size.shared_bytes),
@@ -376,6 +492,10 @@ impl Machine for Gpu {
             )
         }
         .map_err(|e| self.failed("launching a kernel", e))
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {

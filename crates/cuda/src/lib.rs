@@ -7,10 +7,13 @@
 //! | module | what |
 //! |---|---|
 //! | `plan` | ciphertexts a block, threads, shared memory: a pure function of shape and limits |
+//! | `spread` | plans for one ciphertext on several blocks |
+//! | `rotation` | compiled variants of `blind_rotate`, and which one a batch gets |
 //! | `source` | kernel texts and the header of constants |
 //! | `compile` | NVRTC and the cache of cubins |
 //! | `tables`, `keys` | roots and keys in the order in which kernels read them |
-//! | `gpu` | driver calls: one stream, pinned staging |
+//! | `gpu` | driver calls: streams for work, uploads and downloads, pinned staging |
+//! | `order` | which work a copy has to wait for |
 //! | `engine` | [`girih_backend::Engine`]: store, jobs, launches, traces |
 //! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 
@@ -26,8 +29,12 @@ mod engine;
 mod gpu;
 mod keys;
 mod machine;
+mod order;
 mod plan;
+mod rotation;
 mod source;
+mod spread;
+mod switch_first;
 mod tables;
 mod variants;
 
@@ -36,5 +43,6 @@ pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
 pub use plan::CudaPlan;
-pub use source::{BLIND_ROTATE, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
-pub use variants::{Variant, limits_of, variants};
+pub use source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
+pub use spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
+pub use variants::{Variant, cluster_of, limits_of, variants};

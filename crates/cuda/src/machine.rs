@@ -16,7 +16,13 @@ pub(crate) struct KernelCost {
     pub local_bytes: i32,
     /// Blocks that fit one multiprocessor at once.
     pub resident_blocks: i32,
+    /// Clusters that the whole device runs at once, where blocks are launched in clusters.
+    pub resident_clusters: Option<i32>,
 }
+
+/// A point in the order of calls, after which everything called before has taken effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Mark(pub u64);
 
 /// Blocks, threads and dynamic shared memory of one launch.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +30,8 @@ pub(crate) struct LaunchSize {
     pub blocks: usize,
     pub threads: usize,
     pub shared_bytes: usize,
+    /// Blocks of a cluster, which the kernel itself fixes.
+    pub cluster: usize,
 }
 
 pub(crate) trait Machine: Send + Sync {
@@ -33,14 +41,20 @@ pub(crate) trait Machine: Send + Sync {
     fn free(&self, address: u64);
     /// Copies to the device; may return before the copy is done, but has read `bytes`.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
-    /// Copies from the device after all earlier work.
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
+    /// Copies to the device beside whatever was called after `mark`; later calls come after the copy. Has read `bytes`.
+    fn upload_beside(&self, to: u64, bytes: &[u8], mark: Mark) -> Result<(), BackendError>;
+    /// Marks this point of the order.
+    fn mark(&self) -> Result<Mark, BackendError>;
+    /// Copies from the device, beside whatever was called after `mark`; waits for the copy, and only for what it needs.
+    fn download(&self, from: u64, bytes: &mut [u8], mark: Mark) -> Result<(), BackendError>;
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
     fn zero(&self, at: u64, bytes: usize) -> Result<(), BackendError>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError>;
     /// Allows `kernel` its shared memory and tells what it costs.
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError>;
+    /// Whether durations of launches say anything about the device that is emulated or real.
+    fn keeps_time(&self) -> bool;
     fn launch(&self, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError>;
     /// Waits for all work and returns its first error.
     fn synchronize(&self) -> Result<(), BackendError>;

@@ -1,5 +1,7 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
+use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
+use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -8,6 +10,14 @@ const ITEMS: usize = 16;
 const NAMED_BARRIERS: usize = 15;
 /// Largest N whose transform one block runs.
 const MAX_POLYNOMIAL_SIZE: usize = 2048;
+/// Threads of a block of `key_switch_tiled`.
+pub(crate) const KEY_SWITCH_TILE_THREADS: usize = 512;
+/// Columns of a tile: four words for each lane of a warp.
+const KEY_SWITCH_TILE_COLUMNS: usize = 128;
+/// Indices whose digits `key_switch_tiled` takes apart at once.
+const KEY_SWITCH_TILE_CHUNK: usize = 8;
+/// Largest base whose rows a tile of ciphertexts shares to advantage: all of a digit's rows are read for each tile.
+const KEY_SWITCH_TILE_BASE: usize = 64;
 /// Shared memory that the driver keeps of each block.
 const RESERVED_BYTES: usize = 1024;
 
@@ -26,12 +36,22 @@ pub struct CudaPlan {
     pub shared_bytes: usize,
     /// Threads of a block of `key_switch`.
     pub key_switch_threads: usize,
+    /// Digits whose rows `key_switch_tiled` holds in shared memory at once (0: never launched).
+    pub key_switch_stages: usize,
+    /// Ciphertexts from which `key_switch_tiled` is launched.
+    pub key_switch_tiled_from: usize,
+    /// Multiprocessors of the device.
+    pub multiprocessors: usize,
     /// LWE indices by which the key is asked into L2 ahead of use.
     pub prefetch_steps: usize,
+    /// Blocks that divide the asking among them.
+    pub prefetch_blocks: usize,
     /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
     pub key_ring: usize,
     /// Whether the product phase has registers for the monomials of all ciphertexts.
     pub hold_monomials: bool,
+    /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
+    pub spread: Option<SpreadPlan>,
 }
 
 /// Derived numbers that plan and sources share.
@@ -56,9 +76,10 @@ impl Geometry {
         let second_radix = team.min(16);
         let words = match &shape.key_modulus {
             KeyModulus::Words(words) => words.len(),
-            KeyModulus::Torus64 => 2,
+            // Nobody reads it: the f64 transform knows no words.
+            KeyModulus::Torus64 => 1,
         };
-        let wide = shape.accumulator_modulus().is_none_or(|q| q >= 1 << 31);
+        let wide = shape.accumulator_modulus().is_some_and(|q| q >= 1 << 31);
         Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes: if wide { 8 } else { 4 } }
     }
 
@@ -78,11 +99,15 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     let g = Geometry::new(shape, transform);
     let polynomials = groups * shape.columns();
     let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.accumulator_bytes };
-    let rotations = (groups * shape.ciphertext_len()).next_multiple_of(8) * 2;
+    let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
-        Transform::Fft => (slots * 16, (8 * 16 + 32 * g.tail) * 16),
+        Transform::Fft => {
+            let groups_of_frequencies = g.points / g.tail;
+            let bases = 2 * groups * g.tail * groups_of_frequencies / 32;
+            (slots * 16, (8 * 16 + 32 * g.tail + g.tail / 2 * groups_of_frequencies + bases) * 16)
+        }
     };
     (slots + tables + accumulators + rotations).next_multiple_of(16)
 }
@@ -106,24 +131,81 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
 /// How the product phase of the FFT spends the registers that digits, sums and accumulators leave: entries of the key in
 /// flight, and whether monomials are held.
 fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> (usize, bool) {
-    // Where sums outlive the digits few registers are left, and a short ring costs more in spills than it hides (an H200
-    // ran STD128 at 79,900 a second with four entries and at 80,600 with none).
-    if geometry.points / geometry.tail != threads || !holds_digits(shape) {
+    if geometry.points / geometry.tail != threads {
         return (0, true);
     }
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+    if !holds_digits(shape) {
+        // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
+        // 69,700 and 87,800 STD128 a second with changes elsewhere; with six entries it stays at 88,400 (an H200).
+        let run = entries * shape.columns();
+        return ((4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0), true);
+    }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.accumulator_bytes / 4 } else { 0 };
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
     let monomials = 4 * groups * geometry.tail;
-    // An entry is used once for each ciphertext: 32 uses cover the latency of L2, and what is beyond that keeps monomials,
-    // which else wait in the digits' place.
-    let hold_monomials = free >= monomials + 4 * (32 / groups);
-    let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4).min(16);
-    if most < 4 {
+    // An entry is used once for each ciphertext: 32 uses cover the latency of L2. Monomials are held beside that many where
+    // tails are single (M3 r=5: 359,000 a second, else 320,000) or accumulators, at rest during the products, could be moved
+    // aside; else they wait in the digits' place (M4 r=4: 182,000 a second, held 172,000).
+    let hold_monomials = free >= monomials + 4 * (32 / groups) && (geometry.tail == 1 || accumulators > 0);
+    // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
+    // estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
+    let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
+    if most < 8 {
         return (0, true);
     }
     ((1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0), hold_monomials)
+}
+
+/// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
+pub(crate) fn key_switch_tile(shape: &BootstrapShape) -> usize {
+    KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
+}
+
+/// Bytes of shared memory of `key_switch_tiled` with so many stages.
+fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
+    let digits = KEY_SWITCH_TILE_CHUNK * shape.ks_digits() * key_switch_tile(shape) * 4;
+    stages * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
+}
+
+/// Up to six stages; none where fewer than three fit or the rows of a digit are too many, and none on the torus, which has a
+/// key switch of its own.
+pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
+    let fits = |&stages: &usize| key_switch_tile_bytes(shape, stages) <= limits.workgroup_memory_bytes;
+    if shape.ks_base() <= KEY_SWITCH_TILE_BASE && !shape.is_torus() { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
+}
+
+/// How one key switch of some ciphertexts is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeySwitchLaunch {
+    /// `key_switch_tiled` instead of `key_switch`.
+    pub tiled: bool,
+    /// Blocks among which the indices of a ciphertext, or of a tile, are divided.
+    pub parts: usize,
+    pub blocks: usize,
+    pub threads: usize,
+    pub shared_bytes: usize,
+}
+
+impl KeySwitchLaunch {
+    pub fn new(shape: &BootstrapShape, plan: &CudaPlan, jobs: usize) -> Self {
+        let tile = key_switch_tile(shape);
+        if plan.key_switch_stages > 0 && jobs >= plan.key_switch_tiled_from {
+            let tiles = jobs.div_ceil(tile) * ks_row(shape).div_ceil(KEY_SWITCH_TILE_COLUMNS);
+            let parts = (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
+            let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages);
+            return Self { tiled: true, parts, blocks: tiles * parts, threads: KEY_SWITCH_TILE_THREADS, shared_bytes };
+        }
+        // Four blocks a multiprocessor, each with at least two rounds of rows.
+        let most = shape.ks_indices() * shape.ks_digits() / 32;
+        let parts = (4 * plan.multiprocessors / jobs.max(1)).clamp(1, most.max(1));
+        Self { tiled: false, parts, blocks: jobs * parts, threads: plan.key_switch_threads, shared_bytes: 0 }
+    }
+}
+
+fn waves(blocks: usize, plan: &CudaPlan) -> usize {
+    blocks.div_ceil(plan.multiprocessors)
 }
 
 impl CudaPlan {
@@ -141,13 +223,25 @@ impl CudaPlan {
     ) -> Result<Self, BackendError> {
         shape.validate()?;
         refuse_unsupported(device, shape, transform, request)?;
+        if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
+            return Err(BackendError::Unsupported {
+                device: device.into(),
+                what: format!("N = {} in one block", shape.polynomial_size),
+                why: "one block runs N up to 2048; larger rings are spread over the blocks of a cluster, which needs sm_90 or above".into(),
+            });
+        }
         // The shared plan refuses what no tile of this device could hold.
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
             .map_err(fits)?;
         // Two words keep the integer pipes busy with one ciphertext a block, and several such blocks hide each other's waits.
-        let two_words = transform == Transform::Ntt && Geometry::new(shape, transform).words > 1;
-        let all = if two_words { vec![1] } else { vec![4, 3, 2, 1] };
+        let geometry = Geometry::new(shape, transform);
+        let two_words = transform == Transform::Ntt && geometry.words > 1;
+        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead
+        // (an H200 ran G2 at 61,900 a second so, at 59,800 with two ciphertexts a block). So they do on the torus, whose key is
+        // light (TFHERS_2_2: 50,300 a second, 42,900 with two).
+        let wide_tails = transform == Transform::Fft && geometry.accumulator_bytes == 8 && geometry.tail == 4;
+        let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
         let candidates: Vec<usize> = request.groups.map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
@@ -164,10 +258,63 @@ impl CudaPlan {
                 Err(reason) => refused = Some(reason),
             }
         }
-        if let Some((_, plan)) = best {
+        if let Some((_, mut plan)) = best {
+            // Whether and how ciphertexts are spread was decided before.
+            for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
+                plan.choose(device, shape, name, value as usize)?;
+            }
             return Ok(plan);
         }
         Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
+    }
+
+    /// Takes one named choice of a [`PlanRequest`]:
+    ///
+    /// | name | value |
+    /// |---|---|
+    /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
+    /// | `ring` | key entries that a thread has in flight (f64 FFT) |
+    /// | `monomials` | 1: the product phase holds them in registers |
+    /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
+    /// | `prefetchers` | blocks that divide the asking among them |
+    /// | `tiled` | 1: key switches always by tiles, 0: never |
+    /// | `spread`, `spread_items` | see [`crate::SPREAD`], [`crate::SPREAD_ITEMS`] |
+    pub(crate) fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
+        let refuse =
+            |why: String| Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why });
+        let geometry = Geometry::new(shape, self.transform);
+        let most = match name {
+            "blocks" => 8,
+            "monomials" | "tiled" => 1,
+            "prefetch" => 64,
+            "prefetchers" => 128,
+            "ring" => 32,
+            _ => return refuse("the choices are blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into()),
+        };
+        let least = usize::from(name == "blocks" || name == "prefetchers");
+        if !(least..=most).contains(&value) {
+            return refuse(format!("it may be {least} to {most}"));
+        }
+        match name {
+            "blocks" => self.blocks_per_multiprocessor = value,
+            "monomials" => self.hold_monomials = value == 1,
+            "prefetch" => self.prefetch_steps = value,
+            "prefetchers" => self.prefetch_blocks = value,
+            "tiled" if value == 1 && self.key_switch_stages == 0 => {
+                return refuse(format!("the rows of a digit, {} of them, are too many for a tile", shape.ks_base() - 1));
+            }
+            "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
+            _ => {
+                let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+                let run = if holds_digits(shape) { run } else { run * shape.columns() };
+                let fits = geometry.points / geometry.tail == self.threads && self.transform == Transform::Fft;
+                if value > 0 && !(fits && run.is_multiple_of(value)) {
+                    return refuse(format!("a ring needs the f64 FFT, a thread for each frequency, and a divisor of its {run} entries"));
+                }
+                self.key_ring = value;
+            }
+        }
+        Ok(())
     }
 
     fn with_groups(
@@ -201,19 +348,33 @@ impl CudaPlan {
             Transform::Fft => key_ring_and_monomials(shape, &geometry, groups, threads),
         };
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
-        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + 48).next_multiple_of(8).min(255));
+        // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
+        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
+        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         Ok(Self {
             transform,
             groups,
             threads,
             blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
             shared_bytes: bytes,
-            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
+            key_switch_threads: key_switch_threads(shape),
+            key_switch_stages: key_switch_stages(shape, limits),
+            // A tile costs the same however few ciphertexts it has.
+            key_switch_tiled_from: key_switch_tile(shape) / 2,
+            multiprocessors: limits.multiprocessors,
             prefetch_steps: 3,
+            prefetch_blocks: 128,
             key_ring,
             hold_monomials,
+            spread: None,
         })
     }
+}
+
+/// Threads of a block of the key switch: four words each, and no more of the torus' wide ones than registers hold.
+pub(crate) fn key_switch_threads(shape: &BootstrapShape) -> usize {
+    let most = if shape.is_torus() { 256 } else { 384 };
+    shape.switched_len().div_ceil(4).next_multiple_of(32).clamp(64, most)
 }
 
 fn threads_of_block(
@@ -232,24 +393,37 @@ fn threads_of_block(
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
 }
 
-fn refuse_unsupported(device: &str, shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> Result<(), BackendError> {
+/// Refuses what no variant of these kernels runs.
+pub(crate) fn refuse_unsupported(
+    device: &str,
+    shape: &BootstrapShape,
+    transform: Transform,
+    request: &PlanRequest,
+) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
-    if shape.key_modulus == KeyModulus::Torus64 {
-        return unsupported(
-            "sets on the native torus (Q = 2^64)".into(),
-            "this device runs prime moduli and modulus raising; choose a GD or MR set",
-        );
-    }
-    if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
-        return unsupported(
-            format!("N = {}", shape.polynomial_size),
-            "one block runs N up to 2048, and these kernels do not yet spread a bootstrapping over several; the cpu device runs it",
-        );
+    if shape.is_torus() {
+        if transform == Transform::Ntt {
+            return unsupported("the native torus with the integer transform".into(), "2^64 has no roots of unity; use the f64 transform");
+        }
+        let digits = u64::from(shape.gadget_bits());
+        if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
+            return unsupported(
+                format!("digits of {digits} bits in all, key-switching base 2^{}", shape.log2_ks_base),
+                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
+            );
+        }
     }
     if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
         return unsupported(
             format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
             "a launch runs all n steps; leave steps_per_launch open",
+        );
+    }
+    let rows = shape.ks_indices() * shape.ks_digits();
+    if ks_word_bytes(shape) == 5 && rows >= 1 << 16 {
+        return unsupported(
+            format!("a key switch of {rows} rows modulo 2^{}", shape.log2_ks_modulus),
+            "above 2^32 its sums have room for 65,535 rows; choose a larger base",
         );
     }
     if transform == Transform::Fft && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53) && shape.levels() > 8 {

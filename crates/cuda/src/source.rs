@@ -1,6 +1,7 @@
 //! The kernel sources and the constants that fix them for one shape and plan.
 
-use crate::plan::{CudaPlan, Geometry};
+use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS};
+use crate::spread::SpreadPlan;
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
 use girih_ring::{Modulus, Rns};
@@ -14,6 +15,10 @@ pub const HEADERS: &[(&str, &str)] = &[
     ("switch.cuh", include_str!("../../../cuda/lib/switch.cuh")),
     ("tile.cuh", include_str!("../../../cuda/lib/tile.cuh")),
     ("trace.cuh", include_str!("../../../cuda/lib/trace.cuh")),
+    ("bootstrap.cuh", include_str!("../../../cuda/lib/bootstrap.cuh")),
+    ("spread.cuh", include_str!("../../../cuda/lib/spread.cuh")),
+    ("spread_fft.cuh", include_str!("../../../cuda/lib/spread_fft.cuh")),
+    ("spread_ntt.cuh", include_str!("../../../cuda/lib/spread_ntt.cuh")),
     ("ntt.cuh", include_str!("../../../cuda/lib/ntt.cuh")),
     ("fft.cuh", include_str!("../../../cuda/lib/fft.cuh")),
 ];
@@ -35,9 +40,30 @@ pub struct KernelFile {
 /// `cuda/blind_rotate.cu`.
 pub const BLIND_ROTATE: KernelFile =
     KernelFile { name: "blind_rotate", text: include_str!("../../../cuda/blind_rotate.cu"), kernels: &["blind_rotate"] };
+/// `cuda/blind_rotate_spread.cu`.
+pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
+    name: "blind_rotate_spread",
+    text: include_str!("../../../cuda/blind_rotate_spread.cu"),
+    kernels: &["blind_rotate_spread"],
+};
 /// `cuda/key_switch.cu`.
-pub const KEY_SWITCH: KernelFile =
-    KernelFile { name: "key_switch", text: include_str!("../../../cuda/key_switch.cu"), kernels: &["key_switch"] };
+pub const KEY_SWITCH: KernelFile = KernelFile {
+    name: "key_switch",
+    text: include_str!("../../../cuda/key_switch.cu"),
+    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
+};
+/// `cuda/key_switch_torus.cu`, which stands before the rotation on the native torus.
+pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
+    name: "key_switch_torus",
+    text: include_str!("../../../cuda/key_switch_torus.cu"),
+    kernels: &["key_switch_torus", "round_torus"],
+};
+
+/// The key switch of a shape.
+pub fn key_switch_file(shape: &BootstrapShape) -> KernelFile {
+    if shape.is_torus() { KEY_SWITCH_TORUS } else { KEY_SWITCH }
+}
+
 /// `cuda/combine.cu`.
 pub const COMBINE: KernelFile =
     KernelFile { name: "combine", text: include_str!("../../../cuda/combine.cu"), kernels: &["combine", "combine_scatter"] };
@@ -64,9 +90,10 @@ impl Source {
     }
 }
 
-/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40.
+/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40, or 2^64 on the torus.
 pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     match shape.log2_ks_modulus {
+        _ if shape.is_torus() => 8,
         0..=16 => 2,
         17..=32 => 4,
         _ => 5,
@@ -75,15 +102,15 @@ pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
 
 /// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units.
 pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
-    shape.ciphertext_len().next_multiple_of(match ks_word_bytes(shape) {
+    shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
         2 => 8,
-        4 => 4,
+        4 | 8 => 4,
         _ => 16,
     })
 }
 
-/// Blocks among which the prefetch of one key slice is divided.
-const PREFETCH_BLOCKS: usize = 128;
+/// Leading bits of a word of the native torus that an accumulator holds.
+pub(crate) const TORUS_BITS: u32 = 32;
 
 struct Text(String);
 
@@ -97,7 +124,12 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let mut t = Text(format!("#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n", u32::from(fft)));
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1, push: false });
+    let mut t = Text(format!(
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
+        u32::from(fft),
+        u32::from(spread.blocks > 1)
+    ));
     for (name, value) in [
         ("LWE_DIMENSION", shape.lwe_dimension),
         ("POLYNOMIAL_SIZE", shape.polynomial_size),
@@ -115,19 +147,27 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("KS_WORD_BYTES", ks_word_bytes(shape)),
         ("KS_ROW", ks_row(shape)),
         ("KS_THREADS", plan.key_switch_threads),
+        ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
+        // The tiled kernel is compiled, though not launched, where it does not pay.
+        ("KS_STAGES", plan.key_switch_stages.max(2)),
         ("GROUPS", plan.groups),
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
         ("PREFETCH_STEPS", plan.prefetch_steps),
-        ("PREFETCH_BLOCKS", PREFETCH_BLOCKS),
+        ("PREFETCH_BLOCKS", plan.prefetch_blocks),
         ("KEY_RING", plan.key_ring),
+        ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
+        ("SPREAD_ITEMS", spread.items),
+        ("SPREAD_KEY_RING", spread.key_ring),
     ] {
         t.line("int", name, value);
     }
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
+    t.line("bool", "PUSH", spread.push);
     t.line("bool", "HOLD_MONOMIALS", plan.hold_monomials);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
+    t.line("bool", "NATIVE_TORUS", shape.is_torus());
     gadget_constants(shape, &mut t);
     word_constants(shape, &mut t);
     root_constants(shape, plan.transform, &mut t);
@@ -137,9 +177,8 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
 fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     let (raising, log2_q, log2_base, dropped) = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
-        Gadget::Decomposition { log2_base, dropped, .. } | Gadget::ClosestRepresentative { log2_base, levels: dropped } => {
-            (false, 1, log2_base, dropped)
-        }
+        Gadget::Decomposition { log2_base, dropped, .. } => (false, 1, log2_base, dropped),
+        Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
     };
     t.line("bool", "MODULUS_RAISING", raising);
     t.line("int", "LOG2_Q", log2_q);
@@ -147,7 +186,8 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     t.line("int", "DROPPED", dropped);
     let modulus = shape.key_modulus_value().unwrap_or(0);
     t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
-    t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{}ull", shape.accumulator_modulus().unwrap_or(0)));
+    let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);
+    t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{held}ull"));
     // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
     let shift = (64 - modulus.leading_zeros()).saturating_sub(32);
     let factor = |post: u32| (1u128 << (shift + 32 + post + log2_q)) / u128::from(modulus.max(1));
@@ -161,7 +201,11 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
 }
 
 fn word_constants(shape: &BootstrapShape, t: &mut Text) {
-    let KeyModulus::Words(words) = &shape.key_modulus else { return };
+    // The headers of the integer transform name these; kernels of the torus read none of them.
+    let words = match &shape.key_modulus {
+        KeyModulus::Words(words) => words.as_slice(),
+        KeyModulus::Torus64 => &[3],
+    };
     let list = |f: &dyn Fn(Modulus) -> u32| {
         let values: Vec<String> = words.iter().filter_map(|&w| Modulus::new(w)).map(|m| format!("{}u", f(m))).collect();
         format!("{{{}}}", values.join(", "))

@@ -1,17 +1,19 @@
 //! What would be compiled for a shape, for tools that compile without a GPU.
 
 use crate::plan::CudaPlan;
-use crate::source::{BLIND_ROTATE, COMBINE, KEY_SWITCH, Source};
+use crate::rotation::plans;
+use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, Source, key_switch_file};
+use crate::spread::MAX_CLUSTER;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Transform};
 
 /// The kernels of one shape with one transform, as they are compiled for a device of some limits.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// `<shape name>-<transform>`.
+    /// `<shape name>-<transform>`, then `-spread` where blocks share a ciphertext.
     pub name: String,
     /// The plan.
     pub plan: CudaPlan,
-    /// One source a kernel file.
+    /// One source a kernel file; key switch and combine come with every variant and do not differ.
     pub sources: Vec<Source>,
 }
 
@@ -32,20 +34,28 @@ pub fn limits_of(compute_capability: u32) -> DeviceLimits {
     }
 }
 
-/// The default variants of `shape` within `limits`, one for each transform.
+/// Blocks that a cluster may have on a compute capability; 1 where there are no clusters.
+pub fn cluster_of(compute_capability: u32) -> usize {
+    if compute_capability >= 90 { MAX_CLUSTER } else { 1 }
+}
+
+/// The variants of `shape` for a compute capability: for each transform one that runs whole ciphertexts in a block and one
+/// (`-spread`) that spreads a ciphertext over blocks.
 ///
 /// # Errors
-/// Where neither transform fits: the refusal of the last.
-pub fn variants(name: &str, shape: &BootstrapShape, limits: &DeviceLimits, request: &PlanRequest) -> Result<Vec<Variant>, BackendError> {
+/// Where none fits: the refusal of the first.
+pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, request: &PlanRequest) -> Result<Vec<Variant>, BackendError> {
+    let (limits, cluster) = (limits_of(compute_capability), cluster_of(compute_capability));
     let mut found = Vec::new();
     let mut refused = None;
     for transform in [Transform::Ntt, Transform::Fft] {
-        match CudaPlan::new("cuda", shape, transform, limits, request) {
-            Ok(plan) => {
-                let sources = [BLIND_ROTATE, KEY_SWITCH, COMBINE].map(|file| Source::new(file, shape, &plan, false)).to_vec();
-                found.push(Variant { name: format!("{name}-{transform}"), plan, sources });
-            }
-            Err(error) => refused = Some(error),
+        match plans("cuda", shape, transform, &limits, cluster, request) {
+            Ok(plans) => found.extend(plans.into_iter().map(|plan| {
+                let (kind, rotate) = if plan.spread.is_some() { ("-spread", BLIND_ROTATE_SPREAD) } else { ("", BLIND_ROTATE) };
+                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| Source::new(file, shape, &plan, false)).to_vec();
+                Variant { name: format!("{name}-{transform}{kind}"), plan, sources }
+            })),
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
     match (found.is_empty(), refused) {

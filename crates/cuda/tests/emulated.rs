@@ -1,50 +1,117 @@
 //! The kernels' own sources on the host, against the vectors and the exact twin.
 #![cfg(feature = "emulation")]
 
+use girih_backend::{Backend, BackendError, BootstrapShape, PlanRequest};
+use girih_conformance::compare::Differences;
+use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
-use girih_cuda::EmulatedBackend;
+use girih_cuda::{EmulatedBackend, SPREAD};
 
 fn device() -> EmulatedBackend {
     EmulatedBackend::new().unwrap_or_else(|e| panic!("{e}"))
 }
 
+fn plan(spread: u32) -> PlanRequest {
+    PlanRequest { choices: [(SPREAD.to_owned(), spread)].into(), ..Default::default() }
+}
+
+/// Whole ciphertexts a block, and a ciphertext over two blocks, which have every kind of step that four and eight have.
+const SPREADS: [u32; 2] = [0, 2];
+
 #[test]
 fn vectors_bit_for_bit() {
     let device = device();
     for (name, text) in PUBLISHED {
-        let replay = VectorFile::parse(name, text).map(|f| f.replay(&device).unwrap_or_else(|e| panic!("{name}: {e}")));
-        let replay = replay.unwrap_or_else(|e| panic!("{e}"));
-        assert!(replay.failures.is_empty(), "{name}: {}", replay.failures.join("\n"));
+        for spread in SPREADS {
+            let planned = Planned { device: &device, plan: plan(spread) };
+            let replay = VectorFile::parse(name, text).map(|f| f.replay(&planned).unwrap_or_else(|e| panic!("{name}: {e}")));
+            let replay = replay.unwrap_or_else(|e| panic!("{e}"));
+            assert!(replay.failures.is_empty(), "{name} over {spread}: {}", replay.failures.join("\n"));
+        }
     }
 }
 
-fn for_shapes(run: impl Fn(&shapes::NamedShape)) {
-    let only = std::env::var("GIRIH_SHAPE").unwrap_or_default();
-    for case in shapes::all().iter().filter(|s| s.name.contains(&only) && s.shape.polynomial_size <= 2048) {
-        run(case);
+/// Key switches by tiles, which else only large batches take.
+#[test]
+fn vectors_by_tiles() {
+    let device = device();
+    let device = Planned { device: &device, plan: PlanRequest { choices: [("tiled".to_owned(), 1)].into(), ..Default::default() } };
+    let mut replayed = 0;
+    for (name, text) in PUBLISHED {
+        let file = VectorFile::parse(name, text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        match file.replay(&device) {
+            Ok(replay) => {
+                replayed += 1;
+                assert!(replay.failures.is_empty(), "{name}: {}", replay.failures.join("\n"));
+            }
+            Err(e) => assert!(e.to_string().contains("too many for a tile"), "{name}: {e}"),
+        }
     }
+    assert!(replayed > 0, "no vector has a base small enough for tiles");
+}
+
+type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
+
+fn for_shapes(spread: u32, wanted: impl Fn(&shapes::NamedShape) -> bool, comparison: Comparison) {
+    let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
+    let planned = Planned { device: &device, plan: plan(spread) };
+    for case in shapes::all().iter().filter(|s| s.name.contains(&only) && wanted(s)) {
+        let differences = comparison(&planned, &CpuBackend::new(), &case.shape);
+        let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        assert!(differences.is_empty(), "{} over {spread}: {}", case.name, differences.join("\n"));
+        eprintln!("{} over {spread} agrees", case.name);
+    }
+}
+
+fn fits_one_block(case: &shapes::NamedShape) -> bool {
+    case.shape.polynomial_size <= 2048
+}
+
+/// Each emulated thread has a stack of its own: those of N = 8192 would take gigabytes. A real GPU runs it in the suite.
+fn fits_the_host(case: &shapes::NamedShape) -> bool {
+    case.shape.polynomial_size <= 4096
 }
 
 #[test]
 fn shapes_bit_for_bit() {
-    let device = device();
-    for_shapes(|case| {
-        let differences = compare::bit_for_bit(&device, &CpuBackend::new(), &case.shape);
-        let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        assert!(differences.is_empty(), "{}: {}", case.name, differences.join("\n"));
-        eprintln!("{} exact", case.name);
-    });
+    for_shapes(0, fits_one_block, compare::bit_for_bit);
 }
 
 #[test]
 fn shapes_within_the_fft_error() {
-    let device = device();
-    for_shapes(|case| {
-        let differences = compare::within_fft_error(&device, &CpuBackend::new(), &case.shape);
-        let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        assert!(differences.is_empty(), "{}: {}", case.name, differences.join("\n"));
-        eprintln!("{} within its error", case.name);
-    });
+    for_shapes(0, fits_one_block, compare::within_fft_error);
+}
+
+#[test]
+fn spread_shapes_bit_for_bit() {
+    for_shapes(4, fits_the_host, compare::bit_for_bit);
+}
+
+#[test]
+fn spread_shapes_within_the_fft_error() {
+    for_shapes(4, fits_the_host, compare::within_fft_error);
+}
+
+#[test]
+fn torus_shapes_agree() {
+    for spread in [0, 2, 4] {
+        let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
+        let planned = Planned { device: &device, plan: plan(spread) };
+        for case in shapes::torus().iter().filter(|s| s.name.contains(&only)) {
+            let differences = compare::on_the_torus(&planned, &CpuBackend::new(), &case.shape);
+            let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            assert!(differences.is_empty(), "{} over {spread}: {}", case.name, differences.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn every_number_of_blocks_agrees() {
+    for blocks in [1, 2, 8] {
+        let small = |case: &shapes::NamedShape| ["gd_n512_k2_r3", "mr_m3_r1", "gd2_all_digits", "gd_binary"].contains(&case.name);
+        for_shapes(blocks, small, compare::bit_for_bit);
+        for_shapes(blocks, small, compare::within_fft_error);
+    }
 }

@@ -60,7 +60,7 @@ impl LweCiphertexts {
         if !words.len().is_multiple_of(len) {
             return error::malformed(what, format!("{} words are no whole number of ciphertexts of {len}", words.len()));
         }
-        if let Some(index) = words.iter().position(|&w| u64::from(w) >> log2_modulus.min(32) != 0) {
+        if let Some(index) = words.par_iter().position_first(|&w| u64::from(w) >> log2_modulus.min(32) != 0) {
             let (c, w) = (index / len, index % len);
             let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
             return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));

@@ -3,10 +3,19 @@
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
 
-/// Ciphertexts that one upload carries: bounds memory on both sides while a batch of any size is worked through. Eight
-/// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and buffers small enough for the
-/// allocator to keep between chunks.
-pub(crate) const CHUNK: usize = 4224;
+/// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
+/// lets the allocator keep buffers between chunks.
+pub(crate) const CHUNK: usize = 3 * WAVES;
+/// Chunks are multiples of this: whole waves of a data-centre GPU (132 multiprocessors) with 1, 2, 3 or 4 ciphertexts each.
+const WAVES: usize = 132 * 12;
+/// A batch has so many chunks or more: while one is worked on, the next is uploaded and the one before is downloaded; only the
+/// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
+const CHUNKS: usize = 2;
+
+/// Ciphertexts of each chunk of a batch.
+fn chunk_of(batch: usize) -> usize {
+    batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK)
+}
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
 ///
@@ -86,12 +95,20 @@ impl ServerKey {
         let len = self.set().shape().ciphertext_len();
         let mut words = vec![0; inputs[0].len()];
         let mut log2_result = log2_modulus;
-        for (index, out) in words.chunks_mut(CHUNK * len).enumerate() {
-            let first = index * CHUNK;
+        let chunk = chunk_of(words.len() / len);
+        // Inputs stay where they are until their result is here: the next upload then need not wait for them.
+        let mut before: Option<(Vec<DeviceCiphertexts>, DeviceCiphertexts, &mut [u32])> = None;
+        for (index, out) in words.chunks_mut(chunk * len).enumerate() {
+            let first = index * chunk;
             let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
             let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
             log2_result = result.log2_modulus();
+            if let Some((_, result, out)) = before.replace((resident, result, out)) {
+                self.download_words(&result, out)?;
+            }
+        }
+        if let Some((_, result, out)) = before {
             self.download_words(&result, out)?;
         }
         Ok((words, log2_result))
