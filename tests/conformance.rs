@@ -1,7 +1,7 @@
 //! Runs the list of cases on every device found. A case that cannot run says why.
 
 use girih::{Device, ParameterSet};
-use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, PlanRequest, Transform};
+use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform};
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
@@ -93,15 +93,25 @@ fn main() {
                     trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, comparison)));
                 }
             }
+            // The CPU is the reference.
+            if info.transforms.contains(&Transform::Fft) && info.kind != DeviceKind::Cpu {
+                for case in shapes::torus() {
+                    let (device, plan) = (device.clone(), plan.clone());
+                    let name = format!("{}::{}::{}{suffix}", info.id, Transform::Fft, case.name);
+                    trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, compare::on_the_torus)));
+                }
+            }
         }
     }
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for (suffix, plan) in plans(&info) {
             for set in sets(info.software) {
-                // 2^64 has no roots of unity: the torus is the f64 transform's alone.
-                let torus = set.shape().key_modulus == KeyModulus::Torus64;
-                for &transform in info.transforms.iter().filter(|t| !(torus && **t == Transform::Ntt)) {
+                for &transform in &info.transforms {
+                    // 2^64 has no roots of unity.
+                    if set.shape().is_torus() && transform == Transform::Ntt {
+                        continue;
+                    }
                     let (device, plan, set) = (device.clone(), plan.clone(), set.clone());
                     let name = format!("{}::{transform}::gates::{}_r{}{suffix}", info.id, set.name(), set.packing());
                     trials.push(Trial::test(name, move || end_to_end(&device, plan, &set, transform)));

@@ -4,9 +4,15 @@
 #include "switch.cuh"
 #include "trace.cuh"
 
-// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of one job, by all threads of a block.
+// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of one job, by all threads of a block. On the native torus the key
+// switch before has made them.
 FUNCTION void combine(const BlindRotateArguments& a, u32 job, u16* rotations) {
     constexpr int length = LWE_DIMENSION + PACKING;
+    if constexpr (NATIVE_TORUS) {
+        const u16* exponents = (const u16*)a.switched + (u64)job * length;
+        for (int i = threadIdx.x; i < length; i += THREADS) rotations[i] = exponents[i];
+        return;
+    }
     const Combination& input = a.jobs[job].input;
     for (int i = threadIdx.x; i < length; i += THREADS) {
         rotations[i] = (u16)(combine_word(input, a.store, length, i, LWE_DIMENSION) << (LOG2_MONOMIALS - input.log2_modulus));
@@ -24,9 +30,29 @@ FUNCTION Accumulator initial_coefficient(const BlindRotateArguments& a, u32 job,
     return (from & POLYNOMIAL_SIZE) && value != 0 ? (Accumulator)ACCUMULATOR_MODULUS - value : value;
 }
 
+// Step 4 on the native torus, where it is the last: one word of the result, modulo 2^64.
+FUNCTION void extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
+    constexpr int masks = GLWE_DIMENSION * POLYNOMIAL_SIZE;
+    u64 x = (u64)value << 32;
+    int position;
+    if (column >= GLWE_DIMENSION) {
+        x += a.jobs[job].output_offset;
+        position = masks + column - GLWE_DIMENSION;
+    } else {
+        if (index != 0) x = 0 - x;
+        position = column * POLYNOMIAL_SIZE + (index == 0 ? 0 : POLYNOMIAL_SIZE - index);
+    }
+    if constexpr (TRACE) {
+        if (dumps(a, DUMP_EXTRACTED, a.steps) && job == 0) a.dump[position] = x;
+    } else {
+        ((u64*)a.store)[(u64)a.jobs[job].output * (masks + PACKING) + position] = x;
+    }
+}
+
 // Steps 4 and 5 for one coefficient: where it goes in (a_0, -a_{N-1}, .., -a_1) and b_0 + offset, modulo Q_ks.
 FUNCTION void extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
     if (column >= GLWE_DIMENSION && index != 0) return;
+    if constexpr (NATIVE_TORUS) return extract_torus(a, job, column, index, value);
     u64 x = value;
     int position;
     if (column >= GLWE_DIMENSION) {

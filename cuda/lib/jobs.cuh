@@ -35,7 +35,7 @@ struct BlindRotateArguments {
     const void* roots;        // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
     const void* powers;       // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
     const void* tables;       // test polynomials of N coefficients: u32, or u64 where Q has two words
-    u64* switched;            // [job][kN + r] modulo Q_ks
+    u64* switched;            // [job][kN + r] modulo Q_ks; native torus: the exponents that rotate, u16 [job][n + r]
     u64* dump;                // where a trace writes (trace builds only)
     u32 job_count;
     u32 steps;                // steps to run, n outside traces
@@ -54,6 +54,17 @@ struct KeySwitchArguments {
     u32 parts;           // blocks among which the indices of a ciphertext or tile are divided
 };
 
+struct TorusKeySwitchArguments {
+    const BootstrapJob* jobs;
+    const u32* store;
+    const u64* key; // [kN][digit][KS_ROW], then the sum of all rows
+    u64* sums;      // [job][KS_ROW]; zeros where splits > 1
+    u16* exponents; // [job][n + r]
+    u64* dump;      // [n + r] of job 0 before the rounding, or null
+    u32 job_count;
+    u32 splits; // parts of the index range, which blocks share
+};
+
 struct CombineArguments {
     const LinearJob* jobs;
     const u32* store;
@@ -61,6 +72,18 @@ struct CombineArguments {
     u32 job_count;
     u32 padding;
 };
+
+// One word of a combination modulo 2^64, the constant in units of 2^32; ciphertexts of `length` 64-bit words.
+FUNCTION u64 combine_torus_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
+    u64 sum = position >= bodies ? (u64)c.constant << 32 : 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (c.operands[i].weight != 0) {
+            sum += (u64)(i64)c.operands[i].weight * ((const u64*)store)[(u64)c.operands[i].ciphertext * length + position];
+        }
+    }
+    return sum;
+}
 
 // One word of a combination, modulo 2^log2_modulus; `position` is that of the word, bodies start at `bodies`.
 FUNCTION u32 combine_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {

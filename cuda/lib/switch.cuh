@@ -20,6 +20,13 @@ CONSTANT_FUNCTION u64 balance(int digits) { return digits == 0 ? 0 : (balance(di
 template <int level> FUNCTION i32 digit(Accumulator x) {
     if constexpr (MODULUS_RAISING) {
         return ((i32)((u32)x << (32 - LOG2_Q))) >> (32 - LOG2_Q);
+    } else if constexpr (NATIVE_TORUS) {
+        // The closest multiple of 2^(32 - b L), most significant digit first; the top one takes what is left.
+        constexpr int cut = 32 - LOG2_BASE * LEVELS, top = LEVELS - 1, position = top - level, shift = position * LOG2_BASE;
+        i32 rounded = ((i32)(u32)x >> cut) + (i32)(((u32)x >> (cut - 1)) & 1);
+        i32 shifted = rounded + (i32)balance(top);
+        if constexpr (position == top) return shifted >> shift;
+        return ((shifted >> shift) & ((1 << LOG2_BASE) - 1)) - (1 << (LOG2_BASE - 1));
     } else {
         constexpr int position = level + DROPPED, top = LEVELS + DROPPED - 1, shift = position * LOG2_BASE;
         // |x| <= Q/2 and the balance is below B^top < Q: 32 bits hold the sum where Q < 2^30.

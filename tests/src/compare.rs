@@ -35,6 +35,13 @@ fn jobs(shape: &BootstrapShape) -> Vec<BootstrapJob> {
             log2_output_modulus,
             output,
         };
+    if shape.is_torus() {
+        return vec![
+            job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8),
+            job(&[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)], 0xdead_beef, 64, 1, 1, u64::MAX, 64, 3),
+            job(&[], 3 << 28, 64, 0, 0, 0, 64, 11),
+        ];
+    }
     vec![
         job(&[operand(0, 1), operand(1, 1)], 0, q, 0, 0, (modulus + 4) / 8, q, 8),
         job(&[operand(1, 2), operand(2, 2)], 0, q, 1, 1, 0, q, 9),
@@ -65,11 +72,18 @@ impl Pair {
         let load = |backend: &dyn Backend, transform| {
             backend.load(&keys, &LoadOptions { transform: Some(transform), ..Default::default() }, &NoProgress)
         };
-        let pair = Self { twin: load(twin, Transform::Ntt)?, device: load(device, transform)? };
+        // The native torus has no twin in integers.
+        let exact = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
+        let pair = Self { twin: load(twin, exact)?, device: load(device, transform)? };
         let mut words = Words::new(11);
-        let store: Vec<u32> = (0..STORED * shape.ciphertext_len()).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
-        let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
-        let tables: Vec<u64> = (0..(shape.packing + 2) * shape.polynomial_size).map(|_| words.below(modulus)).collect();
+        let largest = 1 << shape.log2_stored_modulus().min(32);
+        let store: Vec<u32> = (0..STORED * shape.ciphertext_len()).map(|_| words.below(largest) as u32).collect();
+        let mut coefficient = || match shape.accumulator_modulus() {
+            Some(modulus) => words.below(modulus),
+            // Devices hold the leading bits of a word, 32 at least.
+            None => words.next_word() << 32,
+        };
+        let tables: Vec<u64> = (0..(shape.packing + 2) * shape.polynomial_size).map(|_| coefficient()).collect();
         for engine in [&pair.twin, &pair.device] {
             engine.reserve(STORED)?;
             engine.write(0, &store)?;
@@ -155,6 +169,41 @@ pub fn within_fft_error(device: &dyn Backend, twin: &dyn Backend, shape: &Bootst
             differences.push(format!("job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"));
         }
     }
+    Ok(differences)
+}
+
+/// A set on the native torus: combinations and key switch modulo 2^64 bit for bit, one step of the rotation within the error
+/// of the f64 transform and of accumulators of 32 bits, linear jobs bit for bit.
+///
+/// # Errors
+/// As [`bit_for_bit`].
+pub fn on_the_torus(device: &dyn Backend, reference: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+    let pair = Pair::new(device, reference, shape, Transform::Fft)?;
+    let exact = [Stage::Combined, Stage::KeySwitched, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
+    let one_step = Stage::Accumulator { steps: 1 };
+    let tolerance = fft_tolerance(shape) + 2f64.powi(32);
+    let mut differences = Differences::new();
+    for (index, job) in jobs(shape).iter().enumerate() {
+        let (want, got) = (pair.twin.trace(job, &exact)?, pair.device.trace(job, &exact)?);
+        for ((stage, want), got) in exact.iter().zip(&want).zip(&got) {
+            differences.extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
+        }
+        let (want, got) = (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
+        let worst = want[0].iter().zip(&got[0]).map(|(w, g)| (w.wrapping_sub(*g) as i64).unsigned_abs()).max().unwrap_or(u64::MAX);
+        if worst as f64 > tolerance || want[0].len() != got[0].len() {
+            differences.push(format!("job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"));
+        }
+    }
+    let operand = |ciphertext, weight| Operand { ciphertext, weight };
+    let linear = [
+        LinearJob { input: Combination::new(&[operand(8, -3), operand(5, 1)], 9, 64), log2_output_modulus: 64, output: 12 },
+        LinearJob { input: Combination::new(&[operand(9, i32::MIN)], 1 << 31, 64), log2_output_modulus: 64, output: 9 },
+    ];
+    for engine in [&pair.twin, &pair.device] {
+        engine.combine(&linear)?;
+    }
+    let (want, got) = pair.read_both()?;
+    differences.extend(first_difference(&want, &got).map(|d| format!("store after linear jobs: {d}")));
     Ok(differences)
 }
 

@@ -113,11 +113,38 @@ pub fn all() -> Vec<NamedShape> {
     shapes
 }
 
+/// Shapes on the native torus.
+pub fn torus() -> Vec<NamedShape> {
+    use SecretKind::{Binary, Ternary};
+    // N, k, r; digits of the gadget and of the key switch: log2 of the base, how many.
+    let shape = |name, [size, k, r]: [usize; 3], secret, (log2_base, levels), (log2_ks_base, ks_digits): (u32, u32)| NamedShape {
+        name,
+        shape: BootstrapShape {
+            lwe_dimension: STEPS,
+            log2_lwe_modulus: size.ilog2() + 1,
+            polynomial_size: size,
+            glwe_dimension: k,
+            packing: r,
+            secret,
+            gadget: Gadget::ClosestRepresentative { log2_base, levels },
+            key_modulus: KeyModulus::Torus64,
+            log2_ks_modulus: log2_ks_base * ks_digits,
+            log2_ks_base,
+        },
+    };
+    vec![
+        shape("torus_tfhers_2_2", [2048, 1, 1], Binary, (23, 1), (4, 4)),
+        shape("torus_n1024_2_digits", [1024, 1, 1], Binary, (10, 2), (3, 5)),
+        shape("torus_n512_k2_r2", [512, 2, 2], Binary, (15, 2), (7, 2)),
+        shape("torus_ternary", [256, 1, 1], Ternary, (6, 5), (2, 9)),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_shape_is_valid() {
-        for s in super::all() {
+        for s in super::all().into_iter().chain(super::torus()) {
             s.shape.validate().unwrap_or_else(|e| panic!("{}: {e}", s.name));
         }
     }

@@ -40,7 +40,7 @@ pub struct SyntheticKeys {
 }
 
 impl SyntheticKeys {
-    /// Keys of `shape`, which must be valid and have a modulus of words.
+    /// Keys of `shape`, which must be valid.
     pub fn new(shape: BootstrapShape, seed: u64) -> Self {
         Self { shape, seed }
     }
@@ -62,8 +62,11 @@ impl KeySource for SyntheticKeys {
     }
 
     fn key_switching_block(&self, index: usize, out: &mut [u64]) {
-        let row = self.shape.ciphertext_len();
+        let row = self.shape.switched_len();
         let mut words = self.words(2, index);
+        if self.shape.is_torus() {
+            return out.fill_with(|| words.next_word());
+        }
         for rows in out.chunks_exact_mut(self.shape.ks_base() * row) {
             rows[..row].fill(0);
             rows[row..].fill_with(|| words.below(1 << self.shape.log2_ks_modulus));

@@ -87,7 +87,7 @@ pub enum Operation {
     Majority,
     /// `select ? a : b`: three bootstrappings.
     Mux,
-    /// A look-up table on two-bit messages.
+    /// A look-up table on two-bit messages; on four-bit ones where the set is on the native torus.
     Lut,
     /// EvalFunc: an arbitrary function of a message that fills its modulus.
     Func,
@@ -112,9 +112,13 @@ impl Operation {
         }
     }
 
-    /// Bits of a message.
-    fn message_bits(self) -> u32 {
-        if self == Self::Lut { 2 } else { 1 }
+    /// Bits of a message: look-ups take what the set is made for.
+    fn message_bits(self, set: &ParameterSet) -> u32 {
+        match self {
+            Self::Lut if set.shape().is_torus() => 4,
+            Self::Lut => 2,
+            _ => 1,
+        }
     }
 
     fn bootstraps(self) -> usize {
@@ -139,15 +143,17 @@ impl Operation {
     }
 
     /// The function of a look-up: a permutation without symmetry, so that every wrong entry shows.
-    fn table(x: u64) -> u64 {
-        [2, 3, 1, 0][x as usize]
+    fn table(x: u64, bits: u32) -> u64 {
+        const TWO: [u64; 4] = [2, 3, 1, 0];
+        const FOUR: [u64; 16] = [9, 4, 14, 0, 7, 13, 2, 11, 5, 15, 1, 8, 12, 3, 10, 6];
+        if bits == 2 { TWO[x as usize] } else { FOUR[x as usize] }
     }
 
     /// What message `index` must decrypt to.
-    fn expected(self, index: usize, packing: usize, x: &[u64]) -> u64 {
+    fn expected(self, set: &ParameterSet, index: usize, x: &[u64]) -> u64 {
         let bit = |i: usize| x[i] == 1;
         match self {
-            Self::Lut => Self::table(x[0]),
+            Self::Lut => Self::table(x[0], self.message_bits(set)),
             Self::Majority => u64::from(x.iter().sum::<u64>() >= 2),
             Self::Mux => {
                 if bit(0) {
@@ -156,14 +162,17 @@ impl Operation {
                     x[2]
                 }
             }
-            Self::Gates => u64::from(Gate::ALL[index / packing % 6].evaluate(bit(0), bit(1))),
+            Self::Gates => u64::from(Gate::ALL[index / set.packing() % 6].evaluate(bit(0), bit(1))),
             _ => self.gate().map_or(0, |g| u64::from(g.evaluate(bit(0), bit(1)))),
         }
     }
 
     fn run<B: Batch>(self, server: &ServerKey, x: &[B]) -> girih::Result<B> {
         match self {
-            Self::Lut => server.apply(&x[0], &LookUpTable::new(2, Self::table)?),
+            Self::Lut => {
+                let bits = self.message_bits(server.set());
+                server.apply(&x[0], &LookUpTable::new(bits, |m| Self::table(m, bits))?)
+            }
             Self::Majority => server.majority(&x[0], &x[1], &x[2]),
             Self::Mux => server.mux(&x[0], &x[1], &x[2]),
             Self::Gates => {
@@ -292,7 +301,7 @@ pub fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
 
 fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &Loaded, batch: usize) -> Result<Record> {
     let (op, server, client) = (arguments.op, &loaded.server, &loaded.client);
-    let bits = op.message_bits();
+    let bits = op.message_bits(set);
     let plain: Vec<Vec<u64>> = (0..op.inputs()).map(|i| messages(arguments.seed + i as u64, batch, 1 << bits)).collect();
     let encrypted = plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::Result<Vec<_>>>()?;
     let resident =
@@ -320,7 +329,7 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
             checked += 1;
             squares += error * error;
             // Beyond half the distance to the next message it decrypts to another one.
-            let half = 0.5 * spacing(op) * set.lwe_modulus() as f64;
+            let half = 0.5 * spacing(op, set) * set.lwe_modulus() as f64;
             if !(-half..half).contains(&error) {
                 wrong += 1;
                 if wrong <= 3 {
@@ -366,8 +375,8 @@ fn encrypt(client: &ClientKey, messages: &[u64], bits: u32) -> girih::Result<Lwe
 }
 
 /// Distance between neighbouring messages as a fraction of q: bits are q/4 apart, tables leave one bit of padding.
-fn spacing(op: Operation) -> f64 {
-    if op == Operation::Lut { 1.0 / f64::from(2u32 << op.message_bits()) } else { 0.25 }
+fn spacing(op: Operation, set: &ParameterSet) -> f64 {
+    if op == Operation::Lut { 1.0 / f64::from(2u32 << op.message_bits(set)) } else { 0.25 }
 }
 
 /// The error of every output: its phase less that of the message it must be, in `[-q/2, q/2)`.
@@ -379,7 +388,7 @@ fn errors(client: &ClientKey, set: &ParameterSet, op: Operation, plain: &[Vec<u6
     }
     let error = |(index, &phase): (usize, &u64)| {
         let inputs: Vec<u64> = plain.iter().map(|m| m[index]).collect();
-        let want = op.expected(index, set.packing(), &inputs) as f64 * spacing(op) * q;
+        let want = op.expected(set, index, &inputs) as f64 * spacing(op, set) * q;
         let error = (phase as f64 - want).rem_euclid(q);
         if error >= q / 2.0 { error - q } else { error }
     };

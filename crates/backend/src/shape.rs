@@ -109,6 +109,16 @@ impl BootstrapShape {
         }
     }
 
+    /// Bits that the digits in use represent together; 0 for MR, which has no digits.
+    pub fn gadget_bits(&self) -> u32 {
+        match self.gadget {
+            Gadget::Decomposition { log2_base, levels, .. } | Gadget::ClosestRepresentative { log2_base, levels } => {
+                log2_base * levels as u32
+            }
+            Gadget::ModulusRaising { .. } => 0,
+        }
+    }
+
     /// GGSW ciphertexts for each LWE index: 2 (C0 and C1) for ternary secrets, 1 for binary.
     pub fn ggsw_per_index(&self) -> usize {
         match self.secret {

@@ -106,6 +106,10 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<()
         let started = Instant::now();
         told(case.name, "fft", started, compare::within_fft_error(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
     }
+    for case in shapes::torus().into_iter().filter(|s| wanted(s.name)) {
+        let started = Instant::now();
+        told(case.name, "fft", started, compare::on_the_torus(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
+    }
     if failed == 0 { Ok(()) } else { Err(format!("{failed} cases failed").into()) }
 }
 
@@ -136,21 +140,21 @@ fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loa
     engine.reserve(3 * count)?;
     let mut words = Words::new(3);
     let store: Vec<u32> =
-        (0..2 * count * shape.ciphertext_len()).map(|_| (words.next_word() & ((1 << shape.log2_lwe_modulus) - 1)) as u32).collect();
-    let modulus = shape.accumulator_modulus().ok_or("no modulus")?;
-    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
+        (0..2 * count * shape.ciphertext_len()).map(|_| words.below(1 << shape.log2_stored_modulus().min(32)) as u32).collect();
+    let modulus = shape.accumulator_modulus();
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus.unwrap_or(u64::MAX))).collect();
     let table = engine.add_tables(&table)?;
     let jobs: Vec<BootstrapJob> = (0..count as u32)
         .map(|i| BootstrapJob {
             input: Combination::new(
                 &[Operand { ciphertext: i, weight: 1 }, Operand { ciphertext: i + count as u32, weight: 1 }],
                 0,
-                shape.log2_lwe_modulus,
+                shape.log2_stored_modulus(),
             ),
             table,
             table_stride: 0,
-            output_offset: (modulus + 4) / 8,
-            log2_output_modulus: shape.log2_lwe_modulus,
+            output_offset: modulus.map_or(1 << 61, |m| (m + 4) / 8),
+            log2_output_modulus: shape.log2_stored_modulus(),
             output: 2 * count as u32 + i,
         })
         .collect();

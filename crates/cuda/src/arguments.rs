@@ -27,7 +27,20 @@ macro_rules! plain {
         unsafe impl Plain for $t {}
     )* };
 }
-plain!(u16, u32, u64, f64, [u32; 2], [f64; 2], Job, Linear, BlindRotateArguments, KeySwitchArguments, CombineArguments);
+plain!(
+    u16,
+    u32,
+    u64,
+    f64,
+    [u32; 2],
+    [f64; 2],
+    Job,
+    Linear,
+    BlindRotateArguments,
+    KeySwitchArguments,
+    TorusKeySwitchArguments,
+    CombineArguments
+);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -115,6 +128,20 @@ pub(crate) struct KeySwitchArguments {
     pub parts: u32,
 }
 
+/// Of one `key_switch_torus` or `round_torus` launch.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TorusKeySwitchArguments {
+    pub jobs: u64,
+    pub store: u64,
+    pub key: u64,
+    pub sums: u64,
+    pub exponents: u64,
+    pub dump: u64,
+    pub job_count: u32,
+    pub splits: u32,
+}
+
 /// Of one `combine` or `combine_scatter` launch.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -137,6 +164,7 @@ mod tests {
         assert_eq!(size_of::<Linear>(), 12 * 4);
         assert_eq!(size_of::<BlindRotateArguments>(), 8 * 8 + 4 * 4);
         assert_eq!(size_of::<KeySwitchArguments>(), 6 * 8 + 2 * 4);
+        assert_eq!(size_of::<TorusKeySwitchArguments>(), 6 * 8 + 2 * 4);
         assert_eq!(size_of::<CombineArguments>(), 3 * 8 + 2 * 4);
     }
 }

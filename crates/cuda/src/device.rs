@@ -76,7 +76,9 @@ impl CudaBackend {
                 let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, &PlanRequest::default());
                 if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
             }
-            _ => first,
+            KeyModulus::Words(_) => first,
+            // 2^64 has no roots of unity.
+            KeyModulus::Torus64 => Transform::Fft,
         }
     }
 }

@@ -44,7 +44,7 @@ impl Backend for EmulatedBackend {
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        let transform = options.transform.unwrap_or(Transform::Ntt);
+        let transform = options.transform.unwrap_or(if keys.shape().is_torus() { Transform::Fft } else { Transform::Ntt });
         let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
         Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
     }

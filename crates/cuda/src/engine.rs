@@ -1,12 +1,15 @@
 //! A CUDA device with the keys of one shape loaded.
 
-use crate::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, bytes_of, bytes_of_mut};
+use crate::arguments::{
+    BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, TorusKeySwitchArguments, bytes_of, bytes_of_mut,
+};
 use crate::keys::{self, KeyLayout};
 use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
 use crate::order::{Order, span};
 use crate::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::rotation::{self, Rotation};
-use crate::source::{COMBINE, KEY_SWITCH, Source, ks_word_bytes};
+use crate::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS, ks_word_bytes};
+use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
@@ -20,8 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 132 * 128;
-/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
-const SLACK_BYTES: usize = 64 << 10;
+/// Zeros behind each key: kernels ask for entries ahead of use, a digit of 0 reads a row of zeros, and the torus keeps one more
+/// row there.
+const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
 
@@ -43,8 +47,10 @@ struct Memory {
     tables: Buffer,
     table_count: usize,
     jobs: Buffer,
-    /// `[job][kN + r]` modulo Q_ks.
+    /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
+    /// Native torus: `[job][row]` between the key switch and its rounding.
+    sums: Buffer,
     /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
     partial: Buffer,
     /// `[linear job][n + r]`.
@@ -58,15 +64,21 @@ pub(crate) struct CudaEngine {
     plan: CudaPlan,
     accumulator_bytes: usize,
     key: Buffer,
-    key_switching_key: Buffer,
     roots: Buffer,
     powers: Buffer,
     /// At least one; where there are two, batches choose.
     rotations: Vec<Rotation>,
-    /// `key_switch`, `key_switch_finish`, `key_switch_tiled`.
-    key_switch: [Kernel; 3],
+    key_switch: KeySwitch,
     combine: [Kernel; 2],
     memory: Mutex<Memory>,
+}
+
+/// Where the key switch stands, and what it needs.
+enum KeySwitch {
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, and the key.
+    Last([Kernel; 3], Buffer),
+    /// Before it, on the native torus.
+    First(SwitchFirst),
 }
 
 impl CudaEngine {
@@ -84,21 +96,24 @@ impl CudaEngine {
             .into_par_iter()
             .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
             .collect::<Result<Vec<_>, _>>()?;
-        let key_switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
-        if plan.key_switch_stages > 0 {
-            let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
-            let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
-            machine.prepare(key_switch[2], size)?;
-        }
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
         let key =
             upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
-        let row_bytes = keys::key_switching_bytes(&shape);
-        let key_switching_key = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, |i| {
-            keys::key_switching_rows(&shape, keys, i)
-        })?;
+        let key_switch = if shape.is_torus() {
+            KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?)
+        } else {
+            let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+            if plan.key_switch_stages > 0 {
+                let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+                machine.prepare(switch[2], size)?;
+            }
+            let row_bytes = keys::key_switching_bytes(&shape);
+            let rows = |i| keys::key_switching_rows(&shape, keys, i);
+            KeySwitch::Last(switch, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
+        };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
             key: key.address(),
@@ -117,6 +132,7 @@ impl CudaEngine {
             table_count: 0,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
+            sums: empty("sums of the key switch")?,
             partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
         };
@@ -126,7 +142,6 @@ impl CudaEngine {
             shape,
             plan,
             key,
-            key_switching_key,
             roots,
             powers,
             rotations,
@@ -139,11 +154,6 @@ impl CudaEngine {
     // Device memory holds no invariant that a panic elsewhere could break.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Words of an extracted ciphertext.
-    fn switched_len(&self) -> usize {
-        self.shape.ks_indices() + self.shape.packing
     }
 
     fn check_words(&self, first: usize, words: usize, stored: usize) -> Result<(), BackendError> {
@@ -179,7 +189,24 @@ impl CudaEngine {
         }
     }
 
-    fn launch_key_switch(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+    /// The staged jobs' key switch where it stands first; nothing elsewhere.
+    fn switch_first(&self, memory: &Memory, jobs: usize, dump: u64) -> Result<(), BackendError> {
+        let KeySwitch::First(switch) = &self.key_switch else { return Ok(()) };
+        let arguments = TorusKeySwitchArguments {
+            jobs: memory.jobs.address(),
+            store: memory.store.address(),
+            sums: memory.sums.address(),
+            exponents: memory.switched.address(),
+            dump,
+            job_count: jobs as u32,
+            ..Default::default()
+        };
+        switch.launch(self.machine.as_ref(), arguments)
+    }
+
+    /// The key switch where it stands last; nothing elsewhere.
+    fn switch_last(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
+        let KeySwitch::Last([gather, finish, tiled], key) = &self.key_switch else { return Ok(()) };
         let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
         let words = jobs * self.shape.ciphertext_len();
         let shared_sums = launch.tiled || launch.parts > 1;
@@ -189,19 +216,18 @@ impl CudaEngine {
         let arguments = KeySwitchArguments {
             jobs: memory.jobs.address(),
             switched: memory.switched.address(),
-            key: self.key_switching_key.address(),
+            key: key.address(),
             store,
             dump,
             partial: memory.partial.address(),
             job_count: jobs as u32,
             parts: launch.parts as u32,
         };
-        let [gather, finish, tiled] = self.key_switch;
         let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
-        self.machine.launch(if launch.tiled { tiled } else { gather }, size, bytes_of(&[arguments]))?;
+        self.machine.launch(if launch.tiled { *tiled } else { *gather }, size, bytes_of(&[arguments]))?;
         if shared_sums {
             let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
-            self.machine.launch(finish, size, bytes_of(&[arguments]))?;
+            self.machine.launch(*finish, size, bytes_of(&[arguments]))?;
         }
         Ok(())
     }
@@ -209,7 +235,14 @@ impl CudaEngine {
     /// Uploads jobs and makes room for what lies between the kernels.
     fn stage_jobs(&self, memory: &mut Memory, jobs: &[Job]) -> Result<(), BackendError> {
         memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
-        memory.switched.grow(jobs.len() * self.switched_len() * 8, 0, "switched ciphertexts")?;
+        let switched = match &self.key_switch {
+            KeySwitch::Last(..) => jobs.len() * self.shape.extracted_len() * 8,
+            KeySwitch::First(switch) => {
+                memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
+                SwitchFirst::exponents_bytes(&self.shape, jobs.len())
+            }
+        };
+        memory.switched.grow(switched, 0, "switched ciphertexts")?;
         self.machine.upload(memory.jobs.address(), bytes_of(jobs))
     }
 
@@ -254,6 +287,16 @@ impl CudaEngine {
         self.download(buffer.address(), len)
     }
 
+    /// The accumulator after `steps` steps, modulo Q; of the native torus the bits that are held, at their place in 64.
+    fn accumulator(&self, memory: &Memory, steps: usize) -> Result<Vec<u64>, BackendError> {
+        let len = self.shape.columns() * self.shape.polynomial_size;
+        let mut words = self.dump(memory, steps, DUMP_ACCUMULATOR, steps, len)?;
+        if self.shape.is_torus() {
+            words.iter_mut().for_each(|w| *w <<= 64 - TORUS_BITS);
+        }
+        Ok(words)
+    }
+
     fn check_step(&self, step: usize) -> Result<(), BackendError> {
         let n = self.shape.lwe_dimension;
         if step < n { Ok(()) } else { Err(BackendError::InvalidRequest(format!("step {step} is not below n = {n}"))) }
@@ -278,15 +321,19 @@ impl CudaEngine {
             Stage::Combined => {
                 let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
                 self.run_combine(memory, &[Linear::from(&linear)], false)?;
-                let combined = self.download::<u32>(memory.combined.address(), len)?;
+                let combined = if self.shape.is_torus() {
+                    self.download(memory.combined.address(), self.shape.extracted_len())?
+                } else {
+                    self.download::<u32>(memory.combined.address(), len)?.into_iter().map(u64::from).collect()
+                };
                 self.stage_jobs(memory, &[Job::from(job)])?;
-                combined.into_iter().map(u64::from).collect()
+                combined
             }
-            Stage::AccumulatorInitial => self.dump(memory, 0, DUMP_ACCUMULATOR, 0, accumulator_len)?,
+            Stage::AccumulatorInitial => self.accumulator(memory, 0)?,
             Stage::Accumulator { steps } if steps > n => {
                 return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
             }
-            Stage::Accumulator { steps } => self.dump(memory, steps, DUMP_ACCUMULATOR, steps, accumulator_len)?,
+            Stage::Accumulator { steps } => self.accumulator(memory, steps)?,
             Stage::Digits { step } => {
                 self.check_step(step)?;
                 self.dump(memory, step.max(1), DUMP_DIGITS, step, self.shape.levels() * accumulator_len)?
@@ -301,17 +348,30 @@ impl CudaEngine {
                 self.check_step(step)?;
                 self.dump(memory, step + 1, DUMP_PRODUCTS, step, words * accumulator_len)?
             }
-            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.switched_len())?,
+            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.shape.extracted_len())?,
+            Stage::Output if self.shape.is_torus() => self.trace_stage(memory, job, Stage::Extracted)?,
+            Stage::KeySwitched if self.shape.is_torus() => {
+                let before = Buffer::new(&self.machine, self.shape.switched_len() * 8, "a trace")?;
+                self.switch_first(memory, 1, before.address())?;
+                self.download(before.address(), self.shape.switched_len())?
+            }
+            Stage::SwitchedToKs if self.shape.is_torus() => {
+                return Err(BackendError::Unsupported {
+                    device: self.machine.id().into(),
+                    what: format!("a trace of {stage:?} on the native torus"),
+                    why: "the key switch comes first there: nothing is switched to Q_ks".into(),
+                });
+            }
             Stage::SwitchedToKs => {
                 self.dump(memory, n, DUMP_NONE, 0, 1)?;
-                self.download(memory.switched.address(), self.switched_len())?
+                self.download(memory.switched.address(), self.shape.extracted_len())?
             }
             Stage::KeySwitched | Stage::Output => {
                 self.dump(memory, n, DUMP_NONE, 0, 1)?;
                 let before = Buffer::new(&self.machine, len * 8, "a trace")?;
                 // The one job writes where its output index says, in a store of its own.
                 let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
-                self.launch_key_switch(memory, 1, result.address(), before.address())?;
+                self.switch_last(memory, 1, result.address(), before.address())?;
                 if stage == Stage::KeySwitched {
                     self.download(before.address(), len)?
                 } else {
@@ -338,7 +398,7 @@ fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
 }
 
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
-fn upload_blocks(
+pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
     what: &str,
     count: usize,
@@ -394,7 +454,10 @@ impl Engine for CudaEngine {
             "spread_up_to_batch": rotation::crossover(&self.rotations),
             "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
-            "key_switching_key_bytes": self.key_switching_key.bytes(),
+            "key_switching_key_bytes": match &self.key_switch {
+                KeySwitch::Last(_, key) => key.bytes(),
+                KeySwitch::First(switch) => switch.key_bytes(),
+            },
         });
         record.extend(rest.as_object().cloned().unwrap_or_default());
         record.into()
@@ -449,7 +512,8 @@ impl Engine for CudaEngine {
         if self.accumulator_bytes == 8 {
             self.machine.upload(at, bytes_of(polynomials))?;
         } else {
-            let narrow: Vec<u32> = polynomials.iter().map(|&c| c as u32).collect();
+            let held = |c: u64| if self.shape.is_torus() { c.wrapping_add(1 << 31) >> 32 } else { c };
+            let narrow: Vec<u32> = polynomials.iter().map(|&c| held(c) as u32).collect();
             self.machine.upload(at, bytes_of(&narrow))?;
         }
         memory.table_count = count;
@@ -463,10 +527,11 @@ impl Engine for CudaEngine {
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
             self.stage_jobs(&mut memory, &staged)?;
+            self.switch_first(&memory, jobs.len(), 0)?;
             let arguments = self.rotate_arguments(&memory, jobs.len());
             rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
             let store = memory.store.address();
-            self.launch_key_switch(&mut memory, jobs.len(), store, 0)?;
+            self.switch_last(&mut memory, jobs.len(), store, 0)?;
             memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);
         }
         Ok(())
@@ -491,6 +556,7 @@ impl Engine for CudaEngine {
         let mut memory = self.memory();
         validate_jobs(&self.shape, memory.stored, memory.table_count, std::slice::from_ref(job))?;
         self.stage_jobs(&mut memory, &[Job::from(job)])?;
+        self.switch_first(&memory, 1, 0)?;
         stages.iter().map(|&stage| self.trace_stage(&mut memory, job, stage)).collect()
     }
 }

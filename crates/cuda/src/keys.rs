@@ -2,7 +2,7 @@
 
 use crate::arguments::bytes_of;
 use crate::plan::{CudaPlan, Geometry, holds_digits};
-use crate::source::{ks_row, ks_word_bytes};
+use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeySource, SecretKind, Transform};
 use girih_ring::NttTable;
@@ -91,13 +91,20 @@ impl KeyLayout {
         let (ggsw, columns, tail, size) =
             (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
         let groups = self.geometry.points / tail;
-        // A shape on the torus never comes here: the plan refuses it.
-        let modulus = self.shape.key_modulus_value().unwrap_or(u64::MAX);
-        let mut scale = 2.0 / size as f64;
-        if let Gadget::ModulusRaising { log2_modulus } = self.shape.gadget {
-            scale *= f64::from(log2_modulus).exp2() / modulus as f64;
-        }
-        let centre = |c: u64| (if c > modulus / 2 { c as i64 - modulus as i64 } else { c as i64 }) as f64 * scale;
+        let modulus = self.shape.key_modulus_value();
+        let scale = 2.0 / size as f64
+            * match self.shape.gadget {
+                Gadget::Decomposition { .. } => 1.0,
+                Gadget::ModulusRaising { log2_modulus } => f64::from(log2_modulus).exp2() / modulus.unwrap_or(1) as f64,
+                // In units of what an accumulator holds.
+                Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
+            };
+        let centred = |c: u64| match modulus {
+            Some(modulus) if c > modulus / 2 => c as i64 - modulus as i64,
+            // Modulo 2^64 the cast centres.
+            _ => c as i64,
+        };
+        let centre = |c: u64| centred(c) as f64 * scale;
         let transformed = |x, row, column| {
             let p = self.polynomial(block, x, row, column);
             let mut values: Vec<[f64; 2]> = (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
@@ -129,16 +136,27 @@ impl KeyLayout {
     }
 }
 
-/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out.
+/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out; native torus: `[digit][row]`.
 pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
-    shape.ks_digits() * (shape.ks_base() - 1) * ks_row(shape) * ks_word_bytes(shape)
+    let values = if shape.is_torus() { 1 } else { shape.ks_base() - 1 };
+    shape.ks_digits() * values * ks_row(shape) * ks_word_bytes(shape)
+}
+
+/// The rows of `index` on the native torus, 64-bit words.
+pub(crate) fn torus_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u64> {
+    let mut block = vec![0; shape.key_switching_block_len()];
+    keys.key_switching_block(index, &mut block);
+    let (length, row) = (shape.switched_len(), ks_row(shape));
+    let mut words = vec![0; shape.ks_digits() * row];
+    words.chunks_exact_mut(row).zip(block.chunks_exact(length)).for_each(|(to, from)| to[..length].copy_from_slice(from));
+    words
 }
 
 /// The rows of `index`.
 pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u8> {
     let mut block = vec![0; shape.key_switching_block_len()];
     keys.key_switching_block(index, &mut block);
-    let (length, row) = (shape.ciphertext_len(), ks_row(shape));
+    let (length, row) = (shape.switched_len(), ks_row(shape));
     let mut words = vec![0u64; shape.ks_digits() * (shape.ks_base() - 1) * row];
     let mut targets = words.chunks_exact_mut(row);
     for values in block.chunks_exact(shape.ks_base() * length) {

@@ -34,6 +34,7 @@ mod plan;
 mod rotation;
 mod source;
 mod spread;
+mod switch_first;
 mod tables;
 mod variants;
 

@@ -1,6 +1,6 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
-use crate::source::{ks_row, ks_word_bytes};
+use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
 
@@ -76,9 +76,10 @@ impl Geometry {
         let second_radix = team.min(16);
         let words = match &shape.key_modulus {
             KeyModulus::Words(words) => words.len(),
-            KeyModulus::Torus64 => 2,
+            // Nobody reads it: the f64 transform knows no words.
+            KeyModulus::Torus64 => 1,
         };
-        let wide = shape.accumulator_modulus().is_none_or(|q| q >= 1 << 31);
+        let wide = shape.accumulator_modulus().is_some_and(|q| q >= 1 << 31);
         Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes: if wide { 8 } else { 4 } }
     }
 
@@ -98,7 +99,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     let g = Geometry::new(shape, transform);
     let polynomials = groups * shape.columns();
     let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.accumulator_bytes };
-    let rotations = (groups * shape.ciphertext_len()).next_multiple_of(8) * 2;
+    let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
@@ -144,9 +145,10 @@ fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: u
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
     let monomials = 4 * groups * geometry.tail;
-    // An entry is used once for each ciphertext: 32 uses cover the latency of L2, and what is beyond that keeps monomials,
-    // which else wait in the digits' place.
-    let hold_monomials = free >= monomials + 4 * (32 / groups);
+    // An entry is used once for each ciphertext: 32 uses cover the latency of L2. Monomials are held beside that many where
+    // tails are single (M3 r=5: 359,000 a second, else 320,000) or accumulators, at rest during the products, could be moved
+    // aside; else they wait in the digits' place (M4 r=4: 182,000 a second, held 172,000).
+    let hold_monomials = free >= monomials + 4 * (32 / groups) && (geometry.tail == 1 || accumulators > 0);
     // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
     // estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
     let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
@@ -167,10 +169,11 @@ fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
     stages * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
 }
 
-/// Up to six stages; none where fewer than three fit or the rows of a digit are too many.
+/// Up to six stages; none where fewer than three fit or the rows of a digit are too many, and none on the torus, which has a
+/// key switch of its own.
 pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
     let fits = |&stages: &usize| key_switch_tile_bytes(shape, stages) <= limits.workgroup_memory_bytes;
-    if shape.ks_base() <= KEY_SWITCH_TILE_BASE { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
+    if shape.ks_base() <= KEY_SWITCH_TILE_BASE && !shape.is_torus() { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
 }
 
 /// How one key switch of some ciphertexts is launched.
@@ -235,9 +238,10 @@ impl CudaPlan {
         let geometry = Geometry::new(shape, transform);
         let two_words = transform == Transform::Ntt && geometry.words > 1;
         // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead
-        // (an H200 ran G2 at 61,900 a second so, at 59,800 with two ciphertexts a block).
+        // (an H200 ran G2 at 61,900 a second so, at 59,800 with two ciphertexts a block). So they do on the torus, whose key is
+        // light (TFHERS_2_2: 50,300 a second, 42,900 with two).
         let wide_tails = transform == Transform::Fft && geometry.accumulator_bytes == 8 && geometry.tail == 4;
-        let all = if two_words || wide_tails { vec![1] } else { vec![4, 3, 2, 1] };
+        let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
         let candidates: Vec<usize> = request.groups.map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
@@ -353,7 +357,7 @@ impl CudaPlan {
             threads,
             blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
             shared_bytes: bytes,
-            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
+            key_switch_threads: key_switch_threads(shape),
             key_switch_stages: key_switch_stages(shape, limits),
             // A tile costs the same however few ciphertexts it has.
             key_switch_tiled_from: key_switch_tile(shape) / 2,
@@ -365,6 +369,12 @@ impl CudaPlan {
             spread: None,
         })
     }
+}
+
+/// Threads of a block of the key switch: four words each, and no more of the torus' wide ones than registers hold.
+pub(crate) fn key_switch_threads(shape: &BootstrapShape) -> usize {
+    let most = if shape.is_torus() { 256 } else { 384 };
+    shape.switched_len().div_ceil(4).next_multiple_of(32).clamp(64, most)
 }
 
 fn threads_of_block(
@@ -391,11 +401,17 @@ pub(crate) fn refuse_unsupported(
     request: &PlanRequest,
 ) -> Result<(), BackendError> {
     let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
-    if shape.key_modulus == KeyModulus::Torus64 {
-        return unsupported(
-            "sets on the native torus (Q = 2^64)".into(),
-            "this device runs prime moduli and modulus raising; choose a GD or MR set",
-        );
+    if shape.is_torus() {
+        if transform == Transform::Ntt {
+            return unsupported("the native torus with the integer transform".into(), "2^64 has no roots of unity; use the f64 transform");
+        }
+        let digits = u64::from(shape.gadget_bits());
+        if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
+            return unsupported(
+                format!("digits of {digits} bits in all, key-switching base 2^{}", shape.log2_ks_base),
+                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
+            );
+        }
     }
     if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
         return unsupported(

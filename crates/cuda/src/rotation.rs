@@ -197,6 +197,8 @@ pub(crate) fn measure(
     let tables = Buffer::holding(machine, &table, what)?;
     let jobs_buffer = Buffer::holding(machine, bytes_of(&jobs), what)?;
     let switched = Buffer::new(machine, most * (shape.ks_indices() + shape.packing) * 8, what)?;
+    // The native torus finds its exponents there.
+    machine.zero(switched.address(), switched.bytes())?;
     let time = |rotation: &Rotation, jobs: usize| {
         let arguments = BlindRotateArguments {
             store: store.address(),

@@ -52,6 +52,18 @@ pub const KEY_SWITCH: KernelFile = KernelFile {
     text: include_str!("../../../cuda/key_switch.cu"),
     kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
 };
+/// `cuda/key_switch_torus.cu`, which stands before the rotation on the native torus.
+pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
+    name: "key_switch_torus",
+    text: include_str!("../../../cuda/key_switch_torus.cu"),
+    kernels: &["key_switch_torus", "round_torus"],
+};
+
+/// The key switch of a shape.
+pub fn key_switch_file(shape: &BootstrapShape) -> KernelFile {
+    if shape.is_torus() { KEY_SWITCH_TORUS } else { KEY_SWITCH }
+}
+
 /// `cuda/combine.cu`.
 pub const COMBINE: KernelFile =
     KernelFile { name: "combine", text: include_str!("../../../cuda/combine.cu"), kernels: &["combine", "combine_scatter"] };
@@ -78,9 +90,10 @@ impl Source {
     }
 }
 
-/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40.
+/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40, or 2^64 on the torus.
 pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     match shape.log2_ks_modulus {
+        _ if shape.is_torus() => 8,
         0..=16 => 2,
         17..=32 => 4,
         _ => 5,
@@ -89,12 +102,15 @@ pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
 
 /// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units.
 pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
-    shape.ciphertext_len().next_multiple_of(match ks_word_bytes(shape) {
+    shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
         2 => 8,
-        4 => 4,
+        4 | 8 => 4,
         _ => 16,
     })
 }
+
+/// Leading bits of a word of the native torus that an accumulator holds.
+pub(crate) const TORUS_BITS: u32 = 32;
 
 struct Text(String);
 
@@ -151,6 +167,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     t.line("bool", "PUSH", spread.push);
     t.line("bool", "HOLD_MONOMIALS", plan.hold_monomials);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
+    t.line("bool", "NATIVE_TORUS", shape.is_torus());
     gadget_constants(shape, &mut t);
     word_constants(shape, &mut t);
     root_constants(shape, plan.transform, &mut t);
@@ -160,9 +177,8 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
 fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     let (raising, log2_q, log2_base, dropped) = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
-        Gadget::Decomposition { log2_base, dropped, .. } | Gadget::ClosestRepresentative { log2_base, levels: dropped } => {
-            (false, 1, log2_base, dropped)
-        }
+        Gadget::Decomposition { log2_base, dropped, .. } => (false, 1, log2_base, dropped),
+        Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
     };
     t.line("bool", "MODULUS_RAISING", raising);
     t.line("int", "LOG2_Q", log2_q);
@@ -170,7 +186,8 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     t.line("int", "DROPPED", dropped);
     let modulus = shape.key_modulus_value().unwrap_or(0);
     t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
-    t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{}ull", shape.accumulator_modulus().unwrap_or(0)));
+    let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);
+    t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{held}ull"));
     // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
     let shift = (64 - modulus.leading_zeros()).saturating_sub(32);
     let factor = |post: u32| (1u128 << (shift + 32 + post + log2_q)) / u128::from(modulus.max(1));
@@ -184,7 +201,11 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
 }
 
 fn word_constants(shape: &BootstrapShape, t: &mut Text) {
-    let KeyModulus::Words(words) = &shape.key_modulus else { return };
+    // The headers of the integer transform name these; kernels of the torus read none of them.
+    let words = match &shape.key_modulus {
+        KeyModulus::Words(words) => words.as_slice(),
+        KeyModulus::Torus64 => &[3],
+    };
     let list = |f: &dyn Fn(Modulus) -> u32| {
         let values: Vec<String> = words.iter().filter_map(|&w| Modulus::new(w)).map(|m| format!("{}u", f(m))).collect();
         format!("{{{}}}", values.join(", "))

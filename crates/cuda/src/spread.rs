@@ -1,6 +1,6 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_tile, refuse_unsupported};
+use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tile, refuse_unsupported};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -128,7 +128,7 @@ impl CudaPlan {
             threads,
             blocks_per_multiprocessor: 1,
             shared_bytes: needed,
-            key_switch_threads: shape.ciphertext_len().div_ceil(4).next_multiple_of(32).clamp(64, 384),
+            key_switch_threads: key_switch_threads(shape),
             key_switch_stages: key_switch_stages(shape, limits),
             key_switch_tiled_from: key_switch_tile(shape) / 2,
             multiprocessors: limits.multiprocessors,
@@ -152,7 +152,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
         Transform::Fft => (values * 16, part * 16),
     };
     let inboxes = 2 * 8;
-    (values + roots + inboxes + 2 * shape.ciphertext_len()).next_multiple_of(16)
+    (values + roots + inboxes + 2 * shape.switched_len()).next_multiple_of(16)
 }
 
 /// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor of those of a step.

@@ -2,7 +2,7 @@
 
 use crate::plan::CudaPlan;
 use crate::rotation::plans;
-use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, KEY_SWITCH, Source};
+use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, Source, key_switch_file};
 use crate::spread::MAX_CLUSTER;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Transform};
 
@@ -52,7 +52,7 @@ pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, req
         match plans("cuda", shape, transform, &limits, cluster, request) {
             Ok(plans) => found.extend(plans.into_iter().map(|plan| {
                 let (kind, rotate) = if plan.spread.is_some() { ("-spread", BLIND_ROTATE_SPREAD) } else { ("", BLIND_ROTATE) };
-                let sources = [rotate, KEY_SWITCH, COMBINE].map(|file| Source::new(file, shape, &plan, false)).to_vec();
+                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| Source::new(file, shape, &plan, false)).to_vec();
                 Variant { name: format!("{name}-{transform}{kind}"), plan, sources }
             })),
             Err(error) => refused = refused.or(Some(error)),

@@ -95,6 +95,19 @@ fn spread_shapes_within_the_fft_error() {
 }
 
 #[test]
+fn torus_shapes_agree() {
+    for spread in [0, 2, 4] {
+        let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
+        let planned = Planned { device: &device, plan: plan(spread) };
+        for case in shapes::torus().iter().filter(|s| s.name.contains(&only)) {
+            let differences = compare::on_the_torus(&planned, &CpuBackend::new(), &case.shape);
+            let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            assert!(differences.is_empty(), "{} over {spread}: {}", case.name, differences.join("\n"));
+        }
+    }
+}
+
+#[test]
 fn every_number_of_blocks_agrees() {
     for blocks in [1, 2, 8] {
         let small = |case: &shapes::NamedShape| ["gd_n512_k2_r3", "mr_m3_r1", "gd2_all_digits", "gd_binary"].contains(&case.name);

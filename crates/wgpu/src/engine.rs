@@ -4,6 +4,7 @@ use crate::gpu::{Binding, Gpu, Pipeline};
 use crate::keys::{Segment, upload_bootstrapping_key, upload_key_switching_key};
 use crate::plan::WgpuPlan;
 use crate::tables::Tables;
+use crate::upload::Uploads;
 use crate::variant::{COMBINE_THREADS, Kernel};
 use bytemuck::{Pod, Zeroable};
 use girih_backend::{
@@ -96,6 +97,7 @@ struct State {
     launches: Option<wgpu::Buffer>,
     workspace: Option<Workspace>,
     staging: Option<wgpu::Buffer>,
+    uploads: Uploads,
 }
 
 /// A [`girih_backend::Engine`] on a wgpu device.
@@ -157,8 +159,17 @@ impl WgpuEngine {
         gpu.queue.write_buffer(&roots_buffer, 0, bytemuck::cast_slice(&roots));
         let key = upload_bootstrapping_key(&gpu, &plan, &constant, keys, progress)?;
         let table = upload_key_switching_key(&gpu, &plan, keys, progress)?;
-        let state =
-            State { store: None, stored: 0, tables: None, table_count: 0, jobs: None, launches: None, workspace: None, staging: None };
+        let state = State {
+            store: None,
+            stored: 0,
+            tables: None,
+            table_count: 0,
+            jobs: None,
+            launches: None,
+            workspace: None,
+            staging: None,
+            uploads: Uploads::default(),
+        };
         Ok(Self {
             gpu,
             plan,
@@ -446,10 +457,11 @@ impl Engine for WgpuEngine {
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        let state = self.state();
+        let mut state = self.state();
         let length = self.check_range(state.stored, first, words.len())?;
+        let state = &mut *state;
         if let (Some(store), false) = (&state.store, words.is_empty()) {
-            self.gpu.queue.write_buffer(store, 4 * (first * length) as u64, bytemuck::cast_slice(words));
+            state.uploads.write(&self.gpu, store, 4 * (first * length) as u64, words)?;
         }
         self.gpu.check("write")
     }

@@ -76,7 +76,7 @@ impl Gpu {
         self.checked
     }
 
-    fn failed(&self, what: String) -> BackendError {
+    pub fn failed(&self, what: String) -> BackendError {
         BackendError::DeviceFailed { device: self.name.clone(), what }
     }
 
@@ -102,14 +102,28 @@ impl Gpu {
 
     /// A zeroed buffer of at least `bytes`, for `what`.
     pub fn buffer(&self, bytes: u64, usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer, BackendError> {
+        self.make_buffer(bytes, usage, what, false)
+    }
+
+    /// The same, mapped for the host to write.
+    pub fn mapped_buffer(&self, bytes: u64, usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer, BackendError> {
+        self.make_buffer(bytes, usage, what, true)
+    }
+
+    fn make_buffer(
+        &self,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+        what: &str,
+        mapped_at_creation: bool,
+    ) -> Result<wgpu::Buffer, BackendError> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let refuse = |why: String| BackendError::OutOfMemory { device: self.name.clone(), bytes, what: format!("{what}{why}") };
         if bytes > self.binding_bytes() {
             return Err(refuse(format!(" (one buffer of this device holds at most {} bytes)", self.binding_bytes())));
         }
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer =
-            self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation: false });
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation });
         match pollster::block_on(memory.pop()) {
             Some(_) => Err(refuse(String::new())),
             None => Ok(buffer),

@@ -21,6 +21,7 @@ mod profile;
 mod tables;
 mod template;
 mod trace;
+mod upload;
 mod variant;
 
 pub use device::{OpenOptions, WgpuBackend, enumerate};

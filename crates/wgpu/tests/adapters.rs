@@ -112,6 +112,31 @@ fn store_limit(device: &WgpuBackend) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in order.
+fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = small_shape();
+    let engine = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?;
+    let (length, stored) = (shape.ciphertext_len(), 40_000);
+    engine.reserve(stored)?;
+    let mut want = vec![0u32; stored * length];
+    let mut words = Words::new(17);
+    for round in 0..3 {
+        // 1 to 36,000 ciphertexts of 1 KiB, overlapping: later ones win.
+        for (at, count) in [(0, 36_000), (10, 1), (2_000, 70), (5_000, 3_000), (6_000, 3_000), (7_000, 9_000), (30_000, 10_000), (3, 4_000)]
+        {
+            let piece: Vec<u32> = (0..count * length).map(|_| words.next_word() as u32).collect();
+            engine.write(at, &piece)?;
+            want[at * length..][..piece.len()].copy_from_slice(&piece);
+        }
+        let mut got = vec![0; want.len()];
+        engine.read(0, &mut got)?;
+        if let Some(i) = (0..got.len()).find(|&i| got[i] != want[i]) {
+            return Err(format!("round {round}: word {i} is {} instead of {}", got[i], want[i]).into());
+        }
+    }
+    Ok(())
+}
+
 /// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample compared with the twin.
 fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     const JOBS: usize = 100_000;
@@ -187,7 +212,12 @@ fn main() {
                 let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
                 trials.push(Trial::test(title, move || planned(&device, &shape, choices, steps)));
             }
-            let whole: [DeviceTest; 3] = [("plans::unknown", unknown_choices), ("store_limit", store_limit), ("batch_100000", large_batch)];
+            let whole: [DeviceTest; 4] = [
+                ("writes_in_flight", writes_in_flight),
+                ("plans::unknown", unknown_choices),
+                ("store_limit", store_limit),
+                ("batch_100000", large_batch),
+            ];
             for (what, test) in whole {
                 let device = Arc::clone(&device);
                 trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device)));

@@ -3,18 +3,18 @@
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
 
-/// Ciphertexts that one upload carries: bounds memory on both sides while a batch of any size is worked through. Eight
-/// full waves of a data-centre GPU's tile (132 multiprocessors, 4 ciphertexts each), and buffers small enough for the
-/// allocator to keep between chunks.
-pub(crate) const CHUNK: usize = 4224;
-/// Chunks are whole such waves, and a batch has this many chunks or more: while one is worked on, the next is uploaded and
-/// the one before is downloaded; only the first upload and the last download have the device wait.
-const WAVE: usize = 528;
-const CHUNKS: usize = 4;
+/// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
+/// lets the allocator keep buffers between chunks.
+pub(crate) const CHUNK: usize = 3 * WAVES;
+/// Chunks are multiples of this: whole waves of a data-centre GPU (132 multiprocessors) with 1, 2, 3 or 4 ciphertexts each.
+const WAVES: usize = 132 * 12;
+/// A batch has so many chunks or more: while one is worked on, the next is uploaded and the one before is downloaded; only the
+/// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
+const CHUNKS: usize = 2;
 
 /// Ciphertexts of each chunk of a batch.
 fn chunk_of(batch: usize) -> usize {
-    batch.div_ceil(CHUNKS).next_multiple_of(2 * WAVE).min(CHUNK)
+    batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK)
 }
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
