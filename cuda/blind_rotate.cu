@@ -44,7 +44,8 @@ struct Accumulators {
 };
 
 // Runs `body(polynomial, active)` for the polynomials of a team. A team inside a warp stays with its warp, so it runs
-// an idle round on some other polynomial without writing; larger teams skip it.
+// an idle round on the last polynomial without writing; larger teams skip it. What it reads there another team may be
+// overwriting: nothing comes of it, but racecheck warns of a write after a read within the warp.
 template <class Body> FUNCTION void for_polynomials(Place at, const Body& body) {
 #pragma unroll 1
     for (int round = 0; round < ROUNDS; round++) {

@@ -232,16 +232,21 @@ impl CudaEngine {
         Ok(())
     }
 
+    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
+    fn switched_bytes(&self, jobs: usize) -> usize {
+        match &self.key_switch {
+            KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
+            KeySwitch::First(_) => SwitchFirst::exponents_bytes(&self.shape, jobs),
+        }
+    }
+
     /// Uploads jobs and makes room for what lies between the kernels.
     fn stage_jobs(&self, memory: &mut Memory, jobs: &[Job]) -> Result<(), BackendError> {
         memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
-        let switched = match &self.key_switch {
-            KeySwitch::Last(..) => jobs.len() * self.shape.extracted_len() * 8,
-            KeySwitch::First(switch) => {
-                memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
-                SwitchFirst::exponents_bytes(&self.shape, jobs.len())
-            }
-        };
+        if let KeySwitch::First(switch) = &self.key_switch {
+            memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
+        }
+        let switched = self.switched_bytes(jobs.len());
         memory.switched.grow(switched, 0, "switched ciphertexts")?;
         self.machine.upload(memory.jobs.address(), bytes_of(jobs))
     }
@@ -528,8 +533,13 @@ impl Engine for CudaEngine {
             let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
             self.stage_jobs(&mut memory, &staged)?;
             self.switch_first(&memory, jobs.len(), 0)?;
-            let arguments = self.rotate_arguments(&memory, jobs.len());
-            rotation::choose(&self.rotations, jobs.len()).launch(self.machine.as_ref(), arguments)?;
+            let mut arguments = self.rotate_arguments(&memory, jobs.len());
+            for (rotation, share) in rotation::shares(&self.rotations, jobs.len()) {
+                arguments.job_count = share as u32;
+                rotation.launch(self.machine.as_ref(), arguments)?;
+                arguments.jobs += (share * size_of::<Job>()) as u64;
+                arguments.switched += self.switched_bytes(share) as u64;
+            }
             let store = memory.store.address();
             self.switch_last(&mut memory, jobs.len(), store, 0)?;
             memory.order.add(read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)), self.machine.mark()?);

@@ -50,6 +50,8 @@ pub struct CudaPlan {
     pub key_ring: usize,
     /// Whether the product phase has registers for the monomials of all ciphertexts.
     pub hold_monomials: bool,
+    /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole waves.
+    pub tail: bool,
     /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
     pub spread: Option<SpreadPlan>,
 }
@@ -268,6 +270,13 @@ impl CudaPlan {
         Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
     }
 
+    /// The plan for what is left of a batch after whole waves of `whole`, where that serves several ciphertexts a block.
+    pub(crate) fn tail(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, whole: &Self) -> Option<Self> {
+        let request = PlanRequest { groups: Some(1), choices: [("blocks".into(), 1)].into(), ..Default::default() };
+        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > 1)?;
+        Some(Self { tail: true, ..plan })
+    }
+
     /// Takes one named choice of a [`PlanRequest`]:
     ///
     /// | name | value |
@@ -366,6 +375,7 @@ impl CudaPlan {
             prefetch_blocks: 128,
             key_ring,
             hold_monomials,
+            tail: false,
             spread: None,
         })
     }

@@ -34,7 +34,10 @@ pub(crate) fn plans(
         Some(_) => Ok(vec![spread()?]),
         None if fixed => Ok(vec![whole()?]),
         None => match (whole(), spread()) {
-            (Ok(whole), spread) => Ok([Ok(whole), spread].into_iter().flatten().collect()),
+            (Ok(whole), spread) => {
+                let tail = CudaPlan::tail(device, shape, transform, limits, &whole);
+                Ok([Some(whole), tail, spread.ok()].into_iter().flatten().collect())
+            }
             (Err(_), Ok(spread)) => Ok(vec![spread]),
             (Err(error), Err(_)) => Err(error),
         },
@@ -74,7 +77,8 @@ impl Rotation {
     pub fn load(machine: &dyn Machine, shape: &BootstrapShape, plan: CudaPlan, multiprocessors: usize) -> Result<Self, BackendError> {
         let (kernel, cost) = load(machine, shape, &plan, false)?;
         let blocks = plan.spread.map_or(1, |s| s.blocks);
-        let clusters = cost.resident_clusters.map_or(multiprocessors * cost.resident_blocks.max(1) as usize / blocks, |c| c as usize);
+        let resident = if plan.tail { 1 } else { cost.resident_blocks.max(1) as usize };
+        let clusters = cost.resident_clusters.map_or(multiprocessors * resident / blocks, |c| c as usize);
         Ok(Self {
             wave: clusters.max(1) * plan.groups,
             wave_seconds: 1.0,
@@ -111,6 +115,14 @@ impl Rotation {
     pub fn describe(&self, record: &mut serde_json::Map<String, serde_json::Value>) {
         let (plan, cost) = (&self.plan, &self.cost);
         let facts = match plan.spread {
+            None if plan.tail => serde_json::json!({
+                "tail_threads": plan.threads,
+                "tail_shared_bytes": plan.shared_bytes,
+                "tail_registers": cost.registers,
+                "tail_local_bytes": cost.local_bytes,
+                "tail_wave": self.wave,
+                "tail_wave_ms": self.wave_seconds * 1e3,
+            }),
             None => serde_json::json!({
                 "groups": plan.groups,
                 "threads": plan.threads,
@@ -155,6 +167,17 @@ pub(crate) fn choose(rotations: &[Rotation], jobs: usize) -> &Rotation {
     // Loading made at least one.
     let first = &rotations[0];
     rotations[1..].iter().fold(first, |best, r| if r.seconds(jobs) < best.seconds(jobs) { r } else { best })
+}
+
+/// How `jobs` bootstrappings are launched: all by one variant, or whole waves of the first and what is left by another.
+pub(crate) fn shares(rotations: &[Rotation], jobs: usize) -> Vec<(&Rotation, usize)> {
+    let (first, best) = (&rotations[0], choose(rotations, jobs));
+    let left = jobs % first.wave;
+    let tail = choose(rotations, left);
+    if left < jobs && left > 0 && first.seconds(jobs - left) + tail.seconds(left) < best.seconds(jobs) {
+        return vec![(first, jobs - left), (tail, left)];
+    }
+    vec![(best, jobs)]
 }
 
 /// The largest batch up to which every batch goes to a spread variant; 0 where none does.

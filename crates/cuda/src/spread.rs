@@ -136,6 +136,7 @@ impl CudaPlan {
             prefetch_blocks: 1,
             key_ring: 0,
             hold_monomials: true,
+            tail: false,
             spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),
         })
     }

@@ -5,12 +5,12 @@ use crate::{LweCiphertexts, Result, error};
 
 /// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
 /// lets the allocator keep buffers between chunks.
-pub(crate) const CHUNK: usize = 3 * WAVES;
+pub(crate) const CHUNK: usize = 2 * WAVES;
 /// Chunks are multiples of this: whole waves of a data-centre GPU (132 multiprocessors) with 1, 2, 3 or 4 ciphertexts each.
 const WAVES: usize = 132 * 12;
 /// A batch has so many chunks or more: while one is worked on, the next is uploaded and the one before is downloaded; only the
 /// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
-const CHUNKS: usize = 2;
+const CHUNKS: usize = 4;
 
 /// Ciphertexts of each chunk of a batch.
 fn chunk_of(batch: usize) -> usize {
