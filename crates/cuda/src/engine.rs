@@ -232,11 +232,11 @@ impl CudaEngine {
         Ok(())
     }
 
-    /// Bytes of what lies between the kernels of one job: extracted words, or exponents where the key switch stands first.
-    fn switched_bytes(&self) -> usize {
+    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
+    fn switched_bytes(&self, jobs: usize) -> usize {
         match &self.key_switch {
-            KeySwitch::Last(..) => self.shape.extracted_len() * 8,
-            KeySwitch::First(_) => SwitchFirst::exponents_bytes(&self.shape, 1),
+            KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
+            KeySwitch::First(_) => SwitchFirst::exponents_bytes(&self.shape, jobs),
         }
     }
 
@@ -246,7 +246,8 @@ impl CudaEngine {
         if let KeySwitch::First(switch) = &self.key_switch {
             memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
         }
-        memory.switched.grow(jobs.len() * self.switched_bytes(), 0, "switched ciphertexts")?;
+        let switched = self.switched_bytes(jobs.len());
+        memory.switched.grow(switched, 0, "switched ciphertexts")?;
         self.machine.upload(memory.jobs.address(), bytes_of(jobs))
     }
 
@@ -537,7 +538,7 @@ impl Engine for CudaEngine {
                 arguments.job_count = share as u32;
                 rotation.launch(self.machine.as_ref(), arguments)?;
                 arguments.jobs += (share * size_of::<Job>()) as u64;
-                arguments.switched += (share * self.switched_bytes()) as u64;
+                arguments.switched += self.switched_bytes(share) as u64;
             }
             let store = memory.store.address();
             self.switch_last(&mut memory, jobs.len(), store, 0)?;
