@@ -355,7 +355,10 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
         checked,
         wrong,
         function: None,
-        noise: Noise { sigma_out: (squares / checked as f64).sqrt(), model: NoiseModel::with_transform(set, server.engine().transform()).sigma_out() },
+        noise: Noise {
+            sigma_out: (squares / checked as f64).sqrt(),
+            model: NoiseModel::with_transform(set, server.engine().transform()).sigma_out(),
+        },
         keygen_s: loaded.keygen_s,
         load_s: loaded.load_s,
         peak_memory_bytes: record::peak_memory_bytes(),

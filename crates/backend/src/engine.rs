@@ -182,6 +182,12 @@ pub trait Engine: Send + Sync {
     /// Failures of the device.
     fn synchronize(&self) -> Result<(), BackendError>;
 
+    /// Whether transfers run beside bootstrappings that do not touch their ciphertexts: batches from the host are then worked
+    /// through in more and smaller parts. Without it each part waits for the one before.
+    fn overlaps_transfers(&self) -> bool {
+        false
+    }
+
     /// Runs one job and returns what the device held at each of `stages`; the store does not change.
     ///
     /// # Errors

@@ -562,6 +562,10 @@ impl Engine for CudaEngine {
         self.machine.synchronize()
     }
 
+    fn overlaps_transfers(&self) -> bool {
+        true
+    }
+
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
         let mut memory = self.memory();
         validate_jobs(&self.shape, memory.stored, memory.table_count, std::slice::from_ref(job))?;

@@ -12,9 +12,13 @@ const WAVES: usize = 132 * 12;
 /// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
 const CHUNKS: usize = 4;
 
+/// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a part less is an unfilled wave
+/// less (eight waves of a data-centre GPU with four ciphertexts a multiprocessor).
+const ALONE: usize = 4224;
+
 /// Ciphertexts of each chunk of a batch.
-fn chunk_of(batch: usize) -> usize {
-    batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK)
+fn chunk_of(batch: usize, overlaps: bool) -> usize {
+    if overlaps { batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK) } else { ALONE }
 }
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
@@ -95,7 +99,7 @@ impl ServerKey {
         let len = self.set().shape().ciphertext_len();
         let mut words = vec![0; inputs[0].len()];
         let mut log2_result = log2_modulus;
-        let chunk = chunk_of(words.len() / len);
+        let chunk = chunk_of(words.len() / len, self.engine().overlaps_transfers());
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
         let mut before: Option<(Vec<DeviceCiphertexts>, DeviceCiphertexts, &mut [u32])> = None;
         for (index, out) in words.chunks_mut(chunk * len).enumerate() {
