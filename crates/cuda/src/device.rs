@@ -7,7 +7,7 @@ use crate::rotation::plans;
 use crate::variants::cluster_of;
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
-    Transform,
+    Transform, choose_plan,
 };
 use std::sync::Arc;
 
@@ -88,12 +88,29 @@ impl Backend for CudaBackend {
         &self.info
     }
 
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        let preferred = self.preferred(shape);
+        let other = self.info.transforms.iter().copied().filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
+        let of = |transform| {
+            CudaPlan::alternatives(&self.info.id, shape, transform, &self.info.limits).into_iter().map(move |plan| (transform, plan))
+        };
+        let all = std::iter::once(preferred).chain(other).flat_map(of);
+        let options = |(transform, plan)| LoadOptions { transform: Some(transform), plan, ..Default::default() };
+        let all: Vec<LoadOptions> = all.map(options).collect();
+        if all.is_empty() {
+            // What one block cannot run has one way: over a cluster.
+            return Ok(vec![LoadOptions { transform: Some(preferred), ..Default::default() }]);
+        }
+        Ok(all)
+    }
+
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
+        let (options, source) = choose_plan(&self.identity(), shape, options, progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let cluster = cluster_of(self.gpu.facts().capability);
         let plans = plans(&self.info.id, shape, transform, &self.info.limits, cluster, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
+        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plans, source, progress)?))
     }
 }
 

@@ -4,7 +4,9 @@ use crate::emulated::Emulated;
 use crate::engine::CudaEngine;
 use crate::rotation::plans;
 use crate::spread::MAX_CLUSTER;
-use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform};
+use girih_backend::{
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanSource, Progress, Transform,
+};
 use std::sync::Arc;
 
 /// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine without a GPU.
@@ -46,6 +48,6 @@ impl Backend for EmulatedBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let transform = options.transform.unwrap_or(if keys.shape().is_torus() { Transform::Fft } else { Transform::Ntt });
         let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plans, self.info.limits.multiprocessors, progress)?))
+        Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, progress)?))
     }
 }

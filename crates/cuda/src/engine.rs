@@ -12,8 +12,8 @@ use crate::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS, ks_word_bytes};
 use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, Progress, Stage, StageOutput, Transform,
-    validate_jobs, validate_linear_jobs, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
+    Transform, validate_jobs, validate_linear_jobs, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -62,6 +62,7 @@ pub(crate) struct CudaEngine {
     shape: BootstrapShape,
     /// The first of the plans, for what they share: transform, key layout, key switch.
     plan: CudaPlan,
+    source: PlanSource,
     accumulator_bytes: usize,
     key: Buffer,
     roots: Buffer,
@@ -86,12 +87,13 @@ impl CudaEngine {
         machine: Arc<dyn Machine>,
         keys: &dyn KeySource,
         plans: Vec<CudaPlan>,
-        multiprocessors: usize,
+        source: PlanSource,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
         // All variants of a shape share transform, keys and key switch.
         let plan = plans[0].clone();
+        let multiprocessors = plan.multiprocessors;
         let mut rotations = plans
             .into_par_iter()
             .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
@@ -141,6 +143,7 @@ impl CudaEngine {
             machine: machine.clone(),
             shape,
             plan,
+            source,
             key,
             roots,
             powers,
@@ -455,6 +458,7 @@ impl Engine for CudaEngine {
         }
         let rest = serde_json::json!({
             "transform": self.plan.transform,
+            "plan_from": self.source,
             "key_switch_threads": self.plan.key_switch_threads,
             "spread_up_to_batch": rotation::crossover(&self.rotations),
             "key_switch_stages": self.plan.key_switch_stages,

@@ -1,8 +1,11 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
 use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
-use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
+use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
+
+/// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
+pub(crate) const GROUPS: &str = "groups";
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
 const ITEMS: usize = 16;
@@ -244,7 +247,7 @@ impl CudaPlan {
         // light (TFHERS_2_2: 50,300 a second, 42,900 with two).
         let wide_tails = transform == Transform::Fft && geometry.accumulator_bytes == 8 && geometry.tail == 4;
         let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
-        let candidates: Vec<usize> = request.groups.map_or(all, |g| vec![g]);
+        let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
         for groups in candidates {
@@ -261,13 +264,51 @@ impl CudaPlan {
             }
         }
         if let Some((_, mut plan)) = best {
-            // Whether and how ciphertexts are spread was decided before.
-            for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
+            // Whether and how ciphertexts are spread, and how many a block serves, was decided before.
+            for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS, GROUPS].contains(&name.as_str())) {
                 plan.choose(device, shape, name, value as usize)?;
             }
             return Ok(plan);
         }
         Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
+    }
+
+    /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a
+    /// multiprocessor, and, for the f64 FFT, key entries in flight and where monomials wait.
+    pub(crate) fn alternatives(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits) -> Vec<PlanRequest> {
+        let plan = |choices: &[(&str, usize)]| {
+            let choices = choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
+            let request = PlanRequest { choices, ..Default::default() };
+            Self::new(device, shape, transform, limits, &request).ok().map(|plan| (request, plan))
+        };
+        // What the model would choose is asked for by name, so that a stored plan outlives a change of the model.
+        let mut all: Vec<(PlanRequest, Self)> = Vec::new();
+        let mut add = |choices: &[(&str, usize)]| match plan(choices) {
+            Some(found) if all.iter().all(|(_, plan)| *plan != found.1) => all.push(found),
+            _ => {}
+        };
+        let named = |p: &Self| {
+            let fft = [("ring", p.key_ring), ("monomials", usize::from(p.hold_monomials))];
+            let mut choices = vec![(GROUPS, p.groups), ("blocks", p.blocks_per_multiprocessor)];
+            choices.extend(fft.into_iter().filter(|_| transform == Transform::Fft));
+            choices
+        };
+        let models = [None, Some(4), Some(3), Some(2), Some(1)].map(|g| plan(&g.map_or(vec![], |g| vec![(GROUPS, g)])));
+        for (_, model) in models.into_iter().flatten() {
+            let choices = named(&model);
+            add(&choices);
+            let variation = |name: &str, value: usize| -> Vec<(&str, usize)> {
+                choices.iter().map(|&(n, v)| (n, if n == name { value } else { v })).collect()
+            };
+            for blocks in [model.blocks_per_multiprocessor + 1, model.blocks_per_multiprocessor.saturating_sub(1)] {
+                add(&variation("blocks", blocks));
+            }
+            for ring in [0, 4, 6, 8, 12, 16].into_iter().filter(|_| transform == Transform::Fft) {
+                add(&variation("ring", ring));
+            }
+            add(&variation("monomials", usize::from(!model.hold_monomials)));
+        }
+        all.into_iter().map(|(request, _)| request).collect()
     }
 
     /// The plan for what is left of a batch after whole waves of `whole`, where that serves several ciphertexts a block.
@@ -281,6 +322,7 @@ impl CudaPlan {
     ///
     /// | name | value |
     /// |---|---|
+    /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; the variants for small batches stay |
     /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
     /// | `ring` | key entries that a thread has in flight (f64 FFT) |
     /// | `monomials` | 1: the product phase holds them in registers |
@@ -298,7 +340,11 @@ impl CudaPlan {
             "prefetch" => 64,
             "prefetchers" => 128,
             "ring" => 32,
-            _ => return refuse("the choices are blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into()),
+            _ => {
+                return refuse(
+                    "the choices are groups, blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into(),
+                );
+            }
         };
         let least = usize::from(name == "blocks" || name == "prefetchers");
         if !(least..=most).contains(&value) {
@@ -440,4 +486,48 @@ pub(crate) fn refuse_unsupported(
         return unsupported("more than 8 digits of a modulus above 2^53".into(), "use the integer transform");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rotation::plans;
+    use crate::spread::MAX_CLUSTER;
+    use crate::variants::limits_of;
+
+    #[test]
+    fn alternatives_begin_with_the_model_and_keep_every_variant() {
+        let limits = limits_of(90);
+        for name in ["STD128", "G2", "G5", "M3_R5", "M1_R3", "TFHERS_2_2"] {
+            let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
+            for transform in [Transform::Fft, Transform::Ntt] {
+                let plan = |request: &PlanRequest| CudaPlan::new("cuda", set.shape(), transform, &limits, request);
+                let Ok(model) = plan(&PlanRequest::default()) else {
+                    assert!(CudaPlan::alternatives("cuda", set.shape(), transform, &limits).is_empty());
+                    continue;
+                };
+                let all = CudaPlan::alternatives("cuda", set.shape(), transform, &limits);
+                assert!(all.len() >= 3, "{name} {transform}: {all:?}");
+                assert_eq!(plan(&all[0]).expect("it was planned"), model, "{name} {transform}");
+                let found: Vec<CudaPlan> = all.iter().map(|request| plan(request).expect("it was planned")).collect();
+                assert!(found.iter().enumerate().all(|(i, p)| !found[..i].contains(p)), "{name} {transform}: one plan twice");
+                let variants =
+                    |request: &PlanRequest| plans("cuda", set.shape(), transform, &limits, MAX_CLUSTER, request).expect("it was planned");
+                for request in &all {
+                    let spread = |p: &CudaPlan| p.spread.is_some();
+                    assert!(variants(request).iter().any(spread), "{name} {transform} {request}: no variant for small batches");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_choice_that_no_kernel_honours_is_refused_by_name() {
+        let set = girih_tfhe::ParameterSet::by_name("STD128").expect("built in");
+        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4)] {
+            let request = PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
+            let error = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
 }

@@ -23,12 +23,10 @@ pub(crate) fn plans(
 ) -> Result<Vec<CudaPlan>, BackendError> {
     let whole = || CudaPlan::new(device, shape, transform, limits, request);
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
-    // What is asked of groups, teams or registers is asked of the throughput kernel.
+    // What is asked of groups or teams is asked of the throughput kernel alone; choices by name leave the others in place.
+    let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
     let common = |name: &String| ["tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
-    let fixed = request.groups.is_some()
-        || request.subgroups_per_polynomial.is_some()
-        || request.layout.is_some()
-        || !request.choices.keys().all(common);
+    let chosen = !request.choices.keys().all(common);
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![spread()?]),
@@ -38,8 +36,9 @@ pub(crate) fn plans(
                 let tail = CudaPlan::tail(device, shape, transform, limits, &whole);
                 Ok([Some(whole), tail, spread.ok()].into_iter().flatten().collect())
             }
-            (Err(_), Ok(spread)) => Ok(vec![spread]),
-            (Err(error), Err(_)) => Err(error),
+            // A choice that the throughput kernel cannot honour is refused, not ignored.
+            (Err(_), Ok(spread)) if !chosen => Ok(vec![spread]),
+            (Err(error), _) => Err(error),
         },
     }
 }
