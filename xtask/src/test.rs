@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         counted.add(&line);
     }
     let success = child.wait().context("cargo")?.success();
-    println!("{} passed, {} failed, {} ignored", counted.passed, counted.failed, counted.ignored);
+    println!("{} passed, {} failed, {} skipped", counted.passed, counted.failed, counted.ignored);
     Ok(success)
 }
 
