@@ -33,10 +33,9 @@ struct SpreadTile {
     FUNCTION Value* products_of(int step) const { return PUSH ? products : exchange.part(step, 0); }
 };
 
+// Teams without a part of their own touch no memory, and meet the others at the barriers between passes.
 template <int depth> FUNCTION void forward_passes(const Root* roots, Value* part, int word, bool active) {
-    run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) {
-        if (active) part[offset] = value;
-    });
+    if (active) run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) { part[offset] = value; });
     if constexpr (!Pass<depth>::LAST) {
         lanes_barrier();
         forward_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active);
@@ -49,8 +48,8 @@ template <int depth, class Put> FUNCTION void inverse_passes(const Root* roots, 
         inverse_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active, put);
         lanes_barrier();
     }
+    if (!active) return;
     run_pass<false, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) {
-        if (!active) return;
         if constexpr (depth == 0) {
             put(offset, value);
         } else {
