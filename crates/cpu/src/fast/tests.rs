@@ -304,6 +304,7 @@ impl KeySource for TorusKeys {
 fn torus(size: usize, k: usize, r: usize, secret: SecretKind, log2_base: u32, levels: usize) -> BootstrapShape {
     let mut shape = shape(size, k, r, secret, Gadget::ClosestRepresentative { log2_base, levels }, &[]);
     shape.key_modulus = KeyModulus::Torus64;
+    (shape.log2_lwe_modulus, shape.log2_ks_modulus) = (shape.log2_monomials(), 15);
     shape
 }
 
