@@ -165,6 +165,24 @@ pub fn validate_linear_jobs(shape: &BootstrapShape, stored: usize, jobs: &[Linea
     check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
 }
 
+/// Checks what a read or a write of the store asks for: `words` from ciphertext `first` on, whole ciphertexts within `stored`.
+///
+/// # Errors
+/// [`BackendError::InvalidRequest`] naming the length or the range.
+pub fn validate_range(shape: &BootstrapShape, stored: usize, first: usize, words: usize) -> Result<(), BackendError> {
+    let len = shape.ciphertext_len();
+    if !words.is_multiple_of(len) {
+        return Err(BackendError::InvalidRequest(format!("{words} words are not a whole number of ciphertexts of {len} words")));
+    }
+    let last = first.saturating_add(words / len);
+    if last > stored {
+        return Err(BackendError::InvalidRequest(format!(
+            "ciphertexts {first}..{last} are outside the store of {stored}; reserve them first"
+        )));
+    }
+    Ok(())
+}
+
 /// Checks test polynomials: whole ones of N coefficients, each in `[0, Q)`.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use crate::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, LinearJob, Stage, StageOutput, Transform, validate_jobs, validate_linear_jobs,
-    validate_tables,
+    validate_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -27,22 +27,6 @@ impl CpuEngine {
 
     fn write_memory(&self) -> RwLockWriteGuard<'_, Memory> {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_words(&self, first: usize, words: usize, stored: usize) -> Result<(), BackendError> {
-        let len = self.shape.ciphertext_len();
-        if !words.is_multiple_of(len) {
-            return Err(BackendError::InvalidRequest(format!(
-                "{words} words are not a whole number of ciphertexts of n + r = {len} words"
-            )));
-        }
-        if first + words / len > stored {
-            return Err(BackendError::InvalidRequest(format!(
-                "ciphertexts {first}..{} are outside the store of {stored}; reserve them first",
-                first + words / len
-            )));
-        }
-        Ok(())
     }
 
     /// Jobs of one task: as many as share well, but no fewer tasks than threads.
@@ -91,7 +75,7 @@ impl Engine for CpuEngine {
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let len = self.shape.ciphertext_len();
         let mut memory = self.write_memory();
-        self.check_words(first, words.len(), memory.store.len() / len)?;
+        validate_range(&self.shape, memory.store.len() / len, first, words.len())?;
         memory.store[first * len..][..words.len()].copy_from_slice(words);
         Ok(())
     }
@@ -99,7 +83,7 @@ impl Engine for CpuEngine {
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let len = self.shape.ciphertext_len();
         let memory = self.read_memory();
-        self.check_words(first, words.len(), memory.store.len() / len)?;
+        validate_range(&self.shape, memory.store.len() / len, first, words.len())?;
         words.copy_from_slice(&memory.store[first * len..][..words.len()]);
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! NVRTC: sources to cubins, kept in the user's cache folder.
 #![allow(unsafe_code)] // Calls the C interface of NVRTC.
 
-use crate::cache::{cache_folder, cache_key};
 use crate::source::{CONSTANTS, HEADERS, Source};
 use cudarc::nvrtc::sys;
+use girih_backend::{cache_folder, cache_key, write_cache_file};
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 
@@ -45,23 +45,16 @@ pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
     }
     let cubin = compile_now(source, capability)?;
     if let Some(path) = path {
-        keep(&path, &cubin);
+        // A cache that cannot be written costs time, not correctness.
+        let _ = write_cache_file(&path, &cubin);
     }
     Ok(cubin)
 }
 
 /// Where the cubin is kept; nowhere if the system has no cache folder.
 fn cached_path(source: &Source, capability: u32) -> Option<PathBuf> {
-    let key = cache_key(&[&source.whole_text(), &capability.to_string(), &compiler_version()]);
-    Some(cache_folder()?.join(format!("{}-sm_{capability}-{key}.cubin", source.file.name)))
-}
-
-/// A cache that cannot be written costs time, not correctness.
-fn keep(path: &std::path::Path, cubin: &[u8]) {
-    let Some(folder) = path.parent() else { return };
-    let partial = path.with_extension(format!("partial-{}", std::process::id()));
-    // Renaming makes the file appear whole or not at all.
-    let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&partial, cubin)).and_then(|()| std::fs::rename(&partial, path));
+    let key = cache_key(&[source.whole_text().as_bytes(), capability.to_string().as_bytes(), compiler_version().as_bytes()]);
+    Some(cache_folder()?.join("cuda").join(format!("{}-sm_{capability}-{key}.cubin", source.file.name)))
 }
 
 /// NVRTC's version, `13.0`.

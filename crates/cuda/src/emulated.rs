@@ -2,10 +2,9 @@
 //! (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
 #![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 
-use crate::cache::cache_key;
 use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
 use crate::source::{CONSTANTS, HEADERS, Source};
-use girih_backend::BackendError;
+use girih_backend::{BackendError, cache_key};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
@@ -52,7 +51,7 @@ impl Emulated {
     }
 
     fn compile(&self, source: &Source) -> Result<PathBuf, BackendError> {
-        let folder = self.folder.join(cache_key(&[&source.whole_text()]));
+        let folder = self.folder.join(cache_key(&[source.whole_text().as_bytes()]));
         let library = folder.join("kernel.so");
         if library.exists() {
             return Ok(library);

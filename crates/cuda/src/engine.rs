@@ -13,7 +13,7 @@ use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, validate_jobs, validate_linear_jobs, validate_tables,
+    Transform, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -157,22 +157,6 @@ impl CudaEngine {
     // Device memory holds no invariant that a panic elsewhere could break.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_words(&self, first: usize, words: usize, stored: usize) -> Result<(), BackendError> {
-        let len = self.shape.ciphertext_len();
-        if !words.is_multiple_of(len) {
-            return Err(BackendError::InvalidRequest(format!(
-                "{words} words are not a whole number of ciphertexts of n + r = {len} words"
-            )));
-        }
-        if first.saturating_add(words / len) > stored {
-            return Err(BackendError::InvalidRequest(format!(
-                "ciphertexts {first}..{} are outside the store of {stored}; reserve them first",
-                first.saturating_add(words / len)
-            )));
-        }
-        Ok(())
     }
 
     fn rotate_arguments(&self, memory: &Memory, jobs: usize) -> BlindRotateArguments {
@@ -490,7 +474,7 @@ impl Engine for CudaEngine {
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        self.check_words(first, words.len(), memory.stored)?;
+        validate_range(&self.shape, memory.stored, first, words.len())?;
         let len = self.shape.ciphertext_len();
         let places = first..first + words.len() / len;
         let free = memory.order.free(&places);
@@ -501,7 +485,7 @@ impl Engine for CudaEngine {
 
     fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
         let memory = self.memory();
-        self.check_words(first, words.len(), memory.stored)?;
+        validate_range(&self.shape, memory.stored, first, words.len())?;
         let len = self.shape.ciphertext_len();
         let mark = memory.order.settled(&(first..first + words.len() / len));
         self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words), mark)

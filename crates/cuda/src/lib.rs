@@ -18,7 +18,6 @@
 //! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 
 mod arguments;
-mod cache;
 mod compile;
 mod device;
 #[cfg(feature = "emulation")]

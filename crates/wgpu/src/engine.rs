@@ -9,7 +9,7 @@ use crate::variant::{COMBINE_THREADS, Kernel};
 use bytemuck::{Pod, Zeroable};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, validate_jobs, validate_linear_jobs, validate_tables,
+    Transform, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -374,17 +374,8 @@ impl WgpuEngine {
 
     /// Checks a range of the store; words of one ciphertext.
     fn check_range(&self, stored: usize, first: usize, words: usize) -> Result<usize, BackendError> {
-        let length = self.plan.shape.ciphertext_len();
-        if !words.is_multiple_of(length) {
-            return Err(BackendError::InvalidRequest(format!("{words} words are not a whole number of ciphertexts of {length} words")));
-        }
-        if first.checked_add(words / length).is_none_or(|end| end > stored) {
-            return Err(BackendError::InvalidRequest(format!(
-                "ciphertexts {first} to {} are outside the store of {stored}",
-                first.saturating_add(words / length)
-            )));
-        }
-        Ok(length)
+        validate_range(&self.plan.shape, stored, first, words)?;
+        Ok(self.plan.shape.ciphertext_len())
     }
 }
 
