@@ -204,3 +204,32 @@ pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gadget, KeyModulus, SecretKind};
+
+    #[test]
+    fn ranges_are_whole_ciphertexts_within_the_store() {
+        let shape = BootstrapShape {
+            lwe_dimension: 4,
+            log2_lwe_modulus: 9,
+            polynomial_size: 256,
+            glwe_dimension: 1,
+            packing: 1,
+            secret: SecretKind::Binary,
+            gadget: Gadget::ClosestRepresentative { log2_base: 15, levels: 2 },
+            key_modulus: KeyModulus::Torus64,
+            log2_ks_modulus: 16,
+            log2_ks_base: 4,
+        };
+        // Two halves of each of kN + r words.
+        let len = 2 * 257;
+        assert!(validate_range(&shape, 3, 1, 2 * len).is_ok());
+        for (first, words, why) in [(0, len + 1, "whole number"), (2, 2 * len, "2..4"), (usize::MAX, len, "outside the store of 3")] {
+            let error = validate_range(&shape, 3, first, words).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}
