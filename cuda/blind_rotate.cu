@@ -30,15 +30,15 @@ struct Accumulators {
 
     FUNCTION void load(int polynomial) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
-            const Accumulator* stored = (const Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = stored[place(i, polynomial)]; });
+            const Accumulator* from = (const Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
+            unroll<0, COEFFICIENTS>([&](auto i) { held[i] = from[place(i, polynomial)]; });
         }
     }
 
     FUNCTION void store(int polynomial, bool active) {
         if constexpr (!ACCUMULATOR_IN_REGISTERS) {
-            Accumulator* stored = (Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
-            if (active) unroll<0, COEFFICIENTS>([&](auto i) { stored[place(i, polynomial)] = held[i]; });
+            Accumulator* to = (Accumulator*)tile.accumulators + polynomial * POLYNOMIAL_SIZE + at.thread;
+            if (active) unroll<0, COEFFICIENTS>([&](auto i) { to[place(i, polynomial)] = held[i]; });
         }
     }
 };
@@ -111,11 +111,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     });
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
-        await_monomials();
+        const Turns turns(tile, step);
         __syncthreads();
         prefetch_key(a, step + PREFETCH_STEPS);
         fetch_monomials(tile, a, step + 1);
-        products(tile, a, step, key);
+        products(tile, a, step, key, turns);
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {
             accumulators.load(polynomial);
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
             int index = coefficient_index(at.thread, i);
             if constexpr (TRACE) {
                 if (dumps(a, DUMP_ACCUMULATOR, a.steps) && polynomial < COLUMNS && active) {
-                    a.dump[polynomial * POLYNOMIAL_SIZE + index] = accumulators.held[i];
+                    a.dump[polynomial * POLYNOMIAL_SIZE + index] = stored(accumulators.held[i]);
                 }
             }
             u32 job = blockIdx.x * GROUPS + polynomial / COLUMNS;

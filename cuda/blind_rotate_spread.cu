@@ -147,7 +147,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
             unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
                 int index = orbit_coefficient(offset, i);
                 if constexpr (TRACE) {
-                    if (dumps(a, DUMP_ACCUMULATOR, a.steps)) a.dump[column * POLYNOMIAL_SIZE + index] = held[i];
+                    if (dumps(a, DUMP_ACCUMULATOR, a.steps)) a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
                 }
                 extract(a, job, column, index, held[i]);
             });

@@ -71,28 +71,35 @@ struct Vector {
         return v;
     }
 
-    // Of 2-byte words, sums carry along what lies above them.
-    FUNCTION void add_to(Sums& sums) const {
+    // Word v; of 2-byte words, sums carry along what lies above them.
+    template <int v> FUNCTION u32 word() const {
         if constexpr (KS_WORD_BYTES == 2) {
-            sums.low[0] += low.x;
-            sums.low[1] += low.x >> 16;
-            sums.low[2] += low.y;
-            sums.low[3] += low.y >> 16;
+            u32 two = v < 2 ? low.x : low.y;
+            return v % 2 == 0 ? two : two >> 16;
         } else {
-            sums.low[0] += low.x;
-            sums.low[1] += low.y;
-            sums.low[2] += low.z;
-            sums.low[3] += low.w;
-            if constexpr (WIDE) {
-                // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above 2^40.
-                sums.high[0] += __byte_perm(low.x, high, 0x4432);
-                sums.high[1] += __byte_perm(low.y, high, 0x5532);
-                sums.high[2] += __byte_perm(low.z, high, 0x6632);
-                sums.high[3] += __byte_perm(low.w, high, 0x7732);
-            }
+            return v == 0 ? low.x : v == 1 ? low.y : v == 2 ? low.z : low.w;
         }
     }
+
+    // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above 2^40.
+    template <int v> FUNCTION u32 high_word() const { return __byte_perm(word<v>(), high, 0x4432 + v * 0x1100); }
+
+    FUNCTION void add_to(Sums& sums) const {
+        unroll<0, VECTOR>([&](auto v) {
+            sums.low[v] += word<decltype(v)::v>();
+            if constexpr (WIDE) sums.high[v] += high_word<decltype(v)::v>();
+        });
+    }
 };
+
+// Adds both: an instruction adds three numbers.
+FUNCTION void add_two(Sums& sums, const Vector& one, const Vector& other) {
+    unroll<0, VECTOR>([&](auto v) {
+        constexpr int i = decltype(v)::v;
+        sums.low[i] += one.word<i>() + other.word<i>();
+        if constexpr (WIDE) sums.high[i] += one.high_word<i>() + other.high_word<i>();
+    });
+}
 
 // (body - sum) rounded to the output modulus of its job, into the store.
 FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
@@ -184,17 +191,18 @@ constexpr int TILE_CIPHERTEXTS = TILE_WARPS * OWN;
 // A piece of a row in shared memory: the low parts of its columns, then the high ones.
 constexpr int PIECE_LOW = TILE_COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
 constexpr int PIECE = TILE_COLUMNS * KS_WORD_BYTES;
-// One stage holds the pieces of all values of one digit, value 0 first: zeros.
-constexpr int STAGE = (VALUES + 1) * PIECE;
+// The pieces of all values of one digit, value 0 first: zeros. A stage holds KS_STAGE_PAIRS digits of an index or of two.
+constexpr int PAIR = (VALUES + 1) * PIECE;
+constexpr int STAGE = KS_STAGE_PAIRS * PAIR;
 // Indices whose digits are taken apart at once.
 constexpr int TILE_CHUNK = 8;
 constexpr int TILE_PAIRS = TILE_CHUNK * KS_DIGITS;
 constexpr int WORDS_EACH = ceil_div(TILE_CIPHERTEXTS * TILE_CHUNK, KS_TILE_THREADS);
-static_assert(INDICES % TILE_CHUNK == 0, "whole chunks");
+static_assert(INDICES % TILE_CHUNK == 0 && TILE_PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
 
 // Units of 16 bytes that a thread copies into each stage, always the same ones.
 constexpr int UNITS = PIECE / 16;
-constexpr int UNITS_EACH = ceil_div(VALUES * UNITS, KS_TILE_THREADS);
+constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
 
 struct Filler {
     const char* from[UNITS_EACH]; // null where this thread has none, or columns are beyond the row: summed, never written
@@ -202,26 +210,33 @@ struct Filler {
 
     FUNCTION Filler(const KeySwitchArguments& a, int pair, int column_tile) {
         unroll<0, UNITS_EACH>([&](auto k) {
-            int i = threadIdx.x + k * KS_TILE_THREADS, value = i / UNITS, at = i % UNITS * 16;
+            // Rows of consecutive pairs follow each other.
+            int i = threadIdx.x + k * KS_TILE_THREADS, row_in_stage = i / UNITS, at = i % UNITS * 16;
             bool is_low = at < PIECE_LOW;
             int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
             int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
-            const char* row = (const char*)a.key + ((u64)pair * VALUES + value) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
-            from[k] = value < VALUES && within < part ? row + within : nullptr;
-            to[k] = (value + 1) * PIECE + at;
+            const char* row = (const char*)a.key + ((u64)pair * VALUES + row_in_stage) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
+            from[k] = row_in_stage < KS_STAGE_PAIRS * VALUES && within < part ? row + within : nullptr;
+            to[k] = (row_in_stage + row_in_stage / VALUES + 1) * PIECE + at;
         });
     }
 
-    // Asks for the pieces of all values of the next (index, digit).
+    // Asks for the pieces of the next stage.
     FUNCTION void fill(char* stage) {
         unroll<0, UNITS_EACH>([&](auto k) {
             if (from[k] != nullptr) {
                 copy_ahead(stage + to[k], from[k]);
-                from[k] += VALUES * ROW_BYTES;
+                from[k] += KS_STAGE_PAIRS * VALUES * ROW_BYTES;
             }
         });
     }
 };
+
+// A lane's vector of the row at offset c of `offsets`.
+FUNCTION Vector load_piece(const char* pieces, uint4 offsets, int c, int lane) {
+    const char* piece = pieces + (c == 0 ? offsets.x : c == 1 ? offsets.y : c == 2 ? offsets.z : offsets.w);
+    return Vector::load(piece, piece + PIECE_LOW, lane);
+}
 
 // a.parts blocks a tile: each takes its share of the indices.
 extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
@@ -238,8 +253,10 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
     int pair = chunk * TILE_PAIRS, last_pair = last_chunk * TILE_PAIRS;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    // Row 0 of each stage stays zero.
-    for (int i = threadIdx.x; i < KS_STAGES * PIECE / 4; i += KS_TILE_THREADS) ((u32*)(stages + i / (PIECE / 4) * STAGE))[i % (PIECE / 4)] = 0;
+    // Row 0 of each pair stays zero.
+    for (int i = threadIdx.x; i < KS_STAGES * KS_STAGE_PAIRS * PIECE / 4; i += KS_TILE_THREADS) {
+        ((u32*)(stages + i / (PIECE / 4) * PAIR))[i % (PIECE / 4)] = 0;
+    }
 
     u64 words[WORDS_EACH]; // of the next chunk, [ciphertext][index] over the threads
     auto read_words = [&](int at) {
@@ -252,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
     read_words(chunk);
     Filler filler(a, pair, column_tile);
     unroll<0, KS_STAGES - 1>([&](auto s) {
-        if (pair + s < last_pair) filler.fill(stages + s * STAGE);
+        if (pair + s * KS_STAGE_PAIRS < last_pair) filler.fill(stages + s * STAGE);
         end_copies();
     });
 
@@ -271,21 +288,25 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
         });
         read_words(chunk + 1);
 #pragma unroll 1
-        for (int p = 0; p < TILE_PAIRS; p++, pair++) {
-            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a pair ago may be overwritten.
+        for (int p = 0; p < TILE_PAIRS; p += KS_STAGE_PAIRS, pair += KS_STAGE_PAIRS) {
+            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a stage ago may be overwritten.
             wait_copies<KS_STAGES - 2>();
             __syncthreads();
             int free = stage == 0 ? KS_STAGES - 1 : stage - 1;
-            if (pair + KS_STAGES - 1 < last_pair) filler.fill(stages + free * STAGE);
+            if (pair + (KS_STAGES - 1) * KS_STAGE_PAIRS < last_pair) filler.fill(stages + free * STAGE);
             end_copies();
             const char* pieces = stages + stage * STAGE;
             const uint4* own = (const uint4*)(offsets + p * TILE_CIPHERTEXTS + warp * OWN);
             unroll<0, OWN / 4>([&](auto quarter) {
                 uint4 four = own[quarter];
-                unroll<0, 4>([&](auto c) {
-                    const char* piece = pieces + (c == 0 ? four.x : c == 1 ? four.y : c == 2 ? four.z : four.w);
-                    Vector::load(piece, piece + PIECE_LOW, lane).add_to(sums[quarter * 4 + c]);
-                });
+                if constexpr (KS_STAGE_PAIRS == 1) {
+                    unroll<0, 4>([&](auto c) { load_piece(pieces, four, c, lane).add_to(sums[quarter * 4 + c]); });
+                } else {
+                    uint4 next = own[TILE_CIPHERTEXTS / 4 + quarter];
+                    unroll<0, 4>([&](auto c) {
+                        add_two(sums[quarter * 4 + c], load_piece(pieces, four, c, lane), load_piece(pieces + PAIR, next, c, lane));
+                    });
+                }
             });
             stage = stage + 1 == KS_STAGES ? 0 : stage + 1;
         }

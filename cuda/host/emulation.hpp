@@ -5,6 +5,7 @@
 // varied by GIRIH_EMULATION_SEED, so that a missing barrier shows as a wrong result.
 #pragma once
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -44,6 +45,15 @@ struct dim3 {
 inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 inline double2 make_double2(double x, double y) { return {x, y}; }
 using std::fma;
+// Rounds down.
+inline double __fma_rd(double a, double b, double c) {
+    int before = fegetround();
+    fesetround(FE_DOWNWARD);
+    volatile double x = a, y = b, z = c;
+    volatile double sum = fma(x, y, z);
+    fesetround(before);
+    return sum;
+}
 
 namespace emulation {
 struct Fiber {
@@ -158,6 +168,11 @@ inline double __hiloint2double(int high, int low) {
     double x;
     memcpy(&x, &bits, 8);
     return x;
+}
+inline int __double2hiint(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return (int)(uint32_t)(bits >> 32);
 }
 inline int __double2loint(double x) {
     uint64_t bits;

@@ -24,10 +24,10 @@ FUNCTION Accumulator initial_coefficient(const BlindRotateArguments& a, u32 job,
     int body = column - GLWE_DIMENSION;
     if (body < 0) return 0;
     u64 polynomial = a.jobs[job].table + body * a.jobs[job].table_stride;
-    const Accumulator* table = (const Accumulator*)a.tables + polynomial * POLYNOMIAL_SIZE;
+    const Stored* table = (const Stored*)a.tables + polynomial * POLYNOMIAL_SIZE;
     u32 from = index + rotations[LWE_DIMENSION + body];
-    Accumulator value = table[from & (POLYNOMIAL_SIZE - 1)];
-    return (from & POLYNOMIAL_SIZE) && value != 0 ? (Accumulator)ACCUMULATOR_MODULUS - value : value;
+    Accumulator value = hold(table[from & (POLYNOMIAL_SIZE - 1)]);
+    return from & POLYNOMIAL_SIZE ? negate(value) : value;
 }
 
 // Step 4 on the native torus, where it is the last: one word of the result, modulo 2^64.
@@ -53,7 +53,7 @@ FUNCTION void extract_torus(const BlindRotateArguments& a, u32 job, int column, 
 FUNCTION void extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
     if (column >= GLWE_DIMENSION && index != 0) return;
     if constexpr (NATIVE_TORUS) return extract_torus(a, job, column, index, value);
-    u64 x = value;
+    u64 x = stored(value);
     int position;
     if (column >= GLWE_DIMENSION) {
         x += a.jobs[job].output_offset;

@@ -59,6 +59,29 @@ template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2
     }
 }
 
+// Undoes forward_levels<16, 0> with the roots of the first pass, which are constants: value i of the result is x[i] times
+// FIRST_INVERSE_SCALES[i]. A turn by conj(c) is left without its factor cos(c), which is made up for as late as there: six
+// multiply-adds a butterfly instead of eight operations. What meets in a butterfly differs by a constant ratio.
+template <int done> FUNCTION void inverse_first_levels(double2* x) {
+    if constexpr (done < 4) {
+        constexpr int level = 3 - done, half = 1 << done;
+        unroll<0, (1 << level)>([&](auto block) {
+            unroll<0, half>([&](auto i) {
+                double2 &u = x[2 * half * block + i], &v = x[2 * half * block + i + half];
+                double ratio = FIRST_INVERSE_RATIOS[level][half * block + i], tangent = FIRST_TANGENTS[level][block / 2];
+                double2 d = make_double2(fma(-ratio, v.x, u.x), fma(-ratio, v.y, u.y));
+                u = make_double2(fma(ratio, v.x, u.x), fma(ratio, v.y, u.y));
+                if constexpr (decltype(block)::v % 2 == 0) {
+                    v = make_double2(fma(tangent, d.y, d.x), fma(-tangent, d.x, d.y));
+                } else {
+                    v = make_double2(fma(-tangent, d.x, d.y), fma(-tangent, d.y, -d.x));
+                }
+            });
+        });
+        inverse_first_levels<done + 1>(x);
+    }
+}
+
 // Entry of (level, pair) in a table of the roots of a sub-transform.
 CONSTANT_FUNCTION int root_entry(int level, int pair) { return level == 0 ? 0 : (1 << (level - 1)) + pair; }
 
@@ -71,14 +94,14 @@ struct Tile {
     double2* second_roots; // [entry][16]: roots of the second pass by block
     double2* tail_roots;   // [entry][f]: roots of the tail
     double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
-    double2* bases;        // [step & 1][group][j][warp of frequencies]: X^e at the first of them
+    double2* bases;        // [step & 1][group][warp of frequencies]: X^e at the first of them, j = 0
     void* accumulators;
     u16* rotations;
 
-    static constexpr int SLOT_VALUES = POLYNOMIALS * LEVELS * POINTS;
+    static constexpr int SLOT_VALUES = POLYNOMIALS * LEVELS * SLOT_POINTS;
     static constexpr int ROOTS = 8 * 16;
     static constexpr int TAIL_ROOTS = TAIL / 2 * FREQUENCY_GROUPS;
-    static constexpr int BASES = GROUPS * TAIL * WARPS_OF_FREQUENCIES;
+    static constexpr int BASES = GROUPS * WARPS_OF_FREQUENCIES;
     static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : POLYNOMIALS * POLYNOMIAL_SIZE;
 
     FUNCTION explicit Tile(void* memory) {
@@ -91,7 +114,7 @@ struct Tile {
         rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
     }
 
-    FUNCTION double2* slot_at(int index) const { return slots + index * POINTS; }
+    FUNCTION double2* slot_at(int index) const { return slots + index * SLOT_POINTS; }
 };
 
 // Eight neighbouring lanes read turns that differ by multiples of 4 e: this spreads them over the banks for any e.
@@ -138,30 +161,53 @@ struct TailRoots {
     FUNCTION double2 operator()(int level, int pair) const { return table[root_entry(level, pair) * FREQUENCY_GROUPS]; }
 };
 
-// An exact conversion without the slow conversion unit: 2^52 + 2^31 + x has x's bits, sign flipped, in its low word.
-FUNCTION double to_double(i32 x) {
-    return __hiloint2double(0x43300000, (int)((u32)x ^ 0x80000000u)) - __hiloint2double(0x43300000, (int)0x80000000u);
+// Digit `level` of a coefficient, in the units of the key: aligned coefficients are digits times 2^(32 - LOG2_Q).
+template <int level> FUNCTION double digit_value(Accumulator x) {
+    if constexpr (ACCUMULATOR_IS_ALIGNED) {
+        return to_double((i32)x);
+    } else if constexpr (ACCUMULATOR_IS_SCALED && LEVELS == 1) {
+        return fma(to_double((i32)x), UNITS_OF_DIGITS, NEAREST) - NEAREST;
+    } else if constexpr (NATIVE_TORUS && LEVELS == 1) {
+        // Half a digit is added first and the rest cut off; a sum that wraps is the same on the torus. As in `to_double`, the
+        // low word holds it above 2^52 + 2^31.
+        constexpr int cut = 32 - LOG2_BASE;
+        constexpr double size = 1.0 / (double)(1ull << cut);
+        double raised = __hiloint2double(0x43300000, (int)((u32)x + (0x80000000u + (1u << (cut - 1)))));
+        return __fma_rd(raised, size, NEAREST - (4503599627370496.0 + 2147483648.0) * size) - NEAREST;
+    } else {
+        return to_double(digit<level>(x));
+    }
 }
 
-// The integer nearest to x modulo 2^32, for |x| < 2^51: the low word of x + 1.5 * 2^52.
-FUNCTION u32 nearest_low_word(double x) { return (u32)__double2loint(x + 6755399441055744.0); }
+// The multiple of q nearest to x, divided by q; |x| < 2^51 q.
+FUNCTION double nearest_quotient(double x, double q) { return fma(x, 1.0 / q, NEAREST) - NEAREST; }
 
-// Adds the sum x of one step's products (scaled to units of Q) to an accumulator coefficient, rounding once.
-FUNCTION Accumulator add_product(Accumulator accumulator, double x) {
+// The integer nearest to x * scale modulo 2^32, for |x * scale| < 2^83: the multiple of 2^32 nearest to it is taken off by what
+// it leaves of 1.5 * 2^84, in sums that are exact.
+FUNCTION u32 nearest_low_word(double x, double scale) {
+    constexpr double turns = 4294967296.0 * NEAREST;
+    double rest = (turns + NEAREST) - fma(x, scale, turns);
+    return low_word(fma(x, scale, rest));
+}
+
+// Adds the sum x * scale of one step's products (in units of Q, where accumulators are scaled or on the torus of Q / 2^32) to
+// an accumulator coefficient, rounding once.
+FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale) {
     constexpr double q = (double)ACCUMULATOR_MODULUS;
-    if constexpr (MODULUS_RAISING) {
-        // |x| may pass 2^51 only where Q is large; a multiple of Q is taken off first.
-        if constexpr (FFT_SUM_IS_LARGE) x = fma(-rint(x * (1.0 / q)), q, x);
-        return (Accumulator)((accumulator + nearest_low_word(x)) & (u32)(ACCUMULATOR_MODULUS - 1));
-    } else if constexpr (NATIVE_TORUS) {
-        // Words of 32 bits: what lies below them is 2^-9 of the error that doubles make of a sum (TFHERS_2_2).
-        return (Accumulator)((u32)accumulator + nearest_low_word(fma(-rint(x * (1.0 / q)), q, x)));
+    if constexpr (ACCUMULATOR_IS_ALIGNED) {
+        // |x| may pass 2^51 only where Q is large.
+        u32 sum = FFT_SUM_IS_LARGE ? nearest_low_word(x, scale) : low_word(fma(x, scale, NEAREST));
+        return accumulator + (sum << ALIGNMENT_SHIFT);
+    } else if constexpr (ACCUMULATOR_WRAPS) {
+        // What lies below 32 bits is 2^-9 of the error that doubles make of a sum (TFHERS_2_2).
+        return (Accumulator)((u32)accumulator + nearest_low_word(x, scale));
     } else {
         // The rest is exact: x and its quotient times q are multiples of the last place of x, and the rest is at most q/2 and a bit.
-        double rest = fma(-rint(x * (1.0 / q)), q, x);
+        x *= scale;
+        double rest = fma(-nearest_quotient(x, q), q, x);
         if constexpr (!ACCUMULATOR_IS_WIDE) {
             // A negative rest wraps to above 2^32 - q and comes back below q when q is added; then the sum is at most 2q < 2^32.
-            u32 positive = nearest_low_word(rest);
+            u32 positive = low_word(rest + NEAREST);
             positive = min(positive, positive + (u32)ACCUMULATOR_MODULUS);
             u32 sum = (u32)accumulator + positive;
             return (Accumulator)min(sum, sum - (u32)ACCUMULATOR_MODULUS);
@@ -179,7 +225,7 @@ FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulato
     unroll<0, LEVELS>([&](auto level) {
         double2 x[ITEMS];
         unroll<0, ITEMS>([&](auto b) {
-            x[b] = make_double2(to_double(digit<decltype(level)::v>(accumulator[b])), to_double(digit<decltype(level)::v>(accumulator[b + ITEMS])));
+            x[b] = make_double2(digit_value<decltype(level)::v>(accumulator[b]), digit_value<decltype(level)::v>(accumulator[b + ITEMS]));
         });
         forward_levels<16, 0>(x, FirstRoots());
         double2* values = tile.slot_at(slot(group, level, column, 0));
@@ -210,10 +256,15 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
     });
     team_barrier(at.team);
     unroll<0, ITEMS>([&](auto b) { x[b] = values[first_offset(at.thread, b)]; });
-    inverse_levels<16, 0>(x, FirstRoots());
+    if constexpr (DEFER_COSINES) {
+        inverse_first_levels<0>(x);
+    } else {
+        inverse_levels<16, 0>(x, FirstRoots());
+    }
     unroll<0, ITEMS>([&](auto b) {
-        accumulator[b] = add_product(accumulator[b], x[b].x);
-        accumulator[b + ITEMS] = add_product(accumulator[b + ITEMS], x[b].y);
+        double scale = DEFER_COSINES ? FIRST_INVERSE_SCALES[b] : 1.0;
+        accumulator[b] = add_product(accumulator[b], x[b].x, scale);
+        accumulator[b + ITEMS] = add_product(accumulator[b + ITEMS], x[b].y, scale);
     });
 }
 
@@ -224,56 +275,121 @@ constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
 constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
 constexpr u64 KEY_STEP_BYTES = 16ull * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS;
 
-// The key entries of one frequency. A thread with one frequency asks for entries KEY_RING ahead of use: those asked for at
-// the end of a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
+// Frequencies of one thread, and the entries that it takes in a run: one column of one frequency, or all of them.
+constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
+constexpr int RUNS = HOLD_DIGITS ? COLUMNS : 1;
+constexpr int RUN_ENTRIES = KEY_ENTRIES * COLUMNS / RUNS;
+
+// The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use: those asked for at the end of
+// a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
 struct KeyStream {
-    const double2* at;
+    const double2* at;   // the first entry of this run
+    const double2* next; // and of the next one
     double2 ahead[KEY_RING > 0 ? KEY_RING : 1];
-    static_assert(KEY_RING == 0 || (THREADS == FREQUENCY_GROUPS && KEY_ENTRIES % KEY_RING == 0), "a ring closes with each run");
+    static_assert(KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && RUN_ENTRIES % KEY_RING == 0), "a ring closes with each run");
 
     FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const double2*)a.key + threadIdx.x) {
         unroll<0, KEY_RING>([&](auto i) { ahead[i] = load_key_now(at + i * FREQUENCY_GROUPS); });
     }
 
+    // Before the first run of a frequency.
     FUNCTION void seek(const BlindRotateArguments& a, int step, int f) {
         if constexpr (KEY_RING == 0) at = (const double2*)a.key + (u64)step * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS + f;
     }
 
-    // Hands entry i from here to `use`.
+    // Before a run. The runs of a thread with one frequency follow each other.
+    FUNCTION void look_ahead(int run, int f) {
+        constexpr int length = RUN_ENTRIES * FREQUENCY_GROUPS;
+        if (FREQUENCY_ROUNDS > 1 && run + 1 == RUNS) {
+            // The first run of the thread's next frequency, or of its first one in the next step.
+            next = at + (f + THREADS < FREQUENCY_GROUPS ? THREADS - (RUNS - 1) * length : length - (FREQUENCY_ROUNDS - 1) * THREADS);
+        } else {
+            next = at + length;
+        }
+    }
+
+    // Hands entry i of this run to `use`.
     template <class Use> FUNCTION void take(int i, const Use& use) {
         if constexpr (KEY_RING == 0) {
             use(load_key(at + i * FREQUENCY_GROUPS));
         } else {
             use(ahead[i % KEY_RING]);
-            ahead[i % KEY_RING] = load_key_now(at + (i + KEY_RING) * FREQUENCY_GROUPS);
+            int later = i + KEY_RING;
+            bool is_next = FREQUENCY_ROUNDS > 1 && later >= RUN_ENTRIES;
+            ahead[i % KEY_RING] = load_key_now(is_next ? next + (later - RUN_ENTRIES) * FREQUENCY_GROUPS : at + later * FREQUENCY_GROUPS);
         }
     }
 
-    FUNCTION void advance(int entries) { at += entries * FREQUENCY_GROUPS; }
+    FUNCTION void advance() { at = next; }
 };
 
-// X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). The points of a warp are the first of them times
-// roots of unity of low order. Those first ones are fetched a step ahead, straight into the tile.
+// X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). Three factors make it: that of the first f of a warp
+// and j = 0, fetched a step ahead straight into the tile by the warp that needs it; a turn by the lane; and one of order
+// TAIL <= 4 by j, which takes swaps and signs.
 FUNCTION void fetch_monomials(const Tile& tile, const BlindRotateArguments& a, int step) {
-    constexpr int bits = log2_of(FREQUENCY_GROUPS);
     if (step >= (int)a.steps) return;
-    for (int i = threadIdx.x; i < Tile::BASES; i += THREADS) {
-        int warp = i % WARPS_OF_FREQUENCIES, j = i / WARPS_OF_FREQUENCIES % TAIL, group = i / WARPS_OF_FREQUENCIES / TAIL;
+    constexpr int bits = log2_of(FREQUENCY_GROUPS);
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    static_assert(GROUPS * FREQUENCY_ROUNDS <= 32, "a lane for each");
+    int group = lane % GROUPS, line = warp + lane / GROUPS * (THREADS / 32);
+    if (lane < GROUPS * FREQUENCY_ROUNDS && line < WARPS_OF_FREQUENCIES) {
         u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
-        u32 point = reverse_bits(warp * 32, bits) + reverse_bits(j, log2_of(TAIL)) * FREQUENCY_GROUPS;
-        copy_ahead(tile.bases + (step & 1) * Tile::BASES + i, (const double2*)a.powers + ((exponent * (4 * point + 1)) & (2 * POLYNOMIAL_SIZE - 1)));
+        u32 power = (exponent * (4 * reverse_bits(line * 32, bits) + 1)) & (2 * POLYNOMIAL_SIZE - 1);
+        copy_ahead(tile.bases + (step & 1) * Tile::BASES + group * WARPS_OF_FREQUENCIES + line, (const double2*)a.powers + power);
     }
     end_copies();
 }
 
-FUNCTION void await_monomials() { wait_copies<0>(); }
+FUNCTION double2 multiply(double2 a, double2 b) { return make_double2(fma(-a.y, b.y, a.x * b.x), fma(a.y, b.x, a.x * b.y)); }
 
-FUNCTION double2 monomial(const Tile& tile, int step, u32 exponent, int group, int f, int j) {
-    double2 base = tile.bases[(((step & 1) * GROUPS + group) * TAIL + j) * WARPS_OF_FREQUENCIES + f / 32];
-    // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
-    double2 turn = tile.turns[turn_offset((reverse_bits(f & 31, 5) * exponent) & (32 * TAIL - 1))];
-    return make_double2(fma(-base.y, turn.y, base.x * turn.x), fma(base.y, turn.x, base.x * turn.y));
-}
+FUNCTION double flip_sign(double x, u32 flip) { return __hiloint2double(__double2hiint(x) ^ (int)(flip << 31), __double2loint(x)); }
+
+// Where a thread has several frequencies, what they share of a step's monomials is read before the barrier that opens the product
+// phase; else registers are better spent, and it is read after the digits, or after the sums where digits are not held.
+constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS;
+
+// What the frequencies of a thread share of one step's monomials.
+struct Turns {
+    double2 turn[GROUPS];
+    u32 exponent[GROUPS];
+
+    FUNCTION void read(const Tile& tile, int step) {
+        unroll<0, GROUPS>([&](auto g) {
+            exponent[g] = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
+            // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
+            turn[g] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * exponent[g]) & (32 * TAIL - 1))];
+        });
+    }
+
+    // By whole warps, after fetch_monomials for this step.
+    FUNCTION Turns(const Tile& tile, int step) {
+        wait_copies<0>();
+        __syncwarp();
+        if constexpr (SHARED_TURNS) read(tile, step);
+    }
+};
+
+// X^e of one step at the positions of one f.
+struct Monomials {
+    double2 first[GROUPS];
+    u32 exponent[GROUPS];
+
+    FUNCTION Monomials(const Tile& tile, Turns turns, int step, int f) {
+        if constexpr (!SHARED_TURNS) turns.read(tile, step);
+        const double2* bases = tile.bases + (step & 1) * Tile::BASES + f / 32;
+        unroll<0, GROUPS>([&](auto g) {
+            first[g] = multiply(bases[g * WARPS_OF_FREQUENCIES], turns.turn[g]);
+            exponent[g] = turns.exponent[g];
+        });
+    }
+
+    template <int j> FUNCTION double2 at(int group) const {
+        // Times i^quarters.
+        u32 quarters = exponent[group] * (reverse_bits(j, log2_of(TAIL)) * (4 / TAIL));
+        double2 x = quarters & 1 ? make_double2(first[group].y, first[group].x) : first[group];
+        return j == 0 ? x : make_double2(flip_sign(x.x, quarters ^ (quarters >> 1)), flip_sign(x.y, quarters >> 1));
+    }
+};
 
 // sums += digit * key entry.
 FUNCTION void multiply_add(double2& sum, double2 digit, double2 key) {
@@ -281,13 +397,10 @@ FUNCTION void multiply_add(double2& sum, double2 digit, double2 key) {
     sum.y = fma(digit.y, key.x, fma(digit.x, key.y, sum.y));
 }
 
-// (X^e - 1) D C0 + (X^-e - 1) D C1 = (cos - 1) D (C0 + C1) + i sin D (C0 - C1).
+// (X^e - 1) D C0 + (X^-e - 1) D C1 = (cos - 1) D (C0 + C1) + i sin D (C0 - C1); binary secrets: (X^e - 1) D C0.
 FUNCTION double2 apply_monomial(const double2* sums, double2 m) {
-    if constexpr (GGSW == 2) {
-        return make_double2(fma(-m.y, sums[GGSW - 1].y, (m.x - 1.0) * sums[0].x), fma(m.y, sums[GGSW - 1].x, (m.x - 1.0) * sums[0].y));
-    } else {
-        return make_double2(fma(-m.y, sums[0].y, (m.x - 1.0) * sums[0].x), fma(m.y, sums[0].x, (m.x - 1.0) * sums[0].y));
-    }
+    double2 sum = sums[0], other = sums[GGSW - 1];
+    return make_double2(fma(-m.y, other.y, fma(m.x, sum.x, -sum.x)), fma(m.y, other.x, fma(m.x, sum.y, -sum.y)));
 }
 
 FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* digits) {
@@ -297,54 +410,23 @@ FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* 
 }
 
 // Sums of one column of one ciphertext, as [j][C0 + C1, C0 - C1], to its slot.
-template <class Monomials>
-FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW],
-                            const Monomials& monomials) {
+FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomials& monomials) {
     double2 result[TAIL];
-    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials(j)); });
+    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials.at<decltype(j)::v>(group)); });
     inverse_levels<TAIL, 0>(result, TailRoots(tile, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
 }
 
-// X^e of one step in all positions that this thread multiplies. Without registers to spare they wait in the slots of the
-// last column, at this thread's own positions: its digits have been read, its result comes after their last use.
-struct Monomials {
-    double2 held[HOLD_MONOMIALS ? GROUPS : 1][TAIL];
-
-    FUNCTION static double2* stored(const Tile& tile, int group) { return tile.slot_at(slot(group, 0, COLUMNS - 1, 0)); }
-
-    FUNCTION Monomials(const Tile& tile, int step, int f) {
-        unroll<0, GROUPS>([&](auto g) {
-            u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
-            unroll<0, TAIL>([&](auto j) {
-                double2 value = monomial(tile, step, exponent, g, f, j);
-                if constexpr (HOLD_MONOMIALS) {
-                    held[g][j] = value;
-                } else {
-                    stored(tile, g)[frequency_offset(f, j)] = value;
-                }
-            });
-        });
-    }
-
-    FUNCTION double2 at(const Tile& tile, int group, int f, int j) const {
-        if constexpr (HOLD_MONOMIALS) {
-            return held[group][j];
-        } else {
-            return stored(tile, group)[frequency_offset(f, j)];
-        }
-    }
-};
-
-FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key) {
+FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key, const Turns& turns) {
     key.seek(a, step, f);
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); }); });
-        const Monomials monomials(tile, step, f);
-#pragma unroll 1
+        const Monomials monomials(tile, turns, step, f);
+#pragma unroll (COLUMNS <= 2 ? COLUMNS : 1)
         for (int column = 0; column < COLUMNS; column++) {
+            key.look_ahead(column, f);
             double2 sums[GROUPS][TAIL][GGSW] = {};
             unroll<0, ROWS>([&](auto row) {
                 unroll<0, GGSW>([&](auto x) {
@@ -355,12 +437,11 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
                     });
                 });
             });
-            key.advance(KEY_ENTRIES);
-            unroll<0, GROUPS>([&](auto g) {
-                finish_column(tile, g, column, f, sums[g], [&](int j) { return monomials.at(tile, g, f, j); });
-            });
+            key.advance();
+            unroll<0, GROUPS>([&](auto g) { finish_column(tile, g, column, f, sums[g], monomials); });
         }
     } else {
+        key.look_ahead(0, f);
         double2 sums[GROUPS][COLUMNS][TAIL][GGSW] = {};
         unroll<0, ROWS>([&](auto row) {
             double2 digits[GROUPS][TAIL];
@@ -375,19 +456,17 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
                 });
             });
         });
-        key.advance(COLUMNS * KEY_ENTRIES);
-        const Monomials monomials(tile, step, f);
+        key.advance();
+        const Monomials monomials(tile, turns, step, f);
         unroll<0, GROUPS>([&](auto g) {
-            unroll<0, COLUMNS>([&](auto column) {
-                finish_column(tile, g, column, f, sums[g][column], [&](int j) { return monomials.at(tile, g, f, j); });
-            });
+            unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomials); });
         });
     }
 }
 
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key) {
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key, const Turns& turns) {
 #pragma unroll 1
-    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) products_at(tile, a, step, f, key);
+    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) products_at(tile, a, step, f, key, turns);
 }
 
 // Coefficient index of value i of a thread: real parts first, then the folded half.

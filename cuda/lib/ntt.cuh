@@ -272,14 +272,16 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
 
 // Powers wait in the tile; there is nothing to fetch for a step.
 FUNCTION void fetch_monomials(const Tile&, const BlindRotateArguments&, int) {}
-FUNCTION void await_monomials() {}
+struct Turns {
+    FUNCTION Turns(const Tile&, int) {}
+};
 
 // What a thread keeps of the key between product phases: nothing, words are few and products slow.
 struct KeyStream {
     FUNCTION explicit KeyStream(const BlindRotateArguments&) {}
 };
 
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream&) {
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream&, const Turns&) {
     constexpr int WORK = WORDS * FREQUENCY_GROUPS;
 #pragma unroll 1
     for (int item = threadIdx.x; item < WORK; item += THREADS) {

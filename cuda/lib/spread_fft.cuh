@@ -51,7 +51,7 @@ struct Path {
 
 template <int level> FUNCTION void forward_orbit(const Path& path, const Accumulator* held, double2* part, int offset) {
     double2 x[BLOCKS];
-    unroll<0, BLOCKS>([&](auto i) { x[i] = make_double2(to_double(digit<level>(held[i])), to_double(digit<level>(held[i + BLOCKS]))); });
+    unroll<0, BLOCKS>([&](auto i) { x[i] = make_double2(digit_value<level>(held[i]), digit_value<level>(held[i + BLOCKS])); });
     part[swizzle(offset)] = path.template descend<0>(x);
 }
 
@@ -61,8 +61,8 @@ FUNCTION void inverse_orbit(const Exchange<double2>& exchange, int step, int col
     unroll<0, BLOCKS>([&](auto i) { x[i] = exchange.get(step, column, i, swizzle(offset)); });
     inverse_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) {
-        held[i] = add_product(held[i], x[i].x);
-        held[i + BLOCKS] = add_product(held[i + BLOCKS], x[i].y);
+        held[i] = add_product(held[i], x[i].x, 1.0);
+        held[i + BLOCKS] = add_product(held[i + BLOCKS], x[i].y, 1.0);
     });
 }
 

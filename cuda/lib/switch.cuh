@@ -4,14 +4,53 @@
 #include "platform.cuh"
 #include "word.cuh"
 
-// An accumulator coefficient in [0, Q).
-template <bool wide> struct AccumulatorType {
+template <bool wide> struct CoefficientType {
     typedef u32 type;
 };
-template <> struct AccumulatorType<true> {
+template <> struct CoefficientType<true> {
     typedef u64 type;
 };
-typedef AccumulatorType<ACCUMULATOR_IS_WIDE>::type Accumulator;
+// A coefficient in [0, Q), as test polynomials store it.
+typedef CoefficientType<ACCUMULATOR_IS_WIDE>::type Stored;
+// A coefficient as accumulators hold it. The f64 transform holds 32 bits that wrap as Q does where it can:
+//   ALIGNED    modulus raising: times 2^32 / Q, so that digits keep their sign and sums need no mask
+//   SCALED     Q of two words: the nearest multiple of Q / 2^32 (see `scaled` in crates/cuda/src/plan.rs)
+//   torus      the leading 32 bits
+// In all other cases it is the stored one.
+constexpr bool ACCUMULATOR_IS_ALIGNED = FFT && MODULUS_RAISING;
+constexpr bool ACCUMULATOR_WRAPS = ACCUMULATOR_IS_ALIGNED || ACCUMULATOR_IS_SCALED || NATIVE_TORUS;
+constexpr int ALIGNMENT_SHIFT = ACCUMULATOR_IS_ALIGNED ? 32 - LOG2_Q : 0;
+typedef CoefficientType<ACCUMULATOR_IS_WIDE && !ACCUMULATOR_IS_SCALED>::type Accumulator;
+
+// An exact conversion without the slow conversion unit: 2^52 + 2^31 + x has x's bits, sign flipped, in its low word.
+FUNCTION double to_double(i32 x) {
+    return __hiloint2double(0x43300000, (int)((u32)x ^ 0x80000000u)) - __hiloint2double(0x43300000, (int)0x80000000u);
+}
+
+// 1.5 * 2^52: |x| < 2^51 added to it leaves the integer nearest to x in the low bits, subtracted again that integer.
+constexpr double NEAREST = 6755399441055744.0;
+
+FUNCTION u32 low_word(double x) { return (u32)__double2loint(x); }
+
+FUNCTION Accumulator hold(Stored x) {
+    if constexpr (ACCUMULATOR_IS_SCALED) {
+        return low_word(fma((double)x, 4294967296.0 / (double)ACCUMULATOR_MODULUS, NEAREST));
+    } else {
+        return x << ALIGNMENT_SHIFT;
+    }
+}
+
+// In [0, Q); on the native torus as it is.
+FUNCTION u64 stored(Accumulator x) {
+    if constexpr (ACCUMULATOR_IS_SCALED) {
+        constexpr u64 high = ACCUMULATOR_MODULUS >> 32, low = ACCUMULATOR_MODULUS & 0xffffffff;
+        return x * high + ((x * low + (1ull << 31)) >> 32);
+    } else {
+        return x >> ALIGNMENT_SHIFT;
+    }
+}
+
+FUNCTION Accumulator negate(Accumulator x) { return ACCUMULATOR_WRAPS || x == 0 ? 0 - x : (Accumulator)ACCUMULATOR_MODULUS - x; }
 
 // Sum over the digits below the top one of B/2 * B^i: makes every digit but the top one a plain bit field.
 CONSTANT_FUNCTION u64 balance(int digits) { return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1)); }
@@ -19,7 +58,14 @@ CONSTANT_FUNCTION u64 balance(int digits) { return digits == 0 ? 0 : (balance(di
 // Digit `level` in use of a coefficient (balanced digits; the whole centred coefficient for MR).
 template <int level> FUNCTION i32 digit(Accumulator x) {
     if constexpr (MODULUS_RAISING) {
-        return ((i32)((u32)x << (32 - LOG2_Q))) >> (32 - LOG2_Q);
+        return (i32)((u32)x << (32 - LOG2_Q - ALIGNMENT_SHIFT)) >> (32 - LOG2_Q);
+    } else if constexpr (ACCUMULATOR_IS_SCALED) {
+        // In units of the lowest digit in use: below 2^28.
+        i32 units = (i32)low_word(fma(to_double((i32)x), UNITS_OF_DIGITS, NEAREST));
+        constexpr int top = LEVELS - 1, shift = level * LOG2_BASE;
+        i32 shifted = units + (i32)balance(top);
+        if constexpr (level == top) return shifted >> shift;
+        return ((shifted >> shift) & ((1 << LOG2_BASE) - 1)) - (1 << (LOG2_BASE - 1));
     } else if constexpr (NATIVE_TORUS) {
         // The closest multiple of 2^(32 - b L), most significant digit first; the top one takes what is left.
         constexpr int cut = 32 - LOG2_BASE * LEVELS, top = LEVELS - 1, position = top - level, shift = position * LOG2_BASE;

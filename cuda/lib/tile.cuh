@@ -9,8 +9,9 @@
 //   tail         thread f = (b, e) of the whole block, registers over j: the last levels, done by the product phase
 //
 // Between the passes a polynomial lives in its slot of workgroup memory; a thread writes where it last read, so one
-// synchronisation of the team serves an exchange. Slots are XOR-swizzled: within a warp the 32 words (or 8 times 16
-// bytes) of every access fall into different banks in all three views.
+// synchronisation of the team serves an exchange. Within a warp the 32 words (or 8 times 16 bytes) of every access fall into
+// different banks in all three views: slots are XOR-swizzled, or, for complex numbers where memory allows, have a gap behind each
+// b, so that a thread's values lie at constant distances and need no address of their own.
 #pragma once
 #include "constants.cuh"
 #include "platform.cuh"
@@ -23,6 +24,9 @@ constexpr int TAIL = TEAM / SECOND_RADIX;
 // Sub-transforms of one thread in the second pass (more than one only for the smallest polynomials).
 constexpr int SUBS = ITEMS / SECOND_RADIX;
 constexpr int FREQUENCY_GROUPS = POINTS / TAIL;
+// With GAPS the sixteen values of one b and j are followed by a gap.
+constexpr int LINE = SECOND_RADIX + (GAPS ? 1 : 0);
+constexpr int SLOT_POINTS = TAIL * 16 * LINE;
 constexpr int ROWS = LEVELS * COLUMNS;
 constexpr int POLYNOMIALS = GROUPS * COLUMNS;
 constexpr int TEAMS = THREADS / TEAM;
@@ -30,6 +34,7 @@ constexpr int ROUNDS = ceil_div(POLYNOMIALS, TEAMS);
 constexpr bool ACCUMULATOR_IN_REGISTERS = ROUNDS == 1;
 // Coefficients of one polynomial that one thread holds.
 constexpr int COEFFICIENTS = FFT ? 2 * ITEMS : ITEMS;
+static_assert(!GAPS || (FFT && SECOND_RADIX == 16), "gaps follow sixteen complex numbers");
 static_assert(THREADS % TEAM == 0 && THREADS % 32 == 0, "whole teams and whole warps");
 static_assert(TEAM <= 32 || TEAMS <= 15, "one named barrier a team");
 
@@ -54,7 +59,9 @@ FUNCTION int first_index(int thread) { return (thread % SECOND_RADIX) * TAIL + t
 // Offset in a slot of first-pass value b of a thread.
 FUNCTION int first_offset(int thread, int b) {
     int e = thread % SECOND_RADIX, j = thread / SECOND_RADIX;
-    if constexpr (SECOND_RADIX == 16) {
+    if constexpr (GAPS) {
+        return j * 16 * LINE + e + b * LINE;
+    } else if constexpr (SECOND_RADIX == 16) {
         return (j * 256 + (j & 1) * 16 + e) ^ (b * 17);
     } else {
         return b * SECOND_RADIX + e;
@@ -67,7 +74,9 @@ FUNCTION int second_block(int thread, int sub) { return SECOND_RADIX == 16 ? thr
 // Offset in a slot of second-pass value e of a thread.
 FUNCTION int second_offset(int thread, int sub, int e) {
     int b = second_block(thread, sub);
-    if constexpr (SECOND_RADIX == 16) {
+    if constexpr (GAPS) {
+        return thread / 16 * 16 * LINE + b * LINE + e;
+    } else if constexpr (SECOND_RADIX == 16) {
         int j = thread / 16;
         return (j * 256 + ((b ^ (j & 1)) * 16) + b) ^ e;
     } else {
@@ -77,7 +86,9 @@ FUNCTION int second_offset(int thread, int sub, int e) {
 
 // Offset in a slot of value j of frequency group f = b * SECOND_RADIX + e.
 FUNCTION int frequency_offset(int f, int j) {
-    if constexpr (SECOND_RADIX == 16) {
+    if constexpr (GAPS) {
+        return j * 16 * LINE + f / 16 * LINE + f % 16;
+    } else if constexpr (SECOND_RADIX == 16) {
         int b = f / 16, e = f % 16;
         return j * 256 + ((b ^ (j & 1)) * 16) + (e ^ b);
     } else {

@@ -1,7 +1,7 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
 use crate::arguments::bytes_of;
-use crate::plan::{CudaPlan, Geometry, holds_digits};
+use crate::plan::{CudaPlan, Geometry, holds_digits, scaled};
 use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeySource, SecretKind, Transform};
@@ -94,9 +94,11 @@ impl KeyLayout {
         let modulus = self.shape.key_modulus_value();
         let scale = 2.0 / size as f64
             * match self.shape.gadget {
-                Gadget::Decomposition { .. } => 1.0,
-                Gadget::ModulusRaising { log2_modulus } => f64::from(log2_modulus).exp2() / modulus.unwrap_or(1) as f64,
                 // In units of what an accumulator holds.
+                Gadget::Decomposition { .. } if scaled(&self.shape) => f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64,
+                Gadget::Decomposition { .. } => 1.0,
+                // Digits are aligned to the top of 32 bits, sums to the bottom.
+                Gadget::ModulusRaising { log2_modulus } => (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64,
                 Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
             };
         let centred = |c: u64| match modulus {

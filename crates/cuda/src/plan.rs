@@ -2,7 +2,7 @@
 
 use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
-use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, PlanRequest, TilePlan, Transform};
+use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
 pub(crate) const GROUPS: &str = "groups";
@@ -39,8 +39,10 @@ pub struct CudaPlan {
     pub shared_bytes: usize,
     /// Threads of a block of `key_switch`.
     pub key_switch_threads: usize,
-    /// Digits whose rows `key_switch_tiled` holds in shared memory at once (0: never launched).
+    /// Stages of `key_switch_tiled` in shared memory at once (0: never launched).
     pub key_switch_stages: usize,
+    /// Digits whose rows make one stage.
+    pub key_switch_stage_pairs: usize,
     /// Ciphertexts from which `key_switch_tiled` is launched.
     pub key_switch_tiled_from: usize,
     /// Multiprocessors of the device.
@@ -51,8 +53,10 @@ pub struct CudaPlan {
     pub prefetch_blocks: usize,
     /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
     pub key_ring: usize,
-    /// Whether the product phase has registers for the monomials of all ciphertexts.
-    pub hold_monomials: bool,
+    /// Whether slots of complex numbers have gaps instead of a swizzle (cuda/lib/tile.cuh).
+    pub gaps: bool,
+    /// Whether the last pass of an inverse transform leaves its cosines to the rounding: fewer operations, more registers.
+    pub defer_cosines: bool,
     /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole waves.
     pub tail: bool,
     /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
@@ -68,7 +72,18 @@ pub(crate) struct Geometry {
     pub second_radix: usize,
     pub tail: usize,
     pub words: usize,
+    /// Of a coefficient of a test polynomial.
     pub accumulator_bytes: usize,
+    /// Of a coefficient on the chip.
+    pub held_bytes: usize,
+}
+
+/// Whether the f64 transform holds accumulators of a Q of two words as multiples of Q / 2^32: half the registers, and sums that
+/// wrap. Rounding to them adds less than 1/256 of the variance that the digits left out bring.
+pub(crate) fn scaled(shape: &BootstrapShape) -> bool {
+    let Gadget::Decomposition { log2_base, dropped, .. } = shape.gadget else { return false };
+    let wide = shape.accumulator_modulus().filter(|&q| q >= 1 << 31);
+    wide.is_some_and(|q| q as f64 / f64::from(TORUS_BITS).exp2() * 16.0 <= f64::from(log2_base * dropped as u32).exp2())
 }
 
 impl Geometry {
@@ -85,7 +100,9 @@ impl Geometry {
             KeyModulus::Torus64 => 1,
         };
         let wide = shape.accumulator_modulus().is_some_and(|q| q >= 1 << 31);
-        Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes: if wide { 8 } else { 4 } }
+        let accumulator_bytes = if wide { 8 } else { 4 };
+        let held_bytes = if transform == Transform::Fft && scaled(shape) { 4 } else { accumulator_bytes };
+        Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes, held_bytes }
     }
 
     /// Threads that find work in the product phase.
@@ -100,17 +117,19 @@ fn in_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize, thre
 }
 
 /// Bytes of `Tile` (cuda/lib/ntt.cuh, cuda/lib/fft.cuh).
-fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, threads: usize) -> usize {
+fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, threads: usize, gaps: bool) -> usize {
     let g = Geometry::new(shape, transform);
     let polynomials = groups * shape.columns();
-    let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.accumulator_bytes };
+    let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.held_bytes };
     let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
         Transform::Fft => {
             let groups_of_frequencies = g.points / g.tail;
-            let bases = 2 * groups * g.tail * groups_of_frequencies / 32;
+            let bases = 2 * groups * groups_of_frequencies / 32;
+            // Sixteen complex numbers are followed by a gap (`LINE` of cuda/lib/tile.cuh).
+            let slots = if gaps { slots / 16 * 17 } else { slots };
             (slots * 16, (8 * 16 + 32 * g.tail + g.tail / 2 * groups_of_frequencies + bases) * 16)
         }
     };
@@ -133,34 +152,35 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
     }
 }
 
-/// How the product phase of the FFT spends the registers that digits, sums and accumulators leave: entries of the key in
-/// flight, and whether monomials are held.
-fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> (usize, bool) {
-    if geometry.points / geometry.tail != threads {
-        return (0, true);
+/// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators leave of its registers.
+fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> usize {
+    if !(geometry.points / geometry.tail).is_multiple_of(threads) {
+        return 0;
     }
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
         // 69,700 and 87,800 STD128 a second with changes elsewhere; with six entries it stays at 88,400 (an H200).
         let run = entries * shape.columns();
-        return ((4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0), true);
+        return (4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0);
     }
-    let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.accumulator_bytes / 4 } else { 0 };
-    let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;
+    let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
+    let monomials = 4 * groups;
+    let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
-    let monomials = 4 * groups * geometry.tail;
-    // An entry is used once for each ciphertext: 32 uses cover the latency of L2. Monomials are held beside that many where
-    // tails are single (M3 r=5: 359,000 a second, else 320,000) or accumulators, at rest during the products, could be moved
-    // aside; else they wait in the digits' place (M4 r=4: 182,000 a second, held 172,000).
-    let hold_monomials = free >= monomials + 4 * (32 / groups) && (geometry.tail == 1 || accumulators > 0);
     // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
     // estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
-    let most = (free.saturating_sub(if hold_monomials { monomials } else { 0 }) / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
+    let most = (free / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
     if most < 8 {
-        return (0, true);
+        return 0;
     }
-    ((1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0), hold_monomials)
+    (1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0)
+}
+
+/// Where it was faster: long tails, and accumulators that leave registers (M5 r=5: 65,600 a second, else 59,800), but not the
+/// short tails of M3 r=5 (303,000, else 355,700).
+fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
+    geometry.tail == 4 || (geometry.tail == 2 && !in_registers(shape, geometry, groups, threads))
 }
 
 /// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
@@ -168,17 +188,21 @@ pub(crate) fn key_switch_tile(shape: &BootstrapShape) -> usize {
     KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
 }
 
-/// Bytes of shared memory of `key_switch_tiled` with so many stages.
-fn key_switch_tile_bytes(shape: &BootstrapShape, stages: usize) -> usize {
+/// Bytes of shared memory of `key_switch_tiled` that holds the rows of so many digits.
+fn key_switch_tile_bytes(shape: &BootstrapShape, pairs: usize) -> usize {
     let digits = KEY_SWITCH_TILE_CHUNK * shape.ks_digits() * key_switch_tile(shape) * 4;
-    stages * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
+    pairs * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
 }
 
-/// Up to six stages; none where fewer than three fit or the rows of a digit are too many, and none on the torus, which has a
-/// key switch of its own.
-pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> usize {
-    let fits = |&stages: &usize| key_switch_tile_bytes(shape, stages) <= limits.workgroup_memory_bytes;
-    if shape.ks_base() <= KEY_SWITCH_TILE_BASE && !shape.is_torus() { (3..=6).rev().find(fits).unwrap_or(0) } else { 0 }
+/// Stages of `key_switch_tiled` and digits a stage: three or four of two digits, which are added in fewer instructions, else
+/// three or more of one. No stage where fewer fit or the rows of a digit are too many, and none on the torus, which has a key
+/// switch of its own.
+pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> (usize, usize) {
+    if shape.ks_base() > KEY_SWITCH_TILE_BASE || shape.is_torus() {
+        return (0, 1);
+    }
+    let fits = |&(stages, pairs): &(usize, usize)| key_switch_tile_bytes(shape, stages * pairs) <= limits.workgroup_memory_bytes;
+    [(4, 2), (3, 2), (5, 1), (4, 1), (3, 1)].into_iter().find(fits).unwrap_or((0, 1))
 }
 
 /// How one key switch of some ciphertexts is launched.
@@ -199,7 +223,7 @@ impl KeySwitchLaunch {
         if plan.key_switch_stages > 0 && jobs >= plan.key_switch_tiled_from {
             let tiles = jobs.div_ceil(tile) * ks_row(shape).div_ceil(KEY_SWITCH_TILE_COLUMNS);
             let parts = (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
-            let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages);
+            let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages * plan.key_switch_stage_pairs);
             return Self { tiled: true, parts, blocks: tiles * parts, threads: KEY_SWITCH_TILE_THREADS, shared_bytes };
         }
         // Four blocks a multiprocessor, each with at least two rounds of rows.
@@ -242,10 +266,9 @@ impl CudaPlan {
         // Two words keep the integer pipes busy with one ciphertext a block, and several such blocks hide each other's waits.
         let geometry = Geometry::new(shape, transform);
         let two_words = transform == Transform::Ntt && geometry.words > 1;
-        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead
-        // (an H200 ran G2 at 61,900 a second so, at 59,800 with two ciphertexts a block). So they do on the torus, whose key is
-        // light (TFHERS_2_2: 50,300 a second, 42,900 with two).
-        let wide_tails = transform == Transform::Fft && geometry.accumulator_bytes == 8 && geometry.tail == 4;
+        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead. So
+        // they do on the torus, whose key is light (TFHERS_2_2: 57,000 a second, 53,000 with two).
+        let wide_tails = transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
         let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
         let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         let mut refused = None;
@@ -274,7 +297,7 @@ impl CudaPlan {
     }
 
     /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a
-    /// multiprocessor, and, for the f64 FFT, key entries in flight and where monomials wait.
+    /// multiprocessor, and, for the f64 FFT, key entries in flight and where cosines are multiplied.
     pub(crate) fn alternatives(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits) -> Vec<PlanRequest> {
         let plan = |choices: &[(&str, usize)]| {
             let choices = choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
@@ -288,9 +311,10 @@ impl CudaPlan {
             _ => {}
         };
         let named = |p: &Self| {
-            let fft = [("ring", p.key_ring), ("monomials", usize::from(p.hold_monomials))];
             let mut choices = vec![(GROUPS, p.groups), ("blocks", p.blocks_per_multiprocessor)];
-            choices.extend(fft.into_iter().filter(|_| transform == Transform::Fft));
+            if transform == Transform::Fft {
+                choices.extend([("ring", p.key_ring), ("cosines", usize::from(p.defer_cosines))]);
+            }
             choices
         };
         let models = [None, Some(4), Some(3), Some(2), Some(1)].map(|g| plan(&g.map_or(vec![], |g| vec![(GROUPS, g)])));
@@ -306,7 +330,7 @@ impl CudaPlan {
             for ring in [0, 4, 6, 8, 12, 16].into_iter().filter(|_| transform == Transform::Fft) {
                 add(&variation("ring", ring));
             }
-            add(&variation("monomials", usize::from(!model.hold_monomials)));
+            add(&variation("cosines", usize::from(!model.defer_cosines)));
         }
         all.into_iter().map(|(request, _)| request).collect()
     }
@@ -325,7 +349,8 @@ impl CudaPlan {
     /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; the variants for small batches stay |
     /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
     /// | `ring` | key entries that a thread has in flight (f64 FFT) |
-    /// | `monomials` | 1: the product phase holds them in registers |
+    /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |
+    /// | `gaps` | 0: slots are swizzled even where memory has room for gaps (f64 FFT) |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
@@ -336,13 +361,13 @@ impl CudaPlan {
         let geometry = Geometry::new(shape, self.transform);
         let most = match name {
             "blocks" => 8,
-            "monomials" | "tiled" => 1,
+            "tiled" | "cosines" | "gaps" => 1,
             "prefetch" => 64,
             "prefetchers" => 128,
             "ring" => 32,
             _ => {
                 return refuse(
-                    "the choices are groups, blocks, ring, monomials, prefetch, prefetchers, tiled, spread and spread_items".into(),
+                    "the choices are groups, blocks, ring, cosines, gaps, prefetch, prefetchers, tiled, spread and spread_items".into(),
                 );
             }
         };
@@ -352,7 +377,13 @@ impl CudaPlan {
         }
         match name {
             "blocks" => self.blocks_per_multiprocessor = value,
-            "monomials" => self.hold_monomials = value == 1,
+            "cosines" if value == 1 && self.transform == Transform::Ntt => return refuse("the integer transform has none".into()),
+            "cosines" => self.defer_cosines = value == 1,
+            "gaps" if value == 1 && !self.gaps => return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into()),
+            "gaps" => {
+                self.gaps = value == 1;
+                self.shared_bytes = shared_bytes(shape, self.transform, self.groups, self.threads, self.gaps);
+            }
             "prefetch" => self.prefetch_steps = value,
             "prefetchers" => self.prefetch_blocks = value,
             "tiled" if value == 1 && self.key_switch_stages == 0 => {
@@ -362,9 +393,9 @@ impl CudaPlan {
             _ => {
                 let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
                 let run = if holds_digits(shape) { run } else { run * shape.columns() };
-                let fits = geometry.points / geometry.tail == self.threads && self.transform == Transform::Fft;
+                let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads) && self.transform == Transform::Fft;
                 if value > 0 && !(fits && run.is_multiple_of(value)) {
-                    return refuse(format!("a ring needs the f64 FFT, a thread for each frequency, and a divisor of its {run} entries"));
+                    return refuse(format!("a ring needs the f64 FFT, as many frequencies a thread, and a divisor of its {run} entries"));
                 }
                 self.key_ring = value;
             }
@@ -381,7 +412,18 @@ impl CudaPlan {
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let threads = threads_of_block(shape, transform, limits, request, groups, &geometry);
-        let bytes = shared_bytes(shape, transform, groups, threads);
+        let registers = product_registers(shape, transform, groups);
+        let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
+        // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
+        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
+        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
+        // Blocks that one multiprocessor runs at once.
+        let resident =
+            |bytes: usize| ((limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES)).min(by_registers).min(4);
+        let bytes = |gaps| shared_bytes(shape, transform, groups, threads, gaps);
+        // Gaps save addresses; they are not worth a block.
+        let gaps = transform == Transform::Fft && geometry.second_radix == 16 && resident(bytes(true)) == resident(bytes(false));
+        let bytes = bytes(gaps);
         if bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
                 polynomial_size: shape.polynomial_size,
@@ -391,36 +433,33 @@ impl CudaPlan {
                 available: limits.workgroup_memory_bytes,
             });
         }
-        let registers = product_registers(shape, transform, groups);
         // A request is taken as it is; the model only chooses among what it may.
         let most = if transform == Transform::Fft { 180 } else { 80 };
         if request.groups.is_none() && groups > 1 && registers > most {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
-        let by_memory = (limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
-        let (key_ring, hold_monomials) = match transform {
-            Transform::Ntt => (0, true),
-            Transform::Fft => key_ring_and_monomials(shape, &geometry, groups, threads),
+        let (stages, stage_pairs) = key_switch_stages(shape, limits);
+        let key_ring = match transform {
+            Transform::Ntt => 0,
+            Transform::Fft => key_ring(shape, &geometry, groups, threads),
         };
-        let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
-        // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
-        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
-        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         Ok(Self {
             transform,
             groups,
             threads,
-            blocks_per_multiprocessor: by_memory.min(by_registers).clamp(1, 4),
+            blocks_per_multiprocessor: resident(bytes).max(1),
             shared_bytes: bytes,
             key_switch_threads: key_switch_threads(shape),
-            key_switch_stages: key_switch_stages(shape, limits),
+            key_switch_stages: stages,
+            key_switch_stage_pairs: stage_pairs,
             // A tile costs the same however few ciphertexts it has.
             key_switch_tiled_from: key_switch_tile(shape) / 2,
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 3,
             prefetch_blocks: 128,
             key_ring,
-            hold_monomials,
+            gaps,
+            defer_cosines: defers_cosines(shape, &geometry, groups, threads),
             tail: false,
             spread: None,
         })

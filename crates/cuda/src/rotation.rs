@@ -133,7 +133,6 @@ impl Rotation {
                 "prefetch_steps": plan.prefetch_steps,
                 "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,
-                "hold_monomials": plan.hold_monomials,
                 "wave": self.wave,
                 "wave_ms": self.wave_seconds * 1e3,
                 "single_ms": self.single_seconds.map(|s| s * 1e3),

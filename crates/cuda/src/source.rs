@@ -1,6 +1,6 @@
 //! The kernel sources and the constants that fix them for one shape and plan.
 
-use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS};
+use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, scaled};
 use crate::spread::SpreadPlan;
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
@@ -150,6 +150,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
         // The tiled kernel is compiled, though not launched, where it does not pay.
         ("KS_STAGES", plan.key_switch_stages.max(2)),
+        ("KS_STAGE_PAIRS", plan.key_switch_stage_pairs),
         ("GROUPS", plan.groups),
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
@@ -165,9 +166,11 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
     t.line("bool", "PUSH", spread.push);
-    t.line("bool", "HOLD_MONOMIALS", plan.hold_monomials);
+    t.line("bool", "GAPS", plan.gaps);
+    t.line("bool", "DEFER_COSINES", plan.defer_cosines);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
     t.line("bool", "NATIVE_TORUS", shape.is_torus());
+    t.line("bool", "ACCUMULATOR_IS_SCALED", fft && scaled(shape));
     gadget_constants(shape, &mut t);
     word_constants(shape, &mut t);
     root_constants(shape, plan.transform, &mut t);
@@ -188,6 +191,9 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
     let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);
     t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{held}ull"));
+    // Where accumulators are scaled: an accumulator's unit in units of the lowest digit in use.
+    let units = held as f64 / (f64::from(TORUS_BITS) + f64::from(dropped as u32 * log2_base)).exp2();
+    t.line("double", "UNITS_OF_DIGITS", format!("{units:e}"));
     // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
     let shift = (64 - modulus.leading_zeros()).saturating_sub(32);
     let factor = |post: u32| (1u128 << (shift + 32 + post + log2_q)) / u128::from(modulus.max(1));
@@ -248,6 +254,13 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
             };
             let pairs: Vec<String> = (0..8).map(|i| format!("{{{:e}, {:e}}}", entry(i)[0], entry(i)[1])).collect();
             let _ = writeln!(t.0, "__constant__ double FIRST_COMPLEX_ROOTS[8][2] = {{{}}};", pairs.join(", "));
+            let list = |values: &[f64]| format!("{{{}}}", values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(", "));
+            let inverse = tables::inverse_first_pass(&roots);
+            let ratios: Vec<String> = inverse.ratios.iter().map(|r| list(r)).collect();
+            let tangents: Vec<String> = inverse.tangents.iter().map(|r| list(r)).collect();
+            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_RATIOS[4][8] = {{{}}};", ratios.join(", "));
+            let _ = writeln!(t.0, "__constant__ double FIRST_TANGENTS[4][4] = {{{}}};", tangents.join(", "));
+            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_SCALES[16] = {};", list(&inverse.scales));
         }
     }
 }

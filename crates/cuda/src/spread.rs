@@ -122,6 +122,7 @@ impl CudaPlan {
                 available: limits.workgroup_threads,
             });
         }
+        let (stages, stage_pairs) = key_switch_stages(shape, limits);
         Ok(Self {
             transform,
             groups: 1,
@@ -129,13 +130,15 @@ impl CudaPlan {
             blocks_per_multiprocessor: 1,
             shared_bytes: needed,
             key_switch_threads: key_switch_threads(shape),
-            key_switch_stages: key_switch_stages(shape, limits),
+            key_switch_stages: stages,
+            key_switch_stage_pairs: stage_pairs,
             key_switch_tiled_from: key_switch_tile(shape) / 2,
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 4,
             prefetch_blocks: 1,
             key_ring: 0,
-            hold_monomials: true,
+            gaps: false,
+            defer_cosines: false,
             tail: false,
             spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),
         })
@@ -169,7 +172,7 @@ fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, b
     };
     let turn = items.div_ceil(threads) * entries;
     let rounds = (shape.columns() * part).div_ceil(threads);
-    let accumulators = rounds * coefficients * geometry.accumulator_bytes / 4;
+    let accumulators = rounds * coefficients * geometry.held_bytes / 4;
     let registers = (65_536 / threads).min(255);
     let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
     (1..=most).rev().find(|r| turn.is_multiple_of(*r)).unwrap_or(1)

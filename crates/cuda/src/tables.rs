@@ -55,6 +55,35 @@ pub(crate) fn fft_forward(values: &mut [[f64; 2]], roots: &[[f64; 2]]) {
     }
 }
 
+/// Constants of the inverse of the first pass, sixteen values by four levels, with cosines left out of its turns until the end.
+pub(crate) struct InverseFirstPass {
+    /// By level and butterfly: what the second value is worth in units of the first.
+    pub ratios: [[f64; 8]; 4],
+    /// By level and pair of blocks: of the angle of the pair's root.
+    pub tangents: [[f64; 4]; 4],
+    /// What the results are worth.
+    pub scales: [f64; 16],
+}
+
+/// The constants for `roots` of [`fft_roots`]. All angles lie below a right one, so no cosine is zero.
+pub(crate) fn inverse_first_pass(roots: &[[f64; 2]]) -> InverseFirstPass {
+    let mut pass = InverseFirstPass { ratios: [[1.0; 8]; 4], tangents: [[0.0; 4]; 4], scales: [1.0; 16] };
+    for level in (0..4).rev() {
+        let half = 8 >> level;
+        for block in 0..1 << level {
+            // Block 2 pair + 1 has i times the root of block 2 pair, and shares its cosine.
+            let [cosine, sine] = roots[(1 << level) + block / 2 * 2];
+            pass.tangents[level][block / 2] = sine / cosine;
+            for i in 0..half {
+                let (u, v) = (2 * half * block + i, 2 * half * block + i + half);
+                pass.ratios[level][half * block + i] = pass.scales[v] / pass.scales[u];
+                pass.scales[v] = pass.scales[u] * cosine;
+            }
+        }
+    }
+    pass
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

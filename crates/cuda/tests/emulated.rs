@@ -107,6 +107,46 @@ fn torus_shapes_agree() {
     }
 }
 
+fn chosen(choices: &[(&str, u32)]) -> PlanRequest {
+    PlanRequest { choices: choices.iter().map(|&(name, value)| (name.to_owned(), value)).collect(), ..Default::default() }
+}
+
+/// Both maps of complex slots, cosines in both places, and rings that turn over one frequency and over several.
+#[test]
+fn every_choice_of_the_fft_agrees() {
+    let (device, shapes) = (device(), shapes::all());
+    for (name, choices) in [
+        ("gd_n512_k2_r3", &[("gaps", 0), ("cosines", 1)][..]),
+        ("gd2_std192", &[("gaps", 0), ("cosines", 0), ("ring", 0)]),
+        ("gd2_std192", &[("cosines", 1), ("ring", 4)]),
+        ("mr_m3_r1", &[("cosines", 1)]),
+    ] {
+        let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
+        let planned = Planned { device: &device, plan: chosen(&[choices, &[(SPREAD, 0)]].concat()) };
+        let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
+        let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
+        assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+    }
+}
+
+/// Key-switching words of two, four and five bytes, by tiles.
+#[test]
+fn shapes_by_tiles() {
+    let device = device();
+    let mut widths = std::collections::BTreeSet::new();
+    for case in shapes::all().iter().filter(|s| s.shape.log2_ks_base <= 6 && s.shape.polynomial_size <= 2048) {
+        let width = case.shape.log2_ks_modulus.div_ceil(16).min(3);
+        if !widths.insert(width) {
+            continue;
+        }
+        let planned = Planned { device: &device, plan: chosen(&[("tiled", 1), (SPREAD, 0)]) };
+        let differences = compare::bit_for_bit(&planned, &CpuBackend::new(), &case.shape);
+        let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        assert!(differences.is_empty(), "{}: {}", case.name, differences.join("\n"));
+    }
+    assert_eq!(widths.len(), 3, "a shape for each width");
+}
+
 #[test]
 fn every_number_of_blocks_agrees() {
     for blocks in [1, 2, 8] {
