@@ -185,11 +185,11 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
             set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
             match shape.gadget {
-                Gadget::Decomposition { log2_base, levels, dropped } => {
+                Gadget::Decomposition { log2_base, levels, dropped_bits } => {
                     set("LOG2_BASE", i128::from(log2_base));
-                    set("DROPPED", int(dropped));
-                    let top = levels + dropped - 1;
-                    set("DIGIT_BIAS", (0..top).map(|i| 1i128 << (log2_base as usize * (i + 1) - 1)).sum());
+                    set("DROPPED_BITS", i128::from(dropped_bits));
+                    let balance: i128 = (1..levels as u32).map(|i| 1i128 << (dropped_bits + log2_base * i - 1)).sum();
+                    set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
                 }
                 Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
                 Gadget::ClosestRepresentative { .. } => {}
