@@ -5,6 +5,7 @@ mod bundle;
 mod devices;
 mod kernels;
 mod large;
+mod nvcc;
 mod plot;
 mod progress;
 mod published;
