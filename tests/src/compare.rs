@@ -177,8 +177,8 @@ pub fn within_fft_error(device: &dyn Backend, twin: &dyn Backend, shape: &Bootst
 
 /// The coefficient nearest to one of 2^32 fractions of Q, which a device may hold, away from where digits round up or down.
 fn fraction(shape: &BootstrapShape, modulus: u64, words: &mut Words) -> u64 {
-    let Gadget::Decomposition { log2_base, dropped, .. } = shape.gadget else { return 0 };
-    let size = 1i64 << (log2_base * dropped as u32);
+    let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return 0 };
+    let size = 1i64 << dropped_bits;
     loop {
         let c = ((u128::from(words.below(1 << 32)) * u128::from(modulus) + (1 << 31)) >> 32) as u64;
         let centred = if c > modulus / 2 { c as i64 - modulus as i64 } else { c as i64 };
@@ -191,9 +191,9 @@ fn fraction(shape: &BootstrapShape, modulus: u64, words: &mut Words) -> u64 {
 /// Whether a device may hold accumulators as fractions of Q in 32 bits under `transform`: where these are a small part of what
 /// digits leave out.
 fn leading_bits(shape: &BootstrapShape, transform: Transform) -> bool {
-    let Gadget::Decomposition { log2_base, dropped, .. } = shape.gadget else { return false };
+    let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return false };
     let fraction = shape.accumulator_modulus().map_or(0.0, |q| q as f64 / 2f64.powi(32));
-    transform == Transform::Fft && (0.5..=2f64.powi((log2_base * dropped as u32) as i32 - 4)).contains(&fraction)
+    transform == Transform::Fft && (0.5..=2f64.powi(dropped_bits as i32 - 4)).contains(&fraction)
 }
 
 /// A set on the native torus: combinations and key switch modulo 2^64 bit for bit, one step of the rotation within the error

@@ -13,7 +13,7 @@ use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
+    Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -57,6 +57,24 @@ struct Memory {
     combined: Buffer,
 }
 
+impl Memory {
+    fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
+        let empty = |what| Buffer::new(machine, 0, what);
+        Ok(Self {
+            store: empty("ciphertexts")?,
+            stored: 0,
+            order: Order::new(machine.mark()?),
+            tables: empty("test polynomials")?,
+            table_count: 0,
+            jobs: empty("jobs")?,
+            switched: empty("switched ciphertexts")?,
+            sums: empty("sums of the key switch")?,
+            partial: empty("partial sums")?,
+            combined: empty("combined ciphertexts")?,
+        })
+    }
+}
+
 pub(crate) struct CudaEngine {
     machine: Arc<dyn Machine>,
     shape: BootstrapShape,
@@ -69,15 +87,16 @@ pub(crate) struct CudaEngine {
     powers: Buffer,
     /// At least one; where there are two, batches choose.
     rotations: Vec<Rotation>,
-    key_switch: KeySwitch,
+    /// This and `memory` are shared with engines loaded beside this one.
+    key_switch: Arc<KeySwitch>,
     combine: [Kernel; 2],
-    memory: Mutex<Memory>,
+    memory: Arc<Mutex<Memory>>,
 }
 
 /// Where the key switch stands, and what it needs.
 enum KeySwitch {
-    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, and the key.
-    Last([Kernel; 3], Buffer),
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, the key, and the plan they were built for.
+    Last([Kernel; 3], Buffer, CudaPlan),
     /// Before it, on the native torus.
     First(SwitchFirst),
 }
@@ -88,6 +107,7 @@ impl CudaEngine {
         keys: &dyn KeySource,
         plans: Vec<CudaPlan>,
         source: PlanSource,
+        beside: Option<&Self>,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
@@ -103,8 +123,10 @@ impl CudaEngine {
         let layout = KeyLayout::new(&shape, &plan);
         let key =
             upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
-        let key_switch = if shape.is_torus() {
-            KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?)
+        let key_switch = if let Some(engine) = beside {
+            Arc::clone(&engine.key_switch)
+        } else if shape.is_torus() {
+            Arc::new(KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?))
         } else {
             let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
             if plan.key_switch_stages > 0 {
@@ -114,7 +136,8 @@ impl CudaEngine {
             }
             let row_bytes = keys::key_switching_bytes(&shape);
             let rows = |i| keys::key_switching_rows(&shape, keys, i);
-            KeySwitch::Last(switch, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
+            let table = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?;
+            Arc::new(KeySwitch::Last(switch, table, plan.clone()))
         };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
@@ -125,18 +148,9 @@ impl CudaEngine {
             ..Default::default()
         };
         rotation::measure(&machine, &shape, &mut rotations, arguments)?;
-        let empty = |what| Buffer::new(&machine, 0, what);
-        let memory = Memory {
-            store: empty("ciphertexts")?,
-            stored: 0,
-            order: Order::new(machine.mark()?),
-            tables: empty("test polynomials")?,
-            table_count: 0,
-            jobs: empty("jobs")?,
-            switched: empty("switched ciphertexts")?,
-            sums: empty("sums of the key switch")?,
-            partial: empty("partial sums")?,
-            combined: empty("combined ciphertexts")?,
+        let memory = match beside {
+            Some(engine) => Arc::clone(&engine.memory),
+            None => Arc::new(Mutex::new(Memory::new(&machine)?)),
         };
         Ok(Self {
             accumulator_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
@@ -150,8 +164,15 @@ impl CudaEngine {
             rotations,
             key_switch,
             combine,
-            memory: Mutex::new(memory),
+            memory,
         })
+    }
+
+    /// `engine` as one of this kind, if keys of `shape` can be loaded beside it.
+    pub(crate) fn beside<'e>(engine: &'e (dyn Engine + 'static), shape: &BootstrapShape) -> Result<&'e Self, BackendError> {
+        check_beside(engine.shape(), shape)?;
+        let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
+        (engine as &dyn std::any::Any).downcast_ref::<Self>().ok_or_else(other)
     }
 
     // Device memory holds no invariant that a panic elsewhere could break.
@@ -178,7 +199,7 @@ impl CudaEngine {
 
     /// The staged jobs' key switch where it stands first; nothing elsewhere.
     fn switch_first(&self, memory: &Memory, jobs: usize, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::First(switch) = &self.key_switch else { return Ok(()) };
+        let KeySwitch::First(switch) = &*self.key_switch else { return Ok(()) };
         let arguments = TorusKeySwitchArguments {
             jobs: memory.jobs.address(),
             store: memory.store.address(),
@@ -193,8 +214,8 @@ impl CudaEngine {
 
     /// The key switch where it stands last; nothing elsewhere.
     fn switch_last(&self, memory: &mut Memory, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::Last([gather, finish, tiled], key) = &self.key_switch else { return Ok(()) };
-        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let KeySwitch::Last([gather, finish, tiled], key, plan) = &*self.key_switch else { return Ok(()) };
+        let launch = KeySwitchLaunch::new(&self.shape, plan, jobs);
         let words = jobs * self.shape.ciphertext_len();
         let shared_sums = launch.tiled || launch.parts > 1;
         if shared_sums {
@@ -221,7 +242,7 @@ impl CudaEngine {
 
     /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
     fn switched_bytes(&self, jobs: usize) -> usize {
-        match &self.key_switch {
+        match &*self.key_switch {
             KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
             KeySwitch::First(_) => SwitchFirst::exponents_bytes(&self.shape, jobs),
         }
@@ -230,7 +251,7 @@ impl CudaEngine {
     /// Uploads jobs and makes room for what lies between the kernels.
     fn stage_jobs(&self, memory: &mut Memory, jobs: &[Job]) -> Result<(), BackendError> {
         memory.jobs.grow(size_of_val(jobs), 0, "jobs")?;
-        if let KeySwitch::First(switch) = &self.key_switch {
+        if let KeySwitch::First(switch) = &*self.key_switch {
             memory.sums.grow(switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
         }
         let switched = self.switched_bytes(jobs.len());
@@ -447,8 +468,8 @@ impl Engine for CudaEngine {
             "spread_up_to_batch": rotation::crossover(&self.rotations),
             "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
-            "key_switching_key_bytes": match &self.key_switch {
-                KeySwitch::Last(_, key) => key.bytes(),
+            "key_switching_key_bytes": match &*self.key_switch {
+                KeySwitch::Last(_, key, _) => key.bytes(),
                 KeySwitch::First(switch) => switch.key_bytes(),
             },
         });

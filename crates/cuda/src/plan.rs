@@ -79,11 +79,11 @@ pub(crate) struct Geometry {
 }
 
 /// Whether the f64 transform holds accumulators of a Q of two words as multiples of Q / 2^32: half the registers, and sums that
-/// wrap. Rounding to them adds less than 1/256 of the variance that the digits left out bring.
+/// wrap. Rounding to them adds at most 1/256 of the variance that the bits left out bring.
 pub(crate) fn scaled(shape: &BootstrapShape) -> bool {
-    let Gadget::Decomposition { log2_base, dropped, .. } = shape.gadget else { return false };
+    let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return false };
     let wide = shape.accumulator_modulus().filter(|&q| q >= 1 << 31);
-    wide.is_some_and(|q| q as f64 / f64::from(TORUS_BITS).exp2() * 16.0 <= f64::from(log2_base * dropped as u32).exp2())
+    wide.is_some_and(|q| q as f64 / f64::from(TORUS_BITS).exp2() * 16.0 <= f64::from(dropped_bits).exp2())
 }
 
 impl Geometry {
@@ -119,7 +119,11 @@ fn in_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize, thre
 /// Bytes of `Tile` (cuda/lib/ntt.cuh, cuda/lib/fft.cuh).
 fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, threads: usize, gaps: bool) -> usize {
     let g = Geometry::new(shape, transform);
-    let polynomials = groups * shape.columns();
+    // `STORED_GROUPS`: teams inside a warp stay with it through rounds without a polynomial, on one that nobody reads.
+    let teams = threads / g.team;
+    let rounds = (groups * shape.columns()).div_ceil(teams);
+    let stored_groups = if g.team < 32 { (rounds * teams).div_ceil(shape.columns()) } else { groups };
+    let polynomials = stored_groups * shape.columns();
     let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.held_bytes };
     let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
@@ -160,9 +164,10 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
-        // 69,700 and 87,800 STD128 a second with changes elsewhere; with six entries it stays at 88,400 (an H200).
+        // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
+        // 97,287 and 95,177 a second, STD128 86,589 and 83,970).
         let run = entries * shape.columns();
-        return (4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0);
+        return (4..=6).find(|r| run.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
     let monomials = 4 * groups;

@@ -178,21 +178,21 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
 }
 
 fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
-    let (raising, log2_q, log2_base, dropped) = match shape.gadget {
+    let (raising, log2_q, log2_base, dropped_bits) = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
-        Gadget::Decomposition { log2_base, dropped, .. } => (false, 1, log2_base, dropped),
+        Gadget::Decomposition { log2_base, dropped_bits, .. } => (false, 1, log2_base, dropped_bits),
         Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
     };
     t.line("bool", "MODULUS_RAISING", raising);
     t.line("int", "LOG2_Q", log2_q);
     t.line("int", "LOG2_BASE", log2_base);
-    t.line("int", "DROPPED", dropped);
+    t.line("int", "DROPPED_BITS", dropped_bits);
     let modulus = shape.key_modulus_value().unwrap_or(0);
     t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
     let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);
     t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{held}ull"));
     // Where accumulators are scaled: an accumulator's unit in units of the lowest digit in use.
-    let units = held as f64 / (f64::from(TORUS_BITS) + f64::from(dropped as u32 * log2_base)).exp2();
+    let units = held as f64 / (f64::from(TORUS_BITS) + f64::from(dropped_bits)).exp2();
     t.line("double", "UNITS_OF_DIGITS", format!("{units:e}"));
     // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
     let shift = (64 - modulus.leading_zeros()).saturating_sub(32);

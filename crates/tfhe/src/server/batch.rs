@@ -26,6 +26,9 @@ fn chunk_of(batch: usize, overlaps: bool) -> usize {
 /// It may return ciphertexts of another modulus.
 pub(crate) type Operation<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
 
+/// The same with several results.
+pub(crate) type Operations<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<Vec<DeviceCiphertexts>>;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::LweCiphertexts {}
@@ -96,25 +99,43 @@ impl Batch for LweCiphertexts {
 impl ServerKey {
     /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns words and their modulus.
     pub(crate) fn run_words(&self, inputs: &[&[u32]], log2_modulus: u32, operation: Operation<'_>) -> Result<(Vec<u32>, u32)> {
+        let one = |resident: &[&DeviceCiphertexts], first| Ok(vec![operation(resident, first)?]);
+        let mut results = self.run_words_to(inputs, log2_modulus, 1, &one)?;
+        Ok(results.pop().expect("as many results as were asked for"))
+    }
+
+    /// As [`ServerKey::run_words`], for an operation with `count` results.
+    pub(crate) fn run_words_to(
+        &self,
+        inputs: &[&[u32]],
+        log2_modulus: u32,
+        count: usize,
+        operation: Operations<'_>,
+    ) -> Result<Vec<(Vec<u32>, u32)>> {
         let len = self.set().shape().ciphertext_len();
-        let mut words = vec![0; inputs[0].len()];
-        let mut log2_result = log2_modulus;
-        let chunk = chunk_of(words.len() / len, self.engine().overlaps_transfers());
+        let mut results = vec![(vec![0; inputs[0].len()], log2_modulus); count];
+        let batch = inputs[0].len() / len;
+        let chunk = chunk_of(batch, self.engine().overlaps_transfers());
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
-        let mut before: Option<(Vec<DeviceCiphertexts>, DeviceCiphertexts, &mut [u32])> = None;
-        for (index, out) in words.chunks_mut(chunk * len).enumerate() {
-            let first = index * chunk;
-            let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
+        let mut before: Option<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, usize)> = None;
+        let mut download = |resident: &[DeviceCiphertexts], first: usize| {
+            results.iter_mut().zip(resident).try_for_each(|((words, log2_result), resident)| {
+                *log2_result = resident.log2_modulus();
+                self.download_words(resident, &mut words[first * len..][..resident.len() * len])
+            })
+        };
+        for first in (0..batch).step_by(chunk) {
+            let words = chunk.min(batch - first) * len;
+            let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..words], log2_modulus);
             let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
-            log2_result = result.log2_modulus();
-            if let Some((_, result, out)) = before.replace((resident, result, out)) {
-                self.download_words(&result, out)?;
+            if let Some((_, result, first)) = before.replace((resident, result, first)) {
+                download(&result, first)?;
             }
         }
-        if let Some((_, result, out)) = before {
-            self.download_words(&result, out)?;
+        if let Some((_, result, first)) = before {
+            download(&result, first)?;
         }
-        Ok((words, log2_result))
+        Ok(results)
     }
 }

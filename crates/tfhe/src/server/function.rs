@@ -1,5 +1,6 @@
 //! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's EvalFunc).
 
+use super::table::check_values;
 use super::{Batch, DeviceCiphertexts, ServerKey};
 use crate::{NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
@@ -73,9 +74,7 @@ impl Function {
         }
         let input_bits = values.len().ilog2();
         check_bits(input_bits, output_bits)?;
-        if let Some(m) = values.iter().position(|v| v >> output_bits != 0) {
-            return error::mismatch(format!("the table maps {m} to {}, which does not fit {output_bits} bits", values[m]));
-        }
+        check_values(&values, output_bits)?;
         let kind = FunctionKind::of(&values, output_bits);
         Ok(Self { input_bits, output_bits, values, kind })
     }
@@ -198,6 +197,13 @@ impl ServerKey {
     pub fn evaluate<B: Batch>(&self, a: &B, function: &Function, log2_output: u32) -> Result<B> {
         let loaded = self.load_function(function, a.log2_modulus(), log2_output)?;
         B::run(self, &[a], a.log2_modulus(), &|inputs, _| self.function_list(inputs[0], log2_output, |_| loaded))
+    }
+
+    /// The same on words of ciphertexts that may name another set of these secrets as theirs.
+    pub(crate) fn evaluate_words(&self, words: &[u32], log2_modulus: u32, function: &Function, log2_output: u32) -> Result<Vec<u32>> {
+        let loaded = self.load_function(function, log2_modulus, log2_output)?;
+        let operation = |inputs: &[&DeviceCiphertexts], _: usize| self.function_list(inputs[0], log2_output, |_| loaded);
+        Ok(self.run_words(&[words], log2_modulus, &operation)?.0)
     }
 
     /// A function of its own for each ciphertext of the batch (it acts on all r slots), all in one or two launches.

@@ -8,7 +8,6 @@ mod store;
 mod table;
 
 pub use batch::Batch;
-pub(crate) use batch::CHUNK;
 pub use function::{Function, FunctionKind};
 pub use gate::Gate;
 pub use store::DeviceCiphertexts;
@@ -29,7 +28,7 @@ pub struct ServerKey {
     engine: Box<dyn Engine>,
     store: Arc<Store>,
     /// Index of the first of the test polynomials with this content.
-    tables: Mutex<HashMap<Vec<u64>, u32>>,
+    tables: Arc<Mutex<HashMap<Vec<u64>, u32>>>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -46,7 +45,23 @@ impl ServerKey {
     /// memory runs out.
     pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
         let engine = backend.load(keys, options, progress)?;
-        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Mutex::default() })
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Arc::default() })
+    }
+
+    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these: both work on the same
+    /// [`DeviceCiphertexts`], with one key-switching table between them.
+    ///
+    /// # Errors
+    /// As [`ServerKey::load`], and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ in more.
+    pub fn load_beside(
+        &self,
+        backend: &dyn Backend,
+        keys: &EvaluationKeys,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let engine = backend.load_beside(&*self.engine, keys, options, progress)?;
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
     }
 
     /// The parameter set.
@@ -260,17 +275,7 @@ impl ServerKey {
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
-        let loaded = tables
-            .chunks_exact(per_ciphertext)
-            .map(|tables| {
-                let constant = tables[0].shift(&self.set)?;
-                if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
-                    return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
-                }
-                let polynomials = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
-                Ok((constant, self.table(polynomials)?))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let loaded = tables.chunks_exact(per_ciphertext).map(|tables| self.load_slots(tables)).collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
             self.table_list(inputs[0].len(), |c| {
                 let (constant, index) = loaded[offset + c];
