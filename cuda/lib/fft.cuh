@@ -324,18 +324,17 @@ struct KeyStream {
 };
 
 // X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). Three factors make it: that of the first f of a warp
-// and j = 0, fetched a step ahead straight into the tile by the warp that needs it; a turn by the lane; and one of order
-// TAIL <= 4 by j, which takes swaps and signs.
+// and j = 0, fetched a step ahead straight into the tile; a turn by the lane; and one of order TAIL <= 4 by j, which takes
+// swaps and signs.
 FUNCTION void fetch_monomials(const Tile& tile, const BlindRotateArguments& a, int step) {
     if (step >= (int)a.steps) return;
-    constexpr int bits = log2_of(FREQUENCY_GROUPS);
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    static_assert(GROUPS * FREQUENCY_ROUNDS <= 32, "a lane for each");
-    int group = lane % GROUPS, line = warp + lane / GROUPS * (THREADS / 32);
-    if (lane < GROUPS * FREQUENCY_ROUNDS && line < WARPS_OF_FREQUENCIES) {
+    static_assert(Tile::BASES <= THREADS, "one copy a thread");
+    int i = threadIdx.x;
+    if (i < Tile::BASES) {
+        int group = i / WARPS_OF_FREQUENCIES, line = i % WARPS_OF_FREQUENCIES;
         u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
-        u32 power = (exponent * (4 * reverse_bits(line * 32, bits) + 1)) & (2 * POLYNOMIAL_SIZE - 1);
-        copy_ahead(tile.bases + (step & 1) * Tile::BASES + group * WARPS_OF_FREQUENCIES + line, (const double2*)a.powers + power);
+        u32 power = exponent * (4 * reverse_bits(line * 32, log2_of(FREQUENCY_GROUPS)) + 1);
+        copy_ahead(tile.bases + (step & 1) * Tile::BASES + i, (const double2*)a.powers + (power & (2 * POLYNOMIAL_SIZE - 1)));
     }
     end_copies();
 }
@@ -353,40 +352,34 @@ struct Turns {
     double2 turn[GROUPS];
     u32 exponent[GROUPS];
 
-    FUNCTION void read(const Tile& tile, int step) {
-        unroll<0, GROUPS>([&](auto g) {
-            exponent[g] = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
-            // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
-            turn[g] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * exponent[g]) & (32 * TAIL - 1))];
-        });
+    FUNCTION void read(const Tile& tile, int step, int group) {
+        exponent[group] = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
+        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
+        turn[group] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * exponent[group]) & (32 * TAIL - 1))];
     }
 
-    // By whole warps, after fetch_monomials for this step.
+    // Before the barrier that makes what fetch_monomials brought known to all threads.
     FUNCTION Turns(const Tile& tile, int step) {
         wait_copies<0>();
-        __syncwarp();
-        if constexpr (SHARED_TURNS) read(tile, step);
+        if constexpr (SHARED_TURNS) unroll<0, GROUPS>([&](auto g) { read(tile, step, g); });
     }
 };
 
-// X^e of one step at the positions of one f.
-struct Monomials {
-    double2 first[GROUPS];
-    u32 exponent[GROUPS];
+// X^e of one ciphertext and step at the positions of one f.
+struct Monomial {
+    double2 first;
+    u32 exponent;
 
-    FUNCTION Monomials(const Tile& tile, Turns turns, int step, int f) {
-        if constexpr (!SHARED_TURNS) turns.read(tile, step);
-        const double2* bases = tile.bases + (step & 1) * Tile::BASES + f / 32;
-        unroll<0, GROUPS>([&](auto g) {
-            first[g] = multiply(bases[g * WARPS_OF_FREQUENCIES], turns.turn[g]);
-            exponent[g] = turns.exponent[g];
-        });
+    FUNCTION void read(const Tile& tile, Turns turns, int step, int f, int group) {
+        if constexpr (!SHARED_TURNS) turns.read(tile, step, group);
+        first = multiply(tile.bases[((step & 1) * GROUPS + group) * WARPS_OF_FREQUENCIES + f / 32], turns.turn[group]);
+        exponent = turns.exponent[group];
     }
 
-    template <int j> FUNCTION double2 at(int group) const {
+    template <int j> FUNCTION double2 at() const {
         // Times i^quarters.
-        u32 quarters = exponent[group] * (reverse_bits(j, log2_of(TAIL)) * (4 / TAIL));
-        double2 x = quarters & 1 ? make_double2(first[group].y, first[group].x) : first[group];
+        u32 quarters = exponent * (reverse_bits(j, log2_of(TAIL)) * (4 / TAIL));
+        double2 x = quarters & 1 ? make_double2(first.y, first.x) : first;
         return j == 0 ? x : make_double2(flip_sign(x.x, quarters ^ (quarters >> 1)), flip_sign(x.y, quarters >> 1));
     }
 };
@@ -410,9 +403,9 @@ FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* 
 }
 
 // Sums of one column of one ciphertext, as [j][C0 + C1, C0 - C1], to its slot.
-FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomials& monomials) {
+FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomial& monomial) {
     double2 result[TAIL];
-    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomials.at<decltype(j)::v>(group)); });
+    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomial.at<decltype(j)::v>()); });
     inverse_levels<TAIL, 0>(result, TailRoots(tile, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
@@ -423,7 +416,8 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); }); });
-        const Monomials monomials(tile, turns, step, f);
+        Monomial monomials[GROUPS];
+        unroll<0, GROUPS>([&](auto g) { monomials[g].read(tile, turns, step, f, g); });
 #pragma unroll (COLUMNS <= 2 ? COLUMNS : 1)
         for (int column = 0; column < COLUMNS; column++) {
             key.look_ahead(column, f);
@@ -438,7 +432,7 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
                 });
             });
             key.advance();
-            unroll<0, GROUPS>([&](auto g) { finish_column(tile, g, column, f, sums[g], monomials); });
+            unroll<0, GROUPS>([&](auto g) { finish_column(tile, g, column, f, sums[g], monomials[g]); });
         }
     } else {
         key.look_ahead(0, f);
@@ -457,9 +451,10 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             });
         });
         key.advance();
-        const Monomials monomials(tile, turns, step, f);
         unroll<0, GROUPS>([&](auto g) {
-            unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomials); });
+            Monomial monomial;
+            monomial.read(tile, turns, step, f, g);
+            unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomial); });
         });
     }
 }

@@ -369,7 +369,8 @@ impl CudaPlan {
             "tiled" | "cosines" | "gaps" => 1,
             "prefetch" => 64,
             "prefetchers" => 128,
-            "ring" => 32,
+            // What a ring reads behind the key stays inside its slack.
+            "ring" => 16,
             _ => {
                 return refuse(
                     "the choices are groups, blocks, ring, cosines, gaps, prefetch, prefetchers, tiled, spread and spread_items".into(),
