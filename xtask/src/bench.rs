@@ -2,12 +2,14 @@
 
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
+use crate::timeline::Timeline;
 use crate::{large, plot, published};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
     PlanRequest, ServerKey, Transform,
 };
+use girih_backend::timeline;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// Write the record (an array of them for a sweep) to FILE, `-` for standard output.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
+    /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Run every batch size from 1 to --batch in powers of four.
     #[arg(long, value_name = "WHAT")]
     pub sweep: Option<Sweep>,
@@ -218,10 +223,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
 
     let mut records = Vec::new();
+    let recorded = arguments.timeline.as_deref().map(Timeline::start);
     for size in sizes(arguments, batch, set.packing()) {
         let record = measure(arguments, &set, &device, &loaded, size)?;
         report(&record, &say);
         records.push(record);
+    }
+    if let Some(recorded) = recorded {
+        recorded.write(&say)?;
     }
     write(arguments, &records, &say)?;
     Ok(records.iter().all(|r| r.wrong == 0))
@@ -310,6 +319,7 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
     let (mut checked, mut wrong, mut squares) = (0, 0, 0.0);
     for round in 0..=arguments.repeat {
         let start = Instant::now();
+        let span = timeline::host("a batch");
         let output = match &resident {
             None => op.run(server, &encrypted)?,
             Some(inputs) => {
@@ -324,6 +334,11 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
         };
         if round > 0 && resident.is_none() {
             samples.push(1e3 * start.elapsed().as_secs_f64());
+        }
+        drop(span);
+        if timeline::is_on() {
+            // Devices hand over their spans there.
+            server.engine().synchronize()?;
         }
         for (index, error) in errors(client, set, op, &plain, &output)?.into_iter().enumerate() {
             checked += 1;

@@ -10,6 +10,7 @@ mod progress;
 mod published;
 mod record;
 mod test;
+mod timeline;
 mod tune;
 mod vectors;
 

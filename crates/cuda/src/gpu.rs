@@ -4,11 +4,12 @@
 use crate::compile::{CompileError, compile};
 use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
 use crate::source::Source;
+use crate::spans::DeviceSpans;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use girih_backend::{BackendError, DeviceLimits};
+use girih_backend::{BackendError, DeviceLimits, timeline};
 use rayon::prelude::*;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +50,9 @@ pub(crate) struct Gpu {
     staging: [Mutex<Staging>; 2],
     marks: Mutex<Marks>,
     modules: Mutex<Vec<sys::CUmodule>>,
+    /// What kernels are called, for the timeline.
+    names: Mutex<HashMap<usize, &'static str>>,
+    spans: DeviceSpans,
 }
 
 struct Marks {
@@ -149,6 +153,8 @@ impl Gpu {
             staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
             marks: Mutex::new(Marks { events: Vec::new(), next: 0 }),
             modules: Mutex::default(),
+            names: Mutex::default(),
+            spans: DeviceSpans::default(),
         };
         gpu.make_staging()?;
         Ok(gpu)
@@ -204,6 +210,7 @@ impl Gpu {
 
     /// The next piece, once the device has done with it.
     fn next_piece(&self, staging: &mut Staging) -> Result<(*mut u8, sys::CUevent), BackendError> {
+        let _span = timeline::host("wait for staging");
         let (memory, event) = staging.pieces[staging.next];
         staging.next = (staging.next + 1) % staging.pieces.len();
         // SAFETY: the event is alive; one that was never recorded counts as done.
@@ -262,7 +269,10 @@ impl Gpu {
         let Some((memory, event, chunk)) = landing else { return Ok(()) };
         // SAFETY: after the event the piece holds the chunk's bytes and the device has done with it.
         unsafe {
+            let waiting = timeline::host("wait for a download");
             result::event::synchronize(event).map_err(|e| self.failed("downloading", e))?;
+            drop(waiting);
+            let _span = timeline::host("copy out");
             copy_on_all_threads(std::slice::from_raw_parts(memory, chunk.len()), chunk);
         }
         Ok(())
@@ -270,6 +280,12 @@ impl Gpu {
 }
 
 impl Gpu {
+    /// A launch by name and size.
+    fn label(&self, kernel: Kernel, size: LaunchSize) -> String {
+        let name = self.names.lock().unwrap_or_else(PoisonError::into_inner).get(&kernel.0).copied().unwrap_or("a kernel");
+        format!("{name}, {} blocks of {}", size.blocks, size.threads)
+    }
+
     fn event_of(&self, mark: Mark) -> sys::CUevent {
         self.marks().events[(mark.0 % MARKS as u64) as usize]
     }
@@ -291,8 +307,15 @@ impl Gpu {
             // event, and nobody writes it before waiting for that.
             unsafe {
                 let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
+                let span = timeline::host("copy in");
                 copy_on_all_threads(chunk, pinned);
-                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
+                drop(span);
+                self.spans.around(
+                    stream,
+                    "uploads",
+                    || format!("{} bytes", chunk.len()),
+                    || result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream),
+                )
             }
             .map_err(|e| self.failed("uploading", e))?;
             self.record(event, stream)?;
@@ -393,8 +416,14 @@ impl Machine for Gpu {
             let (memory, event) = self.next_piece(&mut staging)?;
             // SAFETY: as in `upload_on`, the other way round.
             unsafe {
-                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
-                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.downloads)
+                let len = chunk.len();
+                let pinned = std::slice::from_raw_parts_mut(memory, len);
+                self.spans.around(
+                    self.downloads,
+                    "downloads",
+                    || format!("{len} bytes"),
+                    || result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.downloads),
+                )
             }
             .map_err(|e| self.failed("downloading", e))?;
             self.record(event, self.downloads)?;
@@ -431,9 +460,10 @@ impl Machine for Gpu {
             .kernels
             .iter()
             .map(|name| {
-                let name = CString::new(*name).unwrap_or_default();
+                let symbol = CString::new(*name).unwrap_or_default();
                 // SAFETY: the module stays loaded until `drop`.
-                let function = unsafe { result::module::get_function(module, name) }.map_err(|e| self.failed("finding a kernel", e))?;
+                let function = unsafe { result::module::get_function(module, symbol) }.map_err(|e| self.failed("finding a kernel", e))?;
+                self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(function as usize, name);
                 Ok(Kernel(function as usize))
             })
             .collect()
@@ -481,7 +511,7 @@ impl Machine for Gpu {
         }
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
         // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses are live buffers.
-        unsafe {
+        let launch = || unsafe {
             result::launch_kernel(
                 kernel.0 as sys::CUfunction,
                 (size.blocks as u32, 1, 1),
@@ -490,8 +520,8 @@ impl Machine for Gpu {
                 self.stream,
                 &mut parameters,
             )
-        }
-        .map_err(|e| self.failed("launching a kernel", e))
+        };
+        self.spans.around(self.stream, "kernels", || self.label(kernel, size), launch).map_err(|e| self.failed("launching a kernel", e))
     }
 
     fn keeps_time(&self) -> bool {
@@ -501,6 +531,7 @@ impl Machine for Gpu {
     fn synchronize(&self) -> Result<(), BackendError> {
         self.enter()?;
         // SAFETY: the stream is alive.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(|e| self.failed("running kernels", e))
+        unsafe { result::stream::synchronize(self.stream) }.map_err(|e| self.failed("running kernels", e))?;
+        self.spans.report(self.stream).map_err(|e| self.failed("timing earlier work", e))
     }
 }

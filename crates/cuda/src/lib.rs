@@ -32,6 +32,7 @@ mod order;
 mod plan;
 mod rotation;
 mod source;
+mod spans;
 mod spread;
 mod switch_first;
 mod tables;

@@ -2,6 +2,7 @@
 
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
+use girih_backend::timeline;
 
 /// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
 /// lets the allocator keep buffers between chunks.
@@ -89,6 +90,7 @@ impl Batch for LweCiphertexts {
         inputs.iter().try_for_each(|i| server.check_set(i.set()))?;
         let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
         let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
+        let _span = timeline::host("check the result");
         LweCiphertexts::from_words_at(server.set(), log2_modulus, words)
     }
 }
@@ -105,8 +107,12 @@ impl ServerKey {
         for (index, out) in words.chunks_mut(chunk * len).enumerate() {
             let first = index * chunk;
             let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
+            let span = timeline::host("upload");
             let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
+            drop(span);
+            let span = timeline::host("launch");
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
+            drop(span);
             log2_result = result.log2_modulus();
             if let Some((_, result, out)) = before.replace((resident, result, out)) {
                 self.download_words(&result, out)?;
