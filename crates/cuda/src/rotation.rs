@@ -1,7 +1,7 @@
 //! Compiled variants of `blind_rotate`, and which one a batch gets.
 
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
-use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
+use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
 use crate::plan::{CudaPlan, Geometry};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
 use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
@@ -89,11 +89,16 @@ impl Rotation {
         })
     }
 
-    pub fn launch(&self, machine: &dyn Machine, arguments: BlindRotateArguments) -> Result<(), BackendError> {
-        machine.launch(self.kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+    /// Ciphertexts that the device runs at once.
+    pub fn wave(&self) -> usize {
+        self.wave
     }
 
-    /// As `launch`, by a build that writes what `arguments.dump_stage` asks for.
+    pub fn launch(&self, machine: &dyn Machine, queue: Queue, arguments: BlindRotateArguments) -> Result<(), BackendError> {
+        machine.launch(queue, self.kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+    }
+
+    /// As `launch` in the first queue, by a build that writes what `arguments.dump_stage` asks for.
     pub fn launch_traced(
         &self,
         machine: &dyn Machine,
@@ -107,7 +112,7 @@ impl Rotation {
                 *self.traced.get_or_init(|| kernel)
             }
         };
-        machine.launch(kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+        machine.launch(Queue::First, kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
     }
 
     /// Adds the plan and its cost to a record, those of a spread variant under names of their own.
@@ -220,7 +225,7 @@ pub(crate) fn measure(
     let jobs_buffer = Buffer::holding(machine, bytes_of(&jobs), what)?;
     let switched = Buffer::new(machine, most * (shape.ks_indices() + shape.packing) * 8, what)?;
     // The native torus finds its exponents there.
-    machine.zero(switched.address(), switched.bytes())?;
+    machine.zero(Queue::First, switched.address(), switched.bytes())?;
     let time = |rotation: &Rotation, jobs: usize| {
         let arguments = BlindRotateArguments {
             store: store.address(),
@@ -235,7 +240,7 @@ pub(crate) fn measure(
         for _ in 0..2 {
             machine.synchronize()?;
             let start = Instant::now();
-            rotation.launch(machine.as_ref(), arguments)?;
+            rotation.launch(machine.as_ref(), Queue::First, arguments)?;
             machine.synchronize()?;
             best = best.min(start.elapsed().as_secs_f64());
         }

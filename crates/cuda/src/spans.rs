@@ -1,6 +1,7 @@
 //! When the device did what, for [`girih_backend::timeline`]: a pair of events around each copy and launch.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
+use crate::machine::Queue;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use girih_backend::timeline;
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 /// Work that was queued while the timeline was on; the events are the owner's to destroy.
 struct Open {
-    lane: &'static str,
+    queue: Queue,
     what: String,
     begin: sys::CUevent,
     end: sys::CUevent,
@@ -31,11 +32,11 @@ fn event_on(stream: sys::CUstream) -> Result<sys::CUevent, DriverError> {
 }
 
 impl DeviceSpans {
-    /// Queues `work` on `stream`, between events where the timeline is on. The context is current.
+    /// Queues `work` on the stream of `queue`, between events where the timeline is on. The context is current.
     pub fn around(
         &self,
         stream: sys::CUstream,
-        lane: &'static str,
+        queue: Queue,
         what: impl FnOnce() -> String,
         work: impl FnOnce() -> Result<(), DriverError>,
     ) -> Result<(), DriverError> {
@@ -44,7 +45,7 @@ impl DeviceSpans {
         }
         let begin = event_on(stream)?;
         work()?;
-        let open = Open { lane, what: what(), begin, end: event_on(stream)? };
+        let open = Open { queue, what: what(), begin, end: event_on(stream)? };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(open);
         Ok(())
     }
@@ -60,9 +61,9 @@ impl DeviceSpans {
         unsafe {
             result::event::synchronize(now)?;
             let at = Instant::now();
-            for Open { lane, what, begin, end } in spans {
+            for Open { queue, what, begin, end } in spans {
                 let seconds = |event| Ok::<_, DriverError>(f64::from(result::event::elapsed(event, now)?) / 1e3);
-                timeline::add(lane, &what, at, -seconds(begin)?, -seconds(end)?);
+                timeline::add(queue.name(), &what, at, -seconds(begin)?, -seconds(end)?);
                 result::event::destroy(begin)?;
                 result::event::destroy(end)?;
             }

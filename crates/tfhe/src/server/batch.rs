@@ -3,23 +3,40 @@
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
 use girih_backend::timeline;
+use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
 /// lets the allocator keep buffers between chunks.
-pub(crate) const CHUNK: usize = 2 * WAVES;
-/// Chunks are multiples of this: whole waves of a data-centre GPU (132 multiprocessors) with 1, 2, 3 or 4 ciphertexts each.
-const WAVES: usize = 132 * 12;
-/// A batch has so many chunks or more: while one is worked on, the next is uploaded and the one before is downloaded; only the
-/// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
-const CHUNKS: usize = 4;
+pub(crate) const CHUNK: usize = 3168;
+/// Chunks on the device whose results are not asked for yet: it works on the first of them and has the next at hand.
+const IN_FLIGHT: usize = 2;
 
 /// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a part less is an unfilled wave
 /// less (eight waves of a data-centre GPU with four ciphertexts a multiprocessor).
 const ALONE: usize = 4224;
 
-/// Ciphertexts of each chunk of a batch.
-fn chunk_of(batch: usize, overlaps: bool) -> usize {
-    if overlaps { batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK) } else { ALONE }
+/// The lengths of the chunks of a batch.
+///
+/// Where transfers overlap, a device waits only for the first upload, and the host for the last download: the first chunk is
+/// one wave, the last is one with what is left, and those between grow to what a chunk may be, in whole waves.
+fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
+    let Some(wave) = wave else {
+        return (0..batch).step_by(ALONE).map(|first| (batch - first).min(ALONE)).collect();
+    };
+    let wave = wave.clamp(1, CHUNK);
+    let (mut waves, left) = ((batch / wave).saturating_sub(1), batch % wave);
+    let (most, mut next) = (CHUNK / wave, 1);
+    let mut lengths = Vec::new();
+    while waves > 0 {
+        let now = waves.min(next);
+        lengths.push(now * wave);
+        waves -= now;
+        next = (2 * next).min(most);
+    }
+    lengths.push(if batch < wave { left } else { wave + left });
+    lengths
 }
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
@@ -99,28 +116,75 @@ impl ServerKey {
     /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns words and their modulus.
     pub(crate) fn run_words(&self, inputs: &[&[u32]], log2_modulus: u32, operation: Operation<'_>) -> Result<(Vec<u32>, u32)> {
         let len = self.set().shape().ciphertext_len();
-        let mut words = vec![0; inputs[0].len()];
+        let (total, mut first) = (inputs[0].len(), 0);
+        let mut words = Vec::new();
         let mut log2_result = log2_modulus;
-        let chunk = chunk_of(words.len() / len, self.engine().overlaps_transfers());
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
-        let mut before: Option<(Vec<DeviceCiphertexts>, DeviceCiphertexts, &mut [u32])> = None;
-        for (index, out) in words.chunks_mut(chunk * len).enumerate() {
-            let first = index * chunk;
-            let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..out.len()], log2_modulus);
+        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, DeviceCiphertexts, Range<usize>)> = VecDeque::new();
+        let wave = self.engine().overlaps_transfers().then(|| self.engine().wave());
+        for count in chunks(total / len, wave) {
+            let range = first * len..(first + count) * len;
             let span = timeline::host("upload");
-            let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
+            let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;
             drop(span);
             let span = timeline::host("launch");
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
             drop(span);
             log2_result = result.log2_modulus();
-            if let Some((_, result, out)) = before.replace((resident, result, out)) {
-                self.download_words(&result, out)?;
+            // While the device works: room for the results, whose pages are slow to come at first use.
+            if words.is_empty() {
+                words = vec![0; total];
+            }
+            touch(&mut words[range.clone()]);
+            flying.push_back((resident, result, range));
+            first += count;
+            if flying.len() > IN_FLIGHT
+                && let Some((_, result, range)) = flying.pop_front()
+            {
+                self.download_words(&result, &mut words[range])?;
             }
         }
-        if let Some((_, result, out)) = before {
-            self.download_words(&result, out)?;
+        for (_, result, range) in flying {
+            self.download_words(&result, &mut words[range])?;
         }
         Ok((words, log2_result))
+    }
+}
+
+/// Makes the system give memory to zeros that nobody has written yet.
+fn touch(words: &mut [u32]) {
+    const PAGE: usize = 1024;
+    let _span = timeline::host("make room");
+    words.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn chunks_begin_and_end_small() {
+        assert_eq!(chunks(16_384, Some(528)), [528, 1056, 2112, 3168, 3168, 3168, 2640, 544]);
+        assert_eq!(chunks(5462, Some(264)), [264, 528, 1056, 2112, 1056, 446]);
+        assert_eq!(chunks(528, Some(528)), [528]);
+        assert_eq!(chunks(1056, Some(528)), [528, 528]);
+        assert_eq!(chunks(700, Some(528)), [700]);
+        assert_eq!(chunks(1, Some(528)), [1]);
+        assert_eq!(chunks(9000, None), [4224, 4224, 552]);
+    }
+
+    proptest! {
+        /// Every batch is covered by chunks of bounded length, all but the last of whole waves.
+        #[test]
+        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000)) {
+            let lengths = chunks(batch, wave);
+            prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
+            prop_assert!(lengths.iter().all(|&l| (1..2 * CHUNK.max(ALONE)).contains(&l)));
+            if let Some(wave) = wave {
+                prop_assert!(lengths[..lengths.len() - 1].iter().all(|l| l.is_multiple_of(wave.min(CHUNK))));
+                prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
+            }
+        }
     }
 }
