@@ -44,8 +44,7 @@ struct Accumulators {
 };
 
 // Runs `body(polynomial, active)` for the polynomials of a team. A team inside a warp stays with its warp, so it runs
-// an idle round on the last polynomial without writing; larger teams skip it. What it reads there another team may be
-// overwriting: nothing comes of it, but racecheck warns of a write after a read within the warp.
+// idle rounds on polynomials that nobody reads; larger teams skip them.
 template <class Body> FUNCTION void for_polynomials(Place at, const Body& body) {
 #pragma unroll 1
     for (int round = 0; round < ROUNDS; round++) {
@@ -55,8 +54,7 @@ template <class Body> FUNCTION void for_polynomials(Place at, const Body& body) 
         } else if constexpr (TEAM >= 32) {
             if (polynomial < POLYNOMIALS) body(polynomial, true);
         } else {
-            bool active = polynomial < POLYNOMIALS;
-            body(active ? polynomial : POLYNOMIALS - 1, active);
+            body(polynomial, polynomial < POLYNOMIALS);
         }
     }
 }
@@ -100,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     };
 
     for_polynomials(at, [&](int polynomial, bool active) {
-        int group = polynomial / COLUMNS;
+        int group = min(polynomial / COLUMNS, GROUPS - 1);
         const u16* rotations = tile.rotations + group * (LWE_DIMENSION + PACKING);
         unroll<0, COEFFICIENTS>([&](auto i) {
             accumulators.held[i] =

@@ -9,9 +9,7 @@
 #include job
 #include arithmetic
 
-@group(0) @binding(0) var<uniform> launch: Launch;
-@group(0) @binding(1) var<storage, read> store: array<u32>;
-@group(0) @binding(2) var<storage, read> jobs: array<Job>;
+@group(0) @binding(2) var<storage, read> store: array<u32>;
 // Test polynomials, [table][coefficient][accumulator word].
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 // Transformed bootstrapping key in the order of reading, [step][word][column][quarter of items][row][C0|C1][thread].

@@ -1,13 +1,11 @@
-// combine: small integer combinations of stored ciphertexts, optionally rounded to a smaller modulus.
-// One thread a word, one row of workgroups a job. A job may overwrite its own operand: each thread reads and writes
-// one word index only.
+// combine: small integer combinations of ciphertexts of one buffer, stored in another or added to what is there, optionally
+// rounded to a smaller modulus. One thread a word, one row of workgroups a job.
 
 #include job
 #include combination
 
-@group(0) @binding(0) var<uniform> launch: Launch;
-@group(0) @binding(1) var<storage, read_write> store: array<u32>;
-@group(0) @binding(2) var<storage, read> jobs: array<Job>;
+@group(0) @binding(2) var<storage, read> store: array<u32>;
+@group(0) @binding(3) var<storage, read_write> results: array<u32>;
 
 @compute @workgroup_size(${THREADS})
 fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
@@ -16,9 +14,14 @@ fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         return;
     }
     let job = jobs[launch.first_job + group.x];
-    let value = combination(job, i);
+    let at = job.output * ${LENGTH}u + i;
+    var value = combination(job, i);
+    if (launch.add != 0u) {
+        // Modulo 2^log2_modulus after the mask below: sums of segments are not rounded.
+        value += results[at];
+    }
     // round(value * to / from) half up: both are powers of two.
     let shift = job.log2_modulus - job.log2_output;
     let half = (1u << shift) >> 1u;
-    store[job.output * ${LENGTH}u + i] = ((value + half) >> shift) & ((1u << job.log2_output) - 1u);
+    results[at] = ((value + half) >> shift) & ((1u << job.log2_output) - 1u);
 }

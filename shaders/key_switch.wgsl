@@ -2,19 +2,13 @@
 //
 // A workgroup serves ${LANES} vectors of four words of one ciphertext, with ${SLICES} threads a vector that share the indices i
 // among them. The table streams once: every load is 16 bytes a thread, neighbours beside each other.
-// Tables larger than a binding come in several dispatches, with the sums parked in between.
+// Tables larger than a binding come in several dispatches, and few ciphertexts have their indices divided over workgroups:
+// sums are then parked for key_switch_finish.
 
-#include job
+#include key_switched
 
-@group(0) @binding(0) var<uniform> launch: Launch;
-@group(0) @binding(1) var<storage, read_write> store: array<u32>;
-@group(0) @binding(2) var<storage, read> jobs: array<Job>;
 // [index][digit][value][row]; a row packs ${ENTRIES} entries of a ciphertext in each vector.
-@group(0) @binding(3) var<storage, read> table: array<vec4<u32>>;
-// [job][kN + r] modulo Q_ks, as blind_rotate left it.
-@group(0) @binding(4) var<storage, read> switched: array<u32>;
-// Sums between dispatches, [job][n + r] with ${KS_WORDS} word(s) each.
-@group(0) @binding(5) var<storage, read_write> partial: array<u32>;
+@group(0) @binding(5) var<storage, read> table: array<vec4<u32>>;
 
 // Adds the rows of the indices i, i + SLICES, .. , all loads before all sums: ${UNROLL * DIGITS} rows in flight hide the latency of memory.
 #def add_rows(indices)
@@ -62,6 +56,16 @@
 #end
 #end
 
+// Parks a part of a sum, added to that of the segments of the table before.
+fn park(at: u32, low: u32, high: u32) {
+    let before = select(0u, partial[at], launch.add != 0u);
+    partial[at] = before + low;
+#if KS_WORDS == 2
+    let carry = select(0u, 1u, before + low < low);
+    partial[at + 1u] = select(0u, partial[at + 1u], launch.add != 0u) + high + carry;
+#end
+}
+
 var<workgroup> slices: array<u32, ${LANES * SLICES * SUMS}>;
 
 @compute @workgroup_size(${LANES * SLICES})
@@ -74,14 +78,17 @@ fn key_switch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     var sum_${s} = 0u;
 #end
 
+    // This workgroup's part of the dispatch's indices.
+    let first = launch.first_step + group.z * launch.share;
+    let last = min(first + launch.share, launch.last_step);
     if (column < ${ROW_VECTORS}u) {
-        var i = launch.first_step + slice;
+        var i = first + slice;
 #if UNROLL > 1
-        for (; i + ${(UNROLL - 1) * SLICES}u < launch.last_step; i += ${UNROLL * SLICES}u) {
+        for (; i + ${(UNROLL - 1) * SLICES}u < last; i += ${UNROLL * SLICES}u) {
 #call add_rows(${UNROLL})
         }
 #end
-        for (; i < launch.last_step; i += ${SLICES}u) {
+        for (; i < last; i += ${SLICES}u) {
 #call add_rows(1)
         }
     }
@@ -114,53 +121,21 @@ fn key_switch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     }
 #end
 
-    let job = jobs[launch.first_job + group.x];
 #for e in 0..ENTRIES
     {
         let word = column * ${ENTRIES}u + ${e}u;
         if (word < ${LENGTH}u) {
-            let parked = (group.x * ${LENGTH}u + word) * ${KS_WORDS}u;
-            // Start from the parked value, or from (0, b').
-            var low = 0u;
-            var high = 0u;
-            if (launch.first_step != 0u) {
-                low = partial[parked];
-#if KS_WORDS == 2
-                high = partial[parked + 1u];
-#end
-            } else if (word >= ${LWE}u) {
-                let body = (input + ${INDICES}u + (word - ${LWE}u)) * ${KS_WORDS}u;
-                low = switched[body];
-#if KS_WORDS == 2
-                high = switched[body + 1u];
-#end
-            }
 #if KS_WORDS == 1
-            low = (low - sum_${e}) & ${KS_MASK_LOW}u;
+            let low = sum_${e};
+            let high = 0u;
 #else
-            high = (high - sum_${2 * e + 1} - select(0u, 1u, low < sum_${2 * e})) & ${KS_MASK_HIGH}u;
-            low = low - sum_${2 * e};
+            let low = sum_${2 * e};
+            let high = sum_${2 * e + 1};
 #end
-            if (launch.last_step < ${INDICES}u || ${TRACE} == 1) {
-                partial[parked] = low;
-#if KS_WORDS == 2
-                partial[parked + 1u] = high;
-#end
-            }
-            if (launch.last_step == ${INDICES}u) {
-                // round(x * output modulus / Q_ks), half up.
-                let shift = ${LOG2_KS}u - job.log2_output;
-#if KS_WORDS == 1
-                let rounded = (low + ((1u << shift) >> 1u)) >> shift;
-#else
-                // The result has at most 30 bits, so shift is at least 3 here, and only bits above it matter.
-                let half_low = select(0u, 1u << (shift - 1u), shift <= 32u);
-                let half_high = select(1u << ((shift - 1u) & 31u), 0u, shift <= 32u);
-                let sum_low = low + half_low;
-                let sum_high = high + half_high + select(0u, 1u, sum_low < low);
-                let rounded = select(sum_high >> (shift & 31u), (sum_low >> (shift & 31u)) | (sum_high << ((32u - shift) & 31u)), shift < 32u);
-#end
-                store[job.output * ${LENGTH}u + word] = rounded & ((1u << job.log2_output) - 1u);
+            if (launch.parts == 0u) {
+                finish(group.x, word, low, high);
+            } else {
+                park(partial_at(group.z, group.x, word), low, high);
             }
         }
     }

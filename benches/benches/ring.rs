@@ -45,12 +45,12 @@ fn fft(criterion: &mut Criterion) {
 /// The integer digits of the twin; the fast path cuts them inside its first transform pass.
 fn digits(criterion: &mut Criterion) {
     for set in sets() {
-        let Gadget::Decomposition { log2_base, levels, dropped } = set.shape().gadget else { continue };
+        let Gadget::Decomposition { log2_base, levels, dropped_bits } = set.shape().gadget else { continue };
         let rns = rns(set.shape());
         let values: Vec<i64> = integers(rns.value(), set.shape().polynomial_size).iter().map(|&x| rns.centre(x)).collect();
         let mut out = vec![0; levels];
         criterion.bench_function(&format!("digits/{}", set.name()), |b| {
-            b.iter(|| values.iter().for_each(|&x| balanced_digits(black_box(x), log2_base, dropped, black_box(&mut out))));
+            b.iter(|| values.iter().for_each(|&x| balanced_digits(black_box(x), log2_base, dropped_bits, black_box(&mut out))));
         });
     }
 }

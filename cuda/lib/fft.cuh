@@ -75,11 +75,11 @@ struct Tile {
     void* accumulators;
     u16* rotations;
 
-    static constexpr int SLOT_VALUES = POLYNOMIALS * LEVELS * POINTS;
+    static constexpr int SLOT_VALUES = STORED_GROUPS * COLUMNS * LEVELS * POINTS;
     static constexpr int ROOTS = 8 * 16;
     static constexpr int TAIL_ROOTS = TAIL / 2 * FREQUENCY_GROUPS;
     static constexpr int BASES = GROUPS * TAIL * WARPS_OF_FREQUENCIES;
-    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : POLYNOMIALS * POLYNOMIAL_SIZE;
+    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
 
     FUNCTION explicit Tile(void* memory) {
         slots = (double2*)memory;

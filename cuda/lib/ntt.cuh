@@ -74,10 +74,10 @@ struct Tile {
     u32* powers;           // [word][2N] psi^i * 2^32 mod p, transposed (power_offset)
     void* accumulators;    // [polynomial][coefficient][thread] where they are not in registers
 
-    static constexpr int SLOT_WORDS = POLYNOMIALS * LEVELS * WORDS * POINTS;
+    static constexpr int SLOT_WORDS = STORED_GROUPS * COLUMNS * LEVELS * WORDS * POINTS;
     static constexpr int ROOTS = WORDS * 2 * SECOND_RADIX * 16;
     static constexpr int POWERS = WORDS * 2 * POLYNOMIAL_SIZE;
-    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : POLYNOMIALS * POLYNOMIAL_SIZE;
+    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
     static constexpr int ROTATIONS = (GROUPS * (LWE_DIMENSION + PACKING) + 7) / 8 * 8;
 
     FUNCTION explicit Tile(void* memory) {

@@ -28,17 +28,19 @@ template <int level> FUNCTION i32 digit(Accumulator x) {
         if constexpr (position == top) return shifted >> shift;
         return ((shifted >> shift) & ((1 << LOG2_BASE) - 1)) - (1 << (LOG2_BASE - 1));
     } else {
-        constexpr int position = level + DROPPED, top = LEVELS + DROPPED - 1, shift = position * LOG2_BASE;
-        // |x| <= Q/2 and the balance is below B^top < Q: 32 bits hold the sum where Q < 2^30.
+        constexpr int top = LEVELS - 1, shift = DROPPED_BITS + level * LOG2_BASE;
+        // Rounds to the closest multiple of 2^DROPPED_BITS, then balances the digits of that.
+        constexpr i64 bias = (i64)((1ull << DROPPED_BITS >> 1) + (balance(top) << DROPPED_BITS));
+        // |x| <= Q/2 and the bias is below Q: 32 bits hold the sum where Q < 2^30.
         if constexpr (ACCUMULATOR_MODULUS < (1ull << 30)) {
             i32 centred = (i32)x - (x > ACCUMULATOR_MODULUS / 2 ? (i32)ACCUMULATOR_MODULUS : 0);
-            i32 shifted = centred + (i32)balance(top);
-            if constexpr (position == top) return shifted >> shift;
+            i32 shifted = centred + (i32)bias;
+            if constexpr (level == top) return shifted >> shift;
             return ((shifted >> shift) & ((1 << LOG2_BASE) - 1)) - (1 << (LOG2_BASE - 1));
         } else {
             i64 centred = (i64)x - (x > ACCUMULATOR_MODULUS / 2 ? (i64)ACCUMULATOR_MODULUS : 0);
-            i64 shifted = centred + (i64)balance(top);
-            if constexpr (position == top) return (i32)(shifted >> shift);
+            i64 shifted = centred + bias;
+            if constexpr (level == top) return (i32)(shifted >> shift);
             return (i32)(((shifted >> shift) & ((1ll << LOG2_BASE) - 1)) - (1ll << (LOG2_BASE - 1)));
         }
     }

@@ -27,6 +27,9 @@ constexpr int ROWS = LEVELS * COLUMNS;
 constexpr int POLYNOMIALS = GROUPS * COLUMNS;
 constexpr int TEAMS = THREADS / TEAM;
 constexpr int ROUNDS = ceil_div(POLYNOMIALS, TEAMS);
+// Teams inside a warp stay with it through rounds in which they have no polynomial, each on a polynomial of its own that
+// nobody else reads, so the tile has room for those too.
+constexpr int STORED_GROUPS = TEAM < 32 ? ceil_div(ROUNDS * TEAMS, COLUMNS) : GROUPS;
 constexpr bool ACCUMULATOR_IN_REGISTERS = ROUNDS == 1;
 // Coefficients of one polynomial that one thread holds.
 constexpr int COEFFICIENTS = FFT ? 2 * ITEMS : ITEMS;

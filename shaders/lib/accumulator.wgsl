@@ -14,8 +14,8 @@ fn garner(first: u32, second: u32) -> u32 {
 }
 #end
 
-// Balanced digits come out of one sum: with H = sum of B/2 B^i below the top digit, digit i of the centred x is
-// ((x + H) >> i log2 B) mod B, minus B/2; the top one is (x + H) >> top log2 B, unwrapped.
+// Balanced digits come out of one sum: with d dropped bits and H = 2^d/2 + the sum of B/2 2^d B^i below the top digit, digit i
+// of the centred x is ((x + H) >> d + i log2 B) mod B, minus B/2; the top one is (x + H) >> d + top log2 B, unwrapped.
 #if !MR && WORDS == 1
 // x centred, plus H.
 fn biased(x: u32) -> i32 {
@@ -49,13 +49,13 @@ fn digit_bits(x: wide, shift: u32) -> i32 {
 let signed_${target} = i32((acc_0_${column}_${item} + ${half}u) & ${Q - 1}u) - ${half};
 #else
 #set half 1 << (LOG2_BASE - 1)
-#set place level + DROPPED
+#set place DROPPED_BITS + level * LOG2_BASE
 #if WORDS == 1
-let bits_${target} = digit_bits(biased(acc_0_${column}_${item}), ${place * LOG2_BASE}u);
+let bits_${target} = digit_bits(biased(acc_0_${column}_${item}), ${place}u);
 #else
-let bits_${target} = digit_bits(biased(acc_0_${column}_${item}, acc_1_${column}_${item}), ${place * LOG2_BASE}u);
+let bits_${target} = digit_bits(biased(acc_0_${column}_${item}, acc_1_${column}_${item}), ${place}u);
 #end
-#if place == LEVELS + DROPPED - 1
+#if level == LEVELS - 1
 let signed_${target} = bits_${target};
 #else
 let signed_${target} = (bits_${target} & ${2 * half - 1}) - ${half};

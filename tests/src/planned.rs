@@ -10,12 +10,28 @@ pub struct Planned<'a> {
     pub plan: PlanRequest,
 }
 
+impl Planned<'_> {
+    fn options(&self, options: &LoadOptions) -> LoadOptions {
+        LoadOptions { plan: self.plan.clone(), untuned: true, ..options.clone() }
+    }
+}
+
 impl Backend for Planned<'_> {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        self.device.load(keys, &LoadOptions { plan: self.plan.clone(), untuned: true, ..options.clone() }, progress)
+        self.device.load(keys, &self.options(options), progress)
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        self.device.load_beside(engine, keys, &self.options(options), progress)
     }
 }

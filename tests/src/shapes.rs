@@ -28,12 +28,14 @@ struct Row {
 
 #[derive(Clone, Copy)]
 enum Modulus {
-    /// log2 Q, log2 base, dropped.
-    Gd(u32, u32, usize),
+    /// log2 Q, log2 base, lowest digits dropped.
+    Gd(u32, u32, u32),
+    /// log2 Q, log2 base, lowest bits dropped.
+    Cut(u32, u32, u32),
     /// log2 Q, log2 T.
     Mr(u32, u32),
 }
-use Modulus::{Gd, Mr};
+use Modulus::{Cut, Gd, Mr};
 
 const fn row(name: &'static str, size: usize, k: usize, r: usize, log2_q: u32, modulus: Modulus, ks: (u32, u32)) -> Row {
     Row { name, size, k, r, log2_q, modulus, ks }
@@ -55,6 +57,9 @@ const ROWS: &[Row] = &[
     row("gd2_g2", 2048, 1, 1, 11, Gd(50, 25, 1), (15, 5)),
     row("gd2_g4", 2048, 1, 1, 11, Gd(54, 27, 1), (35, 5)),
     row("gd2_base18", 2048, 1, 1, 11, Gd(54, 18, 1), (35, 5)),
+    row("gd2_one_digit_of_23_bits", 2048, 1, 1, 11, Cut(54, 23, 31), (35, 5)),
+    row("gd2_digits_of_16_and_15_bits", 2048, 1, 1, 11, Cut(54, 16, 23), (35, 5)),
+    row("gd_cut_within_a_digit", 512, 1, 2, 10, Cut(27, 6, 10), (14, 5)),
     row("gd2_base14_r2", 1024, 1, 2, 11, Gd(54, 14, 1), (20, 5)),
     row("gd2_std192", 2048, 1, 1, 11, Gd(37, 13, 1), (15, 5)),
     row("gd2_all_digits", 512, 2, 1, 10, Gd(50, 13, 0), (15, 5)),
@@ -67,15 +72,18 @@ const ROWS: &[Row] = &[
     row("mr_m6_r2", 2048, 1, 2, 10, Mr(17, 37), (16, 8)),
 ];
 
+fn gd(bits: u32, log2_base: u32, dropped_bits: u32, order: u32) -> Option<(Gadget, Vec<u32>)> {
+    let words = if bits <= 31 { vec![largest_ntt_prime(bits, order)?] } else { largest_ntt_prime_pair(bits, order)?.to_vec() };
+    let levels = (bits - dropped_bits).div_ceil(log2_base) as usize;
+    Some((Gadget::Decomposition { log2_base, levels, dropped_bits }, words))
+}
+
 impl Row {
     fn shape(&self) -> Option<BootstrapShape> {
         let order = 2 * self.size as u32;
         let (gadget, words) = match self.modulus {
-            Gd(bits, log2_base, dropped) => {
-                let words = if bits <= 31 { vec![largest_ntt_prime(bits, order)?] } else { largest_ntt_prime_pair(bits, order)?.to_vec() };
-                let digits = bits.div_ceil(log2_base) as usize;
-                (Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, words)
-            }
+            Gd(bits, log2_base, dropped) => gd(bits, log2_base, dropped * log2_base, order)?,
+            Cut(bits, log2_base, dropped_bits) => gd(bits, log2_base, dropped_bits, order)?,
             Mr(log2_modulus, bits) => (Gadget::ModulusRaising { log2_modulus }, ntt_prime_pair_above(bits, order)?.to_vec()),
         };
         Some(BootstrapShape {

@@ -198,11 +198,12 @@ impl Checker<'_> {
 
     fn shape(&self, p: &Params) -> Result<BootstrapShape, VectorError> {
         let gadget = match (p.mode.as_str(), p.base_g, p.digits_g) {
-            ("GD", Some(base), Some(digits)) if digits > p.dropped_digits => Gadget::Decomposition {
-                log2_base: self.log2("params.base_g", base)?,
-                levels: digits - p.dropped_digits,
-                dropped: p.dropped_digits,
-            },
+            ("GD", Some(base), Some(digits)) if digits > p.dropped_digits => {
+                let log2_base = self.log2("params.base_g", base)?;
+                // Too many are refused with the shape.
+                let dropped_bits = u32::try_from(p.dropped_digits).unwrap_or(u32::MAX).saturating_mul(log2_base);
+                Gadget::Decomposition { log2_base, levels: digits - p.dropped_digits, dropped_bits }
+            }
             ("MR", None, None) if p.dropped_digits == 0 => Gadget::ModulusRaising { log2_modulus: self.log2("params.Q", p.modulus)? },
             _ => {
                 return self.fail(

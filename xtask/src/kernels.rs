@@ -1,10 +1,13 @@
 //! `cargo xtask kernels`: every kernel variant in use, compiled or translated without a GPU.
 
-use anyhow::{Context, Result, bail};
+use crate::nvcc::{self, Nvcc};
+use anyhow::{Context, Result};
 use girih::{BackendError, ParameterSet, PlanRequest};
-use girih_cuda::{HEADERS, Source};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Variant};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -14,12 +17,15 @@ pub struct Arguments {
     /// Only these sets.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     set: Vec<String>,
-    /// The CUDA compiler [default: nvcc on the path]. Without one the CUDA half says so and fails.
+    /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels below `target` and uses those.
     #[arg(long, value_name = "FILE")]
     nvcc: Option<PathBuf>,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
+    /// Leave the WGSL kernels out.
+    #[arg(long, conflicts_with = "wgsl_only")]
+    cuda_only: bool,
 }
 
 /// The packing at which BOLT-FHE runs its sets; the others have one slot.
@@ -27,17 +33,17 @@ const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4)
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
-    let mut good = wgsl(&sets)?;
+    let mut good = arguments.cuda_only || wgsl(&sets)?;
     if !arguments.wgsl_only {
         good &= cuda(arguments, &sets)?;
     }
     Ok(good)
 }
 
-/// The sets that GPUs run, at the packing they are run at.
+/// The sets at the packing they are run at.
 fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
     let wanted = if names.is_empty() {
-        ParameterSet::all().into_iter().filter(|s| s.shape().key_modulus_value().is_some()).collect()
+        ParameterSet::all()
     } else {
         names.iter().map(|n| ParameterSet::by_name(n)).collect::<girih::Result<Vec<_>>>()?
     };
@@ -52,7 +58,7 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
     println!("{:<18}{:<14}{:<8}{:>10}{:>9}{:>9}{:>10}  limits", "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V");
     let mut good = true;
-    for set in sets {
+    for set in sets.iter().filter(|s| !s.shape().is_torus()) {
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
         let (variants, limits) = match girih_wgpu::kernel_variants(&named, None) {
             Ok(variants) => (variants, "WebGPU defaults".to_owned()),
@@ -80,104 +86,58 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
 }
 
 fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
-    let nvcc = arguments.nvcc.clone().unwrap_or_else(|| "nvcc".into());
-    if Command::new(&nvcc).arg("--version").output().is_err() {
-        bail!(
-            "{} cannot be run: install CUDA 13 (or the Python wheels nvidia-cuda-nvcc, nvidia-nvvm, nvidia-cuda-crt, nvidia-cuda-cccl and nvidia-cuda-runtime, all ==13.0.*), name it with --nvcc, or pass --wgsl-only",
-            nvcc.display()
-        );
-    }
-    println!("CUDA: compiled by {}", nvcc.display());
-    println!("{:<24}{:<14}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
-    let folder = std::env::temp_dir().join(format!("girih-kernels-{}", std::process::id()));
-    let mut good = true;
+    let nvcc = match &arguments.nvcc {
+        Some(name) if name.as_os_str() == "wheels" => Nvcc::from_wheels()?,
+        name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
+    };
+    println!("CUDA: compiled by {nvcc}");
+    println!("{:<26}{:<26}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
+    let mut all: Vec<(&str, Variant)> = Vec::new();
     for arch in &arguments.arch {
         let capability =
             arch.strip_prefix("sm_").and_then(|c| c.parse().ok()).with_context(|| format!("--arch {arch}: must look like sm_90"))?;
         for set in sets {
-            for variant in girih_cuda::variants(set.name(), set.shape(), capability, &PlanRequest::default())? {
-                for source in &variant.sources {
-                    let report = compile(&nvcc, &folder, source, arch)?;
-                    good &= report.is_ok();
-                    match report {
-                        Ok(costs) => costs.iter().for_each(|c| {
-                            println!(
-                                "{:<24}{:<14}{arch:<8}{:>10}{:>8}{:>8}{:>10}",
-                                variant.name, c.kernel, c.registers, c.stack, c.spills, variant.plan.shared_bytes
-                            );
-                        }),
-                        Err(log) => println!("{} {} {arch} FAILED:\n{log}", variant.name, source.file.name),
-                    }
+            let mut seen = HashSet::new();
+            for mut variant in girih_cuda::variants(set.name(), set.shape(), capability, &PlanRequest::default())? {
+                // Key switch and combine come with every variant of a set and are the same.
+                let rotates = |file: &str| [BLIND_ROTATE.name, BLIND_ROTATE_SPREAD.name].contains(&file);
+                variant.sources.retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
+                all.push((arch, variant));
+            }
+        }
+    }
+    // One compiler a core; whatever one finds, the others are still heard.
+    let (next, good) = (AtomicUsize::new(0), Mutex::new(Ok(true)));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((arch, variant)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let compiled = report(&nvcc, arch, variant);
+                    let mut good = good.lock().unwrap_or_else(PoisonError::into_inner);
+                    *good = match (std::mem::replace(&mut *good, Ok(true)), compiled) {
+                        (Ok(before), Ok(now)) => Ok(before && now),
+                        (Err(e), _) | (_, Err(e)) => Err(e),
+                    };
                 }
+            });
+        }
+    });
+    good.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Compiles one variant and prints what its kernels take.
+fn report(nvcc: &Nvcc, arch: &str, variant: &Variant) -> Result<bool> {
+    let mut good = true;
+    for source in &variant.sources {
+        match nvcc.compile(source, arch)? {
+            Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills }| {
+                println!("{:<26}{kernel:<24}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{:>10}", variant.name, variant.plan.shared_bytes);
+            }),
+            Err(log) => {
+                good = false;
+                println!("{} {} {arch} FAILED:\n{log}", variant.name, source.file.name);
             }
         }
     }
-    // What is left in the system's folder for temporary files does no harm.
-    let _ = std::fs::remove_dir_all(&folder);
     Ok(good)
-}
-
-/// What ptxas reports of one kernel.
-#[derive(Default)]
-struct Cost {
-    kernel: String,
-    registers: u32,
-    stack: u32,
-    spills: u32,
-}
-
-/// Compiles one source; the inner error is the compiler's log.
-fn compile(nvcc: &Path, folder: &Path, source: &Source, arch: &str) -> Result<std::result::Result<Vec<Cost>, String>> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    for (name, text) in HEADERS {
-        std::fs::write(folder.join(name), text)?;
-    }
-    std::fs::write(folder.join(girih_cuda::CONSTANTS), &source.constants)?;
-    let file = folder.join(format!("{}.cu", source.file.name));
-    std::fs::write(&file, source.file.text)?;
-    let output = Command::new(nvcc)
-        .args(["-cubin", "-std=c++17", "-Xptxas", "-v", &format!("-arch={arch}")])
-        .arg("-I")
-        .arg(folder)
-        .arg("-o")
-        .arg(folder.join("out.cubin"))
-        .arg(&file)
-        .output()
-        .with_context(|| nvcc.display().to_string())?;
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(if output.status.success() { Ok(costs(&log)) } else { Err(log) })
-}
-
-/// Reads `ptxas info` lines: a kernel's name, then its stack and spills, then its registers.
-fn costs(log: &str) -> Vec<Cost> {
-    let number = |line: &str, before: &str| -> u32 {
-        line.split(before).next().and_then(|head| head.split_whitespace().last()).and_then(|n| n.parse().ok()).unwrap_or(0)
-    };
-    let mut all: Vec<Cost> = Vec::new();
-    for line in log.lines() {
-        if let Some((_, name)) = line.split_once("Compiling entry function '") {
-            all.push(Cost { kernel: name.split('\'').next().unwrap_or_default().into(), ..Default::default() });
-        } else if let Some(cost) = all.last_mut() {
-            if line.contains("bytes stack frame") {
-                cost.stack = number(line, " bytes stack frame");
-                cost.spills = number(line, " bytes spill stores") + number(line, " bytes spill loads");
-            } else if line.contains(" registers") {
-                cost.registers = number(line, " registers");
-            }
-        }
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn reads_what_ptxas_prints() {
-        let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'blind_rotate' for 'sm_90'\n\
-                   ptxas info    : Function properties for blind_rotate\n    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n\
-                   ptxas info    : Used 128 registers, used 1 barriers, 16 bytes cumulative stack size\n";
-        let costs = super::costs(log);
-        assert_eq!(costs.len(), 1);
-        assert_eq!((costs[0].kernel.as_str(), costs[0].registers, costs[0].stack, costs[0].spills), ("blind_rotate", 128, 16, 20));
-    }
 }

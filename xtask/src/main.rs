@@ -5,10 +5,12 @@ mod bundle;
 mod devices;
 mod kernels;
 mod large;
+mod nvcc;
 mod plot;
 mod progress;
 mod published;
 mod record;
+mod table;
 mod test;
 mod timeline;
 mod tune;
@@ -35,6 +37,8 @@ enum Command {
     Kernels(kernels::Arguments),
     /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
     Tune(tune::Arguments),
+    /// Print the tables of README.md and docs/performance.md from a folder of records.
+    Table(table::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
+        Command::Table(arguments) => table::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),

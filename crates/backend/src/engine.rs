@@ -119,6 +119,42 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out.
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError>;
+
+    /// Loads a further bootstrapping key beside an engine of this backend: the new engine shares its store, its test polynomials and
+    /// its key-switching table, which do not depend on the gadget. What one engine puts into the store the other finds there, and
+    /// calls to either take effect in the order in which they are made. Only the bootstrapping blocks of `keys` are read: they
+    /// must be of the same secrets, which no device can check.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidRequest`] for an engine of another backend and as [`check_beside`]; else as `load`.
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        let _ = (engine, keys, options, progress);
+        Err(BackendError::Unsupported {
+            device: self.info().id.clone(),
+            what: "keys beside others".into(),
+            why: "it holds one bootstrapping key an engine; load the keys by themselves".into(),
+        })
+    }
+}
+
+/// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded shape: whose shape differs in
+/// more than the gadget.
+///
+/// # Errors
+/// [`BackendError::InvalidRequest`].
+pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result<(), BackendError> {
+    if *loaded != (BootstrapShape { gadget: loaded.gadget, ..further.clone() }) || further.is_torus() {
+        return Err(BackendError::InvalidRequest(
+            "keys loaded beside others must have a shape that differs from theirs in the gadget alone, on prime words".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
@@ -126,7 +162,7 @@ pub trait Backend: Send + Sync {
 /// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
 /// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
 /// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
-pub trait Engine: Send + Sync {
+pub trait Engine: std::any::Any + Send + Sync {
     /// The shape of the loaded keys.
     fn shape(&self) -> &BootstrapShape;
 

@@ -27,7 +27,7 @@ mod tune;
 
 pub use cache::{cache_folder, cache_key, write_cache_file};
 pub use device::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
-pub use engine::{Backend, Engine, KeySource, LoadOptions, NoProgress, Progress, Stage, StageOutput};
+pub use engine::{Backend, Engine, KeySource, LoadOptions, NoProgress, Progress, Stage, StageOutput, check_beside};
 pub use error::BackendError;
 pub use job::{BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs, validate_range, validate_tables};
 pub use plan::{AccumulatorHome, DoesNotFit, PlanRequest, TileLayout, TilePlan};

@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn workgroup_memory_does_not_grow_with_digits() {
         let gd = |log2_base, levels| BootstrapShape {
-            gadget: Gadget::Decomposition { log2_base, levels, dropped: 1 },
+            gadget: Gadget::Decomposition { log2_base, levels, dropped_bits: log2_base },
             key_modulus: KeyModulus::Words(vec![134_215_681]),
             ..shape(1024, 1, 1)
         };
@@ -325,7 +325,7 @@ mod tests {
             multiprocessors: 1,
         };
         let std128 = BootstrapShape {
-            gadget: Gadget::Decomposition { log2_base: 7, levels: 3, dropped: 1 },
+            gadget: Gadget::Decomposition { log2_base: 7, levels: 3, dropped_bits: 7 },
             key_modulus: KeyModulus::Words(vec![134_215_681]),
             ..shape(1024, 1, 1)
         };

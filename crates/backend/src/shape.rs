@@ -15,14 +15,14 @@ pub enum SecretKind {
 /// How the external product controls its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gadget {
-    /// GD: balanced digits in `[-2^(b-1), 2^(b-1))`, the `dropped` lowest left out. Accumulator and key share one modulus.
+    /// GD: balanced digits in `[-2^(b-1), 2^(b-1))` of the closest multiple of `2^dropped_bits`. Accumulator and key share one modulus.
     Decomposition {
         /// log2 of the digit base.
         log2_base: u32,
-        /// Digits in use (after dropping); one GGSW level each.
+        /// Digits in use; one GGSW level each. The top one takes what is left above the others.
         levels: usize,
-        /// Lowest digits left out of digits and key alike.
-        dropped: usize,
+        /// Lowest bits left out of digits and key alike; not always a whole number of digits.
+        dropped_bits: u32,
     },
     /// MR: one undecomposed digit modulo Q = 2^log2_modulus; the key lives modulo T > Q and products are rounded T -> Q.
     ModulusRaising {
@@ -214,11 +214,11 @@ impl BootstrapShape {
 
     /// The gadget weights g_l of the levels in use, modulo the key modulus.
     ///
-    /// GD: `B^(l + dropped)`. MR: `round(T/Q)`. Native torus: `2^(64 - b*(l+1))`, most significant first.
+    /// GD: `2^dropped_bits B^l`. MR: `round(T/Q)`. Native torus: `2^(64 - b*(l+1))`, most significant first.
     pub fn gadget_weights(&self) -> Vec<u64> {
         match self.gadget {
-            Gadget::Decomposition { log2_base, levels, dropped } => {
-                (0..levels).map(|l| 1u64 << (log2_base as usize * (l + dropped))).collect()
+            Gadget::Decomposition { log2_base, levels, dropped_bits } => {
+                (0..levels as u32).map(|l| 1u64 << (dropped_bits + log2_base * l)).collect()
             }
             Gadget::ModulusRaising { log2_modulus } => {
                 let t = self.key_modulus_value().unwrap_or(0);
@@ -314,22 +314,19 @@ impl BootstrapShape {
         }
         let modulus: u64 = words.iter().map(|&w| u64::from(w)).product();
         match self.gadget {
-            Gadget::Decomposition { log2_base, levels, dropped } => {
+            Gadget::Decomposition { log2_base, levels, dropped_bits } => {
                 if !(1..=31).contains(&log2_base) {
                     return Err(ShapeError::new("base_g", format!("2^{log2_base}"), "must be a power of two from 2 to 2^31"));
                 }
                 let bits = 64 - (modulus - 1).leading_zeros();
-                let total = levels + dropped;
-                // Exactly ceil(log2 Q / log2 B) digits: fewer lose the top of the accumulator, more are always zero.
-                if levels == 0 || total != bits.div_ceil(log2_base) as usize {
-                    return Err(ShapeError::new(
-                        "dropped",
-                        dropped,
-                        format!(
-                            "levels + dropped must be ceil({bits} / {log2_base}) = {} with at least one level, but levels = {levels}",
-                            bits.div_ceil(log2_base)
-                        ),
-                    ));
+                if dropped_bits >= bits {
+                    return Err(ShapeError::new("dropped_bits", dropped_bits, format!("must be below the {bits} bits of Q")));
+                }
+                // As many digits as it takes: fewer would make the top one wider than the others, more are always zero.
+                let digits = (bits - dropped_bits).div_ceil(log2_base);
+                if levels != digits as usize {
+                    let rule = format!("must be ceil(({bits} - {dropped_bits}) / {log2_base}) = {digits}");
+                    return Err(ShapeError::new("levels", levels, rule));
                 }
                 Ok(())
             }

@@ -35,7 +35,7 @@ pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64
         // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x >= Q.
         let centred = if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 };
         match shape.gadget {
-            Gadget::Decomposition { log2_base, dropped, .. } => balanced_digits(centred, log2_base, dropped, &mut one),
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => balanced_digits(centred, log2_base, dropped_bits, &mut one),
             Gadget::ModulusRaising { .. } | Gadget::ClosestRepresentative { .. } => one[0] = centred as i32,
         }
         for (level, &d) in one.iter().enumerate() {

@@ -9,7 +9,10 @@ use crate::pipeline::Pipeline;
 use crate::rotate_first::RotateFirst;
 use crate::rotator::BlindRotator;
 use crate::switch_first::SwitchFirst;
-use girih_backend::{Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform};
+use girih_backend::{
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform, check_beside,
+};
+use std::sync::Arc;
 
 /// The host processor.
 #[derive(Debug)]
@@ -45,6 +48,14 @@ impl Default for CpuBackend {
     }
 }
 
+/// The bootstrapping key of one transform.
+fn rotator(keys: &dyn KeySource, transform: Transform, progress: &dyn Progress) -> Result<Box<dyn BlindRotator>, BackendError> {
+    Ok(match transform {
+        Transform::Ntt => Box::new(Twin::new(keys, progress)?),
+        Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
+    })
+}
+
 /// The processor's name where the system tells it, else its architecture.
 fn processor_name() -> String {
     let name = std::fs::read_to_string("/proc/cpuinfo")
@@ -62,18 +73,34 @@ impl Backend for CpuBackend {
         let shape = keys.shape();
         shape.validate()?;
         let transform = options.transform.unwrap_or(Transform::Fft);
-        let rotator: Box<dyn BlindRotator> = match transform {
-            Transform::Ntt => Box::new(Twin::new(keys, progress)?),
-            Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
-        };
+        let rotator = rotator(keys, transform, progress)?;
         // Neither rotator takes the torus and a modulus of its own at once.
         let pipeline: Box<dyn Pipeline> = match shape.accumulator_modulus() {
             Some(modulus) => {
-                let switcher = KeySwitcher::new(keys, progress)?;
+                let switcher = Arc::new(KeySwitcher::new(keys, progress)?);
                 Box::new(RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher))
             }
             None => Box::new(SwitchFirst::new(shape.clone(), rotator, TorusKeySwitcher::new(keys, progress)?)),
         };
         Ok(Box::new(CpuEngine::new(shape.clone(), transform, pipeline)))
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        let shape = keys.shape();
+        shape.validate()?;
+        check_beside(engine.shape(), shape)?;
+        let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
+        let engine = (engine as &dyn std::any::Any).downcast_ref::<CpuEngine>().ok_or_else(other)?;
+        let (Some(switcher), Some(modulus)) = (engine.switcher(), shape.accumulator_modulus()) else { return Err(other()) };
+        let transform = options.transform.unwrap_or(Transform::Fft);
+        let rotator = rotator(keys, transform, progress)?;
+        let pipeline = RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher);
+        Ok(Box::new(engine.beside(shape.clone(), transform, Box::new(pipeline))))
     }
 }

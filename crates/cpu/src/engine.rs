@@ -1,23 +1,35 @@
 //! The CPU as an [`Engine`]: a store, test polynomials, and lists of jobs spread over threads.
 
+use crate::key_switch::KeySwitcher;
 use crate::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, LinearJob, Stage, StageOutput, Transform, validate_jobs, validate_linear_jobs,
     validate_range, validate_tables,
 };
 use rayon::prelude::*;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) struct CpuEngine {
     shape: BootstrapShape,
     transform: Transform,
     pipeline: Box<dyn Pipeline>,
-    memory: RwLock<Memory>,
+    /// Shared with engines loaded beside this one.
+    memory: Arc<RwLock<Memory>>,
 }
 
 impl CpuEngine {
     pub(crate) fn new(shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
-        Self { shape, transform, pipeline, memory: RwLock::default() }
+        Self { shape, transform, pipeline, memory: Arc::default() }
+    }
+
+    /// Over the memory of `self`, with a pipeline of its own.
+    pub(crate) fn beside(&self, shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
+        Self { shape, transform, pipeline, memory: Arc::clone(&self.memory) }
+    }
+
+    /// The key switch of this engine, where it stands last.
+    pub(crate) fn switcher(&self) -> Option<Arc<KeySwitcher>> {
+        self.pipeline.switcher()
     }
 
     // A panic while the lock is held leaves words of a store that hold no invariant: reading on is sound.

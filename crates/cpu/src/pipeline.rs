@@ -1,6 +1,8 @@
 //! The seam between the engine and the two orders of a bootstrapping.
 
+use crate::key_switch::KeySwitcher;
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, Stage, StageOutput};
+use std::sync::Arc;
 
 /// Ciphertexts that share one pass over the key-switching key: enough to reuse a block of it while it is in
 /// cache, few enough that their sums stay there too.
@@ -36,6 +38,11 @@ pub(crate) trait Pipeline: Send + Sync {
 
     /// What one job holds at each of `stages`.
     fn trace(&self, memory: &Memory, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+
+    /// The key switch after the rotation, for pipelines that share it; none where it comes first.
+    fn switcher(&self) -> Option<Arc<KeySwitcher>> {
+        None
+    }
 
     /// What to tell about this pipeline in a plan.
     fn describe(&self) -> serde_json::Value;

@@ -7,13 +7,14 @@ use crate::pipeline::{Memory, Pipeline};
 use crate::rotator::{BlindRotator, RotateInput};
 use crate::sample_extract::{sample_extract, switch_to_ks};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, Stage, StageOutput, Transform};
+use std::sync::Arc;
 
 /// Combine, blind rotate, extract, switch to Q_ks, switch keys, switch to the output modulus.
 pub(crate) struct RotateFirst {
     shape: BootstrapShape,
     transform: Transform,
     rotator: Box<dyn BlindRotator>,
-    switcher: KeySwitcher,
+    switcher: Arc<KeySwitcher>,
     /// Accumulator modulus Q.
     modulus: u64,
 }
@@ -24,7 +25,7 @@ impl RotateFirst {
         modulus: u64,
         transform: Transform,
         rotator: Box<dyn BlindRotator>,
-        switcher: KeySwitcher,
+        switcher: Arc<KeySwitcher>,
     ) -> Self {
         Self { shape, transform, rotator, switcher, modulus }
     }
@@ -166,6 +167,10 @@ impl Pipeline for RotateFirst {
         let exponents = self.exponents(&memory.store, job);
         let run = TraceRun { job, combined, exponents, tables: memory.tables_of(&self.shape, job) };
         stages.iter().map(|&stage| self.trace_stage(&run, stage)).collect()
+    }
+
+    fn switcher(&self) -> Option<Arc<KeySwitcher>> {
+        Some(Arc::clone(&self.switcher))
     }
 
     fn describe(&self) -> serde_json::Value {

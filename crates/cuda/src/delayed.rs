@@ -207,7 +207,7 @@ mod tests {
             gadget: if torus {
                 Gadget::ClosestRepresentative { log2_base: 10, levels: 2 }
             } else {
-                Gadget::Decomposition { log2_base: 9, levels: 3, dropped: 0 }
+                Gadget::Decomposition { log2_base: 9, levels: 3, dropped_bits: 0 }
             },
             key_modulus: if torus { KeyModulus::Torus64 } else { KeyModulus::Words(vec![prime]) },
             log2_ks_modulus: if torus { 12 } else { 14 },
@@ -221,7 +221,7 @@ mod tests {
         // One multiprocessor, so that small calls have several waves and something left.
         let plans = plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default()).expect("it fits");
         let keys = SyntheticKeys::new(shape.clone(), 5);
-        CudaEngine::load(machine, &keys, plans, PlanSource::Model, &NoProgress).expect("it loads")
+        CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress).expect("it loads")
     }
 
     /// Some places of a window that no other operand or result of the call has.

@@ -105,12 +105,34 @@ impl Backend for CudaBackend {
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(self.load_engine(Some(CudaEngine::beside(engine, keys.shape())?), keys, options, progress)?))
+    }
+}
+
+impl CudaBackend {
+    fn load_engine(
+        &self,
+        beside: Option<&CudaEngine>,
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<CudaEngine, BackendError> {
         let shape = keys.shape();
         let (options, source) = choose_plan(&self.identity(), shape, options, progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let cluster = cluster_of(self.gpu.facts().capability);
         let plans = plans(&self.info.id, shape, transform, &self.info.limits, cluster, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.gpu.clone(), keys, plans, source, progress)?))
+        CudaEngine::load(self.gpu.clone(), keys, plans, source, beside, progress)
     }
 }
 

@@ -46,8 +46,30 @@ impl Backend for EmulatedBackend {
     }
 
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(self.load_engine(Some(CudaEngine::beside(engine, keys.shape())?), keys, options, progress)?))
+    }
+}
+
+impl EmulatedBackend {
+    fn load_engine(
+        &self,
+        beside: Option<&CudaEngine>,
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<CudaEngine, BackendError> {
         let transform = options.transform.unwrap_or(if keys.shape().is_torus() { Transform::Fft } else { Transform::Ntt });
         let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
-        Ok(Box::new(CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, progress)?))
+        CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, beside, progress)
     }
 }

@@ -13,7 +13,7 @@ use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
+    Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -51,10 +51,8 @@ struct Memory {
     lane: usize,
 }
 
-/// One of two places for calls: the next one's jobs arrive, and where it pays its rotations begin, while one is at work.
+/// One of two places for calls, in turns: while one is at work, the next one's jobs arrive, and its rotations begin where that pays.
 struct Lane {
-    /// Takes its rotations, and everything of small calls.
-    queue: Queue,
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
@@ -69,6 +67,18 @@ struct Lane {
 }
 
 impl Memory {
+    fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
+        Ok(Self {
+            store: Buffer::new(machine, 0, "ciphertexts")?,
+            stored: 0,
+            order: Order::default(),
+            tables: Buffer::new(machine, 0, "test polynomials")?,
+            table_count: 0,
+            lanes: [Lane::new(machine)?, Lane::new(machine)?],
+            lane: 0,
+        })
+    }
+
     /// Begins a call that reads and writes these places: chooses its lane and tells what it has to wait for.
     fn begin(&mut self, reads: &Range<usize>, writes: &Range<usize>) -> Marks {
         let needed = self.order.before(reads, writes);
@@ -87,10 +97,9 @@ impl Memory {
 }
 
 impl Lane {
-    fn new(machine: &Arc<dyn Machine>, queue: Queue) -> Result<Self, BackendError> {
+    fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
         let empty = |what| Buffer::new(machine, 0, what);
         Ok(Self {
-            queue,
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
             sums: empty("sums of the key switch")?,
@@ -124,19 +133,20 @@ pub(crate) struct CudaEngine {
     powers: Buffer,
     /// At least one; where there are two, batches choose.
     rotations: Vec<Rotation>,
-    key_switch: KeySwitch,
+    /// This and `memory` are shared with engines loaded beside this one.
+    key_switch: Arc<KeySwitch>,
     combine: [Kernel; 2],
     /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at different times, and another
     /// call's blocks take their places; a single one profits from neighbours that read the same part of the key, which blocks
     /// of another call do not (an H200: TFHERS_2_2 2.7 % faster, G2, G4 and G5 0.6 to 0.8 %; M1 3.6 % and M3 8 % slower).
     overlaps: bool,
-    memory: Mutex<Memory>,
+    memory: Arc<Mutex<Memory>>,
 }
 
 /// Where the key switch stands, and what it needs.
 enum KeySwitch {
-    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, and the key.
-    Last([Kernel; 3], Buffer),
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, the key, and the plan they were built for.
+    Last([Kernel; 3], Buffer, CudaPlan),
     /// Before it, on the native torus.
     First(SwitchFirst),
 }
@@ -147,23 +157,26 @@ impl CudaEngine {
         keys: &dyn KeySource,
         plans: Vec<CudaPlan>,
         source: PlanSource,
+        beside: Option<&Self>,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
         // All variants of a shape share transform, keys and key switch.
         let plan = plans[0].clone();
         let multiprocessors = plan.multiprocessors;
-        let mut rotations = plans
+        let mut rotations = (0..plans.len())
             .into_par_iter()
-            .map(|plan| Rotation::load(machine.as_ref(), &shape, plan, multiprocessors))
+            .map(|index| Rotation::load(machine.as_ref(), &shape, &plans, index))
             .collect::<Result<Vec<_>, _>>()?;
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
         let key =
             upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
-        let key_switch = if shape.is_torus() {
-            KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?)
+        let key_switch = if let Some(engine) = beside {
+            Arc::clone(&engine.key_switch)
+        } else if shape.is_torus() {
+            Arc::new(KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?))
         } else {
             let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
             if plan.key_switch_stages > 0 {
@@ -173,7 +186,8 @@ impl CudaEngine {
             }
             let row_bytes = keys::key_switching_bytes(&shape);
             let rows = |i| keys::key_switching_rows(&shape, keys, i);
-            KeySwitch::Last(switch, upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?)
+            let table = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?;
+            Arc::new(KeySwitch::Last(switch, table, plan.clone()))
         };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
@@ -185,17 +199,11 @@ impl CudaEngine {
         };
         rotation::measure(&machine, &shape, &mut rotations, arguments)?;
         let overlaps = rotations[0].cost.resident_blocks > 1 && rotations[0].plan.spread.is_none();
-        let second = if overlaps { Queue::Second } else { Queue::First };
         // Keys, roots and tables are where kernels of all queues read them.
         machine.synchronize()?;
-        let memory = Memory {
-            store: Buffer::new(&machine, 0, "ciphertexts")?,
-            stored: 0,
-            order: Order::default(),
-            tables: Buffer::new(&machine, 0, "test polynomials")?,
-            table_count: 0,
-            lanes: [Lane::new(&machine, Queue::First)?, Lane::new(&machine, second)?],
-            lane: 0,
+        let memory = match beside {
+            Some(engine) => Arc::clone(&engine.memory),
+            None => Arc::new(Mutex::new(Memory::new(&machine)?)),
         };
         Ok(Self {
             accumulator_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
@@ -210,13 +218,25 @@ impl CudaEngine {
             key_switch,
             combine,
             overlaps,
-            memory: Mutex::new(memory),
+            memory,
         })
+    }
+
+    /// `engine` as one of this kind, if keys of `shape` can be loaded beside it.
+    pub(crate) fn beside<'e>(engine: &'e (dyn Engine + 'static), shape: &BootstrapShape) -> Result<&'e Self, BackendError> {
+        check_beside(engine.shape(), shape)?;
+        let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
+        (engine as &dyn std::any::Any).downcast_ref::<Self>().ok_or_else(other)
     }
 
     // Device memory holds no invariant that a panic elsewhere could break.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What takes the rotations of a lane, and everything of its small calls.
+    fn queue(&self, lane: usize) -> Queue {
+        if lane == 1 && self.overlaps { Queue::Second } else { Queue::First }
     }
 
     fn rotate_arguments(&self, memory: &Memory, lane: &Lane, jobs: usize) -> BlindRotateArguments {
@@ -238,7 +258,7 @@ impl CudaEngine {
 
     /// The staged jobs' key switch where it stands first; nothing elsewhere.
     fn switch_first(&self, queue: Queue, store: u64, lane: &Lane, jobs: usize, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::First(switch) = &self.key_switch else { return Ok(()) };
+        let KeySwitch::First(switch) = &*self.key_switch else { return Ok(()) };
         let arguments = TorusKeySwitchArguments {
             jobs: lane.jobs.address(),
             store,
@@ -253,8 +273,8 @@ impl CudaEngine {
 
     /// The key switch where it stands last; nothing elsewhere.
     fn switch_last(&self, queue: Queue, lane: &Lane, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::Last([gather, finish, tiled], key) = &self.key_switch else { return Ok(()) };
-        let launch = KeySwitchLaunch::new(&self.shape, &self.plan, jobs);
+        let KeySwitch::Last([gather, finish, tiled], key, plan) = &*self.key_switch else { return Ok(()) };
+        let launch = KeySwitchLaunch::new(&self.shape, plan, jobs);
         let arguments = KeySwitchArguments {
             jobs: lane.jobs.address(),
             switched: lane.switched.address(),
@@ -277,7 +297,7 @@ impl CudaEngine {
 
     /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
     fn switched_bytes(&self, jobs: usize) -> usize {
-        match &self.key_switch {
+        match &*self.key_switch {
             KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
             KeySwitch::First(_) => SwitchFirst::exponents_bytes(&self.shape, jobs),
         }
@@ -285,9 +305,9 @@ impl CudaEngine {
 
     /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes the first of them, wait.
     fn stage_jobs(&self, lane: &mut Lane, queue: Queue, jobs: &[Job]) -> Result<(), BackendError> {
-        match &self.key_switch {
+        match &*self.key_switch {
             KeySwitch::First(switch) => lane.sums.grow(queue, switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?,
-            KeySwitch::Last(..) if shares_sums(&KeySwitchLaunch::new(&self.shape, &self.plan, jobs.len())) => {
+            KeySwitch::Last(.., plan) if shares_sums(&KeySwitchLaunch::new(&self.shape, plan, jobs.len())) => {
                 let word = if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 };
                 lane.partial.grow(queue, jobs.len() * self.shape.ciphertext_len() * word, 0, "partial sums")?;
             }
@@ -297,10 +317,10 @@ impl CudaEngine {
         lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))
     }
 
-    fn run_combine(&self, store: u64, lane: &mut Lane, jobs: &[Linear], scatter: bool) -> Result<(), BackendError> {
+    fn run_combine(&self, queue: Queue, store: u64, lane: &mut Lane, jobs: &[Linear], scatter: bool) -> Result<(), BackendError> {
         let words = jobs.len() * self.shape.ciphertext_len();
-        lane.combined.grow(lane.queue, words * 4, 0, "combined ciphertexts")?;
-        lane.stage(self.machine.as_ref(), lane.queue, bytes_of(jobs))?;
+        lane.combined.grow(queue, words * 4, 0, "combined ciphertexts")?;
+        lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))?;
         let arguments = CombineArguments {
             jobs: lane.jobs.address(),
             store,
@@ -309,9 +329,9 @@ impl CudaEngine {
             padding: 0,
         };
         let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
-        self.machine.launch(lane.queue, self.combine[0], size, bytes_of(&[arguments]))?;
+        self.machine.launch(queue, self.combine[0], size, bytes_of(&[arguments]))?;
         if scatter {
-            self.machine.launch(lane.queue, self.combine[1], size, bytes_of(&[arguments]))?;
+            self.machine.launch(queue, self.combine[1], size, bytes_of(&[arguments]))?;
         }
         Ok(())
     }
@@ -329,10 +349,10 @@ impl CudaEngine {
         let machine = self.machine.as_ref();
         let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
         let needed = memory.begin(&reads, &writes);
-        let queue = memory.lanes[memory.lane].queue;
+        let queue = self.queue(memory.lane);
         // The key switch of a call that fills the device runs beside another call's rotation, and before its waiting blocks.
         let switch = if self.overlaps && jobs.len() >= self.wave() { Queue::Switch } else { queue };
-        let (first, last) = match &self.key_switch {
+        let (first, last) = match &*self.key_switch {
             KeySwitch::First(_) => (switch, queue),
             KeySwitch::Last(..) => (queue, switch),
         };
@@ -344,9 +364,9 @@ impl CudaEngine {
         self.switch_first(first, store, lane, jobs.len(), 0)?;
         let ready = machine.mark(first)?;
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
-        // What is left after whole waves fills multiprocessors as these drain.
-        let tail = if self.overlaps { Queue::Tail } else { queue };
-        for (queue, (rotation, share)) in [queue, tail].into_iter().zip(rotation::shares(&self.rotations, jobs.len())) {
+        for (index, (rotation, share)) in rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate() {
+            // What is left after whole waves fills multiprocessors as these drain.
+            let queue = if index > 0 && self.overlaps { Queue::Tail } else { queue };
             if queue != first {
                 machine.wait(queue, ready)?;
             }
@@ -412,7 +432,7 @@ impl CudaEngine {
             Stage::Combined => {
                 let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
                 let lane = &mut memory.lanes[0];
-                self.run_combine(memory.store.address(), lane, &[Linear::from(&linear)], false)?;
+                self.run_combine(Queue::First, memory.store.address(), lane, &[Linear::from(&linear)], false)?;
                 let combined = if self.shape.is_torus() {
                     self.download(lane.combined.address(), self.shape.extracted_len())?
                 } else {
@@ -552,8 +572,8 @@ impl Engine for CudaEngine {
             "spread_up_to_batch": rotation::crossover(&self.rotations),
             "key_switch_stages": self.plan.key_switch_stages,
             "bootstrapping_key_bytes": self.key.bytes(),
-            "key_switching_key_bytes": match &self.key_switch {
-                KeySwitch::Last(_, key) => key.bytes(),
+            "key_switching_key_bytes": match &*self.key_switch {
+                KeySwitch::Last(_, key, _) => key.bytes(),
                 KeySwitch::First(switch) => switch.key_bytes(),
             },
         });
@@ -636,10 +656,10 @@ impl Engine for CudaEngine {
             let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
             let needed = memory.begin(&reads, &writes);
             let Memory { store, lanes, lane, .. } = &mut *memory;
-            let lane = &mut lanes[*lane];
-            needed.wait(self.machine.as_ref(), lane.queue)?;
-            self.run_combine(store.address(), lane, &staged, true)?;
-            let mark = self.machine.mark(lane.queue)?;
+            let queue = self.queue(*lane);
+            needed.wait(self.machine.as_ref(), queue)?;
+            self.run_combine(queue, store.address(), &mut lanes[*lane], &staged, true)?;
+            let mark = self.machine.mark(queue)?;
             memory.end(reads, writes, mark);
         }
         Ok(())

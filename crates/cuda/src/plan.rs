@@ -102,7 +102,11 @@ fn in_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize, thre
 /// Bytes of `Tile` (cuda/lib/ntt.cuh, cuda/lib/fft.cuh).
 fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, threads: usize) -> usize {
     let g = Geometry::new(shape, transform);
-    let polynomials = groups * shape.columns();
+    // `STORED_GROUPS`: teams inside a warp stay with it through rounds without a polynomial, on one that nobody reads.
+    let teams = threads / g.team;
+    let rounds = (groups * shape.columns()).div_ceil(teams);
+    let stored_groups = if g.team < 32 { (rounds * teams).div_ceil(shape.columns()) } else { groups };
+    let polynomials = stored_groups * shape.columns();
     let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.accumulator_bytes };
     let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
@@ -311,10 +315,18 @@ impl CudaPlan {
         all.into_iter().map(|(request, _)| request).collect()
     }
 
-    /// The plan for what is left of a batch after whole waves of `whole`, where that serves several ciphertexts a block.
-    pub(crate) fn tail(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, whole: &Self) -> Option<Self> {
-        let request = PlanRequest { groups: Some(1), choices: [("blocks".into(), 1)].into(), ..Default::default() };
-        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > 1)?;
+    /// A plan with `groups` ciphertexts on a multiprocessor, for what is left of a batch after whole waves of `whole`, where that
+    /// serves more.
+    pub(crate) fn tail(
+        device: &str,
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        whole: &Self,
+        groups: usize,
+    ) -> Option<Self> {
+        let request = PlanRequest { groups: Some(groups), choices: [("blocks".into(), 1)].into(), ..Default::default() };
+        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > groups)?;
         Some(Self { tail: true, ..plan })
     }
 

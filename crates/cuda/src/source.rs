@@ -175,15 +175,15 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
 }
 
 fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
-    let (raising, log2_q, log2_base, dropped) = match shape.gadget {
+    let (raising, log2_q, log2_base, dropped_bits) = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
-        Gadget::Decomposition { log2_base, dropped, .. } => (false, 1, log2_base, dropped),
+        Gadget::Decomposition { log2_base, dropped_bits, .. } => (false, 1, log2_base, dropped_bits),
         Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
     };
     t.line("bool", "MODULUS_RAISING", raising);
     t.line("int", "LOG2_Q", log2_q);
     t.line("int", "LOG2_BASE", log2_base);
-    t.line("int", "DROPPED", dropped);
+    t.line("int", "DROPPED_BITS", dropped_bits);
     let modulus = shape.key_modulus_value().unwrap_or(0);
     t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
     let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);

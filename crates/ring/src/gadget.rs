@@ -1,19 +1,17 @@
 //! Balanced gadget digits.
 
-/// Writes the digits of a centred `x` that are in use: base `2^log2_base`, least significant first, the `dropped`
-/// lowest left out, each in `[-B/2, B/2)` except the top one, which takes what is left unwrapped.
+/// Writes the digits, base `2^log2_base` and least significant first, of the multiple of `2^dropped_bits` that is closest to a
+/// centred `x` (ties round up), each in `[-B/2, B/2)` except the top one, which takes what is left unwrapped.
 ///
-/// `out.len()` is the number of levels. With `x` in `[-Q/2, Q/2)` and `B^(levels + dropped) >= Q`, the top digit is in
-/// `[-B/2, B/2]`, and `x - sum out_l B^(l + dropped)` is in `[-B^dropped/2, B^dropped/2]`.
-pub fn balanced_digits(x: i64, log2_base: u32, dropped: usize, out: &mut [i32]) {
+/// `out.len()` is the number of levels. With `x` in `[-Q/2, Q/2)` and `2^dropped_bits B^levels >= Q`, the top digit is in
+/// `[-B/2, B/2]`, and `x - sum out_l 2^dropped_bits B^l` is in `[-2^dropped_bits/2, 2^dropped_bits/2]`.
+pub fn balanced_digits(x: i64, log2_base: u32, dropped_bits: u32, out: &mut [i32]) {
     let half = 1i64 << (log2_base - 1);
-    let mut rest = x;
-    let top = dropped + out.len() - 1;
-    for position in 0..=top {
-        let digit = if position == top { rest } else { ((rest + half) & (2 * half - 1)) - half };
-        if position >= dropped {
-            out[position - dropped] = digit as i32;
-        }
+    let mut rest = (x + ((1i64 << dropped_bits) >> 1)) >> dropped_bits;
+    let top = out.len() - 1;
+    for (level, out) in out.iter_mut().enumerate() {
+        let digit = if level == top { rest } else { ((rest + half) & (2 * half - 1)) - half };
+        *out = digit as i32;
         rest = (rest - digit) >> log2_base;
     }
 }
@@ -56,24 +54,25 @@ mod tests {
 
         #[test]
         fn recompose(x: i64, shape in prop_oneof![
-            Just((27u32, 7u32, 3usize, 1usize)), Just((27, 9, 2, 1)), Just((27, 9, 3, 0)), Just((27, 5, 5, 1)),
-            Just((50, 25, 1, 1)), Just((54, 27, 1, 1)), Just((54, 18, 2, 1)), Just((37, 13, 2, 1)),
+            Just((27u32, 7u32, 3usize, 7u32)), Just((27, 9, 2, 9)), Just((27, 9, 3, 0)), Just((27, 5, 5, 5)),
+            Just((50, 25, 1, 25)), Just((54, 27, 1, 27)), Just((54, 18, 2, 18)), Just((37, 13, 2, 13)),
+            Just((54, 23, 1, 31)), Just((54, 16, 2, 23)), Just((54, 12, 3, 19)),
         ]) {
-            let (bits, log2_base, levels, dropped) = shape;
+            let (bits, log2_base, levels, dropped_bits) = shape;
             let modulus = (1i64 << bits) - 2047;
             let x = x.rem_euclid(modulus) - modulus / 2;
             let mut digits = vec![0; levels];
-            balanced_digits(x, log2_base, dropped, &mut digits);
+            balanced_digits(x, log2_base, dropped_bits, &mut digits);
             let half = 1i64 << (log2_base - 1);
             let mut sum = 0i64;
             for (l, &d) in digits.iter().enumerate() {
                 let d = i64::from(d);
                 prop_assert!(d >= -half && (d < half || (l == levels - 1 && d == half)));
-                sum += d << (log2_base as usize * (l + dropped));
+                sum += d << (dropped_bits as usize + log2_base as usize * l);
             }
-            let left = 1i64 << (log2_base as usize * dropped);
+            let left = 1i64 << dropped_bits;
             prop_assert!(2 * (x - sum).abs() <= left, "{x} - {sum}");
-            if dropped == 0 {
+            if dropped_bits == 0 {
                 prop_assert_eq!(x, sum);
             }
         }

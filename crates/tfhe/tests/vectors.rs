@@ -12,7 +12,8 @@ fn shape(params: &Value) -> BootstrapShape {
         Gadget::ModulusRaising { log2_modulus: log2("Q") }
     } else {
         let dropped = number("dropped_digits") as usize;
-        Gadget::Decomposition { log2_base: log2("base_g"), levels: number("digits_g") as usize - dropped, dropped }
+        let log2_base = log2("base_g");
+        Gadget::Decomposition { log2_base, levels: number("digits_g") as usize - dropped, dropped_bits: dropped as u32 * log2_base }
     };
     BootstrapShape {
         lwe_dimension: number("n") as usize,

@@ -4,7 +4,7 @@
 //! probe list
 //! probe vectors DEVICE
 //! probe exact DEVICE SET ...            every stage of a few jobs against the CPU twin, random keys
-//! probe bench DEVICE SET[:r] ... [--batch 16384] [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--steps N] [--latency]
+//! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--steps N] [--latency]
 //! ```
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
 //! the same, the results mean nothing.
@@ -21,7 +21,7 @@ use std::time::Instant;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 struct Settings {
-    batch: usize,
+    batches: Vec<usize>,
     repeat: usize,
     checked: bool,
     latency: bool,
@@ -30,21 +30,28 @@ struct Settings {
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>> {
-    let mut all = Settings { batch: 16_384, repeat: 3, checked: false, latency: false, plan: PlanRequest::default(), sets: Vec::new() };
+    let mut all =
+        Settings { batches: Vec::new(), repeat: 3, checked: false, latency: false, plan: PlanRequest::default(), sets: Vec::new() };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || rest.next().ok_or(format!("{argument} needs a number"))?.parse::<usize>().map_err(|e| e.to_string());
         match argument.as_str() {
-            "--batch" => all.batch = number()?,
+            "--batch" => all.batches.push(number()?),
             "--repeat" => all.repeat = number()?,
             "--steps" => all.plan.steps_per_launch = Some(number()?),
             "--items" | "--staged" | "--rolled" | "--signed" => {
                 all.plan.choices.insert(argument[2..].to_string(), number()? as u32);
             }
+            "--parts" => {
+                all.plan.choices.insert("key_switch_parts".to_string(), number()? as u32);
+            }
             "--checked" => all.checked = true,
             "--latency" => all.latency = true,
             set => all.sets.push(set.to_string()),
         }
+    }
+    if all.batches.is_empty() {
+        all.batches.push(16_384);
     }
     Ok(all)
 }
@@ -60,6 +67,7 @@ fn open(name: &str, checked: bool) -> Result<WgpuBackend, BackendError> {
         webgpu_limits: suffix == "core",
         checked: Some(checked),
         rolled: None,
+        ..Default::default()
     };
     WgpuBackend::open_with(id, &options)
 }
@@ -86,8 +94,7 @@ fn bench(name: &str, all: &Settings) -> Outcome {
         if all.latency {
             println!("{set}: {}", latency(engine.as_ref())?);
         }
-        let sizes = if all.latency { vec![1, all.batch] } else { vec![all.batch] };
-        for batch in sizes {
+        for &batch in &all.batches {
             let mut gates = GateBatch::prepare(engine.as_ref(), batch)?;
             let mut seconds = (0..=all.repeat).map(|_| gates.run(engine.as_ref())).collect::<Result<Vec<_>, _>>()?;
             let checksum = gates.checksum();
@@ -163,6 +170,6 @@ fn main() -> Outcome {
         ["vectors", device] => replay(device),
         ["exact", device, ..] => exact(device, &settings(&arguments[2..])?),
         ["bench", device, ..] => bench(device, &settings(&arguments[2..])?),
-        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N] [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--steps N] [--latency]".into()),
+        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--steps N] [--latency]".into()),
     }
 }

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The name of the software adapter, and what llvmpipe's own name starts with.
 const SOFTWARE: &str = "llvmpipe";
 
+/// Percent of the memory that a driver grants this process which buffers may take.
+const MEMORY_PERCENT: u8 = 95;
+
 /// How an adapter is opened; the default is what a user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -20,6 +23,8 @@ pub struct OpenOptions {
     pub profile: Option<Profile>,
     /// Keep to the default limits of WebGPU (16 KiB workgroup memory, 256 threads, 128 MiB bindings), whatever there is.
     pub webgpu_limits: bool,
+    /// Most bytes of one storage buffer, where less than the adapter's are wanted: keys and stores are split over more of them.
+    pub binding_bytes: Option<u64>,
     /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug assertions.
     pub checked: Option<bool>,
     /// What kernels count by loops; left open, chosen by the shape.
@@ -44,6 +49,8 @@ struct Found {
 fn adapters() -> Vec<Found> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    // A buffer beyond what the driver says is left is refused, instead of being swapped out or ending the process.
+    descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
     let instance = wgpu::Instance::new(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
     for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all())) {
@@ -94,10 +101,10 @@ fn profile_of(adapter: &wgpu::Adapter, asked: Option<Profile>) -> Profile {
 }
 
 /// The limits to ask for: WebGPU's defaults, with those that kernels can use raised to what the adapter has.
-fn limits_of(adapter: &wgpu::Adapter, webgpu_limits: bool) -> wgpu::Limits {
+fn limits_of(adapter: &wgpu::Adapter, options: &OpenOptions) -> wgpu::Limits {
     let has = adapter.limits();
     let mut limits = wgpu::Limits::default();
-    if !webgpu_limits {
+    if !options.webgpu_limits {
         limits.max_compute_workgroup_storage_size = has.max_compute_workgroup_storage_size;
         limits.max_compute_invocations_per_workgroup = has.max_compute_invocations_per_workgroup;
         limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x;
@@ -105,12 +112,18 @@ fn limits_of(adapter: &wgpu::Adapter, webgpu_limits: bool) -> wgpu::Limits {
         limits.max_storage_buffer_binding_size = has.max_storage_buffer_binding_size.min((1 << 31) - 4);
         limits.max_buffer_size = has.max_buffer_size;
     }
+    if let Some(bytes) = options.binding_bytes {
+        limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes / 16 * 16);
+    }
     limits
 }
 
 /// Every adapter of this machine that can be opened.
 pub fn enumerate() -> Vec<DeviceInfo> {
-    adapters().iter().map(|f| describe(&f.id, &f.adapter, profile_of(&f.adapter, None), &limits_of(&f.adapter, false))).collect()
+    adapters()
+        .iter()
+        .map(|f| describe(&f.id, &f.adapter, profile_of(&f.adapter, None), &limits_of(&f.adapter, &OpenOptions::default())))
+        .collect()
 }
 
 impl WgpuBackend {
@@ -166,7 +179,7 @@ impl WgpuBackend {
             });
         }
         let features = features | (adapter.features() & wgpu::Features::PIPELINE_CACHE);
-        let limits = limits_of(&adapter, options.webgpu_limits);
+        let limits = limits_of(&adapter, options);
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));
         let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
@@ -177,14 +190,20 @@ impl WgpuBackend {
     pub fn profile(&self) -> Profile {
         self.profile
     }
-}
 
-impl Backend for WgpuBackend {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
+    /// Loses the device, as a driver may at any time: for tests of what happens then.
+    #[doc(hidden)]
+    pub fn lose(&self) {
+        self.gpu.device.destroy();
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+    fn load_engine(
+        &self,
+        beside: Option<&WgpuEngine>,
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<WgpuEngine, BackendError> {
         if let Some(transform @ Transform::Fft) = options.transform {
             return Err(BackendError::DoesNotFit {
                 device: self.info.name.clone(),
@@ -193,7 +212,28 @@ impl Backend for WgpuBackend {
         }
         let (options, source) = choose_plan(&self.identity(), keys.shape(), options, progress)?;
         let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
-        Ok(Box::new(WgpuEngine::load(Arc::clone(&self.gpu), plan, source, keys, progress)?))
+        WgpuEngine::load(Arc::clone(&self.gpu), plan, source, beside, keys, progress)
+    }
+}
+
+impl Backend for WgpuBackend {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        let engine = WgpuEngine::beside(&self.gpu, engine, keys.shape())?;
+        Ok(Box::new(self.load_engine(Some(engine), keys, options, progress)?))
     }
 
     fn identity(&self) -> String {

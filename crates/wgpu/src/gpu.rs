@@ -15,13 +15,34 @@ pub(crate) struct Gpu {
     pub queue: wgpu::Queue,
     pub name: String,
     pub limits: wgpu::Limits,
+    /// Bytes of memory, where they are known: a software driver has those of the host, and hands out more than there are.
+    pub memory_bytes: Option<u64>,
     checked: bool,
     /// Adapter and driver, as compiled kernels depend on them; none where the driver hands out no compiled kernels.
     cache_identity: Option<String>,
     /// What users should hear of caches.
     notes: Mutex<Vec<String>>,
-    /// The first failure that no call has reported yet.
-    failure: Arc<Mutex<Option<String>>>,
+    failures: Arc<Mutex<Failures>>,
+}
+
+/// What went wrong outside of calls.
+#[derive(Default)]
+struct Failures {
+    /// The first that no call has reported yet.
+    first: Option<String>,
+    /// The loss of the device, which every later call reports.
+    lost: Option<String>,
+}
+
+/// What kernels read and write, and what is copied in and out of it.
+pub(crate) const STORAGE: wgpu::BufferUsages =
+    wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
+
+/// Bytes of the host's memory, where the system tells.
+fn host_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kilobytes: u64 = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
 }
 
 /// What one binding of a kernel is.
@@ -45,6 +66,7 @@ impl Gpu {
         let cache_identity = wgpu::util::pipeline_cache_key(&info)
             .filter(|_| caching)
             .map(|key| format!("{key} {} {} {}", info.name, info.driver, info.driver_info));
+        let memory_bytes = if info.device_type == wgpu::DeviceType::Cpu { host_memory() } else { None };
         let name = info.name;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("girih"),
@@ -54,22 +76,16 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|e| BackendError::DeviceFailed { device: name.clone(), what: format!("opening it: {e}") })?;
-        let failure = Arc::new(Mutex::new(None));
-        let keep = |failure: &Arc<Mutex<Option<String>>>| {
-            let failure = Arc::clone(failure);
-            move |what: String| {
-                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
-            }
+        let failures = Arc::new(Mutex::new(Failures::default()));
+        let keep = |record: fn(&mut Failures, String)| {
+            let failures = Arc::clone(&failures);
+            move |what: String| record(&mut failures.lock().unwrap_or_else(PoisonError::into_inner), what)
         };
-        let record = keep(&failure);
-        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| record(error.to_string())));
-        let record = keep(&failure);
-        device.set_device_lost_callback(move |reason, message| {
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                record(format!("the device was lost ({reason:?}): {message}"));
-            }
-        });
-        Ok(Self { device, queue, name, limits, checked, cache_identity, notes: Mutex::default(), failure })
+        let first = keep(|failures, what| _ = failures.first.get_or_insert(what));
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| first(error.to_string())));
+        let lost = keep(|failures, what| _ = failures.lost.get_or_insert(what));
+        device.set_device_lost_callback(move |reason, message| lost(format!("the device was lost ({reason:?}): {message}")));
+        Ok(Self { device, queue, name, limits, memory_bytes, checked, cache_identity, notes: Mutex::default(), failures })
     }
 
     pub fn checked(&self) -> bool {
@@ -80,9 +96,10 @@ impl Gpu {
         BackendError::DeviceFailed { device: self.name.clone(), what }
     }
 
-    /// Reports the first failure since the last report.
+    /// Reports the loss of the device, or the first failure since the last report.
     pub fn check(&self, running: &str) -> Result<(), BackendError> {
-        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        match failures.lost.clone().or_else(|| failures.first.take()) {
             Some(what) => Err(self.failed(format!("{running}: {what}"))),
             None => Ok(()),
         }
@@ -119,8 +136,9 @@ impl Gpu {
     ) -> Result<wgpu::Buffer, BackendError> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let refuse = |why: String| BackendError::OutOfMemory { device: self.name.clone(), bytes, what: format!("{what}{why}") };
-        if bytes > self.binding_bytes() {
-            return Err(refuse(format!(" (one buffer of this device holds at most {} bytes)", self.binding_bytes())));
+        let most = if usage.contains(wgpu::BufferUsages::STORAGE) { self.binding_bytes() } else { self.limits.max_buffer_size };
+        if bytes > most {
+            return Err(refuse(format!(" (one buffer of this device holds at most {most} bytes)")));
         }
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation });
@@ -128,6 +146,29 @@ impl Gpu {
             Some(_) => Err(refuse(String::new())),
             None => Ok(buffer),
         }
+    }
+
+    /// The buffer in `slot` if it has `bytes`, else a new one there; what the old one held is lost.
+    pub fn at_least<'s>(
+        &self,
+        slot: &'s mut Option<wgpu::Buffer>,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+        what: &str,
+    ) -> Result<&'s wgpu::Buffer, BackendError> {
+        // The old one goes first, so that both need not fit at once.
+        slot.take_if(|b| b.size() < bytes);
+        match slot {
+            Some(buffer) => Ok(buffer),
+            None => Ok(slot.insert(self.buffer(bytes, usage, what)?)),
+        }
+    }
+
+    /// Copies the first `bytes` of one buffer to another.
+    pub fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, bytes: u64) {
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+        self.queue.submit([encoder.finish()]);
     }
 
     /// What users should hear since the last call.
@@ -152,7 +193,7 @@ impl Gpu {
         Some((cache, data.is_some(), path))
     }
 
-    /// Compiles `source`, or takes it from the cache of compiled kernels.
+    /// Compiles `source`, or takes it from the cache of compiled kernels. It binds a launch, jobs, then `bindings`.
     pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline, BackendError> {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
@@ -162,8 +203,9 @@ impl Gpu {
         // plan (buffers are sized from the same plan, job indices are checked by `validate_jobs`), its loops end, and the
         // same text runs with all checks on in the tests.
         let module = unsafe { self.device.create_shader_module_trusted(descriptor, checks) };
-        let entries: Vec<wgpu::BindGroupLayoutEntry> = bindings
+        let entries: Vec<wgpu::BindGroupLayoutEntry> = [Binding::Uniform, Binding::Read]
             .iter()
+            .chain(bindings)
             .enumerate()
             .map(|(i, binding)| wgpu::BindGroupLayoutEntry {
                 binding: i as u32,

@@ -7,9 +7,11 @@
 //! Two profiles come from the same sources: *int64* where the adapter has 64-bit integers, *core* with 32-bit words
 //! only, which keeps to the default limits of WebGPU. Both give the same bits, and the same as the CPU twin.
 
+mod bootstrap;
 mod device;
 mod engine;
 mod gpu;
+mod job;
 mod kernels;
 mod keys;
 mod layout;
@@ -18,6 +20,8 @@ mod numbers;
 mod pipeline_cache;
 mod plan;
 mod profile;
+mod script;
+mod store;
 mod tables;
 mod template;
 mod trace;

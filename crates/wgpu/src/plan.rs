@@ -22,16 +22,23 @@ pub enum Rolled {
 }
 
 /// The values of [`PlanRequest::choices`] that these kernels know.
-const CHOICES: [(&str, &[u32]); 4] = [("items", &[4, 8, 16]), ("staged", &[1, 2, 3, 4, 6, 8]), ("rolled", &[0, 1, 2]), ("signed", &[0, 1])];
+const CHOICES: [(&str, &[u32]); 5] = [
+    ("items", &[4, 8, 16]),
+    ("staged", &[1, 2, 3, 4, 6, 8]),
+    ("rolled", &[0, 1, 2]),
+    ("signed", &[0, 1]),
+    ("key_switch_parts", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
+];
 
 /// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is `rolled`, whether words
-/// are `signed`.
+/// are `signed`, workgroups that share the key switch of one ciphertext (left open, by the size of the batch).
 #[derive(Clone, Copy, Default)]
 struct Choices {
     items: Option<usize>,
     staged: Option<usize>,
     rolled: Option<Rolled>,
     signed: Option<bool>,
+    key_switch_parts: Option<usize>,
 }
 
 impl Choices {
@@ -50,7 +57,8 @@ impl Choices {
                 "items" => all.items = Some(value as usize),
                 "staged" => all.staged = Some(value as usize),
                 "rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize]),
-                _ => all.signed = Some(value == 1),
+                "signed" => all.signed = Some(value == 1),
+                _ => all.key_switch_parts = Some(value as usize),
             }
         }
         Ok(all)
@@ -70,7 +78,16 @@ pub struct WgpuPlan {
     pub rolled: Rolled,
     /// Whether words are signed: centred residues, for primes below 2^28.
     pub signed: bool,
+    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the device.
+    pub key_switch_parts: Option<usize>,
+    /// Workgroups that fill the device.
+    pub filling_workgroups: usize,
 }
+
+/// Rows of the key-switching table that a thread asks for before it adds them up.
+pub(crate) const KEY_SWITCH_ROWS: usize = 12;
+/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of today.
+const FILLING_WORKGROUPS: usize = 512;
 
 impl WgpuPlan {
     /// Plans `shape` within the limits of `device`: a pure function.
@@ -139,7 +156,17 @@ impl WgpuPlan {
         for &items in &items {
             for &staged in &staged {
                 match Self::tile(shape, items, staged, device, request) {
-                    Ok(tile) => return Ok(Self { shape: shape.clone(), tile, profile, rolled, signed }),
+                    Ok(tile) => {
+                        return Ok(Self {
+                            shape: shape.clone(),
+                            tile,
+                            profile,
+                            rolled,
+                            signed,
+                            key_switch_parts: choices.key_switch_parts,
+                            filling_workgroups: if device.software { rayon::current_num_threads() } else { FILLING_WORKGROUPS },
+                        });
+                    }
                     Err(reason) => refusal = Some(reason),
                 }
             }
@@ -154,6 +181,7 @@ impl WgpuPlan {
         let request = |plan: &Self| {
             let tile = &plan.tile;
             let values = [tile.items_per_thread as u32, tile.layout.staged as u32, plan.rolled as u32, u32::from(plan.signed)];
+            // The last, parts of a key switch, stays open: it is chosen by the size of each batch.
             let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
             PlanRequest { choices, ..Default::default() }
         };
@@ -341,6 +369,19 @@ impl WgpuPlan {
         let vectors = self.ks_row_vectors();
         let lanes = vectors.div_ceil(vectors.div_ceil(256));
         (lanes, (256 / lanes).clamp(1, 8))
+    }
+
+    /// Workgroups side by side of a key switch.
+    pub(crate) fn key_switch_column_groups(&self) -> usize {
+        self.ks_row_vectors().div_ceil(self.ks_workgroup().0)
+    }
+
+    /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each: until the device is full, or
+    /// a part is what one round of loads asks for.
+    pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
+        let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
+        let filling = self.filling_workgroups / (jobs * self.key_switch_column_groups()).max(1);
+        self.key_switch_parts.unwrap_or(filling).clamp(1, self.shape.ks_indices().div_ceil(round))
     }
 
     /// Barriers of one step, by the shape of the kernel.

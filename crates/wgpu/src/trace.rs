@@ -1,7 +1,9 @@
 //! Traces: one job on the traced kernels, and what they wrote down as canonical residues.
 
-use crate::engine::{Pass, WgpuEngine};
+use crate::bootstrap::{NO_STEP, Pass, Words, Workspace};
+use crate::engine::WgpuEngine;
 use crate::keys::key_scale;
+use crate::script::{Script, ScriptBuffers};
 use crate::variant::TraceMap;
 use girih_backend::{BackendError, BootstrapJob, Stage, StageOutput};
 
@@ -36,37 +38,31 @@ pub(crate) fn trace(engine: &WgpuEngine, job: &BootstrapJob, stages: &[Stage]) -
 
 fn reach(engine: &WgpuEngine, stage: Stage) -> Result<Reach, BackendError> {
     let n = engine.plan.shape.lwe_dimension;
-    const NONE: usize = u32::MAX as usize;
     match stage {
         Stage::Digits { step } | Stage::Transformed { step } | Stage::Products { step } if step < n => Ok(Reach { steps: step + 1, step }),
-        Stage::Accumulator { steps } if steps <= n => Ok(Reach { steps, step: NONE }),
-        Stage::Combined | Stage::AccumulatorInitial => Ok(Reach { steps: 0, step: NONE }),
-        Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => Ok(Reach { steps: n, step: NONE }),
+        Stage::Accumulator { steps } if steps <= n => Ok(Reach { steps, step: NO_STEP }),
+        Stage::Combined | Stage::AccumulatorInitial => Ok(Reach { steps: 0, step: NO_STEP }),
+        Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => Ok(Reach { steps: n, step: NO_STEP }),
         _ => Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the n = {n} steps"))),
     }
 }
 
 fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, BackendError> {
-    let map = TraceMap::new(&engine.plan);
     let kernels = engine.traced()?;
-    let work = engine.workspace(1, map.end, true)?;
-    let length = engine.plan.shape.ciphertext_len();
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
-    let results = engine.gpu.buffer(4 * length as u64, usage, "a traced result")?;
-    engine.with_job(job, |store, tables, jobs| {
-        let pass = Pass {
-            kernels,
-            store,
-            results: &results,
-            jobs,
-            tables,
-            workspace: &work,
-            first_job: 0,
-            count: 1,
-            steps: reach.steps,
-            trace_step: reach.step,
-        };
-        engine.run(&mut None, &pass)
+    let results = engine.gpu.buffer(4 * engine.plan.shape.ciphertext_len() as u64, usage, "a traced result")?;
+    // In buffers of its own, so that nothing else is in what they show.
+    let work = engine.with_state(job, |store, tables| {
+        let words = engine.words(1, store.segments());
+        let partial = words.partial.max(engine.partial_words());
+        let work = Workspace::default().work(&engine.gpu, Words { scratch: TraceMap::new(&engine.plan).end, partial, ..words })?;
+        let jobs = [*job];
+        let mut script = Script::default();
+        let pass =
+            Pass { kernels, store, tables, work: &work, jobs: &jobs, results: Some(&results), steps: reach.steps, trace_step: reach.step };
+        engine.push_bootstrap(&mut script, &pass);
+        script.submit(&engine.gpu, &mut ScriptBuffers::default(), "trace")?;
+        Ok(work)
     })?;
     let mut staging = None;
     let mut read = |buffer: &wgpu::Buffer| {

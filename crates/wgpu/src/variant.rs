@@ -2,7 +2,7 @@
 
 use crate::lazy::Lazy;
 use crate::numbers::Numbers;
-use crate::plan::{Rolled, WgpuPlan};
+use crate::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
 use crate::template::{Expander, Value};
 use crate::{Profile, tables::Tables};
 use girih_backend::Gadget;
@@ -13,6 +13,8 @@ const SOURCES: &[(&str, &str)] = &[
     ("blind_rotate", include_str!("../../../shaders/blind_rotate.wgsl")),
     ("combine", include_str!("../../../shaders/combine.wgsl")),
     ("key_switch", include_str!("../../../shaders/key_switch.wgsl")),
+    ("key_switch_finish", include_str!("../../../shaders/key_switch_finish.wgsl")),
+    ("key_switched", include_str!("../../../shaders/lib/key_switched.wgsl")),
     ("job", include_str!("../../../shaders/lib/job.wgsl")),
     ("combination", include_str!("../../../shaders/lib/combination.wgsl")),
     ("arithmetic", include_str!("../../../shaders/lib/arithmetic.wgsl")),
@@ -21,11 +23,10 @@ const SOURCES: &[(&str, &str)] = &[
     ("external_product", include_str!("../../../shaders/lib/external_product.wgsl")),
 ];
 
-/// Rows of the key-switching table that a thread asks for before it adds them up.
-const ROWS_IN_FLIGHT: usize = 12;
-
 /// Threads of a `combine` workgroup.
 pub(crate) const COMBINE_THREADS: usize = 64;
+/// Threads of a `key_switch_finish` workgroup.
+pub(crate) const FINISH_THREADS: usize = 64;
 
 /// A kernel of `shaders/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,13 +35,15 @@ pub enum Kernel {
     Combine,
     /// Combine to first mod switch.
     BlindRotate,
-    /// Key switch and last mod switch.
+    /// Key switch and last mod switch, or parts of its sums.
     KeySwitch,
+    /// Adds up parts of key-switching sums; last mod switch.
+    KeySwitchFinish,
 }
 
 impl Kernel {
     /// All, in the order of a bootstrapping.
-    pub const ALL: [Self; 3] = [Self::Combine, Self::BlindRotate, Self::KeySwitch];
+    pub const ALL: [Self; 4] = [Self::Combine, Self::BlindRotate, Self::KeySwitch, Self::KeySwitchFinish];
 
     /// The name of its file and entry point.
     pub fn name(self) -> &'static str {
@@ -48,13 +51,14 @@ impl Kernel {
             Self::Combine => "combine",
             Self::BlindRotate => "blind_rotate",
             Self::KeySwitch => "key_switch",
+            Self::KeySwitchFinish => "key_switch_finish",
         }
     }
 
     /// Bytes of workgroup memory that its WGSL declares under `plan`.
     pub fn workgroup_bytes(self, plan: &WgpuPlan) -> usize {
         match self {
-            Self::Combine => 0,
+            Self::Combine | Self::KeySwitchFinish => 0,
             Self::BlindRotate => plan.tile.workgroup_bytes,
             Self::KeySwitch => {
                 let (lanes, slices) = plan.ks_workgroup();
@@ -67,6 +71,7 @@ impl Kernel {
     pub fn workgroup_threads(self, plan: &WgpuPlan) -> usize {
         match self {
             Self::Combine => COMBINE_THREADS,
+            Self::KeySwitchFinish => FINISH_THREADS,
             Self::BlindRotate => plan.tile.workgroup_threads,
             Self::KeySwitch => {
                 let (lanes, slices) = plan.ks_workgroup();
@@ -153,6 +158,10 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
     set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
     match kernel {
         Kernel::Combine => set("THREADS", int(COMBINE_THREADS)),
+        Kernel::KeySwitchFinish => {
+            set("THREADS", int(FINISH_THREADS));
+            set("INDICES", int(shape.ks_indices()));
+        }
         Kernel::KeySwitch => {
             let (lanes, slices) = plan.ks_workgroup();
             set("LANES", int(lanes));
@@ -161,7 +170,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("SUMS", int(plan.ks_entries().max(4)));
             set("ROW_VECTORS", int(plan.ks_row_vectors()));
             set("DIGITS", int(shape.ks_digits()));
-            set("UNROLL", int(ROWS_IN_FLIGHT.div_ceil(shape.ks_digits())));
+            set("UNROLL", int(KEY_SWITCH_ROWS.div_ceil(shape.ks_digits())));
             set("LOG2_BASE", i128::from(shape.log2_ks_base));
             set("INDICES", int(shape.ks_indices()));
         }
@@ -185,11 +194,11 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
             set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
             match shape.gadget {
-                Gadget::Decomposition { log2_base, levels, dropped } => {
+                Gadget::Decomposition { log2_base, levels, dropped_bits } => {
                     set("LOG2_BASE", i128::from(log2_base));
-                    set("DROPPED", int(dropped));
-                    let top = levels + dropped - 1;
-                    set("DIGIT_BIAS", (0..top).map(|i| 1i128 << (log2_base as usize * (i + 1) - 1)).sum());
+                    set("DROPPED_BITS", i128::from(dropped_bits));
+                    let balance: i128 = (1..levels as u32).map(|i| 1i128 << (dropped_bits + log2_base * i - 1)).sum();
+                    set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
                 }
                 Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
                 Gadget::ClosestRepresentative { .. } => {}

@@ -2,7 +2,8 @@
 //! that a browser has: 32-bit words within WebGPU's default limits. Modules are checked.
 
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LoadOptions, NoProgress, Operand, PlanRequest, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest,
+    Transform,
 };
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
@@ -37,13 +38,18 @@ type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 
 /// Plans that nobody gets by default and `tune` may choose: the other form of words in each profile, other items and
 /// exchanges, and blind rotations split over several launches with the accumulator parked in between.
-const PLANS: [Plan; 6] = [
+const PLANS: [Plan; 10] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
     ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
     ("rolled", "gd_std128", &[("rolled", 2)], None),
     ("split_in_3", "gd_n512_k2_r3", &[], Some(2)),
     ("split_in_5", "mr_m3_r1", &[], Some(1)),
+    // Key switches that one workgroup does, and that many share, for each width of the table's entries.
+    ("key_switch_whole", "gd_n512_k2_r3", &[("key_switch_parts", 1)], None),
+    ("key_switch_whole", "gd_std256_29_bits", &[("key_switch_parts", 1)], None),
+    ("key_switch_whole", "gd2_g4", &[("key_switch_parts", 1)], None),
+    ("key_switch_in_64", "gd2_g4", &[("key_switch_parts", 64)], None),
 ];
 
 fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {
@@ -69,7 +75,7 @@ fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)]
 /// A choice that these kernels do not know is refused with those that they do.
 fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = shapes::all().swap_remove(0).shape;
-    for (name, value, known) in [("itemz", 8, "items, staged, rolled, signed"), ("items", 5, "[4, 8, 16]")] {
+    for (name, value, known) in [("itemz", 8, "items, staged, rolled, signed, key_switch_parts"), ("items", 5, "[4, 8, 16]")] {
         let plan = PlanRequest { choices: [(name.to_string(), value)].into(), ..Default::default() };
         let error = Planned { device, plan }.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress);
         let error = error.err().ok_or(format!("{name} = {value} was taken"))?.to_string();
@@ -86,30 +92,203 @@ fn small_shape() -> BootstrapShape {
     BootstrapShape { packing: 1, ..shape }
 }
 
-/// A store takes what one buffer holds and not one ciphertext more, says both numbers, and stays as it was.
-fn store_limit(device: &WgpuBackend) -> Result<(), Failed> {
-    let shape = small_shape();
-    let engine = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?;
-    let length = shape.ciphertext_len();
-    let most = device.info().limits.binding_bytes as usize / (4 * length);
-    let words: Vec<u32> = (0..length as u32).collect();
-    if most <= 1 << 25 {
-        engine.reserve(most)?;
-        engine.write(most - 1, &words)?;
+/// What a device and the twin hold in equal stores.
+struct Twins {
+    shape: BootstrapShape,
+    device: Box<dyn Engine>,
+    twin: Box<dyn Engine>,
+    words: Words,
+}
+
+impl Twins {
+    /// Both with one test polynomial.
+    fn load(device: &WgpuBackend, shape: &BootstrapShape) -> Result<Self, BackendError> {
+        let keys = SyntheticKeys::new(shape.clone(), 7);
+        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let [device, twin] =
+            [device as &dyn Backend, &CpuBackend::new() as &dyn Backend].map(|backend| backend.load(&keys, &exact, &NoProgress));
+        let mut all = Self { shape: shape.clone(), device: device?, twin: twin?, words: Words::new(3) };
+        let table: Vec<u64> = (0..shape.polynomial_size).map(|_| all.words.below(shape.accumulator_modulus().expect("words"))).collect();
+        all.both(|engine| engine.add_tables(&table).map(|_| ()))?;
+        Ok(all)
     }
-    let Err(error) = engine.reserve(most + 1) else { return Err(format!("{} ciphertexts were taken", most + 1).into()) };
-    let error = error.to_string();
-    if !error.contains(&format!("holds {most} of them")) || !error.contains(&format!("{}", 4 * length * (most + 1))) {
-        return Err(error.into());
+
+    fn both(&self, call: impl Fn(&dyn Engine) -> Result<(), BackendError>) -> Result<(), BackendError> {
+        call(self.device.as_ref())?;
+        call(self.twin.as_ref())
     }
-    if most <= 1 << 25 {
-        let mut read = vec![0; length];
-        engine.read(most - 1, &mut read)?;
-        if read != words || engine.stored() != most {
-            return Err("the refusal changed the store".into());
+
+    /// Writes random ciphertexts to `count` places from `first` on.
+    fn write(&mut self, first: usize, count: usize) -> Result<(), BackendError> {
+        let q = 1 << self.shape.log2_lwe_modulus;
+        let words: Vec<u32> = (0..count * self.shape.ciphertext_len()).map(|_| self.words.below(q) as u32).collect();
+        self.both(|engine| engine.write(first, &words))
+    }
+
+    /// A combination of up to four of the first `inputs` ciphertexts.
+    fn combination(&mut self, inputs: usize) -> Combination {
+        let operands: Vec<Operand> = (0..self.words.below(5))
+            .map(|_| Operand { ciphertext: self.words.below(inputs as u64) as u32, weight: self.words.below(7) as i32 - 3 })
+            .collect();
+        Combination::new(&operands, self.words.below(64) as u32, self.shape.log2_lwe_modulus)
+    }
+
+    fn job(&mut self, inputs: usize, output: usize) -> BootstrapJob {
+        BootstrapJob {
+            input: self.combination(inputs),
+            table: 0,
+            table_stride: 0,
+            output_offset: 5,
+            log2_output_modulus: self.shape.log2_lwe_modulus,
+            output: output as u32,
         }
     }
+
+    /// Compares ciphertexts, a thousand places at a time.
+    fn compare(&self, places: std::ops::Range<usize>) -> Result<(), Failed> {
+        let length = self.shape.ciphertext_len();
+        for first in places.clone().step_by(1000) {
+            let count = 1000.min(places.end - first);
+            let (mut got, mut want) = (vec![0; count * length], vec![0; count * length]);
+            self.device.read(first, &mut got)?;
+            self.twin.read(first, &mut want)?;
+            if let Some(at) = (0..got.len()).find(|&i| got[i] != want[i]) {
+                return Err(
+                    format!("word {} of ciphertext {} is {} instead of {}", at % length, first + at / length, got[at], want[at]).into()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A device of the same adapter whose storage buffers are of at most `bytes`.
+fn small_buffers(device: &WgpuBackend, bytes: u64) -> Result<WgpuBackend, BackendError> {
+    let options = OpenOptions {
+        profile: Some(device.profile()),
+        webgpu_limits: true,
+        binding_bytes: Some(bytes),
+        checked: Some(true),
+        ..Default::default()
+    };
+    WgpuBackend::open_with(&device.info().id, &options)
+}
+
+/// Every stage and whole lists where a buffer holds one step of the key, one index of the table and seven ciphertexts: keys,
+/// tables, stores and batches are all split, and traced.
+fn split_everything(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = BootstrapShape { lwe_dimension: 600, log2_lwe_modulus: 7, log2_ks_modulus: 7, log2_ks_base: 1, ..small_shape() };
+    let device = small_buffers(device, 17 << 10)?;
+    let plan = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?.plan();
+    if plan["launches_per_batch"] != 600 || plan["key_switch_launches"] != 256 || plan["ciphertexts_per_buffer"] != 7 {
+        return Err(format!("this plan splits too little: {plan}").into());
+    }
+    bit_for_bit(&device, &shape)
+}
+
+/// A store of fourteen buffers that has grown call by call: writes, lists of gates with operands and results all over it, and
+/// linear jobs in place agree with the twin everywhere.
+fn split_store(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n_above_kn").map(|s| s.shape).expect("a shape of the suite");
+    let device = small_buffers(device, 256 << 10)?;
+    let mut twins = Twins::load(&device, &shape)?;
+    // 217 to a buffer: within the first, to its end, one beyond, many.
+    let mut stored = 0;
+    for (grown, written) in [(100, 90), (217, 110), (218, 18), (400, 150), (2000, 1600), (3000, 1000)] {
+        twins.both(|engine| engine.reserve(grown))?;
+        twins.write(grown - written, written)?;
+        stored = grown;
+        twins.compare(0..stored)?;
+    }
+    for round in 0..2 {
+        // Results everywhere: all over the places that no job reads.
+        let jobs: Vec<BootstrapJob> = (0..90).map(|i| twins.job(2000, 2000 + 11 * i + round)).collect();
+        let own = BootstrapJob { output: 7, input: Combination::new(&[Operand { ciphertext: 7, weight: 3 }], 1, 9), ..jobs[0] };
+        // A job may overwrite its own operand; 7 is read by no other.
+        let avoids = |c: &Combination| c.used().all(|o| o.ciphertext != 7);
+        let jobs: Vec<BootstrapJob> = jobs.into_iter().filter(|j| avoids(&j.input)).chain([own]).collect();
+        twins.both(|engine| engine.bootstrap(&jobs))?;
+        let linear: Vec<LinearJob> = (0..1000)
+            .map(|i| LinearJob { input: twins.combination(2000), log2_output_modulus: 5 + i as u32 % 5, output: 2000 + i as u32 })
+            .collect();
+        let own = Combination::new(&[Operand { ciphertext: 1999, weight: -1 }, Operand { ciphertext: 2999, weight: 1 }], 0, 9);
+        let own = LinearJob { input: own, log2_output_modulus: 9, output: 2999 };
+        let avoids = |c: &Combination| c.used().all(|o| o.ciphertext != 2999);
+        let linear: Vec<LinearJob> =
+            linear.into_iter().filter(|j| avoids(&j.input) && j.output != 2999).skip(300 * round).chain([own]).collect();
+        twins.compare(0..stored)?;
+        twins.both(|engine| engine.combine(&linear))?;
+        twins.compare(0..stored)?;
+    }
     Ok(())
+}
+
+/// A store of more ciphertexts than one buffer of this device holds works at the seam, where buffers are not too large to try.
+fn large_store(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n_above_kn").map(|s| s.shape).expect("a shape of the suite");
+    let most = device.info().limits.binding_bytes as usize / (4 * shape.ciphertext_len());
+    if device.info().limits.binding_bytes > 128 << 20 {
+        return Err("meant for the limits of WebGPU".into());
+    }
+    let mut twins = Twins::load(device, &shape)?;
+    twins.both(|engine| engine.reserve(most + 500))?;
+    twins.write(most - 40, 540)?;
+    let mut jobs: Vec<BootstrapJob> = (0..40).map(|i| twins.job(30, most + 100 + i)).collect();
+    for job in &mut jobs {
+        job.input.operands.iter_mut().for_each(|o| o.ciphertext += most as u32 - 15);
+    }
+    twins.both(|engine| engine.bootstrap(&jobs))?;
+    twins.compare(most - 40..most + 500)
+}
+
+/// What no memory holds is refused with what was asked for, and everything stays as it was.
+fn out_of_memory(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = small_shape();
+    let mut twins = Twins::load(device, &shape)?;
+    twins.both(|engine| engine.reserve(100))?;
+    twins.write(0, 100)?;
+    let asked = (1 << 46) / (4 * shape.ciphertext_len());
+    match twins.device.reserve(asked) {
+        Err(BackendError::OutOfMemory { bytes, what, .. })
+            if bytes == (asked * 4 * shape.ciphertext_len()) as u64 && what.contains(&format!("{asked} ciphertexts")) => {}
+        Err(other) => return Err(other.into()),
+        Ok(()) => return Err(format!("{asked} ciphertexts were taken").into()),
+    }
+    if twins.device.stored() != 100 {
+        return Err("the refusal changed the store".into());
+    }
+    let jobs: Vec<BootstrapJob> = (0..20).map(|i| twins.job(80, 80 + i)).collect();
+    twins.both(|engine| engine.bootstrap(&jobs))?;
+    twins.compare(0..100)
+}
+
+/// A lost device is an error of every later call, which names the loss where it is first met.
+fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = small_shape();
+    // A device of its own: the others go on.
+    let device = small_buffers(device, 128 << 20)?;
+    let mut twins = Twins::load(&device, &shape)?;
+    twins.both(|engine| engine.reserve(100))?;
+    twins.write(0, 100)?;
+    let jobs: Vec<BootstrapJob> = (0..20).map(|i| twins.job(80, 80 + i)).collect();
+    device.lose();
+    let engine = twins.device.as_ref();
+    let mut words = vec![0; 100 * shape.ciphertext_len()];
+    let calls: [(&str, Result<(), BackendError>); 5] = [
+        ("bootstrap", engine.bootstrap(&jobs)),
+        ("read", engine.read(0, &mut words)),
+        ("write", engine.write(0, &words)),
+        ("synchronize", engine.synchronize()),
+        ("reserve", engine.reserve(1 << 20)),
+    ];
+    let mut named = false;
+    for (call, result) in calls {
+        match result {
+            Err(error) => named |= error.to_string().contains("lost"),
+            Ok(()) => return Err(format!("{call} says that all is well on a lost device").into()),
+        }
+    }
+    if named { Ok(()) } else { Err("no error names the loss".into()) }
 }
 
 /// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in order.
@@ -194,7 +373,7 @@ fn main() {
     for info in found {
         for profile in Profile::ALL {
             let options =
-                OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true), rolled: None };
+                OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true), ..Default::default() };
             let device = match WgpuBackend::open_with(&info.id, &options) {
                 Ok(device) => Arc::new(device),
                 Err(error) => {
@@ -217,10 +396,14 @@ fn main() {
             if profile == Profile::Int64 {
                 continue;
             }
-            let whole: [DeviceTest; 4] = [
+            let whole: [DeviceTest; 8] = [
                 ("writes_in_flight", writes_in_flight),
                 ("plans::unknown", unknown_choices),
-                ("store_limit", store_limit),
+                ("split_everything", split_everything),
+                ("split_store", split_store),
+                ("large_store", large_store),
+                ("out_of_memory", out_of_memory),
+                ("lost_device", lost_device),
                 ("batch_100000", large_batch),
             ];
             for (what, test) in whole {

@@ -20,13 +20,11 @@ pub(super) struct Quotient {
 }
 
 impl Quotient {
-    fn new(log2_base: u32, position: usize) -> Self {
-        Self::above(log2_base, 0, 0.0, position)
-    }
-
-    /// The same for digits of `floor((x + rounding) / 2^cut)`.
-    fn above(log2_base: u32, cut: u32, rounding: f64, position: usize) -> Self {
+    /// For digits of the closest multiple of `2^cut`, divided by it.
+    fn above(log2_base: u32, cut: u32, position: usize) -> Self {
         let power = |p: usize| 2f64.powi((log2_base as usize * p) as i32 + cut as i32);
+        // Half of 2^cut rounds; without a cut there is nothing to round.
+        let rounding = if cut == 0 { 0.0 } else { power(0) / 2.0 };
         let carries: f64 = (0..position).map(|i| power(i + 1) / 2.0).sum::<f64>() + rounding;
         Self { scale: 1.0 / power(position), offset: (carries + 0.5) / power(position) - 0.5 }
     }
@@ -52,31 +50,29 @@ pub(super) enum Digit {
 
 /// The digits in use of an accumulator held to `modulus`, level by level.
 pub(super) fn plan(gadget: &Gadget, modulus: u64) -> Vec<Digit> {
-    let (log2_base, levels, dropped) = match *gadget {
-        Gadget::Decomposition { log2_base, levels, dropped } => (log2_base, levels, dropped),
-        Gadget::ModulusRaising { .. } => return vec![Digit::Whole],
-        Gadget::ClosestRepresentative { log2_base, levels } => return closest_representative(log2_base, levels, modulus.ilog2()),
-    };
-    let quotient = |p| Quotient::new(log2_base, p);
+    match *gadget {
+        Gadget::Decomposition { log2_base, levels, dropped_bits } => above_cut(log2_base, levels, dropped_bits),
+        Gadget::ModulusRaising { .. } => vec![Digit::Whole],
+        Gadget::ClosestRepresentative { log2_base, levels } => {
+            let mut digits = above_cut(log2_base, levels, modulus.ilog2() - log2_base * levels as u32);
+            digits.reverse();
+            digits
+        }
+    }
+}
+
+/// Digits of the closest multiple of `2^cut`, least significant first.
+fn above_cut(log2_base: u32, levels: usize, cut: u32) -> Vec<Digit> {
+    let quotient = |p| Quotient::above(log2_base, cut, p);
     let base = 2f64.powi(log2_base as i32);
-    (dropped..dropped + levels)
-        .map(|p| match (p == 0, p + 1 == dropped + levels) {
+    (0..levels)
+        .map(|p| match (p == 0 && cut == 0, p + 1 == levels) {
             (true, true) => Digit::Whole,
             (true, false) => Digit::Lowest { above: quotient(1), base },
             (false, false) => Digit::Middle { at: quotient(p), above: quotient(p + 1), base },
             (false, true) => Digit::Top { at: quotient(p) },
         })
         .collect()
-}
-
-/// Digits of the closest multiple of `2^(bits - b L)`, most significant first: those of GD above a cut that is rounded half up.
-fn closest_representative(log2_base: u32, levels: usize, bits: u32) -> Vec<Digit> {
-    let cut = bits - log2_base * levels as u32;
-    let quotient = |position| Quotient::above(log2_base, cut, 2f64.powi(cut as i32 - 1), position);
-    let base = 2f64.powi(log2_base as i32);
-    let top = Digit::Top { at: quotient(levels - 1) };
-    let below = (0..levels - 1).rev().map(|p| Digit::Middle { at: quotient(p), above: quotient(p + 1), base });
-    std::iter::once(top).chain(below).collect()
 }
 
 struct WholeOf<'a, F>(&'a [Complex<F>]);
@@ -204,14 +200,23 @@ mod tests {
 
     #[test]
     fn equal_the_integer_digits_boundaries_included() {
-        // log2 Q, log2 B, levels, dropped; Q below 2^51.
-        for (bits, log2_base, levels, dropped) in
-            [(27u32, 7, 3, 1), (27, 9, 2, 1), (27, 9, 3, 0), (27, 5, 5, 1), (50, 25, 1, 1), (37, 13, 2, 1), (50, 10, 5, 0), (27, 27, 1, 0)]
-        {
+        // log2 Q, log2 B, levels, dropped bits; Q below 2^51.
+        for (bits, log2_base, levels, dropped_bits) in [
+            (27u32, 7u32, 3usize, 7u32),
+            (27, 9, 2, 9),
+            (27, 9, 3, 0),
+            (27, 5, 5, 5),
+            (50, 25, 1, 25),
+            (37, 13, 2, 13),
+            (50, 10, 5, 0),
+            (27, 27, 1, 0),
+            (50, 16, 2, 19),
+            (50, 12, 3, 17),
+        ] {
             let half = 1i64 << (bits - 1);
             let mut values = vec![-half, 1 - half, half - 1, 0, 1, -1];
-            for p in 1..levels + dropped {
-                let boundary = 1i64 << (log2_base as usize * p - 1);
+            for p in 0..levels as u32 {
+                let boundary = (1i64 << (dropped_bits + log2_base * p)) >> 1;
                 values.extend([boundary, boundary - 1, -boundary, -boundary - 1, boundary + 1]);
             }
             let mut x = 1u64;
@@ -220,7 +225,7 @@ mod tests {
                 values.push((x >> 8) as i64 % half);
             }
             values.truncate(4096);
-            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped }, 1 << bits);
+            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped_bits }, 1 << bits);
             let mut input = Buffer::new(values.len()).expect("small");
             input.iter_mut().zip(&values).for_each(|(i, &v)| *i = v as f64);
             for simd in Simd::available() {
@@ -228,7 +233,7 @@ mod tests {
                 simd.run(Cut(&digits, &input, &mut out));
                 let mut want = vec![0; levels];
                 for (i, &v) in values.iter().enumerate() {
-                    balanced_digits(v, log2_base, dropped, &mut want);
+                    balanced_digits(v, log2_base, dropped_bits, &mut want);
                     for (level, &w) in want.iter().enumerate() {
                         assert_eq!(out[level * values.len() + i], f64::from(w), "{simd:?}, {bits} bits, base 2^{log2_base}: {v}");
                     }

@@ -50,8 +50,8 @@ fn shape(size: usize, k: usize, r: usize, secret: SecretKind, gadget: Gadget, wo
     }
 }
 
-fn gd(log2_base: u32, levels: usize, dropped: usize) -> Gadget {
-    Gadget::Decomposition { log2_base, levels, dropped }
+fn gd(log2_base: u32, levels: usize, dropped: u32) -> Gadget {
+    Gadget::Decomposition { log2_base, levels, dropped_bits: dropped * log2_base }
 }
 
 /// One word of 27 bits: the FFT's error must round away.
@@ -120,7 +120,7 @@ fn step_naive(keys: &RandomKeys, index: usize, exponent: usize, accumulator: &[u
         let x = centre(x, modulus) as i64;
         let mut one = vec![0; levels];
         match shape.gadget {
-            Gadget::Decomposition { log2_base, dropped, .. } => balanced_digits(x, log2_base, dropped, &mut one),
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => balanced_digits(x, log2_base, dropped_bits, &mut one),
             _ => one[0] = x as i32,
         }
         one.iter().enumerate().for_each(|(l, &d)| digits[l * accumulator.len() + i] = d);

@@ -39,6 +39,7 @@
 //! an engine there is one shape with its keys; on the host that table is a few megabytes (only bodies are stored).
 
 mod compare;
+mod course;
 mod keys;
 mod parameters;
 mod relu;

@@ -4,16 +4,19 @@ use crate::{ClientKey, LweCiphertexts, NoiseModel, ParameterSet, Result, error, 
 use girih_backend::{BootstrapShape, Gadget, Transform};
 
 /// Largest log2 of a message's modulus.
-const MAX_LOG2_MODULUS: u32 = 29;
+pub(super) const MAX_LOG2_MODULUS: u32 = 29;
 
 /// A bound on the error and parameter sets that differ in their gadget alone.
 ///
-/// The first set has the coarsest digits, the fastest; ciphertexts name it as theirs (*home*).
+/// Ciphertexts name the first set as theirs (*home*). Which of them a bootstrapping uses follows from the noise model: of those
+/// whose error it bears, one with the fewest digits, and of these the one with the least error under the transform in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LargeParameters {
     sets: Vec<ParameterSet>,
+    /// Of each set under the exact transform, then under the f64 transform.
+    models: [Vec<NoiseModel>; 2],
     log2_beta: u32,
-    /// log2 of the failure probability that one round may have.
+    /// log2 of the failure probability that one bootstrapping may have.
     log2_target: f64,
 }
 
@@ -31,17 +34,19 @@ pub enum LargeOperation {
 }
 
 impl Default for LargeParameters {
-    /// LMP22 and OpenFHE: n = 1305, N = 2048, Q of 54 bits, beta = 128; gadget bases 2^27, 2^18, 2^14, and 2^9 for the
-    /// largest moduli under the f64 transform. A round fails with probability below 2^-60.
+    /// LMP22 and OpenFHE: n = 1305, N = 2048, Q of 54 bits, beta = 128; gadget bases 2^27, 2^18 and 2^14 for exact transforms,
+    /// and one to four digits that drop more bits for the f64 transform. Reading a refreshed message fails with probability
+    /// below 2^-56, a fresh one below 2^-70.
     fn default() -> Self {
-        let sets = ["G4", "G4_BASE2P18", "G4_BASE2P14", "G4_BASE2P9"].map(|name| ParameterSet::by_name(name).expect("built in"));
-        Self::new(sets.to_vec(), 7, -60.0).expect("the built-in sets differ in their gadget alone")
+        let names = ["G4", "G4_1X23", "G4_BASE2P18", "G4_2X16", "G4_BASE2P14", "G4_3X12", "G4_4X9"];
+        let sets = names.map(|name| ParameterSet::by_name(name).expect("built in"));
+        Self::new(sets.to_vec(), 7, -56.0).expect("the built-in sets differ in their gadget alone")
     }
 }
 
 impl LargeParameters {
-    /// A context of one's own: sets that share everything but the gadget, from the coarsest base to the finest; log2 of
-    /// beta; log2 of the largest failure probability that a round may have.
+    /// A context of one's own: sets that share everything but the gadget, those with fewer digits first; log2 of beta; log2
+    /// of the largest failure probability that one bootstrapping may have.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or what beta may be.
@@ -49,22 +54,23 @@ impl LargeParameters {
         let Some(home) = sets.first() else { return error::mismatch("a large-precision context needs at least one parameter set") };
         let common = |set: &ParameterSet| BootstrapShape { gadget: home.shape().gadget, ..set.shape().clone() };
         for pair in sets.windows(2) {
-            let bases = [log2_base(&pair[0]), log2_base(&pair[1])];
-            if common(&pair[1]) != *home.shape() || pair[1].errors() != home.errors() || bases[0] <= bases[1] {
+            let more_digits = pair[0].shape().levels() <= pair[1].shape().levels() && pair[0].shape().gadget != pair[1].shape().gadget;
+            if common(&pair[1]) != *home.shape() || pair[1].errors() != home.errors() || !more_digits {
                 return error::mismatch(format!(
-                    "{} and {}: sets must differ in their gadget alone, coarsest base first",
+                    "{} and {}: sets must differ in their gadget alone, those with fewer digits first",
                     pair[0], pair[1]
                 ));
             }
         }
-        if log2_base(home).is_none() {
-            return error::mismatch(format!("{home}: large precision needs a set with gadget decomposition"));
+        if let Some(set) = sets.iter().find(|s| !matches!(s.shape().gadget, Gadget::Decomposition { .. })) {
+            return error::mismatch(format!("{set}: large precision needs sets with gadget decomposition"));
         }
         let most = home.shape().log2_monomials() - 2;
         if !(1..=most).contains(&log2_beta) {
             return error::mismatch(format!("beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"));
         }
-        Ok(Self { sets, log2_beta, log2_target })
+        let models = [Transform::Ntt, Transform::Fft].map(|t| sets.iter().map(|s| NoiseModel::with_transform(s, t)).collect());
+        Ok(Self { sets, models, log2_beta, log2_target })
     }
 
     /// OpenFHE's context for an 11-bit modulus: N = 1024 and Q of 27 bits. Half the time, but only for moduli up to 2^11
@@ -76,7 +82,8 @@ impl LargeParameters {
 
     /// A toy without any security, for tests: n = 32, N = 256, beta = 16, so that digits have 4 bits as they should.
     pub fn insecure() -> Self {
-        let sets = ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2P9"].map(|n| ParameterSet::by_name(n).expect("built in"));
+        let names = ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2X16", "INSECURE_LARGE_2P9"];
+        let sets = names.map(|n| ParameterSet::by_name(n).expect("built in"));
         Self::new(sets.to_vec(), 4, -40.0).expect("the built-in sets differ in their gadget alone")
     }
 
@@ -89,12 +96,18 @@ impl LargeParameters {
         Self::new(sets, self.log2_beta, self.log2_target)
     }
 
+    /// The same context, in which one bootstrapping fails on a refreshed message with a probability of at most `2^log2_target`: less
+    /// takes more digits.
+    pub fn with_target(self, log2_target: f64) -> Self {
+        Self { log2_target, ..self }
+    }
+
     /// The set that ciphertexts and the client key name as theirs.
     pub fn home(&self) -> &ParameterSet {
         &self.sets[0]
     }
 
-    /// All sets, from the coarsest gadget base to the finest.
+    /// All sets, those with fewer digits first.
     pub fn sets(&self) -> &[ParameterSet] {
         &self.sets
     }
@@ -160,16 +173,28 @@ impl LargeParameters {
         Ok(())
     }
 
-    /// Position of the coarsest gadget, of those that `usable` names, whose results modulo `2^log2_output` are good enough.
-    pub(super) fn gadget_among(&self, log2_output: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
-        let good = |g: &usize| self.log2_round_failure(*g, log2_output, transform, None) <= self.log2_target;
-        match (0..self.sets.len()).filter(|g| usable(*g)).find(good) {
-            Some(gadget) => Ok(gadget),
-            None => error::mismatch(self.no_gadget(&format!("results modulo 2^{log2_output}"), transform, good)),
-        }
+    /// Digits of a gadget, which its time grows with.
+    pub(super) fn digits(&self, gadget: usize) -> usize {
+        self.sets[gadget].shape().levels()
     }
 
-    /// Position in [`LargeParameters::sets`] of the coarsest gadget whose results modulo `2^log2_output` are good enough: what
+    /// The gadgets that `usable` names, of those with as many digits only the one with the least error; fewest digits first.
+    pub(super) fn ladder(&self, transform: Transform, usable: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.sets.len()).filter(|&g| usable(g)).collect();
+        let key = |g: usize| (self.digits(g), self.model(g, transform).sigma_acc());
+        all.sort_by(|&a, &b| key(a).partial_cmp(&key(b)).expect("deviations are numbers"));
+        all.dedup_by_key(|g| self.digits(*g));
+        all
+    }
+
+    /// Position of the cheapest gadget, of those that `usable` names, whose results modulo `2^log2_output` can be read and read
+    /// from: errors of a refreshed input and of one bootstrapping together stay below beta.
+    pub(super) fn gadget_among(&self, log2_output: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
+        let good = |g| self.log2_misread(self.sigma_switched(g, log2_output, transform), g, log2_output, transform) <= self.log2_target;
+        self.chosen(&format!("results modulo 2^{log2_output}"), transform, usable, good)
+    }
+
+    /// Position in [`LargeParameters::sets`] of the cheapest gadget whose results modulo `2^log2_output` are good enough: what
     /// a [`Function`](crate::Function) with such results, or a floor under such a modulus, needs a key of.
     ///
     /// # Errors
@@ -186,17 +211,11 @@ impl LargeParameters {
     pub fn gadgets(&self, operations: &[LargeOperation], log2_modulus: u32, transform: Transform) -> Result<Vec<usize>> {
         self.message_bits(log2_modulus)?;
         let mut gadgets = Vec::new();
-        for operation in operations {
-            let moduli = match operation {
-                LargeOperation::Floor => vec![log2_modulus],
-                LargeOperation::Decompose if log2_modulus > self.log2_rotation() => self.rounds(log2_modulus),
-                LargeOperation::Decompose => vec![self.log2_rotation()],
-                LargeOperation::Sign | LargeOperation::Relu => [self.rounds(log2_modulus), vec![self.log2_rotation()]].concat(),
-            };
-            for log2_output in moduli {
-                gadgets.push(self.gadget(log2_output, transform)?);
-            }
-            if *operation == LargeOperation::Relu && log2_modulus >= self.log2_rotation() {
+        for &operation in operations {
+            let course = self.course(operation, log2_modulus, transform, &|_| true)?;
+            gadgets.extend(course.rounds.iter().flat_map(|r| [r.decide, r.read]));
+            gadgets.extend(course.last);
+            if operation == LargeOperation::Relu && log2_modulus >= self.log2_rotation() {
                 gadgets.push(self.product_gadget(log2_modulus, transform, |_| true)?);
             }
         }
@@ -214,21 +233,28 @@ impl LargeParameters {
     /// As [`LargeParameters::gadget_among`], for the terms of a product with a sign.
     pub(super) fn product_gadget(&self, log2_modulus: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
         let (wide, terms) = (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
-        let good = |g: &usize| {
-            let model = self.model(*g, transform);
+        let good = |g: usize| {
+            let model = self.model(g, transform);
             let sigma = model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
             noise::log2_beyond(self.beta() as f64, sigma.hypot(model.sigma_rounding())) <= self.log2_target
         };
-        match (0..self.sets.len()).filter(|g| usable(*g)).find(good) {
-            Some(gadget) => Ok(gadget),
-            None => error::mismatch(self.no_gadget(&format!("products with a sign modulo 2^{log2_modulus}"), transform, good)),
-        }
+        self.chosen(&format!("products with a sign modulo 2^{log2_modulus}"), transform, usable, good)
     }
 
-    fn no_gadget(&self, what: &str, transform: Transform, good: impl Fn(&usize) -> bool) -> String {
-        match (0..self.sets.len()).find(good) {
-            Some(g) => format!("{what}: no loaded key is fine enough; make and load the key of {}", self.sets[g]),
-            None => format!("{what}: no gadget of this context is fine enough under {transform}"),
+    /// The cheapest gadget, or an error that names the key to make and load.
+    pub(super) fn chosen(
+        &self,
+        what: &str,
+        transform: Transform,
+        usable: impl Fn(usize) -> bool,
+        good: impl Fn(usize) -> bool,
+    ) -> Result<usize> {
+        if let Some(gadget) = self.ladder(transform, usable).into_iter().find(|&g| good(g)) {
+            return Ok(gadget);
+        }
+        match self.ladder(transform, |_| true).into_iter().find(|&g| good(g)) {
+            Some(g) => error::mismatch(format!("{what}: no loaded key is fine enough; make and load the key of {}", self.sets[g])),
+            None => error::mismatch(format!("{what}: no gadget of this context is fine enough under {transform}")),
         }
     }
 
@@ -240,11 +266,6 @@ impl LargeParameters {
             log2_modulus -= self.digit_bits();
         }
         rounds
-    }
-
-    /// log2 of the modulus that is left when all rounds are done.
-    pub(super) fn log2_last(&self, log2_modulus: u32) -> u32 {
-        log2_modulus - self.rounds(log2_modulus).len() as u32 * self.digit_bits()
     }
 
     /// Bootstrappings that an operation takes for each ciphertext modulo `2^log2_modulus`.
@@ -271,43 +292,58 @@ impl LargeParameters {
     pub fn log2_failure(&self, operation: LargeOperation, log2_modulus: u32, transform: Transform, sigma_input: f64) -> Result<f64> {
         self.message_bits(log2_modulus)?;
         let gadget = |l: u32| self.gadget(l, transform);
-        if operation == LargeOperation::Floor {
-            return Ok(self.log2_round_failure(gadget(log2_modulus)?, log2_modulus, transform, Some(sigma_input)));
-        }
         if operation == LargeOperation::Relu && log2_modulus < self.log2_rotation() {
             // Two bootstrappings, under the modulus of a rotation.
             let first = self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
-        let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
+        let course = self.course(operation, log2_modulus, transform, &|_| true)?;
         // A product with the sign sees the sign's own error beside that of the part it is applied to.
-        let masked = operation == LargeOperation::Relu;
-        let sign_sigma = if masked { self.model(0, transform).sigma_out_at(self.log2_rotation()) } else { 0.0 };
-        for l in self.rounds(log2_modulus) {
-            let gadget = gadget(l)?;
-            failure = log2_sum(failure, self.log2_round_failure(gadget, l, transform, Some(sigma.hypot(sign_sigma))));
-            sigma = self.sigma_switched(gadget, l, transform);
+        let sign_sigma = self.sigma_sign(operation, transform);
+        let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
+        for round in &course.rounds {
+            let seen = sigma.hypot(sign_sigma);
+            failure = log2_sum(failure, self.log2_misread(seen, round.decide, round.log2_modulus, transform));
+            sigma = self.sigma_switched(round.read, round.log2_modulus, transform);
         }
-        if operation != LargeOperation::Decompose || self.rounds(log2_modulus).is_empty() {
+        // What is left is read by a bootstrapping of this operation, or is itself handed out where nothing was taken off.
+        let reads_last = matches!(operation, LargeOperation::Sign | LargeOperation::Relu) || course.rounds.is_empty();
+        if reads_last {
             failure = log2_sum(failure, noise::log2_beyond(self.beta() as f64, sigma.hypot(sign_sigma)));
         }
         Ok(failure)
     }
 
-    fn model(&self, gadget: usize, transform: Transform) -> NoiseModel {
-        NoiseModel::with_transform(&self.sets[gadget], transform)
+    /// The noise of one gadget.
+    pub(super) fn model(&self, gadget: usize, transform: Transform) -> NoiseModel {
+        self.models[usize::from(transform == Transform::Fft)][gadget]
     }
 
-    /// Deviation of the error after a floor modulo `2^log2_modulus` and the switch to the next round's modulus.
-    fn sigma_switched(&self, gadget: usize, log2_modulus: u32, transform: Transform) -> f64 {
+    /// Deviation that the sign adds to what a product with it reads; nothing for other operations.
+    pub(super) fn sigma_sign(&self, operation: LargeOperation, transform: Transform) -> f64 {
+        if operation != LargeOperation::Relu {
+            return 0.0;
+        }
+        let gadget = self.gadget(self.log2_rotation(), transform).unwrap_or(0);
+        self.model(gadget, transform).sigma_out_at(self.log2_rotation())
+    }
+
+    /// Deviation of the error after a floor modulo `2^log2_modulus` whose digit was read with `gadget`, and the switch to the
+    /// next round's modulus.
+    pub(super) fn sigma_switched(&self, gadget: usize, log2_modulus: u32, transform: Transform) -> f64 {
         let model = self.model(gadget, transform);
         (model.sigma_out_at(log2_modulus) / f64::from(1u32 << self.digit_bits())).hypot(model.sigma_rounding())
     }
 
-    /// log2 of the probability that one floor with `gadget` errs; its input, unless told, comes from a round before.
-    fn log2_round_failure(&self, gadget: usize, log2_modulus: u32, transform: Transform, sigma_input: Option<f64>) -> f64 {
-        let sigma_input = sigma_input.unwrap_or_else(|| self.sigma_switched(gadget, log2_modulus, transform));
-        noise::log2_beyond(self.beta() as f64, sigma_input.hypot(self.model(gadget, transform).sigma_out_at(log2_modulus)))
+    /// log2 of the probability that a floor modulo `2^log2_modulus` errs: that errors of deviation `sigma_input` and of its first
+    /// bootstrapping, with gadget `decide`, are beyond beta together. Its second bootstrapping only hands its error on.
+    pub(super) fn log2_misread(&self, sigma_input: f64, decide: usize, log2_modulus: u32, transform: Transform) -> f64 {
+        noise::log2_beyond(self.beta() as f64, sigma_input.hypot(self.model(decide, transform).sigma_out_at(log2_modulus)))
+    }
+
+    /// log2 of the failure probability that one bootstrapping may have.
+    pub(super) fn log2_target(&self) -> f64 {
+        self.log2_target
     }
 }
 
@@ -315,12 +351,4 @@ impl LargeParameters {
 fn log2_sum(a: f64, b: f64) -> f64 {
     let (low, high) = (a.min(b), a.max(b));
     high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
-}
-
-/// log2 of the digit base of a set with gadget decomposition.
-fn log2_base(set: &ParameterSet) -> Option<u32> {
-    match set.shape().gadget {
-        Gadget::Decomposition { log2_base, .. } => Some(log2_base),
-        _ => None,
-    }
 }

@@ -4,8 +4,8 @@
 //! modulus where the sign s is set reads the negative of a negacyclic table, that is `(-1)^s` times what it would have read.
 //! With d the digit, `(1 + (-1)^s) d` is 2d or nothing, so tables of half a digit give the digit itself or nothing.
 
-use super::rounds::{Resident, Rotation, combine, extract_sign, operand, phase_table, rotate};
-use super::{LargeParameters, LargeServer};
+use super::rounds::{Rotation, combine, extract_sign, operand, phase_table, rotate};
+use super::{LargeOperation, LargeParameters, LargeServer};
 use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey};
 
 impl LargeServer {
@@ -23,18 +23,15 @@ impl LargeServer {
             let half = 1 << (bits - 1);
             return self.function(a, &Function::new(bits, bits, |m| if m < half { m } else { 0 })?);
         }
-        let server = self.product_server(log2_modulus)?;
-        let words = self.chunks(a, |chunk| {
+        let course = self.course(LargeOperation::Relu, log2_modulus)?;
+        let (server, last_server) = (self.product_server(log2_modulus)?, self.last(&course)?);
+        let (words, _) = server.run_words(&[a.words()], log2_modulus, &|inputs, _| {
             let mut digits = Vec::new();
-            let last = self.shorten(chunk, log2_modulus, |_, before, halfway| {
-                digits.push((before.words()?, halfway.words()?));
-                Ok(())
-            })?;
-            let last = last.on(self.server(rotation)?)?;
+            let last = self.shorten(&course, inputs[0], |before, halfway| digits.push((before, halfway)))?;
+            let last = last.as_ref().unwrap_or(inputs[0]);
             // Half of a rotation, or nothing.
-            let sign = extract_sign(&last, self.parameters().beta(), 4, rotation)?;
-            let products = Products::new(self.parameters(), server, sign.on(server)?.ciphertexts, log2_modulus);
-            products.all(&digits, &last.on(server)?.ciphertexts)
+            let sign = extract_sign(last_server, last, self.parameters().beta(), 4, rotation)?;
+            Products::new(self.parameters(), server, sign, log2_modulus).all(inputs[0], &digits, last)
         })?;
         LweCiphertexts::from_words_at(self.parameters().home(), log2_modulus, words)
     }
@@ -89,23 +86,27 @@ impl<'s> Products<'s> {
         self.beta << (self.log2_wide - self.log2_modulus + self.digit_bits * round as u32)
     }
 
-    /// Words of the sum over all digits: those with a round, given as they were before it and between its bootstrappings,
+    /// The sum over all digits: those with a round, given as they were before it (none: `input`) and between its bootstrappings,
     /// and the last, whose top bit is the sign.
-    fn all(&self, digits: &[(Vec<u32>, Vec<u32>)], last: &DeviceCiphertexts) -> Result<Vec<u32>> {
+    fn all(
+        &self,
+        input: &DeviceCiphertexts,
+        digits: &[(Option<DeviceCiphertexts>, DeviceCiphertexts)],
+        last: &DeviceCiphertexts,
+    ) -> Result<DeviceCiphertexts> {
         let half_digit = 1i64 << (self.digit_bits - 1);
         let mut terms = Vec::new();
         let mut constant = 0;
         for (round, (before, halfway)) in digits.iter().enumerate() {
             let unit = self.half_unit(round);
-            let [before, halfway] = [before, halfway].map(|w| self.server.upload_words(w, self.log2_modulus));
             // The top bit of the digit, h in all if set: h/2 + h/2 t with t = -1 or 1.
             let top = self.table(|_| -half_digit / 2 * unit)?;
-            terms.extend(self.twice(&before?, (1, self.beta as u32), top)?);
+            terms.extend(self.twice(before.as_ref().unwrap_or(input), (1, self.beta as u32), top)?);
             constant += half_digit / 2 * unit;
             // The rest, which stands in the middle half: h/2 to 3h/2.
             let cell = |x: i64| x / (2 * self.beta);
             let rest = |x| if cell(x) < half_digit / 2 { -(cell(x) + half_digit / 2) } else { cell(x) - half_digit / 2 };
-            terms.extend(self.twice(&halfway?, (1, 0), self.table(|x| rest(x) * unit)?)?);
+            terms.extend(self.twice(halfway, (1, 0), self.table(|x| rest(x) * unit)?)?);
         }
         if constant > 0 {
             // h/2 times the sign itself, for all digits together.
@@ -136,14 +137,13 @@ impl<'s> Products<'s> {
     }
 
     /// Adds all terms up, and the constant, and rounds to the message's modulus.
-    fn sum(&self, mut terms: Vec<DeviceCiphertexts>, constant: u32) -> Result<Vec<u32>> {
+    fn sum(&self, mut terms: Vec<DeviceCiphertexts>, constant: u32) -> Result<DeviceCiphertexts> {
         let (len, wide) = (self.sign.len(), self.log2_wide);
         while terms.len() > 4 {
             let group: Vec<DeviceCiphertexts> = terms.drain(..4).collect();
             terms.push(combine(self.server, (wide, wide), len, |c| (group.iter().map(|t| operand(t.at(c), 1)).collect(), 0))?);
         }
         let input = |c| (terms.iter().map(|t: &DeviceCiphertexts| operand(t.at(c), 1)).collect(), constant);
-        let ciphertexts = combine(self.server, (wide, self.log2_modulus), len, input)?;
-        Resident { server: self.server, ciphertexts }.words()
+        combine(self.server, (wide, self.log2_modulus), len, input)
     }
 }

@@ -4,32 +4,6 @@ use crate::{DeviceCiphertexts, Result, ServerKey};
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand};
 use girih_ring::switch::mod_switch;
 
-/// Ciphertexts on the engine of one gadget.
-pub(super) struct Resident<'s> {
-    pub server: &'s ServerKey,
-    pub ciphertexts: DeviceCiphertexts,
-}
-
-impl<'s> Resident<'s> {
-    pub fn new(server: &'s ServerKey, words: &[u32], log2_modulus: u32) -> Result<Self> {
-        Ok(Self { server, ciphertexts: server.upload_words(words, log2_modulus)? })
-    }
-
-    pub fn words(&self) -> Result<Vec<u32>> {
-        let mut words = vec![0; self.ciphertexts.len() * self.server.set().shape().ciphertext_len()];
-        self.server.download_words(&self.ciphertexts, &mut words)?;
-        Ok(words)
-    }
-
-    /// The same on another engine, through the host.
-    pub fn on(self, server: &'s ServerKey) -> Result<Self> {
-        if std::ptr::eq(self.server, server) {
-            return Ok(self);
-        }
-        Self::new(server, &self.words()?, self.ciphertexts.log2_modulus())
-    }
-}
-
 /// A stored ciphertext with its weight.
 pub(super) fn operand(ciphertext: u32, weight: i32) -> Operand {
     Operand { ciphertext, weight }
@@ -103,32 +77,43 @@ pub(super) struct Floor {
     pub halfway: DeviceCiphertexts,
 }
 
-/// LMP22, algorithm HomFloor: clears what lies below `2^log2_digit`, then rescales to `2^log2_result`.
+/// LMP22, algorithm HomFloor: clears what lies below `2^log2_digit`, then rescales to `2^log2_result`. The two bootstrappings
+/// are by the keys `decide` and `read`.
 ///
 /// The digit x with beta added, modulo q = `2^log2_digit`, is first moved into the middle half `[q/4, 3q/4)` by a quarter up or
 /// down, whichever the first bootstrapping sees fit. The second, negacyclic where x is the identity on that half, then
 /// gives all of it to be subtracted. Both choose exactly on the ciphertexts they read: no bound on x near q/2 is needed.
-pub(super) fn floor(server: &ServerKey, input: &DeviceCiphertexts, beta: u64, log2_digit: u32, log2_result: u32) -> Result<Floor> {
+pub(super) fn floor(
+    [decide, read]: [&ServerKey; 2],
+    input: &DeviceCiphertexts,
+    beta: u64,
+    log2_digit: u32,
+    log2_result: u32,
+) -> Result<Floor> {
     let (len, log2_modulus) = (input.len(), input.log2_modulus());
     let q = 1i64 << log2_digit;
     let rotation = |table| Rotation { log2_input: log2_digit, table, offset: 0, log2_output: log2_modulus };
-    let down_or_up = phase_table(server, log2_digit, log2_modulus, |_| -q / 4)?;
-    let quarter = rotate(server, &rotation(down_or_up), len, |c| (vec![operand(input.at(c), 1)], beta as u32))?;
+    let down_or_up = phase_table(decide, log2_digit, log2_modulus, |_| -q / 4)?;
+    let quarter = rotate(decide, &rotation(down_or_up), len, |c| (vec![operand(input.at(c), 1)], beta as u32))?;
     let halfway =
-        combine(server, (log2_modulus, log2_modulus), len, |c| (vec![operand(input.at(c), 1), operand(quarter.at(c), -1)], beta as u32))?;
-    let identity = phase_table(server, log2_digit, log2_modulus, |x| if x < q / 4 { -q / 2 - x } else { x })?;
-    let digit = rotate(server, &rotation(identity), len, |c| (vec![operand(halfway.at(c), 1)], 0))?;
-    let result = combine(server, (log2_modulus, log2_result), len, |c| (vec![operand(halfway.at(c), 1), operand(digit.at(c), -1)], 0))?;
+        combine(read, (log2_modulus, log2_modulus), len, |c| (vec![operand(input.at(c), 1), operand(quarter.at(c), -1)], beta as u32))?;
+    let identity = phase_table(read, log2_digit, log2_modulus, |x| if x < q / 4 { -q / 2 - x } else { x })?;
+    let digit = rotate(read, &rotation(identity), len, |c| (vec![operand(halfway.at(c), 1)], 0))?;
+    let result = combine(read, (log2_modulus, log2_result), len, |c| (vec![operand(halfway.at(c), 1), operand(digit.at(c), -1)], 0))?;
     Ok(Floor { result, halfway })
 }
 
 /// Top bits of messages whose modulus divides 2N: `2 / parts` of `2^log2_output` where the bit is set, 0 where it is not.
-pub(super) fn extract_sign<'s>(input: &Resident<'s>, beta: u64, parts: u64, log2_output: u32) -> Result<Resident<'s>> {
-    let (server, from) = (input.server, &input.ciphertexts);
+pub(super) fn extract_sign(
+    server: &ServerKey,
+    input: &DeviceCiphertexts,
+    beta: u64,
+    parts: u64,
+    log2_output: u32,
+) -> Result<DeviceCiphertexts> {
     let modulus = server.accumulator_modulus()?;
     let offset = mod_switch(1, parts, modulus);
     let table = server.constant_table(modulus - offset)?;
-    let rotation = Rotation { log2_input: from.log2_modulus(), table, offset, log2_output };
-    let ciphertexts = rotate(server, &rotation, from.len(), |c| (vec![operand(from.at(c), 1)], beta as u32))?;
-    Ok(Resident { server, ciphertexts })
+    let rotation = Rotation { log2_input: input.log2_modulus(), table, offset, log2_output };
+    rotate(server, &rotation, input.len(), |c| (vec![operand(input.at(c), 1)], beta as u32))
 }

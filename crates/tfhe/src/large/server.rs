@@ -1,15 +1,15 @@
 //! Keys of a large-precision context on one device, and the functions of LMP22.
 
-use super::rounds::{Resident, extract_sign, floor};
-use super::{LargeKeys, LargeParameters};
-use crate::server::CHUNK;
-use crate::{Function, LweCiphertexts, Result, ServerKey, error};
+use super::course::Course;
+use super::rounds::{Floor, extract_sign, floor};
+use super::{LargeKeys, LargeOperation, LargeParameters};
+use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey, error};
 use girih_backend::{Backend, LoadOptions, Progress, Transform};
 
-/// Keys loaded on a device, one engine for each gadget base: runs large-precision functions on batches of any size.
+/// Keys loaded on a device, one engine for each gadget: runs large-precision functions on batches of any size.
 ///
-/// Messages fill the modulus of their ciphertexts: `2^l / 2 beta` values, 2 beta apart. Inside a function ciphertexts stay on the
-/// device, but for the way from one gadget's engine to the next, which goes through the host.
+/// Messages fill the modulus of their ciphertexts: `2^l / 2 beta` values, 2 beta apart. All engines work on one store and with one
+/// key-switching table, so a function uploads its input and downloads its result, and nothing between.
 #[derive(Debug)]
 pub struct LargeServer {
     parameters: LargeParameters,
@@ -29,11 +29,14 @@ impl LargeServer {
             return error::mismatch(format!("{} names no transform", backend.info().id));
         };
         let options = LoadOptions { transform: Some(transform), ..options.clone() };
-        let load = |set| match keys.keys().iter().find(|k| k.set() == set) {
-            Some(key) => ServerKey::load(backend, key, &options, progress).map(Some),
-            None => Ok(None),
-        };
-        let servers = parameters.sets().iter().map(load).collect::<Result<_>>()?;
+        let mut servers: Vec<Option<ServerKey>> = Vec::with_capacity(parameters.sets().len());
+        for set in parameters.sets() {
+            let load = |key| match servers.iter().flatten().next() {
+                Some(server) => server.load_beside(backend, key, &options, progress),
+                None => ServerKey::load(backend, key, &options, progress),
+            };
+            servers.push(keys.keys().iter().find(|k| k.set() == set).map(load).transpose()?);
+        }
         Ok(Self { parameters, transform, servers })
     }
 
@@ -47,12 +50,12 @@ impl LargeServer {
         self.transform
     }
 
-    /// The server keys that are loaded, from the coarsest gadget base to the finest.
+    /// The server keys that are loaded, those with fewer digits first.
     pub fn servers(&self) -> impl Iterator<Item = &ServerKey> {
         self.servers.iter().flatten()
     }
 
-    /// The loaded key with the coarsest gadget whose results modulo `2^log2_output` are good enough.
+    /// The loaded key with the cheapest gadget whose results modulo `2^log2_output` are good enough.
     pub(super) fn server(&self, log2_output: u32) -> Result<&ServerKey> {
         self.loaded(self.parameters.gadget_among(log2_output, self.transform, |g| self.servers[g].is_some())?)
     }
@@ -62,7 +65,12 @@ impl LargeServer {
         self.loaded(self.parameters.product_gadget(log2_modulus, self.transform, |g| self.servers[g].is_some())?)
     }
 
-    fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
+    /// The course of `operation` with the keys that are loaded.
+    pub(super) fn course(&self, operation: LargeOperation, log2_modulus: u32) -> Result<Course> {
+        self.parameters.course(operation, log2_modulus, self.transform, &|g| self.servers[g].is_some())
+    }
+
+    pub(super) fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
         match &self.servers[gadget] {
             Some(server) => Ok(server),
             None => error::mismatch(format!("no key of {} is loaded", self.parameters.sets()[gadget])),
@@ -84,10 +92,8 @@ impl LargeServer {
         let log2_output = self.parameters.log2_modulus(function.output_bits());
         self.parameters.message_bits(log2_output)?;
         let log2_widest = log2_output.max(function.log2_rotation(a.log2_modulus()).min(self.parameters.log2_rotation()));
-        let server = self.server(log2_widest)?;
-        let moved = LweCiphertexts::from_words_at(server.set(), a.log2_modulus(), a.words().to_vec())?;
-        let result = server.evaluate(&moved, function, log2_output)?;
-        LweCiphertexts::from_words_at(self.parameters.home(), log2_output, result.words().to_vec())
+        let words = self.server(log2_widest)?.evaluate_words(a.words(), a.log2_modulus(), function, log2_output)?;
+        LweCiphertexts::from_words_at(self.parameters.home(), log2_output, words)
     }
 
     /// EvalFloor: clears the `bits` lowest bits of every message, by two bootstrappings.
@@ -101,9 +107,9 @@ impl LargeServer {
         }
         let log2_modulus = a.log2_modulus();
         let log2_digit = self.parameters.log2_modulus(bits);
-        let server = self.server(log2_modulus)?;
-        let words = server.run_words(&[a.words()], log2_modulus, &|inputs, _| {
-            Ok(floor(server, inputs[0], self.parameters.beta(), log2_digit, log2_modulus)?.result)
+        let keys = [self.server(log2_modulus)?; 2];
+        let words = keys[0].run_words(&[a.words()], log2_modulus, &|inputs, _| {
+            Ok(floor(keys, inputs[0], self.parameters.beta(), log2_digit, log2_modulus)?.result)
         })?;
         LweCiphertexts::from_words_at(self.parameters.home(), words.1, words.0)
     }
@@ -118,11 +124,12 @@ impl LargeServer {
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
-        let words = self.chunks(a, |chunk| {
-            let last = self.shorten(chunk, a.log2_modulus(), |_, _, _| Ok(()))?;
-            let last = last.on(self.server(self.parameters.log2_rotation())?)?;
+        let course = self.course(LargeOperation::Sign, a.log2_modulus())?;
+        let server = self.last(&course)?;
+        let (words, _) = server.run_words(&[a.words()], a.log2_modulus(), &|inputs, _| {
+            let shortened = self.shorten(&course, inputs[0], |_, _| {})?;
             // A bit of a gate: a quarter of q or nothing.
-            extract_sign(&last, self.parameters.beta(), 8, log2_q)?.words()
+            extract_sign(server, shortened.as_ref().unwrap_or(inputs[0]), self.parameters.beta(), 8, log2_q)
         })?;
         LweCiphertexts::from_words(self.parameters.home(), words)
     }
@@ -134,52 +141,50 @@ impl LargeServer {
     /// As [`LargeServer::sign`].
     pub fn decompose(&self, a: &LweCiphertexts) -> Result<Vec<LweCiphertexts>> {
         self.check(a)?;
-        let (rounds, rotation) = (self.parameters.rounds(a.log2_modulus()).len(), self.parameters.log2_rotation());
-        let mut digits = vec![Vec::with_capacity(a.words().len()); rounds];
-        let last = self.chunks(a, |chunk| {
-            let last = self.shorten(chunk, a.log2_modulus(), |round, before, _| {
-                let mask = (1 << rotation) - 1;
-                digits[round].extend(before.words()?.iter().map(|w| w & mask));
-                Ok(())
-            })?;
-            last.words()
+        let (home, rotation) = (self.parameters.home(), self.parameters.log2_rotation());
+        let course = self.course(LargeOperation::Decompose, a.log2_modulus())?;
+        let Some(first) = course.rounds.first() else { return Ok(vec![a.clone()]) };
+        // The first digit is the input itself; the others are what each round leaves.
+        let results = self.loaded(first.decide)?.run_words_to(&[a.words()], a.log2_modulus(), course.rounds.len(), &|inputs, _| {
+            let mut left = Vec::with_capacity(course.rounds.len());
+            let last = self.shorten(&course, inputs[0], |before, _| left.extend(before))?;
+            Ok(left.into_iter().chain(last).collect())
         })?;
-        let home = self.parameters.home();
-        let mut all = digits.into_iter().map(|words| LweCiphertexts::from_words_at(home, rotation, words)).collect::<Result<Vec<_>>>()?;
-        all.push(LweCiphertexts::from_words_at(home, self.parameters.log2_last(a.log2_modulus()), last)?);
-        Ok(all)
+        let reduce = |words: &[u32]| words.iter().map(|w| w & ((1 << rotation) - 1)).collect();
+        let mut digits = vec![LweCiphertexts::from_words_at(home, rotation, reduce(a.words()))?];
+        for (words, log2_modulus) in results {
+            let log2_digit = log2_modulus.min(rotation);
+            let words = if log2_modulus > rotation { reduce(&words) } else { words };
+            digits.push(LweCiphertexts::from_words_at(home, log2_digit, words)?);
+        }
+        Ok(digits)
     }
 
-    /// Takes digits off until a rotation sees the whole message. `each` is told the round, the ciphertexts before it and,
-    /// under the modulus of a rotation, those between its two bootstrappings.
-    pub(super) fn shorten<'s>(
-        &'s self,
-        words: &[u32],
-        log2_modulus: u32,
-        mut each: impl FnMut(usize, &Resident<'s>, &Resident<'s>) -> Result<()>,
-    ) -> Result<Resident<'s>> {
+    /// The key that reads what a course leaves.
+    pub(super) fn last(&self, course: &Course) -> Result<&ServerKey> {
+        match course.last {
+            Some(gadget) => self.loaded(gadget),
+            None => error::mismatch("this operation reads nothing last"),
+        }
+    }
+
+    /// Takes digits off until a rotation sees the whole message; `None` where it sees the input's. `each` is told what every round
+    /// was given, where that is not the input, and the ciphertexts between its two bootstrappings.
+    pub(super) fn shorten(
+        &self,
+        course: &Course,
+        input: &DeviceCiphertexts,
+        mut each: impl FnMut(Option<DeviceCiphertexts>, DeviceCiphertexts),
+    ) -> Result<Option<DeviceCiphertexts>> {
         let (bits, beta) = (self.parameters.digit_bits(), self.parameters.beta());
-        let rounds = self.parameters.rounds(log2_modulus);
-        let first = self.server(log2_modulus.max(self.parameters.log2_rotation()))?;
-        let mut current = Resident::new(first, words, log2_modulus)?;
-        for (round, log2_modulus) in rounds.into_iter().enumerate() {
-            current = current.on(self.server(log2_modulus)?)?;
-            let floor = floor(current.server, &current.ciphertexts, beta, self.parameters.log2_rotation(), log2_modulus - bits)?;
-            let halfway = Resident { server: current.server, ciphertexts: floor.halfway };
-            each(round, &current, &halfway)?;
-            current = Resident { server: current.server, ciphertexts: floor.result };
+        let mut left: Option<DeviceCiphertexts> = None;
+        for round in &course.rounds {
+            let keys = [self.loaded(round.decide)?, self.loaded(round.read)?];
+            let before = left.as_ref().unwrap_or(input);
+            let Floor { result, halfway } = floor(keys, before, beta, self.parameters.log2_rotation(), round.log2_modulus - bits)?;
+            each(left.replace(result), halfway);
         }
-        Ok(current)
-    }
-
-    /// Words of the results of `f` on chunks of bounded size.
-    pub(super) fn chunks(&self, a: &LweCiphertexts, mut f: impl FnMut(&[u32]) -> Result<Vec<u32>>) -> Result<Vec<u32>> {
-        let len = self.parameters.home().shape().ciphertext_len();
-        let mut words = Vec::with_capacity(a.words().len());
-        for chunk in a.words().chunks(CHUNK * len) {
-            words.extend(f(chunk)?);
-        }
-        Ok(words)
+        Ok(left)
     }
 
     /// Bits of the messages of a batch of this context.

@@ -53,8 +53,8 @@ impl NoiseModel {
     /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, G = GGSW ciphertexts an index (2 or 1), and X^e - 1 of two
     /// terms, each of the n steps adds to a phase coefficient:
     /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full digit, R^2/12 of the top
-    ///   digit's range R = Q / B^(position), Q^2/12 of MR's one;
-    /// - what the dropped digits leave out: `2 s2 (B^(2 dropped) / 12)(1 + k N s2)`, where s2 is the share of steps with s != 0;
+    ///   digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's one;
+    /// - what the dropped bits leave out: `2 s2 (4^dropped_bits / 12)(1 + k N s2)`, where s2 is the share of steps with s != 0;
     /// - MR: the one rounding T -> Q, `(1 + k N s2) / 12`, and the gadget's own rounding d = T/Q - round(T/Q),
     ///   `2 s2 d^2 (Q^2/12)(1 + k N s2)(Q/T)^2`.
     ///
@@ -70,8 +70,8 @@ impl NoiseModel {
 
     /// The model of `set` on a device that multiplies polynomials by `transform`: the f64 transform adds an error of its own.
     ///
-    /// Before a step rounds, that error has deviation `e = 4 u sqrt(L K N) B M / 6` with u = 2^-53, in units of the key
-    /// modulus M (tfhe.md section 4; for MR the digit base is Q, and e is scaled by Q/T). Rounding to integers takes it
+    /// Before a step rounds, that error has deviation `e = 4 u sqrt(K N sum_l R_l^2) M / 6` with u = 2^-53 and digits of range
+    /// R_l, in units of the key modulus M (tfhe.md section 4; for MR the one range is Q, and e is scaled by Q/T). Rounding to integers takes it
     /// away from GD where e is small; the accumulator's phase sees it `1 + k N s2` times in each of n steps.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
@@ -208,12 +208,9 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
     let extracted = 1.0 + shape.ks_indices() as f64 * square;
     let key = 2.0 * (shape.ggsw_per_index() * shape.columns() * shape.polynomial_size) as f64 * error_variance;
     match shape.gadget {
-        Gadget::Decomposition { log2_base, levels, dropped } => {
-            let base = 2f64.powi(log2_base as i32);
-            let top = moduli.accumulator / base.powi((levels + dropped - 1) as i32);
-            let digits = (levels - 1) as f64 * base.powi(2) / 12.0 + top.powi(2) / 12.0;
-            let left_out = if dropped == 0 { 0.0 } else { base.powi(2 * dropped as i32) / 12.0 };
-            key * digits + 2.0 * square * left_out * extracted
+        Gadget::Decomposition { dropped_bits, .. } => {
+            let left_out = if dropped_bits == 0 { 0.0 } else { 4f64.powi(dropped_bits as i32) / 12.0 };
+            key * digit_squares(shape, moduli) / 12.0 + 2.0 * square * left_out * extracted
         }
         Gadget::ModulusRaising { .. } => {
             let ratio = moduli.key / moduli.accumulator;
@@ -230,21 +227,32 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
     }
 }
 
+/// Sum of the squared ranges of gadget digits: B^2 of each but the top one, which takes what is left.
+fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
+    match shape.gadget {
+        Gadget::Decomposition { log2_base, levels, dropped_bits } => {
+            let below = (levels - 1) as i32;
+            let top = moduli.accumulator / 2f64.powi(dropped_bits as i32 + log2_base as i32 * below);
+            f64::from(below) * 4f64.powi(log2_base as i32) + top.powi(2)
+        }
+        Gadget::ModulusRaising { .. } => moduli.accumulator.powi(2),
+        Gadget::ClosestRepresentative { log2_base, levels } => levels as f64 * 4f64.powi(log2_base as i32),
+    }
+}
+
 /// Variance that the f64 transform adds to a coefficient in one step, in units of Q; see [`NoiseModel::with_transform`].
 fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
-    let rows = (shape.levels() * shape.columns() * shape.polynomial_size) as f64;
-    let scale = 4.0 * 2f64.powi(-53) * rows.sqrt() / 6.0;
+    let rows = (shape.columns() * shape.polynomial_size) as f64;
+    let scale = 4.0 * 2f64.powi(-53) * (rows * digit_squares(shape, moduli)).sqrt() / 6.0;
     match shape.gadget {
-        Gadget::Decomposition { log2_base, .. } => {
-            let error = scale * 2f64.powi(log2_base as i32) * moduli.key;
+        Gadget::Decomposition { .. } => {
+            let error = scale * moduli.key;
             // The true product is an integer: of a small error, only what passes 1/2 survives rounding.
             if error < 1.0 { libm::erfc(0.5 / (error * std::f64::consts::SQRT_2)) } else { error.powi(2) + 1.0 / 12.0 }
         }
-        Gadget::ModulusRaising { .. } => (scale * moduli.accumulator.powi(2)).powi(2),
+        Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
         // One product where binary secrets have one GGSW ciphertext, half the deviation of two.
-        Gadget::ClosestRepresentative { log2_base, .. } => {
-            (scale * shape.ggsw_per_index() as f64 / 2.0 * 2f64.powi(log2_base as i32) * moduli.key).powi(2)
-        }
+        Gadget::ClosestRepresentative { .. } => (scale * shape.ggsw_per_index() as f64 / 2.0 * moduli.key).powi(2),
     }
 }
 

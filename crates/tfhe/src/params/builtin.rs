@@ -24,12 +24,14 @@ struct Row {
 enum Accumulator {
     /// log2 Q, log2 of the digit base, lowest digits dropped.
     Gd(i64, u32, i64),
+    /// log2 Q, log2 of the digit base, lowest bits dropped.
+    Cut(i64, u32, i64),
     /// log2 Q, log2 T, and the words of T.
     Mr(i64, i64, [i64; 2]),
     /// log2 of the digit base, digits, log2 of the bounds of LWE and GLWE errors; binary secrets.
     Torus(u32, i64, i64, i64),
 }
-use Accumulator::{Gd, Mr, Torus};
+use Accumulator::{Cut, Gd, Mr, Torus};
 
 macro_rules! rows {
     ($($name:literal, $n:literal, $log2_q:literal, $size:literal, $k:literal, $accumulator:expr, $ks:literal, $bks:literal,
@@ -51,7 +53,10 @@ const PUBLISHED: &[Row] = rows! {
     "G4",          1305, 11, 2048, 1, Gd(54, 27, 1),                          35, 5, 128, None, "BOLT-FHE G4: OpenFHE large precision, arbitrary functions";
     "G4_BASE2P18", 1305, 11, 2048, 1, Gd(54, 18, 1),                          35, 5, 128, None, "G4 with finer digits, for moduli that its own are too coarse for: large precision";
     "G4_BASE2P14", 1305, 11, 2048, 1, Gd(54, 14, 1),                          35, 5, 128, None, "G4 with still finer digits: large precision";
-    "G4_BASE2P9",  1305, 11, 2048, 1, Gd(54, 9, 1),                           35, 5, 128, None, "G4 with the finest digits, for the largest moduli under the f64 transform: large precision";
+    "G4_1X23",     1305, 11, 2048, 1, Cut(54, 23, 31),                        35, 5, 128, None, "G4 with one digit of 23 bits, where the f64 transform errs as much as what is left out: large precision";
+    "G4_2X16",     1305, 11, 2048, 1, Cut(54, 16, 23),                        35, 5, 128, None, "G4 with digits of 16 and 15 bits for the f64 transform: large precision";
+    "G4_3X12",     1305, 11, 2048, 1, Cut(54, 12, 19),                        35, 5, 128, None, "G4 with digits of 12, 12 and 11 bits for the f64 transform: large precision";
+    "G4_4X9",      1305, 11, 2048, 1, Cut(54, 9, 18),                         35, 5, 128, None, "G4 with four digits of 9 bits for the f64 transform: large precision";
     "G5",          1305, 11, 1024, 1, Gd(27, 5, 1),                           35, 5, 128, None, "BOLT-FHE G5: OpenFHE large precision, 11-bit input";
     "M1",           512,  9, 1024, 1, Mr(16, 36, [188_417, 366_593]),         14, 9,  96, None, "BOLT-FHE M1: LLL+24 T_1024_36, a 95-BIT SET (claimed 96): below 128-bit security";
     "M2",          1024, 10, 2048, 1, Mr(22, 50, [28_241_921, 39_866_369]),   21, 5, 128, None, "BOLT-FHE M2: LLL+24 T_2048_50";
@@ -84,6 +89,7 @@ const INSECURE: &[Row] = rows! {
     "INSECURE_TOY_TORUS",     64, 9, 256, 1, Torus(15, 2, 40, 17),        16, 4, 0, None, "a toy for tests: native torus";
     "INSECURE_LARGE",         32, 8, 256, 1, Gd(54, 27, 1),               40, 5, 0, None, "a toy for tests of large precision: the coarsest digits";
     "INSECURE_LARGE_2P18",    32, 8, 256, 1, Gd(54, 18, 1),               40, 5, 0, None, "a toy for tests of large precision: finer digits";
+    "INSECURE_LARGE_2X16",    32, 8, 256, 1, Cut(54, 16, 23),             40, 5, 0, None, "a toy for tests of large precision: digits of 16 and 15 bits";
     "INSECURE_LARGE_2P9",     32, 8, 256, 1, Gd(54, 9, 1),                40, 5, 0, None, "a toy for tests of large precision: the finest digits";
 };
 
@@ -110,6 +116,7 @@ impl Row {
             log2_key_modulus: None,
             base_g: None,
             dropped: None,
+            dropped_bits: None,
             digits: None,
             q_ks: 1 << self.log2_q_ks,
             base_ks: 1 << self.log2_b_ks,
@@ -123,6 +130,11 @@ impl Row {
                 literal.log2_accumulator_modulus = log2_q;
                 literal.base_g = Some(1 << log2_base);
                 literal.dropped = Some(dropped);
+            }
+            Cut(log2_q, log2_base, dropped_bits) => {
+                literal.log2_accumulator_modulus = log2_q;
+                literal.base_g = Some(1 << log2_base);
+                literal.dropped_bits = Some(dropped_bits);
             }
             Mr(log2_q, log2_t, words) => {
                 literal.mode = Mode::MR;

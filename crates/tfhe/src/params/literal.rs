@@ -53,6 +53,9 @@ pub struct ParameterLiteral {
     /// GD: lowest digits left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<i64>,
+    /// GD, in the place of `dropped`: lowest bits left out, where these are no whole number of digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_bits: Option<i64>,
     /// TORUS: gadget digits in use, from the most significant on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<i64>,

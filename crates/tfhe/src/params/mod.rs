@@ -191,6 +191,7 @@ impl ParameterSet {
             log2_key_modulus: None,
             base_g: None,
             dropped: None,
+            dropped_bits: None,
             digits: None,
             q_ks: 1 << shape.log2_ks_modulus,
             base_ks: 1 << shape.log2_ks_base,
@@ -210,9 +211,13 @@ impl ParameterSet {
             }
         }
         match shape.gadget {
-            Gadget::Decomposition { log2_base, dropped, .. } => {
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => {
                 literal.base_g = Some(1 << log2_base);
-                literal.dropped = Some(dropped as i64);
+                if dropped_bits.is_multiple_of(log2_base) {
+                    literal.dropped = Some(i64::from(dropped_bits / log2_base));
+                } else {
+                    literal.dropped_bits = Some(i64::from(dropped_bits));
+                }
             }
             Gadget::ModulusRaising { log2_modulus } => {
                 literal.mode = Mode::MR;
@@ -359,7 +364,7 @@ fn errors(literal: &ParameterLiteral) -> Result<ErrorDistribution> {
 
 /// Digits of the native torus.
 fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
-    refuse_foreign(literal, &[("log2_T", literal.log2_key_modulus), ("dropped", literal.dropped)])?;
+    refuse_foreign(literal, &[("log2_T", literal.log2_key_modulus), ("dropped", literal.dropped), ("dropped_bits", literal.dropped_bits)])?;
     if let Some(words) = &literal.words {
         return Err(ShapeError::new("words", format!("{words:?}"), "does not belong to mode TORUS; leave it out").into());
     }
@@ -411,15 +416,24 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
     if !(1..=31).contains(&log2_base) {
         return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
     }
-    let dropped = literal.dropped.ok_or_else(|| missing("dropped", Mode::GD, "the number of lowest digits left out (usually 1)"))?;
-    let digits = bits.div_ceil(log2_base) as usize;
-    let dropped = unsigned("dropped", dropped, 0, digits as u64 - 1)?;
-    Ok((Gadget::Decomposition { log2_base, levels: digits - dropped, dropped }, KeyModulus::Words(words)))
+    let dropped_bits = match (literal.dropped, literal.dropped_bits) {
+        (Some(dropped), None) => unsigned("dropped", dropped, 0, u64::from(bits.div_ceil(log2_base)) - 1)? as u32 * log2_base,
+        (None, Some(dropped_bits)) => unsigned("dropped_bits", dropped_bits, 0, u64::from(bits) - 1)? as u32,
+        (None, None) => return Err(missing("dropped", Mode::GD, "the number of lowest digits left out (usually 1)")),
+        (Some(_), Some(both)) => {
+            return Err(ShapeError::new("dropped_bits", both, "is given with dropped; give one of them").into());
+        }
+    };
+    let levels = (bits - dropped_bits).div_ceil(log2_base) as usize;
+    Ok((Gadget::Decomposition { log2_base, levels, dropped_bits }, KeyModulus::Words(words)))
 }
 
 /// Moduli of modulus raising.
 fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
-    refuse_foreign(literal, &[("base_g", literal.base_g), ("dropped", literal.dropped), ("digits", literal.digits)])?;
+    refuse_foreign(
+        literal,
+        &[("base_g", literal.base_g), ("dropped", literal.dropped), ("dropped_bits", literal.dropped_bits), ("digits", literal.digits)],
+    )?;
     let order = 2 * size as u32;
     let log2_modulus = unsigned("log2_Q", literal.log2_accumulator_modulus, 8, 30)? as u32;
     let bits = literal.log2_key_modulus.ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;

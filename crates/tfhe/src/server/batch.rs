@@ -44,6 +44,9 @@ fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
 /// It may return ciphertexts of another modulus.
 pub(crate) type Operation<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
 
+/// The same with several results.
+pub(crate) type Operations<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<Vec<DeviceCiphertexts>>;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::LweCiphertexts {}
@@ -115,47 +118,65 @@ impl Batch for LweCiphertexts {
 impl ServerKey {
     /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns words and their modulus.
     pub(crate) fn run_words(&self, inputs: &[&[u32]], log2_modulus: u32, operation: Operation<'_>) -> Result<(Vec<u32>, u32)> {
+        let one = |resident: &[&DeviceCiphertexts], first| Ok(vec![operation(resident, first)?]);
+        let mut results = self.run_words_to(inputs, log2_modulus, 1, &one)?;
+        Ok(results.pop().expect("as many results as were asked for"))
+    }
+
+    /// As [`ServerKey::run_words`], for an operation with `count` results.
+    pub(crate) fn run_words_to(
+        &self,
+        inputs: &[&[u32]],
+        log2_modulus: u32,
+        count: usize,
+        operation: Operations<'_>,
+    ) -> Result<Vec<(Vec<u32>, u32)>> {
         let len = self.set().shape().ciphertext_len();
         let (total, mut first) = (inputs[0].len(), 0);
-        let mut words = Vec::new();
-        let mut log2_result = log2_modulus;
+        let mut results = vec![(Vec::new(), log2_modulus); count];
+        let mut download = |resident: &[DeviceCiphertexts], range: Range<usize>| {
+            results.iter_mut().zip(resident).try_for_each(|((words, log2_result), resident)| {
+                *log2_result = resident.log2_modulus();
+                if words.is_empty() {
+                    *words = room(total);
+                }
+                self.download_words(resident, &mut words[range.clone()])
+            })
+        };
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
-        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, DeviceCiphertexts, Range<usize>)> = VecDeque::new();
+        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> = VecDeque::new();
         let wave = self.engine().overlaps_transfers().then(|| self.engine().wave());
-        for count in chunks(total / len, wave) {
-            let range = first * len..(first + count) * len;
+        for length in chunks(total / len, wave) {
+            let range = first * len..(first + length) * len;
             let span = timeline::host("upload");
             let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;
             drop(span);
             let span = timeline::host("launch");
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
             drop(span);
-            log2_result = result.log2_modulus();
-            // While the device works: room for the results, whose pages are slow to come at first use.
-            if words.is_empty() {
-                words = vec![0; total];
-            }
-            touch(&mut words[range.clone()]);
             flying.push_back((resident, result, range));
-            first += count;
+            first += length;
             if flying.len() > IN_FLIGHT
                 && let Some((_, result, range)) = flying.pop_front()
             {
-                self.download_words(&result, &mut words[range])?;
+                download(&result, range)?;
             }
         }
         for (_, result, range) in flying {
-            self.download_words(&result, &mut words[range])?;
+            download(&result, range)?;
         }
-        Ok((words, log2_result))
+        Ok(results)
     }
 }
 
-/// Makes the system give memory to zeros that nobody has written yet.
-fn touch(words: &mut [u32]) {
+/// Zeros to be overwritten; the system is made to give their memory now, when the device is at work, not page by page when
+/// results arrive.
+fn room(words: usize) -> Vec<u32> {
     const PAGE: usize = 1024;
     let _span = timeline::host("make room");
-    words.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
+    let mut room = vec![0; words];
+    room.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
+    room
 }
 
 #[cfg(test)]

@@ -200,6 +200,13 @@ impl ServerKey {
         B::run(self, &[a], a.log2_modulus(), &|inputs, _| self.function_list(inputs[0], log2_output, |_| loaded))
     }
 
+    /// The same on words of ciphertexts that may name another set of these secrets as theirs.
+    pub(crate) fn evaluate_words(&self, words: &[u32], log2_modulus: u32, function: &Function, log2_output: u32) -> Result<Vec<u32>> {
+        let loaded = self.load_function(function, log2_modulus, log2_output)?;
+        let operation = |inputs: &[&DeviceCiphertexts], _: usize| self.function_list(inputs[0], log2_output, |_| loaded);
+        Ok(self.run_words(&[words], log2_modulus, &operation)?.0)
+    }
+
     /// A function of its own for each ciphertext of the batch (it acts on all r slots), all in one or two launches.
     ///
     /// # Errors

@@ -8,7 +8,6 @@ mod store;
 mod table;
 
 pub use batch::Batch;
-pub(crate) use batch::CHUNK;
 pub use function::{Function, FunctionKind};
 pub use gate::Gate;
 pub use store::DeviceCiphertexts;
@@ -29,7 +28,7 @@ pub struct ServerKey {
     engine: Box<dyn Engine>,
     store: Arc<Store>,
     /// Index of the first of the test polynomials with this content.
-    tables: Mutex<HashMap<Vec<u64>, u32>>,
+    tables: Arc<Mutex<HashMap<Vec<u64>, u32>>>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -46,7 +45,23 @@ impl ServerKey {
     /// memory runs out.
     pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
         let engine = backend.load(keys, options, progress)?;
-        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Mutex::default() })
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Arc::default() })
+    }
+
+    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these: both work on the same
+    /// [`DeviceCiphertexts`], with one key-switching table between them.
+    ///
+    /// # Errors
+    /// As [`ServerKey::load`], and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ in more.
+    pub fn load_beside(
+        &self,
+        backend: &dyn Backend,
+        keys: &EvaluationKeys,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let engine = backend.load_beside(&*self.engine, keys, options, progress)?;
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
     }
 
     /// The parameter set.

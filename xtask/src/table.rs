@@ -1,0 +1,213 @@
+//! `cargo xtask table`: the tables of README.md and docs/performance.md from the records of a folder, so that no figure is
+//! copied by hand.
+
+use crate::published;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder of records.
+    #[arg(default_value = "docs/benchmarks/h200")]
+    folder: PathBuf,
+}
+
+/// A set as it is measured, and what bounds it on an H200: transforms, products and monomials at the card's measured f64 and
+/// 32-bit rates, everything else free (messages a second).
+struct Row {
+    set: &'static str,
+    packing: usize,
+    fft_bound: f64,
+    ntt_bound: Option<f64>,
+}
+
+const fn row(set: &'static str, packing: usize, fft_bound: f64, ntt_bound: f64) -> Row {
+    Row { set, packing, fft_bound, ntt_bound: Some(ntt_bound) }
+}
+
+const ROWS: [Row; 12] = [
+    Row { set: "STD128", packing: 1, fft_bound: 163_000.0, ntt_bound: None },
+    row("G1", 1, 179_942.0, 121_600.0),
+    row("G2", 1, 147_259.0, 48_360.0),
+    row("G3", 1, 176_779.0, 119_463.0),
+    row("G4", 1, 67_705.0, 22_234.0),
+    row("G5", 1, 45_498.0, 31_072.0),
+    row("M1", 3, 462_633.0, 157_559.0),
+    row("M2", 2, 108_719.0, 37_080.0),
+    row("M3", 5, 603_994.0, 217_236.0),
+    row("M4", 4, 351_415.0, 123_334.0),
+    row("M5", 5, 135_349.0, 48_609.0),
+    row("M6", 2, 105_042.0, 35_206.0),
+];
+
+/// The set of TFHE-rs, whose look-ups take four bits, and its f64 bound.
+const TORUS: &str = "TFHERS_2_2";
+const TORUS_BOUND: f64 = 112_289.0;
+
+/// The part of a record that tables show.
+#[derive(Deserialize)]
+struct Measured {
+    set: String,
+    packing: usize,
+    backend: String,
+    transform: String,
+    op: String,
+    batch: usize,
+    bootstraps_per_s: f64,
+    ms: Times,
+    wrong: usize,
+    transfers_included: bool,
+    plan: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    median: f64,
+}
+
+/// All single records of a folder.
+struct Records(Vec<Measured>);
+
+impl Records {
+    fn read(folder: &Path) -> Result<Self> {
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|e| e != "json") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            // Sweeps are arrays, and examples have records of their own: neither is in a table.
+            if let Ok(record) = serde_json::from_str::<Measured>(&text) {
+                if record.wrong > 0 {
+                    bail!("{}: {} wrong outputs", path.display(), record.wrong);
+                }
+                all.push(record);
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Whole batches of `set` in the device's usual profile.
+    fn bulk(&self, backend: &str, set: &str, packing: usize, op: &str) -> impl Iterator<Item = &Measured> {
+        self.0.iter().filter(move |m| {
+            let core = m.plan.get("profile").is_some_and(|p| p == "core");
+            (m.backend.as_str(), m.set.as_str(), m.packing, m.op.as_str()) == (backend, set, packing, op)
+                && m.batch >= 16_384
+                && m.transfers_included
+                && !core
+        })
+    }
+
+    fn rate(&self, backend: &str, row: &Row, transform: &str) -> Option<f64> {
+        self.bulk(backend, row.set, row.packing, "nand").find(|m| m.transform.starts_with(transform)).map(|m| m.bootstraps_per_s)
+    }
+
+    /// Look-ups a second of the set on the native torus: with transfers, and with ciphertexts on the device.
+    fn torus(&self) -> (Option<f64>, Option<f64>) {
+        let of = |transfers| {
+            let wanted = |m: &&Measured| m.set == TORUS && m.batch >= 16_384 && m.transfers_included == transfers;
+            self.0.iter().find(wanted).map(|m| m.bootstraps_per_s)
+        };
+        (of(true), of(false))
+    }
+
+    /// Milliseconds of one ciphertext.
+    fn one(&self, set: &str, packing: usize) -> Option<f64> {
+        let of = |m: &&Measured| m.backend == "cuda" && m.set == set && m.packing == packing && m.batch == packing;
+        self.0.iter().find(of).map(|m| m.ms.median)
+    }
+}
+
+/// 12345.6 as 12,346; nothing for nothing.
+fn thousands(rate: Option<f64>) -> String {
+    let Some(rate) = rate else { return String::new() };
+    let digits = format!("{rate:.0}");
+    let mut text = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
+fn decimals(x: Option<f64>, places: usize) -> String {
+    x.map_or_else(String::new, |x| format!("{x:.places$}"))
+}
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let records = Records::read(&arguments.folder)?;
+    print!("{}\n{}", short(&records)?, against_bounds(&records)?);
+    Ok(true)
+}
+
+/// README.md's table.
+fn short(records: &Records) -> Result<String> {
+    let mut text =
+        "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published |\n|---|---|---|---|---|---|\n".to_owned();
+    for row in &ROWS {
+        let best = [records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt")].into_iter().flatten().reduce(f64::max);
+        let bolt = published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
+        let bolt = bolt.map_or_else(String::new, |p| format!("{} (BOLT-FHE, RTX 4090)", thousands(Some(p.rate))));
+        let (one, wgpu) = (decimals(records.one(row.set, row.packing), 2), thousands(records.rate("wgpu", row, "ntt")));
+        writeln!(text, "| {} | {} | {} | {one} | {wgpu} | {bolt} |", row.set, row.packing, thousands(best))?;
+    }
+    let (transfers, resident) = records.torus();
+    writeln!(
+        text,
+        "| {TORUS}, look-ups of 4 bits | 1 | {}; resident {} | {} |  | 47,900; 4.17 ms (TFHE-rs 1.8.2, H200) |",
+        thousands(transfers),
+        thousands(resident),
+        decimals(records.one(TORUS, 1), 2)
+    )?;
+    Ok(text)
+}
+
+/// The table of docs/performance.md.
+fn against_bounds(records: &Records) -> Result<String> {
+    let mut text = "| set | CUDA, f64 FFT | of bound | CUDA, 32-bit NTT | of bound | WGSL, 32-bit NTT | best CUDA / BOLT-FHE on an RTX 4090 |\n|---|---|---|---|---|---|---|\n".to_owned();
+    for row in &ROWS {
+        let (fft, ntt) = (records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt"));
+        let best = [fft, ntt].into_iter().flatten().reduce(f64::max);
+        let bolt = published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
+        let ratio = bolt.and_then(|p| Some(best? / p.rate));
+        let of = |rate: Option<f64>, bound: Option<f64>| decimals(rate.and_then(|r| Some(r / bound?)), 2);
+        writeln!(
+            text,
+            "| {} r={} | {} | {} | {} | {} | {} | {} |",
+            row.set,
+            row.packing,
+            thousands(fft),
+            of(fft, Some(row.fft_bound)),
+            thousands(ntt),
+            of(ntt, row.ntt_bound),
+            thousands(records.rate("wgpu", row, "ntt")),
+            decimals(ratio, 1)
+        )?;
+    }
+    let (transfers, resident) = records.torus();
+    let of = |rate: Option<f64>| decimals(rate.map(|r| r / TORUS_BOUND), 2);
+    writeln!(
+        text,
+        "| {TORUS} (look-ups) | {}; resident {} | {}; {} | | | | |",
+        thousands(transfers),
+        thousands(resident),
+        of(transfers),
+        of(resident)
+    )?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(super::thousands(Some(308_691.6)), "308,692");
+        assert_eq!(super::thousands(Some(999.4)), "999");
+        assert_eq!(super::thousands(None), "");
+    }
+}
