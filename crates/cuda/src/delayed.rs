@@ -6,7 +6,7 @@ use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::source::Source;
 use girih_backend::BackendError;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Work = Box<dyn FnOnce(&Emulated) -> Result<(), BackendError> + Send>;
 
@@ -28,9 +28,9 @@ pub(crate) enum Delay {
 }
 
 pub(crate) struct Delayed {
-    inner: Emulated,
+    inner: Arc<Emulated>,
     delay: Delay,
-    /// False: only uploads are waited for (kernels that start before their jobs are there would read anywhere).
+    /// False: lanes do not wait for each other, nor downloads for anything. (Without other waits kernels would find no jobs.)
     waits: bool,
     state: Mutex<State>,
 }
@@ -45,9 +45,9 @@ struct State {
 }
 
 impl Delayed {
-    pub fn new(delay: Delay, waits: bool) -> Result<Self, BackendError> {
+    pub fn new(inner: Arc<Emulated>, delay: Delay, waits: bool) -> Self {
         let dice = if let Delay::Dice(seed) = delay { seed } else { 0 };
-        Ok(Self { inner: Emulated::new()?, delay, waits, state: Mutex::new(State { dice, ..State::default() }) })
+        Self { inner, delay, waits, state: Mutex::new(State { dice, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -141,7 +141,9 @@ impl Machine for Delayed {
     }
 
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
-        if self.waits || mark.queue == Queue::Uploads { self.call(queue, Call::Wait(mark)) } else { Ok(()) }
+        let lane = |queue| matches!(queue, Queue::First | Queue::Second);
+        let forgotten = queue == Queue::Downloads || (lane(queue) && lane(mark.queue));
+        if self.waits || !forgotten { self.call(queue, Call::Wait(mark)) } else { Ok(()) }
     }
 
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
@@ -189,7 +191,6 @@ mod tests {
         SecretKind, Transform,
     };
     use girih_conformance::synthetic::{SyntheticKeys, Words};
-    use std::sync::Arc;
 
     /// Ciphertexts of the store, in windows so that some calls have nothing to do with each other.
     const WINDOW: u64 = 12;
@@ -215,8 +216,8 @@ mod tests {
         }
     }
 
-    fn engine(delay: Delay, waits: bool, shape: &BootstrapShape) -> CudaEngine {
-        let machine = Arc::new(Delayed::new(delay, waits).expect("there is a compiler"));
+    fn engine(machine: &Arc<Emulated>, delay: Delay, waits: bool, shape: &BootstrapShape) -> CudaEngine {
+        let machine = Arc::new(Delayed::new(machine.clone(), delay, waits));
         let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
         // One multiprocessor, so that small calls have several waves and something left.
         let plans = plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default()).expect("it fits");
@@ -291,9 +292,10 @@ mod tests {
     fn results_do_not_depend_on_when_queues_run() {
         for torus in [false, true] {
             let shape = shape(torus);
-            let at_once = engine(Delay::None, true, &shape);
+            let machine = Arc::new(Emulated::new().expect("there is a compiler"));
+            let at_once = engine(&machine, Delay::None, true, &shape);
             let delays = [Delay::Most, Delay::Dice(1), Delay::Dice(2)];
-            let delayed = delays.map(|delay| (delay, engine(delay, true, &shape)));
+            let delayed = delays.map(|delay| (delay, engine(&machine, delay, true, &shape)));
             for seed in 0..6 {
                 let expected = play(&at_once, seed);
                 for (delay, engine) in &delayed {
@@ -303,13 +305,14 @@ mod tests {
         }
     }
 
-    /// That the test above can fail: without waits for kernels it does.
+    /// That the test above can fail: without waits between calls it does.
     #[test]
-    fn without_waits_results_are_wrong() {
+    fn without_waits_between_calls_results_are_wrong() {
         let shape = shape(false);
-        let at_once = engine(Delay::None, true, &shape);
+        let machine = Arc::new(Emulated::new().expect("there is a compiler"));
+        let at_once = engine(&machine, Delay::None, true, &shape);
         for delay in [Delay::Most, Delay::Dice(1)] {
-            let engine = engine(delay, false, &shape);
+            let engine = engine(&machine, delay, false, &shape);
             assert!((0..3).any(|seed| play(&engine, seed) != play(&at_once, seed)), "{delay:?}");
         }
     }

@@ -33,7 +33,7 @@ fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
         let now = waves.min(next);
         lengths.push(now * wave);
         waves -= now;
-        next = (2 * next).min(most);
+        next = (3 * next).min(most);
     }
     lengths.push(if batch < wave { left } else { wave + left });
     lengths
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn chunks_begin_and_end_small() {
-        assert_eq!(chunks(16_384, Some(528)), [528, 1056, 2112, 3168, 3168, 3168, 2640, 544]);
-        assert_eq!(chunks(5462, Some(264)), [264, 528, 1056, 2112, 1056, 446]);
+        assert_eq!(chunks(16_384, Some(528)), [528, 1584, 3168, 3168, 3168, 3168, 1056, 544]);
+        assert_eq!(chunks(5462, Some(264)), [264, 792, 2376, 1584, 446]);
         assert_eq!(chunks(528, Some(528)), [528]);
         assert_eq!(chunks(1056, Some(528)), [528, 528]);
         assert_eq!(chunks(700, Some(528)), [700]);
