@@ -56,7 +56,7 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
 
 fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
-    println!("{:<18}{:<14}{:<8}{:>10}{:>9}{:>9}{:>10}  limits", "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V");
+    println!("{:<18}{:<18}{:<8}{:>10}{:>9}{:>9}{:>10}  limits", "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V");
     let mut good = true;
     for set in sets.iter().filter(|s| !s.shape().is_torus()) {
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
@@ -68,16 +68,17 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
             Err(error) => return Err(error.into()),
         };
         for variant in variants {
-            let (kernel, profile) = (variant.kernel.name(), variant.profile.to_string());
+            let kernel = if variant.few { "  for few" } else { variant.kernel.name() };
+            let profile = variant.profile.to_string();
             match variant.check() {
                 Ok(_) if variant.traced => {}
                 Ok(check) => println!(
-                    "{:<18}{kernel:<14}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {limits}",
+                    "{:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {limits}",
                     variant.set, check.workgroup_bytes, check.workgroup_threads, check.storage_buffers, check.spirv_words
                 ),
                 Err(why) => {
                     good = false;
-                    println!("{:<18}{kernel:<14}{profile:<8} FAILED: {why}", variant.set);
+                    println!("{:<18}{kernel:<18}{profile:<8} FAILED: {why}", variant.set);
                 }
             }
         }

@@ -133,14 +133,7 @@ pub trait Backend: Send + Sync {
         keys: &dyn KeySource,
         options: &LoadOptions,
         progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        let _ = (engine, keys, options, progress);
-        Err(BackendError::Unsupported {
-            device: self.info().id.clone(),
-            what: "keys beside others".into(),
-            why: "it holds one bootstrapping key an engine; load the keys by themselves".into(),
-        })
-    }
+    ) -> Result<Box<dyn Engine>, BackendError>;
 }
 
 /// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded shape: whose shape differs in

@@ -146,9 +146,10 @@ fn key_ring_and_monomials(shape: &BootstrapShape, geometry: &Geometry, groups: u
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
-        // 69,700 and 87,800 STD128 a second with changes elsewhere; with six entries it stays at 88,400 (an H200).
+        // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
+        // 97,287 and 95,177 a second, STD128 86,589 and 83,970).
         let run = entries * shape.columns();
-        return ((4..=6).rev().find(|r| run.is_multiple_of(*r)).unwrap_or(0), true);
+        return ((4..=6).find(|r| run.is_multiple_of(*r)).unwrap_or(0), true);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.accumulator_bytes / 4 } else { 0 };
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + 27 + 2 * geometry.tail;

@@ -30,6 +30,12 @@ fn toys_keep_to_the_model() {
 
 /// Two small sets; with `GIRIH_ALL_NOISE=1` every published one, with one slot and with those BOLT-FHE runs: tens of
 /// minutes on two cores, and 5 GB for the key-switching table of G4.
+/// Where what is left out is most of the noise.
+#[test]
+fn dropped_bits_keep_to_the_model() {
+    check(&ParameterSet::by_name("INSECURE_LARGE_2X15").expect("built in"), 1024);
+}
+
 #[test]
 fn published_sets_keep_to_the_model() {
     let by_name = |name: &str| ParameterSet::by_name(name).expect("built in");

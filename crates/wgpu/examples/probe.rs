@@ -4,7 +4,7 @@
 //! probe list
 //! probe vectors DEVICE
 //! probe exact DEVICE SET ...            every stage of a few jobs against the CPU twin, random keys
-//! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--steps N] [--latency]
+//! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]
 //! ```
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
 //! the same, the results mean nothing.
@@ -39,7 +39,7 @@ fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>
             "--batch" => all.batches.push(number()?),
             "--repeat" => all.repeat = number()?,
             "--steps" => all.plan.steps_per_launch = Some(number()?),
-            "--items" | "--staged" | "--rolled" | "--signed" => {
+            "--items" | "--staged" | "--rolled" | "--signed" | "--few" => {
                 all.plan.choices.insert(argument[2..].to_string(), number()? as u32);
             }
             "--parts" => {
@@ -170,6 +170,6 @@ fn main() -> Outcome {
         ["vectors", device] => replay(device),
         ["exact", device, ..] => exact(device, &settings(&arguments[2..])?),
         ["bench", device, ..] => bench(device, &settings(&arguments[2..])?),
-        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--steps N] [--latency]".into()),
+        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]".into()),
     }
 }

@@ -11,11 +11,13 @@ use girih_backend::{BackendError, BootstrapJob};
 /// Most workgroups of one dimension of a dispatch, below WebGPU's 65,535.
 pub(crate) const CHUNK_JOBS: usize = 32_768;
 /// Bytes that one chunk of a batch may take in each of its buffers.
-const CHUNK_BYTES: u64 = 256 << 20;
+pub(crate) const CHUNK_BYTES: u64 = 256 << 20;
 
 /// Blind rotation to key switch, plain or traced.
 pub(crate) struct Kernels {
     pub blind_rotate: Pipeline,
+    /// The variant for few ciphertexts, and up to how many it is taken.
+    pub few: Option<(Pipeline, usize)>,
     pub key_switch: Pipeline,
     pub key_switch_finish: Pipeline,
 }
@@ -109,6 +111,11 @@ impl WgpuEngine {
         self.plan.shape.ciphertext_len() * self.plan.ks_words()
     }
 
+    /// Words of one ciphertext's parked accumulator.
+    pub(crate) fn parked_words(&self) -> usize {
+        self.plan.shape.columns() * self.plan.accumulator_words() * self.plan.shape.polynomial_size
+    }
+
     /// Parts of the key switch of each of `jobs` ciphertexts; 0 where it is not divided at all.
     pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
         let one = 4 * jobs as u64 * self.partial_words() as u64;
@@ -125,7 +132,7 @@ impl WgpuEngine {
         Words {
             gathered: if segments > 1 { jobs * shape.ciphertext_len() } else { 0 },
             switched: jobs * (shape.ks_indices() + shape.packing) * plan.ks_words(),
-            scratch: if parked { jobs * shape.columns() * plan.accumulator_words() * shape.polynomial_size } else { 0 },
+            scratch: if parked { jobs * self.parked_words() } else { 0 },
             partial: jobs * self.key_switch_parts(jobs) * self.partial_words(),
         }
     }
@@ -158,7 +165,11 @@ impl WgpuEngine {
             }
         }));
         let inputs = whole.unwrap_or(&work.gathered);
-        self.push_blind_rotate(script, pass, inputs, base);
+        let kernel = match &pass.kernels.few {
+            Some((few, most)) if pass.jobs.len() <= *most => few,
+            _ => &pass.kernels.blind_rotate,
+        };
+        self.push_blind_rotate(script, kernel, [inputs, pass.tables], work, pass.steps, base);
         if pass.steps < self.plan.shape.lwe_dimension {
             return;
         }
@@ -169,15 +180,23 @@ impl WgpuEngine {
         }
     }
 
-    fn push_blind_rotate<'a>(&'a self, script: &mut Script<'a>, pass: &Pass<'a>, inputs: &'a wgpu::Buffer, base: GpuLaunch) {
-        let work = pass.work;
-        for (segment, first, last) in self.ranges(pass.steps) {
+    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `inputs` are store and tables.
+    pub(crate) fn push_blind_rotate<'a>(
+        &'a self,
+        script: &mut Script<'a>,
+        kernel: &'a Pipeline,
+        inputs: [&'a wgpu::Buffer; 2],
+        work: &'a Work,
+        steps: usize,
+        base: GpuLaunch,
+    ) {
+        for (segment, first, last) in self.ranges(steps) {
             let key = &self.key[segment];
             script.dispatches.push(Dispatch {
-                kernel: &pass.kernels.blind_rotate,
-                buffers: vec![inputs, pass.tables, &key.buffer, &self.roots, &work.switched, &work.scratch],
+                kernel,
+                buffers: vec![inputs[0], inputs[1], &key.buffer, &self.roots, &work.switched, &work.scratch],
                 launch: GpuLaunch { first_step: first as u32, last_step: last as u32, first_block: key.first as u32, ..base },
-                groups: [pass.jobs.len(), 1, 1],
+                groups: [base.jobs as usize, 1, 1],
             });
         }
     }

@@ -48,7 +48,7 @@ pub(crate) struct WgpuEngine {
     source: PlanSource,
     pub(crate) constant: Tables,
     pub(crate) combine: Pipeline,
-    kernels: Kernels,
+    pub(crate) kernels: Kernels,
     traced: OnceLock<Kernels>,
     pub(crate) key: Vec<Segment>,
     /// This and `state` are shared with engines loaded beside this one.
@@ -92,7 +92,18 @@ impl WgpuEngine {
                 (Arc::new(table), Arc::new(Mutex::new(State::new(&gpu, &plan.shape))))
             }
         };
-        Ok(Self { gpu, plan, source, constant, combine, kernels, traced: OnceLock::new(), key, table, roots: roots_buffer, state })
+        let mut engine =
+            Self { gpu, plan, source, constant, combine, kernels, traced: OnceLock::new(), key, table, roots: roots_buffer, state };
+        engine.kernels.few = engine.few()?;
+        Ok(engine)
+    }
+
+    /// The variant of `blind_rotate` for few ciphertexts, and up to how many it is taken; none where it never is.
+    fn few(&self) -> Result<Option<(Pipeline, usize)>, BackendError> {
+        let (Some((_, most)), Some(plan)) = (self.plan.few, self.plan.few_plan()) else { return Ok(None) };
+        let few = Self::pipeline(&self.gpu, Kernel::BlindRotate, &plan, &self.constant, false)?;
+        let most = most.map_or_else(|| self.measure_few(&few), Ok)?;
+        Ok((most > 0).then_some((few, most)))
     }
 
     /// `engine` as one of this device, if keys of `shape` can be loaded beside it.
@@ -120,6 +131,7 @@ impl WgpuEngine {
         let pipeline = |kernel| Self::pipeline(gpu, kernel, plan, tables, trace);
         Ok(Kernels {
             blind_rotate: pipeline(Kernel::BlindRotate)?,
+            few: None,
             key_switch: pipeline(Kernel::KeySwitch)?,
             key_switch_finish: pipeline(Kernel::KeySwitchFinish)?,
         })
@@ -129,12 +141,13 @@ impl WgpuEngine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The traced kernels, compiled at the first trace.
+    /// The traced kernels, compiled at the first trace: those that a batch of one is run by.
     pub(crate) fn traced(&self) -> Result<&Kernels, BackendError> {
         if let Some(kernels) = self.traced.get() {
             return Ok(kernels);
         }
-        let kernels = Self::compile(&self.gpu, &self.plan, &self.constant, true)?;
+        let few = self.kernels.few.as_ref().and_then(|_| self.plan.few_plan());
+        let kernels = Self::compile(&self.gpu, few.as_ref().unwrap_or(&self.plan), &self.constant, true)?;
         Ok(self.traced.get_or_init(|| kernels))
     }
 
@@ -174,6 +187,22 @@ impl WgpuEngine {
     }
 }
 
+/// What of `plan` exceeds the default limits of WebGPU, with both numbers; buffers never do, they are split.
+fn beyond_webgpu(plan: &WgpuPlan) -> Vec<String> {
+    let limits = wgpu::Limits::default();
+    let (memory, threads) = (limits.max_compute_workgroup_storage_size as usize, limits.max_compute_invocations_per_workgroup as usize);
+    let staged = plan.few_plan().map_or(0, |few| few.tile.workgroup_bytes);
+    [
+        ("bytes of workgroup memory", plan.tile.workgroup_bytes, memory),
+        ("bytes of workgroup memory for few ciphertexts", staged, memory),
+        ("threads a workgroup", plan.tile.workgroup_threads, threads),
+    ]
+    .into_iter()
+    .filter(|(_, needed, most)| needed > most)
+    .map(|(what, needed, most)| format!("{needed} {what} (WebGPU grants {most})"))
+    .collect()
+}
+
 /// The tables that checked jobs look up.
 fn tables(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer, BackendError> {
     slot.as_ref().ok_or_else(|| BackendError::InvalidRequest("there is no test polynomial yet".into()))
@@ -210,6 +239,9 @@ impl Engine for WgpuEngine {
             "key_switch_bytes": bytes(&self.table),
             "key_switch_launches": self.table.len(),
             "key_switch_threads": lanes * slices,
+            "few_staged_polynomials": self.kernels.few.as_ref().and(self.plan.few.map(|(staged, _)| staged)),
+            "few_up_to_batch": self.kernels.few.as_ref().map(|(_, most)| *most),
+            "beyond_webgpu_limits": beyond_webgpu(&self.plan),
             "key_switch_parts_of_one": self.key_switch_parts(1).max(1),
             "jobs_per_chunk": self.chunk_jobs(1),
             "ciphertexts_per_buffer": self.state().store.per_segment(),

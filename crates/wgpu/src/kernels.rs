@@ -19,6 +19,8 @@ pub struct KernelVariant {
     pub profile: Profile,
     /// Whether it is the traced form.
     pub traced: bool,
+    /// Whether it is the variant for few ciphertexts.
+    pub few: bool,
     /// What it was generated from.
     pub plan: WgpuPlan,
     /// Its WGSL.
@@ -92,7 +94,8 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
             let info = device.cloned().unwrap_or_else(webgpu);
             let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default(), None)?;
             let tables = Tables::new(&plan);
-            for kernel in Kernel::ALL {
+            let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
+            for (kernel, plan, few) in Kernel::ALL.map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few) {
                 for traced in [false, true] {
                     // Neither profile nor trace changes a kernel without modular arithmetic or insides.
                     if kernel == Kernel::Combine && (traced || profile == Profile::Int64) {
@@ -103,7 +106,7 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
                         what: format!("{set} in {}", kernel.name()),
                         why,
                     })?;
-                    all.push(KernelVariant { set: set.clone(), kernel, profile, traced, plan: plan.clone(), wgsl });
+                    all.push(KernelVariant { set: set.clone(), kernel, profile, traced, few, plan: plan.clone(), wgsl });
                 }
             }
         }

@@ -10,6 +10,7 @@
 mod bootstrap;
 mod device;
 mod engine;
+mod few;
 mod gpu;
 mod job;
 mod kernels;

@@ -22,16 +22,18 @@ pub enum Rolled {
 }
 
 /// The values of [`PlanRequest::choices`] that these kernels know.
-const CHOICES: [(&str, &[u32]); 5] = [
+const CHOICES: [(&str, &[u32]); 6] = [
     ("items", &[4, 8, 16]),
     ("staged", &[1, 2, 3, 4, 6, 8]),
     ("rolled", &[0, 1, 2]),
     ("signed", &[0, 1]),
     ("key_switch_parts", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
+    ("few", &[0, 2, 3, 4, 6, 8]),
 ];
 
 /// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is `rolled`, whether words
-/// are `signed`, workgroups that share the key switch of one ciphertext (left open, by the size of the batch).
+/// are `signed`, workgroups that share the key switch of one ciphertext (left open, by the size of the batch), polynomials
+/// staged by the variant for `few` ciphertexts (0: none; left open, the model's, where loading finds it faster).
 #[derive(Clone, Copy, Default)]
 struct Choices {
     items: Option<usize>,
@@ -39,6 +41,7 @@ struct Choices {
     rolled: Option<Rolled>,
     signed: Option<bool>,
     key_switch_parts: Option<usize>,
+    few: Option<usize>,
 }
 
 impl Choices {
@@ -58,7 +61,8 @@ impl Choices {
                 "staged" => all.staged = Some(value as usize),
                 "rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize]),
                 "signed" => all.signed = Some(value == 1),
-                _ => all.key_switch_parts = Some(value as usize),
+                "key_switch_parts" => all.key_switch_parts = Some(value as usize),
+                _ => all.few = Some(value as usize),
             }
         }
         Ok(all)
@@ -82,7 +86,15 @@ pub struct WgpuPlan {
     pub key_switch_parts: Option<usize>,
     /// Workgroups that fill the device.
     pub filling_workgroups: usize,
+    /// Polynomials that the variant of `blind_rotate` for few ciphertexts stages, and up to how many ciphertexts it is taken; with
+    /// the number left open, as many as it is found faster for when keys are loaded.
+    pub few: Option<(usize, Option<usize>)>,
 }
+
+/// Ciphertexts up to which a variant that was asked for is taken.
+const FEW_CIPHERTEXTS: usize = 128;
+/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them M5 slows down, with 32 all gain.
+const FEW_REGISTERS: usize = 32;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
@@ -157,7 +169,7 @@ impl WgpuPlan {
             for &staged in &staged {
                 match Self::tile(shape, items, staged, device, request) {
                     Ok(tile) => {
-                        return Ok(Self {
+                        let mut plan = Self {
                             shape: shape.clone(),
                             tile,
                             profile,
@@ -165,13 +177,53 @@ impl WgpuPlan {
                             signed,
                             key_switch_parts: choices.key_switch_parts,
                             filling_workgroups: if device.software { rayon::current_num_threads() } else { FILLING_WORKGROUPS },
-                        });
+                            few: None,
+                        };
+                        plan.few = plan.few_of(choices.few, device)?;
+                        return Ok(plan);
                     }
                     Err(reason) => refusal = Some(reason),
                 }
             }
         }
         Err(BackendError::DoesNotFit { device: device.name.clone(), reason: refusal.expect("at least one plan was tried") })
+    }
+
+    /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for exchanges and barriers more than for
+    /// anything, and the more polynomials go through each, the fewer there are. With many it would hold registers and memory
+    /// that further workgroups need.
+    fn few_of(&self, asked: Option<usize>, device: &DeviceInfo) -> Result<Option<(usize, Option<usize>)>, BackendError> {
+        let padded = 4 * self.layout().padded();
+        let counted = if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
+        let fits = |staged: usize| counted.is_multiple_of(staged) && staged * padded <= device.limits.workgroup_memory_bytes;
+        let model = || {
+            let most = FEW_REGISTERS / self.tile.items_per_thread;
+            // The software driver runs one workgroup a core, however many there are, and compiles slowly.
+            (self.tile.layout.staged + 1..=most).rev().find(|&staged| fits(staged) && !device.software).map(|staged| (staged, None))
+        };
+        match asked {
+            None => Ok(model()),
+            Some(0) => Ok(None),
+            Some(staged) if fits(staged) => Ok(Some((staged, Some(FEW_CIPHERTEXTS)))),
+            Some(staged) => Err(BackendError::Unsupported {
+                device: device.name.clone(),
+                what: format!("few = {staged}"),
+                why: format!(
+                    "it must divide {counted} polynomials and need no more than {} bytes of workgroup memory (it needs {})",
+                    device.limits.workgroup_memory_bytes,
+                    staged * padded
+                ),
+            }),
+        }
+    }
+
+    /// This plan with its variant for few ciphertexts in the place of its own kernel.
+    pub(crate) fn few_plan(&self) -> Option<Self> {
+        let (staged, _) = self.few?;
+        let mut plan = Self { few: None, ..self.clone() };
+        plan.tile.layout.staged = staged;
+        plan.tile.workgroup_bytes = 4 * staged * self.layout().padded();
+        Some(plan)
     }
 
     /// What is worth measuring for `shape` on `device`, the model's own plan first, each spelled out: the orders of work and
@@ -181,7 +233,7 @@ impl WgpuPlan {
         let request = |plan: &Self| {
             let tile = &plan.tile;
             let values = [tile.items_per_thread as u32, tile.layout.staged as u32, plan.rolled as u32, u32::from(plan.signed)];
-            // The last, parts of a key switch, stays open: it is chosen by the size of each batch.
+            // The last two stay open: they are chosen by the size of each batch.
             let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
             PlanRequest { choices, ..Default::default() }
         };

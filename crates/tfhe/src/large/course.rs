@@ -141,21 +141,21 @@ mod tests {
     #[test]
     fn the_second_bootstrapping_of_a_round_may_be_coarser() {
         let p = LargeParameters::default();
-        let shorter = [(20, "G4_2X16", "G4_1X23"), (16, "G4_1X23", "G4_1X23")];
+        let shorter = [(20, "G4_2X15", "G4_1X23"), (16, "G4_1X23", "G4_1X23")];
         assert_eq!(rounds(&p, Sign, 20), shorter);
-        assert_eq!(rounds(&p, Sign, 24), [&[(24, "G4_2X16", "G4_2X16")][..], &shorter].concat());
+        assert_eq!(rounds(&p, Sign, 24), [&[(24, "G4_2X15", "G4_2X15")][..], &shorter].concat());
         // Its result is all there is of a floor.
-        assert_eq!(rounds(&p, Floor, 20), [(20, "G4_2X16", "G4_2X16")]);
-        assert_eq!(rounds(&p, Relu, 24)[0], (24, "G4_3X12", "G4_2X16"));
+        assert_eq!(rounds(&p, Floor, 20), [(20, "G4_2X15", "G4_2X15")]);
+        assert_eq!(rounds(&p, Relu, 24)[0], (24, "G4_3X12", "G4_2X15"));
     }
 
     #[test]
     fn what_is_not_loaded_is_not_used() {
         let p = LargeParameters::default();
-        // G4_2X16 and G4_4X9.
+        // G4_2X15 and G4_4X9.
         let course = p.course(Sign, 24, Transform::Fft, &|g| g == 3 || g == 6).expect("fine enough");
         assert!(course.rounds.iter().all(|r| r.decide == 3 && r.read == 3) && course.last == Some(3));
         let message = p.course(Sign, 24, Transform::Fft, &|g| g == 1).expect_err("too coarse").to_string();
-        assert!(message.contains("2^24") && message.contains("the key of G4_2X16"), "{message}");
+        assert!(message.contains("2^24") && message.contains("the key of G4_2X15"), "{message}");
     }
 }

@@ -38,7 +38,7 @@ impl Default for LargeParameters {
     /// and one to four digits that drop more bits for the f64 transform. Reading a refreshed message fails with probability
     /// below 2^-56, a fresh one below 2^-70.
     fn default() -> Self {
-        let names = ["G4", "G4_1X23", "G4_BASE2P18", "G4_2X16", "G4_BASE2P14", "G4_3X12", "G4_4X9"];
+        let names = ["G4", "G4_1X23", "G4_BASE2P18", "G4_2X15", "G4_BASE2P14", "G4_3X12", "G4_4X9"];
         let sets = names.map(|name| ParameterSet::by_name(name).expect("built in"));
         Self::new(sets.to_vec(), 7, -56.0).expect("the built-in sets differ in their gadget alone")
     }
@@ -82,7 +82,7 @@ impl LargeParameters {
 
     /// A toy without any security, for tests: n = 32, N = 256, beta = 16, so that digits have 4 bits as they should.
     pub fn insecure() -> Self {
-        let names = ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2X16", "INSECURE_LARGE_2P9"];
+        let names = ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2X15", "INSECURE_LARGE_2P9"];
         let sets = names.map(|n| ParameterSet::by_name(n).expect("built in"));
         Self::new(sets.to_vec(), 4, -40.0).expect("the built-in sets differ in their gadget alone")
     }

@@ -54,7 +54,7 @@ const PUBLISHED: &[Row] = rows! {
     "G4_BASE2P18", 1305, 11, 2048, 1, Gd(54, 18, 1),                          35, 5, 128, None, "G4 with finer digits, for moduli that its own are too coarse for: large precision";
     "G4_BASE2P14", 1305, 11, 2048, 1, Gd(54, 14, 1),                          35, 5, 128, None, "G4 with still finer digits: large precision";
     "G4_1X23",     1305, 11, 2048, 1, Cut(54, 23, 31),                        35, 5, 128, None, "G4 with one digit of 23 bits, where the f64 transform errs as much as what is left out: large precision";
-    "G4_2X16",     1305, 11, 2048, 1, Cut(54, 16, 23),                        35, 5, 128, None, "G4 with digits of 16 and 15 bits for the f64 transform: large precision";
+    "G4_2X15",     1305, 11, 2048, 1, Cut(54, 15, 24),                        35, 5, 128, None, "G4 with two digits of 15 bits for the f64 transform: large precision";
     "G4_3X12",     1305, 11, 2048, 1, Cut(54, 12, 19),                        35, 5, 128, None, "G4 with digits of 12, 12 and 11 bits for the f64 transform: large precision";
     "G4_4X9",      1305, 11, 2048, 1, Cut(54, 9, 18),                         35, 5, 128, None, "G4 with four digits of 9 bits for the f64 transform: large precision";
     "G5",          1305, 11, 1024, 1, Gd(27, 5, 1),                           35, 5, 128, None, "BOLT-FHE G5: OpenFHE large precision, 11-bit input";
@@ -89,7 +89,7 @@ const INSECURE: &[Row] = rows! {
     "INSECURE_TOY_TORUS",     64, 9, 256, 1, Torus(15, 2, 40, 17),        16, 4, 0, None, "a toy for tests: native torus";
     "INSECURE_LARGE",         32, 8, 256, 1, Gd(54, 27, 1),               40, 5, 0, None, "a toy for tests of large precision: the coarsest digits";
     "INSECURE_LARGE_2P18",    32, 8, 256, 1, Gd(54, 18, 1),               40, 5, 0, None, "a toy for tests of large precision: finer digits";
-    "INSECURE_LARGE_2X16",    32, 8, 256, 1, Cut(54, 16, 23),             40, 5, 0, None, "a toy for tests of large precision: digits of 16 and 15 bits";
+    "INSECURE_LARGE_2X15",    32, 8, 256, 1, Cut(54, 15, 24),             40, 5, 0, None, "a toy for tests of large precision: bits dropped within a digit";
     "INSECURE_LARGE_2P9",     32, 8, 256, 1, Gd(54, 9, 1),                40, 5, 0, None, "a toy for tests of large precision: the finest digits";
 };
 
