@@ -497,8 +497,8 @@ impl Machine for Gpu {
             *word = u64::from_ne_bytes(padded);
         }
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
-        // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses are live buffers.
         let stream = self.stream(queue);
+        // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses are live buffers.
         let launch = || unsafe {
             result::launch_kernel(
                 kernel.0 as sys::CUfunction,
