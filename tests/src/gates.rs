@@ -84,6 +84,13 @@ impl Bench {
         let got = self.client.decrypt_messages(&self.server.apply_each_slot(&encrypted, &tables)?, 2)?;
         let want: Vec<u64> = messages.iter().zip(0..).map(|(&m, i)| (m + i) % 4).collect();
         self.compare("a table a slot", &want, &got);
+        // Each message in all slots of its ciphertext: r functions of it by one bootstrapping.
+        let r = self.count / CIPHERTEXTS;
+        let repeated: Vec<u64> = (0..self.count).map(|i| (i / r) as u64 % 4).collect();
+        let encrypted = self.client.encrypt_messages(&repeated, 2)?;
+        let got = self.client.decrypt_messages(&self.server.apply_slots(&encrypted, &tables[..r])?, 2)?;
+        let want: Vec<u64> = repeated.iter().zip(0..).map(|(&m, i)| (m + (i % r) as u64) % 4).collect();
+        self.compare("several values of one input", &want, &got);
         Ok(())
     }
 }

@@ -102,6 +102,12 @@ pub enum Operation {
     Sign,
     /// EvalDecomp: the four-bit digits of a large-precision message.
     Decomp,
+    /// Less than, of two large-precision messages.
+    Compare,
+    /// The larger of a large-precision message and 0, in two's complement.
+    Relu,
+    /// The larger of two large-precision messages.
+    Max,
 }
 
 impl Operation {
@@ -132,7 +138,7 @@ impl Operation {
 
     /// Functions of large-precision messages, which have a bench of their own.
     fn is_large(self) -> bool {
-        matches!(self, Self::Func | Self::Floor | Self::Sign | Self::Decomp)
+        matches!(self, Self::Func | Self::Floor | Self::Sign | Self::Decomp | Self::Compare | Self::Relu | Self::Max)
     }
 
     fn gate(self) -> Option<Gate> {
@@ -205,7 +211,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         return large::run(arguments, arguments.op);
     }
     if let Some(bits) = arguments.message {
-        bail!("--message {bits}: only func, floor, sign and decomp take messages of other sizes");
+        bail!("--message {bits}: only large-precision functions take messages of other sizes");
     }
     let set = parameter_set(arguments)?;
     let device = Device::open(&arguments.device)?;

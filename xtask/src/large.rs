@@ -1,4 +1,4 @@
-//! `cargo xtask bench --op func|floor|sign|decomp`: functions of large-precision messages.
+//! `cargo xtask bench --op func|floor|sign|decomp|compare|relu|max`: functions of large-precision messages.
 
 use crate::bench::{self, Arguments, Operation};
 use crate::progress::Terminal;
@@ -118,9 +118,11 @@ impl Bench {
     fn log2_failure(&self) -> Result<f64> {
         let (parameters, transform) = (self.server.parameters(), self.server.transform());
         let model = self.model(transform);
+        // A difference of two fresh messages has the errors of both.
+        let sigma = model.sigma_fresh() * (self.inputs() as f64).sqrt();
         Ok(match large_operation(self.operation) {
-            None => model.log2_failure_function(&self.function()?, self.log2_modulus, model.sigma_fresh()),
-            Some(operation) => parameters.log2_failure(operation, self.log2_modulus, transform, model.sigma_fresh())?,
+            None => model.log2_failure_function(&self.function()?, self.log2_modulus, sigma),
+            Some(operation) => parameters.log2_failure(operation, self.log2_modulus, transform, sigma)?,
         })
     }
 
@@ -131,18 +133,32 @@ impl Bench {
     }
 
     /// Deviation that the model predicts for the last batch of the outputs, in units of its modulus.
-    fn sigma_model(&self, log2_output: u32) -> f64 {
-        let model = self.model(self.server.transform());
-        if self.operation == Operation::Decomp { model.sigma_rounding() } else { model.sigma_out_at(log2_output) }
+    fn sigma_model(&self, log2_output: u32) -> Result<f64> {
+        let transform = self.server.transform();
+        let result = |operation| self.server.parameters().sigma_result(operation, self.log2_modulus, transform);
+        Ok(match (self.operation, large_operation(self.operation)) {
+            (_, None) => self.model(transform).sigma_out_at(log2_output),
+            // The smaller one itself is added.
+            (Operation::Max, Some(operation)) => result(operation)?.hypot(self.model(transform).sigma_fresh()),
+            (_, Some(operation)) => result(operation)?,
+        })
     }
 
-    fn evaluate(&self, encrypted: &LweCiphertexts) -> Result<Outputs> {
+    fn inputs(&self) -> usize {
+        if matches!(self.operation, Operation::Compare | Operation::Max) { 2 } else { 1 }
+    }
+
+    fn evaluate(&self, inputs: &[LweCiphertexts]) -> Result<Outputs> {
+        let encrypted = &inputs[0];
         let bits = |c: &LweCiphertexts| self.server.parameters().message_bits(c.log2_modulus());
         let outputs = match self.operation {
             Operation::Floor => vec![self.server.floor(encrypted, CLEARED)?],
             // Gates read two bits.
             Operation::Sign => return Ok(vec![(self.server.sign(encrypted)?, 2)]),
             Operation::Decomp => self.server.decompose(encrypted)?,
+            Operation::Compare => return Ok(vec![(self.server.less(encrypted, &inputs[1])?, 2)]),
+            Operation::Relu => vec![self.server.relu(encrypted)?],
+            Operation::Max => vec![self.server.max(encrypted, &inputs[1])?],
             _ => vec![self.server.function(encrypted, &self.function()?)?],
         };
         let with_bits = |c: LweCiphertexts| {
@@ -152,15 +168,19 @@ impl Bench {
         outputs.into_iter().map(with_bits).collect()
     }
 
-    /// What message m must give in output batch `index`.
-    fn expected(&self, table: &[u64], index: usize, m: u64) -> u64 {
+    /// What message `index` of every input must give in output batch `output`.
+    fn expected(&self, table: &[u64], output: usize, plain: &[Vec<u64>], index: usize) -> u64 {
+        let m = plain[0][index];
         match self.operation {
             Operation::Floor => m >> CLEARED << CLEARED,
             Operation::Sign => m >> (self.bits - 1),
             Operation::Decomp => {
                 let digit = self.server.parameters().digit_bits();
-                (m >> (digit * index as u32)) & ((1 << digit) - 1)
+                (m >> (digit * output as u32)) & ((1 << digit) - 1)
             }
+            Operation::Compare => u64::from(m < plain[1][index]),
+            Operation::Relu => m * (1 - (m >> (self.bits - 1))),
+            Operation::Max => m.max(plain[1][index]),
             _ => table[m as usize],
         }
     }
@@ -168,8 +188,11 @@ impl Bench {
     fn measure(&self, arguments: &Arguments, device: &Device, batch: usize) -> Result<Record> {
         let parameters = self.server.parameters();
         let table = if self.operation == Operation::Func { self.function()?.values().to_vec() } else { Vec::new() };
-        let plain = bench::messages(arguments.seed, batch, 1 << self.bits);
-        let encrypted = parameters.encrypt(&self.client, &plain, self.log2_modulus)?;
+        // Differences of two must fit: half the range each.
+        let bound = (1 << self.bits) / self.inputs() as u64;
+        let plain: Vec<Vec<u64>> = (0..self.inputs()).map(|i| bench::messages(arguments.seed + i as u64, batch, bound)).collect();
+        let encrypt = |m: &Vec<u64>| parameters.encrypt(&self.client, m, self.log2_modulus);
+        let encrypted = plain.iter().map(encrypt).collect::<girih::Result<Vec<_>>>()?;
         let mut samples = Vec::with_capacity(arguments.repeat);
         let (mut checked, mut wrong, mut squares, mut log2_output) = (0, 0, 0.0, 0);
         for round in 0..=arguments.repeat {
@@ -181,7 +204,7 @@ impl Bench {
             let last = outputs.len() - 1;
             for (index, (output, bits)) in outputs.iter().enumerate() {
                 log2_output = output.log2_modulus();
-                let want: Vec<u64> = plain.iter().map(|&m| self.expected(&table, index, m)).collect();
+                let want: Vec<u64> = (0..batch).map(|m| self.expected(&table, index, &plain, m)).collect();
                 let errors = errors(&self.client, output, *bits, &want)?;
                 let half_step = 2f64.powi((log2_output - bits) as i32 - 1);
                 for (message, error) in errors.iter().enumerate() {
@@ -217,7 +240,7 @@ impl Bench {
             transfers_included: true,
             checked,
             wrong,
-            noise: Noise { sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(), model: self.sigma_model(log2_output) },
+            noise: Noise { sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(), model: self.sigma_model(log2_output)? },
             function: Some(FunctionFigures {
                 message_bits: self.bits,
                 log2_modulus: self.log2_modulus,
@@ -240,8 +263,9 @@ impl Bench {
 fn large_operation(operation: Operation) -> Option<LargeOperation> {
     match operation {
         Operation::Floor => Some(LargeOperation::Floor),
-        Operation::Sign => Some(LargeOperation::Sign),
+        Operation::Sign | Operation::Compare => Some(LargeOperation::Sign),
         Operation::Decomp => Some(LargeOperation::Decompose),
+        Operation::Relu | Operation::Max => Some(LargeOperation::Relu),
         _ => None,
     }
 }

@@ -308,7 +308,8 @@ fn things_of_different_sets_do_not_mix() {
     assert!(message(good.server.gates(&[Gate::And], &good.batch, &good.batch)).contains("1 gates for 4 ciphertexts"));
     let table = LookUpTable::new(2, |m| m).expect("2 bits");
     assert!(message(good.server.apply_each(&good.batch, std::slice::from_ref(&table))).contains("1 tables for 4 ciphertexts"));
-    assert!(message(good.server.apply_each_slot(&good.batch, &[table])).contains("1 tables for 12 messages"));
+    assert!(message(good.server.apply_each_slot(&good.batch, std::slice::from_ref(&table))).contains("1 tables for 12 messages"));
+    assert!(message(good.server.apply_slots(&good.batch, &[table])).contains("1 tables for the"));
     let fine = LookUpTable::new(8, |m| m).expect("8 bits");
     assert!(message(good.server.apply(&good.batch, &fine)).contains("room for 1 to 7"));
     assert!(message(LookUpTable::new(2, |m| m + 1)).contains("maps 3 to 4"));

@@ -4,6 +4,8 @@ use girih::prelude::*;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Mutex;
 
+mod stamp;
+
 pub type Failure = Box<dyn std::error::Error>;
 
 /// The part of the command line that all examples share.
@@ -52,6 +54,9 @@ impl Options {
             "transform": parties.server.engine().transform().to_string(),
             "plan": parties.server.engine().plan(),
             "figures": figures,
+            "version": env!("CARGO_PKG_VERSION"),
+            "commit": stamp::commit(),
+            "date": stamp::today(),
         });
         let text = serde_json::to_string_pretty(&record)?;
         if path == "-" {

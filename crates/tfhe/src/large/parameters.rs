@@ -215,6 +215,10 @@ impl LargeParameters {
             let course = self.course(operation, log2_modulus, transform, &|_| true)?;
             gadgets.extend(course.rounds.iter().flat_map(|r| [r.decide, r.read]));
             gadgets.extend(course.last);
+            if course.rounds.is_empty() && course.last.is_none() {
+                // Nothing to do, but there must be a key.
+                gadgets.push(self.gadget(self.log2_rotation(), transform)?);
+            }
             if operation == LargeOperation::Relu && log2_modulus >= self.log2_rotation() {
                 gadgets.push(self.product_gadget(log2_modulus, transform, |_| true)?);
             }
@@ -232,13 +236,40 @@ impl LargeParameters {
 
     /// As [`LargeParameters::gadget_among`], for the terms of a product with a sign.
     pub(super) fn product_gadget(&self, log2_modulus: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
-        let (wide, terms) = (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
-        let good = |g: usize| {
-            let model = self.model(g, transform);
-            let sigma = model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
-            noise::log2_beyond(self.beta() as f64, sigma.hypot(model.sigma_rounding())) <= self.log2_target
-        };
+        let good = |g: usize| noise::log2_beyond(self.beta() as f64, self.sigma_product(g, log2_modulus, transform)) <= self.log2_target;
         self.chosen(&format!("products with a sign modulo 2^{log2_modulus}"), transform, usable, good)
+    }
+
+    /// Deviation of a sum of products with a sign, rounded to `2^log2_modulus`.
+    fn sigma_product(&self, gadget: usize, log2_modulus: u32, transform: Transform) -> f64 {
+        let (wide, terms) = (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
+        let model = self.model(gadget, transform);
+        let sigma = model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
+        sigma.hypot(model.sigma_rounding())
+    }
+
+    /// Deviation of the error of an operation's results on messages modulo `2^log2_modulus`, of the last digit for
+    /// [`LargeOperation::Decompose`], in units of their modulus.
+    ///
+    /// # Errors
+    /// As [`LargeParameters::gadgets`].
+    pub fn sigma_result(&self, operation: LargeOperation, log2_modulus: u32, transform: Transform) -> Result<f64> {
+        self.message_bits(log2_modulus)?;
+        let course = self.course(operation, log2_modulus, transform, &|_| true)?;
+        let log2_q = self.home().shape().log2_lwe_modulus;
+        Ok(match (operation, course.rounds.last(), course.last) {
+            (LargeOperation::Floor, Some(round), _) => self.model(round.read, transform).sigma_out_at(log2_modulus),
+            (LargeOperation::Sign, _, Some(last)) => self.model(last, transform).sigma_out_at(log2_q),
+            (LargeOperation::Relu, ..) if log2_modulus < self.log2_rotation() => {
+                self.model(self.gadget(log2_modulus + 1, transform)?, transform).sigma_out_at(log2_modulus)
+            }
+            (LargeOperation::Relu, ..) => {
+                self.sigma_product(self.product_gadget(log2_modulus, transform, |_| true)?, log2_modulus, transform)
+            }
+            (_, Some(round), _) => self.sigma_switched(round.read, round.log2_modulus, transform),
+            // Nothing was done.
+            _ => self.model(0, transform).sigma_fresh(),
+        })
     }
 
     /// The cheapest gadget, or an error that names the key to make and load.

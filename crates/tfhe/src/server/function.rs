@@ -1,5 +1,6 @@
 //! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's EvalFunc).
 
+use super::table::check_values;
 use super::{Batch, DeviceCiphertexts, ServerKey};
 use crate::{NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
@@ -73,9 +74,7 @@ impl Function {
         }
         let input_bits = values.len().ilog2();
         check_bits(input_bits, output_bits)?;
-        if let Some(m) = values.iter().position(|v| v >> output_bits != 0) {
-            return error::mismatch(format!("the table maps {m} to {}, which does not fit {output_bits} bits", values[m]));
-        }
+        check_values(&values, output_bits)?;
         let kind = FunctionKind::of(&values, output_bits);
         Ok(Self { input_bits, output_bits, values, kind })
     }

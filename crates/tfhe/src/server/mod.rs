@@ -276,17 +276,7 @@ impl ServerKey {
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
-        let loaded = tables
-            .chunks_exact(per_ciphertext)
-            .map(|tables| {
-                let constant = tables[0].shift(&self.set)?;
-                if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
-                    return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
-                }
-                let polynomials = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
-                Ok((constant, self.table(polynomials)?))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let loaded = tables.chunks_exact(per_ciphertext).map(|tables| self.load_slots(tables)).collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
             self.table_list(inputs[0].len(), |c| {
                 let (constant, index) = loaded[offset + c];

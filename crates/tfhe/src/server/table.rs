@@ -1,8 +1,9 @@
 //! Look-up tables on messages of several bits.
 
+use super::{Batch, ServerKey};
 use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
-use girih_backend::BootstrapShape;
+use girih_backend::{BootstrapShape, Operand};
 use girih_ring::switch::mod_switch;
 
 /// Any function from messages of `input_bits` bits to messages of `output_bits` bits, evaluated by one bootstrapping.
@@ -14,6 +15,14 @@ pub struct LookUpTable {
     input_bits: u32,
     output_bits: u32,
     values: Vec<u64>,
+}
+
+/// Refuses a table of which a value does not fit `output_bits` bits.
+pub(super) fn check_values(values: &[u64], output_bits: u32) -> Result<()> {
+    match values.iter().position(|v| v >> output_bits != 0) {
+        Some(m) => error::mismatch(format!("the table maps {m} to {}, which does not fit {output_bits} bits", values[m])),
+        None => Ok(()),
+    }
 }
 
 impl LookUpTable {
@@ -36,9 +45,7 @@ impl LookUpTable {
             }
         }
         let values: Vec<u64> = (0..1 << input_bits).map(f).collect();
-        if let Some(m) = values.iter().position(|&v| v >= 1 << output_bits) {
-            return error::mismatch(format!("the table maps {m} to {}, which does not fit {output_bits} bits", values[m]));
-        }
+        check_values(&values, output_bits)?;
         Ok(Self { input_bits, output_bits, values })
     }
 
@@ -72,5 +79,43 @@ impl LookUpTable {
             None => value << (63 - self.output_bits),
         };
         (0..size).map(|u| encode(self.values[u * self.values.len() / size])).collect()
+    }
+}
+
+impl ServerKey {
+    /// Several values of one input by one bootstrapping: slot j of every ciphertext goes through `tables[j]`.
+    ///
+    /// A message that was encrypted r times over, once for each slot, comes back as r functions of it, and one rotation
+    /// serves them all: k + r polynomials instead of the r (k + 1) of as many look-ups. What comes back is r different
+    /// messages, so a further function of several of them needs them together in one slot, which takes a client.
+    /// [`NoiseModel::log2_failure_table`](crate::NoiseModel::log2_failure_table) of the packed set says how likely each fails.
+    ///
+    /// # Errors
+    /// As [`ServerKey::apply`], and unless there are r tables of as many input bits.
+    pub fn apply_slots<B: Batch>(&self, a: &B, tables: &[LookUpTable]) -> Result<B> {
+        if tables.len() != self.set.packing() {
+            return error::mismatch(format!(
+                "{} tables for the {} slots of a ciphertext of {}",
+                tables.len(),
+                self.set.packing(),
+                self.set
+            ));
+        }
+        let (constant, index) = self.load_slots(tables)?;
+        B::run(self, &[a], self.log2_q(), &|inputs, _| {
+            self.table_list(inputs[0].len(), |c| {
+                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], constant, index, u32::from(tables.len() > 1))
+            })
+        })
+    }
+
+    /// The shift of the input, and the index of the first of these tables on the device; they follow each other.
+    pub(super) fn load_slots(&self, tables: &[LookUpTable]) -> Result<(u32, u32)> {
+        let constant = tables[0].shift(&self.set)?;
+        if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
+            return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
+        }
+        let polynomials = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
+        Ok((constant, self.table(polynomials)?))
     }
 }
