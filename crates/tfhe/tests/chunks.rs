@@ -104,7 +104,7 @@ fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
     let calls = Calls::default();
     let backend = InWaves(CpuBackend::new(), 4, calls.clone());
     let server = ServerKey::load(&backend, &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
-    let bits = |seed: usize| (0..2 * 27).map(|i| (i * i + seed * i) / 3 % 2 == 0).collect::<Vec<bool>>();
+    let bits = |seed: usize| (0..2 * 27).map(|i| ((i * i + seed * i) / 3).is_multiple_of(2)).collect::<Vec<bool>>();
     let (a, b) = (bits(1), bits(2));
     let [ea, eb] = [&a, &b].map(|x| client.encrypt_bits(x).expect("whole ciphertexts"));
     let gates: Vec<Gate> = (0..27).map(|i| Gate::ALL[i % 6]).collect();
