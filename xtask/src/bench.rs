@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// Run every batch size from 1 to --batch in powers of four.
+    /// Run every batch size from one ciphertext to --batch in powers of four, and 16,384 messages.
     #[arg(long, value_name = "WHAT")]
     pub sweep: Option<Sweep>,
     /// Write SVG curves of a sweep to DIR.
@@ -195,6 +195,9 @@ impl Operation {
     }
 }
 
+/// Messages in the batches that papers and our tables compare, before they are rounded up to whole ciphertexts.
+pub const TABLE_BATCH: usize = 16_384;
+
 /// Everything that one set of keys needs, loaded.
 struct Loaded {
     client: ClientKey,
@@ -263,18 +266,21 @@ pub fn batch_size(arguments: &Arguments, packing: usize, device: &Device, cpu: u
         Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
         None => {
             let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
-            Ok(if gpu { 16_384 } else { cpu }.next_multiple_of(packing))
+            Ok(if gpu { TABLE_BATCH } else { cpu }.next_multiple_of(packing))
         }
     }
 }
 
-/// The batch alone, or a sweep up to it.
+/// The batch alone, or a sweep up to it, through the batch of the tables.
 pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
     match arguments.sweep {
         None => vec![batch],
         Some(Sweep::Batch) => {
-            let mut sizes: Vec<usize> = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch).collect();
+            let powers = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch);
+            let mut sizes: Vec<usize> = powers.chain([TABLE_BATCH.next_multiple_of(packing)]).filter(|&s| s < batch).collect();
             sizes.push(batch);
+            sizes.sort_unstable();
+            sizes.dedup();
             sizes
         }
     }

@@ -52,7 +52,7 @@ const PLANS: [Plan; 12] = [
     ("key_switch_in_64", "gd2_g4", &[("key_switch_parts", 64)], None),
     // The variant for few ciphertexts, unrolled and rolled.
     ("few_staged_3", "gd_std128", &[("few", 3)], None),
-    ("few_staged_4", "mr_m3_r5", &[("few", 4)], None),
+    ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
 ];
 
 fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {

@@ -106,7 +106,7 @@ impl LargeServer {
         }
     }
 
-    /// A gate on bits that these functions gave, with the coarsest gadget that is loaded.
+    /// A gate on bits that these functions gave, with the cheapest gadget that is loaded.
     ///
     /// # Errors
     /// As [`ServerKey::gate`](crate::ServerKey::gate).

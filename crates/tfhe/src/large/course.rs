@@ -149,6 +149,17 @@ mod tests {
         assert_eq!(rounds(&p, Relu, 24)[0], (24, "G4_3X12", "G4_2X15"));
     }
 
+    /// So that tests on every device change keys within a function, and within a floor.
+    #[test]
+    fn the_toy_changes_gadgets_too() {
+        let p = LargeParameters::insecure();
+        for transform in [Transform::Ntt, Transform::Fft] {
+            assert!(p.gadgets(&[Sign], 22, transform).expect("in range").len() >= 2, "{transform}");
+            let course = p.course(Sign, 22, transform, &|_| true).expect("in range");
+            assert!(course.rounds.iter().any(|r| r.decide != r.read), "{transform}: {course:?}");
+        }
+    }
+
     #[test]
     fn what_is_not_loaded_is_not_used() {
         let p = LargeParameters::default();

@@ -4,7 +4,7 @@ use super::LargeParameters;
 use crate::{ClientKey, EvaluationKeys, Result, error};
 use girih_backend::Progress;
 
-/// Evaluation keys under one pair of secrets, one for each gadget base that was asked for.
+/// Evaluation keys under one pair of secrets, one for each gadget that was asked for.
 ///
 /// To send them, serialize each of [`LargeKeys::keys`] and put them together again with [`LargeKeys::new`].
 #[derive(Debug)]

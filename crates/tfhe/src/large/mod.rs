@@ -13,7 +13,7 @@
 //! let parameters = LargeParameters::insecure();
 //! let client = ClientKey::generate(parameters.home())?;
 //!
-//! // Messages of 12 bits, modulus 2^17. Keys are made for the gadget bases that such messages meet.
+//! // Messages of 12 bits, modulus 2^17. Keys are made for the gadgets that such messages meet.
 //! let (a, b) = (parameters.encrypt(&client, &[5, 1999], 17)?, parameters.encrypt(&client, &[700, 3], 17)?);
 //! let gadgets = parameters.gadgets(&[LargeOperation::Sign], 17, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
@@ -31,12 +31,13 @@
 //! beta bounds every error: p messages fill a modulus of 2 beta p, and a message is read by adding beta and taking the
 //! floor. All functions here fail only where an error exceeds beta ([`LargeParameters::log2_failure`]).
 //!
-//! # Several gadget bases
+//! # Several gadgets
 //!
-//! Noise in units of the ciphertext modulus grows with the modulus and with the base of the gadget digits; time falls with
-//! the base. So each round uses the coarsest base that its modulus allows, and each base in use has a bootstrapping key.
-//! All of them share one LWE and one ring secret. On a device each also has its own copy of the key-switching table, since
-//! an engine there is one shape with its keys; on the host that table is a few megabytes (only bodies are stored).
+//! Noise in units of the ciphertext modulus grows with the modulus, with the range of the gadget's digits and with the bits
+//! that they leave out; time grows with their number. So each bootstrapping takes the gadget with the fewest digits that its
+//! own part in the function bears, by the noise model under the transform in use, and each gadget in use has a bootstrapping
+//! key. All of them share one LWE and one ring secret, and on a device one store and one key-switching table, so that nothing
+//! passes through the host inside a function.
 
 mod compare;
 mod course;
