@@ -2,12 +2,14 @@
 
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
+use crate::timeline::Timeline;
 use crate::{large, plot, published};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
     PlanRequest, ServerKey, Transform,
 };
+use girih_backend::timeline;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -52,7 +54,10 @@ pub struct Arguments {
     /// Write the record (an array of them for a sweep) to FILE, `-` for standard output.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
-    /// Run every batch size from 1 to --batch in powers of four.
+    /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+    /// Run every batch size from one ciphertext to --batch in powers of four, and 16,384 messages.
     #[arg(long, value_name = "WHAT")]
     pub sweep: Option<Sweep>,
     /// Write SVG curves of a sweep to DIR.
@@ -190,6 +195,9 @@ impl Operation {
     }
 }
 
+/// Messages in the batches that papers and our tables compare, before they are rounded up to whole ciphertexts.
+pub const TABLE_BATCH: usize = 16_384;
+
 /// Everything that one set of keys needs, loaded.
 struct Loaded {
     client: ClientKey,
@@ -224,10 +232,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
 
     let mut records = Vec::new();
+    let recorded = arguments.timeline.as_deref().map(Timeline::start);
     for size in sizes(arguments, batch, set.packing()) {
         let record = measure(arguments, &set, &device, &loaded, size)?;
         report(&record, &say);
         records.push(record);
+    }
+    if let Some(recorded) = recorded {
+        recorded.write(&say)?;
     }
     write(arguments, &records, &say)?;
     Ok(records.iter().all(|r| r.wrong == 0))
@@ -254,18 +266,21 @@ pub fn batch_size(arguments: &Arguments, packing: usize, device: &Device, cpu: u
         Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
         None => {
             let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
-            Ok(if gpu { 16_384 } else { cpu }.next_multiple_of(packing))
+            Ok(if gpu { TABLE_BATCH } else { cpu }.next_multiple_of(packing))
         }
     }
 }
 
-/// The batch alone, or a sweep up to it.
+/// The batch alone, or a sweep up to it, through the batch of the tables.
 pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
     match arguments.sweep {
         None => vec![batch],
         Some(Sweep::Batch) => {
-            let mut sizes: Vec<usize> = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch).collect();
+            let powers = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch);
+            let mut sizes: Vec<usize> = powers.chain([TABLE_BATCH.next_multiple_of(packing)]).filter(|&s| s < batch).collect();
             sizes.push(batch);
+            sizes.sort_unstable();
+            sizes.dedup();
             sizes
         }
     }
@@ -316,6 +331,7 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
     let (mut checked, mut wrong, mut squares) = (0, 0, 0.0);
     for round in 0..=arguments.repeat {
         let start = Instant::now();
+        let span = timeline::host("a batch");
         let output = match &resident {
             None => op.run(server, &encrypted)?,
             Some(inputs) => {
@@ -330,6 +346,11 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
         };
         if round > 0 && resident.is_none() {
             samples.push(1e3 * start.elapsed().as_secs_f64());
+        }
+        drop(span);
+        if timeline::is_on() {
+            // Devices hand over their spans there.
+            server.engine().synchronize()?;
         }
         for (index, error) in errors(client, set, op, &plain, &output)?.into_iter().enumerate() {
             checked += 1;

@@ -12,6 +12,7 @@ mod published;
 mod record;
 mod table;
 mod test;
+mod timeline;
 mod tune;
 mod vectors;
 

@@ -1,6 +1,7 @@
 //! `cargo xtask table`: the tables of README.md and docs/performance.md from the records of a folder, so that no figure is
 //! copied by hand.
 
+use crate::bench::TABLE_BATCH;
 use crate::published;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -67,7 +68,7 @@ struct Times {
     median: f64,
 }
 
-/// All single records of a folder.
+/// All records of a folder.
 struct Records(Vec<Measured>);
 
 impl Records {
@@ -79,13 +80,13 @@ impl Records {
                 continue;
             }
             let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            // Sweeps are arrays, and examples have records of their own: neither is in a table.
-            if let Ok(record) = serde_json::from_str::<Measured>(&text) {
-                if record.wrong > 0 {
-                    bail!("{}: {} wrong outputs", path.display(), record.wrong);
-                }
-                all.push(record);
+            // Sweeps are arrays; examples have records of their own, which are in no table.
+            let records = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&text).map(|one| vec![one]));
+            let records: Vec<Measured> = records.unwrap_or_default();
+            if let Some(record) = records.iter().find(|r| r.wrong > 0) {
+                bail!("{}: {} wrong outputs in a batch of {}", path.display(), record.wrong, record.batch);
             }
+            all.extend(records);
         }
         Ok(Self(all))
     }
@@ -95,7 +96,7 @@ impl Records {
         self.0.iter().filter(move |m| {
             let core = m.plan.get("profile").is_some_and(|p| p == "core");
             (m.backend.as_str(), m.set.as_str(), m.packing, m.op.as_str()) == (backend, set, packing, op)
-                && m.batch >= 16_384
+                && m.batch == TABLE_BATCH.next_multiple_of(packing)
                 && m.transfers_included
                 && !core
         })
@@ -108,7 +109,7 @@ impl Records {
     /// Look-ups a second of the set on the native torus: with transfers, and with ciphertexts on the device.
     fn torus(&self) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
-            let wanted = |m: &&Measured| m.set == TORUS && m.batch >= 16_384 && m.transfers_included == transfers;
+            let wanted = |m: &&Measured| m.set == TORUS && m.batch == TABLE_BATCH && m.transfers_included == transfers;
             self.0.iter().find(wanted).map(|m| m.bootstraps_per_s)
         };
         (of(true), of(false))
@@ -117,7 +118,7 @@ impl Records {
     /// Milliseconds of one ciphertext.
     fn one(&self, set: &str, packing: usize) -> Option<f64> {
         let of = |m: &&Measured| m.backend == "cuda" && m.set == set && m.packing == packing && m.batch == packing;
-        self.0.iter().find(of).map(|m| m.ms.median)
+        self.0.iter().filter(of).map(|m| m.ms.median).reduce(f64::min)
     }
 }
 

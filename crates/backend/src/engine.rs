@@ -217,6 +217,11 @@ pub trait Engine: std::any::Any + Send + Sync {
         false
     }
 
+    /// Ciphertexts that the device works on at once: parts of a batch that are multiples of it leave nothing idle.
+    fn wave(&self) -> usize {
+        1
+    }
+
     /// Runs one job and returns what the device held at each of `stages`; the store does not change.
     ///
     /// # Errors

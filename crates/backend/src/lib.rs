@@ -22,6 +22,7 @@ mod error;
 mod job;
 mod plan;
 mod shape;
+pub mod timeline;
 mod tune;
 
 pub use cache::{cache_folder, cache_key, write_cache_file};

@@ -2,7 +2,7 @@
 //! (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
 #![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 
-use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
+use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::source::{CONSTANTS, HEADERS, Source};
 use girih_backend::{BackendError, cache_key};
 use std::alloc::Layout;
@@ -131,28 +131,28 @@ impl Machine for Emulated {
         Ok(())
     }
 
-    fn upload_beside(&self, to: u64, bytes: &[u8], _: Mark) -> Result<(), BackendError> {
-        self.upload(to, bytes)
-    }
-
-    fn mark(&self) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
         // Every call is over when it returns.
-        Ok(Mark(0))
+        Ok(Mark { queue, number: 0 })
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8], _: Mark) -> Result<(), BackendError> {
+    fn wait(&self, _: Queue, _: Mark) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
-    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, _: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
         // SAFETY: as in `upload`; the buffers are different ones.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
         Ok(())
     }
 
-    fn zero(&self, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, _: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::write_bytes(at as *mut u8, 0, bytes) };
         Ok(())
@@ -180,7 +180,7 @@ impl Machine for Emulated {
         Ok(KernelCost::default())
     }
 
-    fn launch(&self, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
+    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `load` made the kernel from a function of this type in a library that `state` keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };

@@ -2,20 +2,21 @@
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::compile::{CompileError, compile};
-use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark};
+use crate::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::source::Source;
+use crate::spans::DeviceSpans;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use girih_backend::{BackendError, DeviceLimits};
+use girih_backend::{BackendError, DeviceLimits, timeline};
 use rayon::prelude::*;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pinned memory through which copies go, in pieces that are filled and drained while others are in flight.
 const PIECES: [usize; 2] = [16, 8]; // uploads, which wait for the work before them, and downloads
 const PIECE_BYTES: usize = 4 << 20;
-/// Events that marks take in turn. One that is recorded again stands for a later point, which implies the earlier.
+/// Events that the marks of a queue take in turn. One that is recorded again stands for a later point, which implies the earlier.
 const MARKS: usize = 64;
 /// Bytes that one thread copies between staging and the caller's memory.
 const COPY_BYTES: usize = 512 << 10;
@@ -38,19 +39,20 @@ pub(crate) struct Gpu {
     id: String,
     device: sys::CUdevice,
     context: sys::CUcontext,
-    /// Takes kernels and what goes with them in the order of their calls.
-    stream: sys::CUstream,
-    /// Takes uploads that need not wait for all work before; `stream` waits for them.
-    uploads: sys::CUstream,
-    /// Takes downloads, each after the mark that it waits for.
-    downloads: sys::CUstream,
+    /// One for each queue.
+    streams: [sys::CUstream; Queue::COUNT],
     facts: GpuFacts,
     /// For uploads, and for downloads.
     staging: [Mutex<Staging>; 2],
-    marks: Mutex<Marks>,
+    /// One for each queue.
+    marks: [Mutex<Marks>; Queue::COUNT],
     modules: Mutex<Vec<sys::CUmodule>>,
+    /// What kernels are called, for the timeline.
+    names: Mutex<HashMap<usize, &'static str>>,
+    spans: DeviceSpans,
 }
 
+#[derive(Default)]
 struct Marks {
     events: Vec<sys::CUevent>,
     next: u64,
@@ -135,20 +137,28 @@ impl Gpu {
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(error)?;
         // SAFETY: `context` was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(error)?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
-        let uploads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
-        let downloads = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(error)?;
+        let mut streams = [std::ptr::null_mut(); Queue::COUNT];
+        for queue in Queue::ALL {
+            // Of waiting blocks those of the smallest number go first; where a device knows fewer, it takes the nearest.
+            let priority = match queue {
+                Queue::Tail => 0,
+                Queue::First | Queue::Second => -1,
+                Queue::Switch | Queue::Uploads | Queue::Downloads => -2,
+            };
+            let stream = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, priority);
+            streams[queue as usize] = stream.map_err(error)?;
+        }
         let mut gpu = Self {
             id,
             device,
             context,
-            stream,
-            uploads,
-            downloads,
+            streams,
             facts,
             staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
-            marks: Mutex::new(Marks { events: Vec::new(), next: 0 }),
+            marks: Default::default(),
             modules: Mutex::default(),
+            names: Mutex::default(),
+            spans: DeviceSpans::default(),
         };
         gpu.make_staging()?;
         Ok(gpu)
@@ -170,9 +180,10 @@ impl Gpu {
                 .collect::<Result<Vec<_>, BackendError>>()
         };
         let staging = [pieces(PIECES[0])?, pieces(PIECES[1])?].map(|pieces| Mutex::new(Staging { pieces, next: 0 }));
-        let events = (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
+        for queue in Queue::ALL {
+            self.marks(queue).events = (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
+        }
         self.staging = staging;
-        self.marks = Mutex::new(Marks { events, next: 0 });
         Ok(())
     }
 
@@ -198,12 +209,17 @@ impl Gpu {
         self.staging[which].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stream(&self, queue: Queue) -> sys::CUstream {
+        self.streams[queue as usize]
+    }
+
+    fn marks(&self, queue: Queue) -> MutexGuard<'_, Marks> {
+        self.marks[queue as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next piece, once the device has done with it.
     fn next_piece(&self, staging: &mut Staging) -> Result<(*mut u8, sys::CUevent), BackendError> {
+        let _span = timeline::host("wait for staging");
         let (memory, event) = staging.pieces[staging.next];
         staging.next = (staging.next + 1) % staging.pieces.len();
         // SAFETY: the event is alive; one that was never recorded counts as done.
@@ -235,7 +251,7 @@ impl Gpu {
             blockDimY: 1,
             blockDimZ: 1,
             sharedMemBytes: size.shared_bytes as u32,
-            hStream: self.stream,
+            hStream: self.stream(Queue::First),
             attrs: &mut attribute,
             numAttrs: 1,
         };
@@ -262,7 +278,10 @@ impl Gpu {
         let Some((memory, event, chunk)) = landing else { return Ok(()) };
         // SAFETY: after the event the piece holds the chunk's bytes and the device has done with it.
         unsafe {
+            let waiting = timeline::host("wait for a download");
             result::event::synchronize(event).map_err(|e| self.failed("downloading", e))?;
+            drop(waiting);
+            let _span = timeline::host("copy out");
             copy_on_all_threads(std::slice::from_raw_parts(memory, chunk.len()), chunk);
         }
         Ok(())
@@ -270,35 +289,16 @@ impl Gpu {
 }
 
 impl Gpu {
-    fn event_of(&self, mark: Mark) -> sys::CUevent {
-        self.marks().events[(mark.0 % MARKS as u64) as usize]
+    /// A launch by name and size.
+    fn label(&self, kernel: Kernel, size: LaunchSize) -> String {
+        let name = self.names.lock().unwrap_or_else(PoisonError::into_inner).get(&kernel.0).copied().unwrap_or("a kernel");
+        format!("{name}, {} blocks of {}", size.blocks, size.threads)
     }
 
-    /// Lets `stream` go on only after what `event` was last recorded behind.
-    fn wait_for(&self, stream: sys::CUstream, event: sys::CUevent) -> Result<(), BackendError> {
-        // SAFETY: stream and event are alive and of this context.
-        unsafe { result::stream::wait_event(stream, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(|e| self.failed("waiting for earlier work", e))
-    }
-
-    /// Copies piece by piece; the event behind the last.
-    fn upload_on(&self, stream: sys::CUstream, to: u64, bytes: &[u8]) -> Result<Option<sys::CUevent>, BackendError> {
-        let mut staging = self.staging(0);
-        let mut last = None;
-        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
-            let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
-            // event, and nobody writes it before waiting for that.
-            unsafe {
-                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
-                copy_on_all_threads(chunk, pinned);
-                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
-            }
-            .map_err(|e| self.failed("uploading", e))?;
-            self.record(event, stream)?;
-            last = Some(event);
-        }
-        Ok(last)
+    /// Waits for all queues. The context is current.
+    fn finish(&self) -> Result<(), DriverError> {
+        // SAFETY: the streams are alive.
+        self.streams.iter().try_for_each(|&stream| unsafe { result::stream::synchronize(stream) })
     }
 }
 
@@ -310,24 +310,24 @@ impl Drop for Gpu {
         // What fails here fails because the device is gone, and its memory with it.
         // SAFETY: everything below was created by this value and is destroyed once, after the stream has finished.
         unsafe {
-            let _ = result::stream::synchronize(self.stream);
-            let _ = result::stream::synchronize(self.uploads);
-            let _ = result::stream::synchronize(self.downloads);
+            let _ = self.finish();
             for staging in &mut self.staging {
                 for (memory, event) in staging.get_mut().unwrap_or_else(PoisonError::into_inner).pieces.drain(..) {
                     let _ = result::free_host(memory.cast::<c_void>());
                     let _ = result::event::destroy(event);
                 }
             }
-            for event in self.marks.get_mut().unwrap_or_else(PoisonError::into_inner).events.drain(..) {
-                let _ = result::event::destroy(event);
+            for marks in &mut self.marks {
+                for event in marks.get_mut().unwrap_or_else(PoisonError::into_inner).events.drain(..) {
+                    let _ = result::event::destroy(event);
+                }
             }
             for module in self.modules.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
                 let _ = result::module::unload(module);
             }
-            let _ = result::stream::destroy(self.stream);
-            let _ = result::stream::destroy(self.uploads);
-            let _ = result::stream::destroy(self.downloads);
+            for stream in self.streams {
+                let _ = result::stream::destroy(stream);
+            }
             let _ = result::primary_ctx::release(self.device);
         }
     }
@@ -352,7 +352,7 @@ impl Machine for Gpu {
             // Freeing fails only where the device is gone.
             // SAFETY: allocated by `allocate`, freed once; work that uses it is waited for first.
             unsafe {
-                let _ = result::stream::synchronize(self.stream);
+                let _ = self.finish();
                 let _ = result::free_sync(address);
             }
         }
@@ -360,30 +360,45 @@ impl Machine for Gpu {
 
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
-        self.upload_on(self.stream, to, bytes).map(|_| ())
-    }
-
-    fn upload_beside(&self, to: u64, bytes: &[u8], mark: Mark) -> Result<(), BackendError> {
-        self.enter()?;
-        self.wait_for(self.uploads, self.event_of(mark))?;
-        match self.upload_on(self.uploads, to, bytes)? {
-            Some(last) => self.wait_for(self.stream, last),
-            None => Ok(()),
+        let stream = self.stream(Queue::Uploads);
+        let mut staging = self.staging(0);
+        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
+            let (memory, event) = self.next_piece(&mut staging)?;
+            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device copies it before the
+            // event, and nobody writes it before waiting for that.
+            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, chunk.len()) };
+            let span = timeline::host("copy in");
+            copy_on_all_threads(chunk, pinned);
+            drop(span);
+            // SAFETY: as above; `to` lies in a live buffer with room for all bytes.
+            let copy = || unsafe { result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream) };
+            let what = || format!("{} bytes", chunk.len());
+            self.spans.around(stream, Queue::Uploads, what, copy).map_err(|e| self.failed("uploading", e))?;
+            self.record(event, stream)?;
         }
+        Ok(())
     }
 
-    fn mark(&self) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
         self.enter()?;
-        let mut marks = self.marks();
-        let mark = Mark(marks.next);
-        self.record(marks.events[(mark.0 % MARKS as u64) as usize], self.stream)?;
+        let mut marks = self.marks(queue);
+        let number = marks.next;
+        self.record(marks.events[(number % MARKS as u64) as usize], self.stream(queue))?;
         marks.next += 1;
-        Ok(mark)
+        Ok(Mark { queue, number })
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8], mark: Mark) -> Result<(), BackendError> {
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
         self.enter()?;
-        self.wait_for(self.downloads, self.event_of(mark))?;
+        let event = self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize];
+        // SAFETY: stream and event are alive and of this context.
+        unsafe { result::stream::wait_event(self.stream(queue), event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
+            .map_err(|e| self.failed("waiting for earlier work", e))
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+        self.enter()?;
+        let stream = self.stream(Queue::Downloads);
         let mut staging = self.staging(1);
         let mut flying = VecDeque::new();
         for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
@@ -391,28 +406,29 @@ impl Machine for Gpu {
                 self.land(flying.pop_front())?;
             }
             let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: as in `upload_on`, the other way round.
-            unsafe {
-                let pinned = std::slice::from_raw_parts_mut(memory, chunk.len());
-                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, self.downloads)
-            }
-            .map_err(|e| self.failed("downloading", e))?;
-            self.record(event, self.downloads)?;
+            let len = chunk.len();
+            // SAFETY: as in `upload`, the other way round.
+            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, len) };
+            // SAFETY: as above; `from` lies in a live buffer that holds all bytes.
+            let copy = || unsafe { result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, stream) };
+            let what = || format!("{len} bytes");
+            self.spans.around(stream, Queue::Downloads, what, copy).map_err(|e| self.failed("downloading", e))?;
+            self.record(event, stream)?;
             flying.push_back((memory, event, chunk));
         }
         flying.into_iter().try_for_each(|landing| self.land(Some(landing)))
     }
 
-    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
         self.enter()?;
         // SAFETY: both ranges lie in live buffers of this device.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream) }.map_err(|e| self.failed("copying", e))
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream(queue)) }.map_err(|e| self.failed("copying", e))
     }
 
-    fn zero(&self, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
         self.enter()?;
         // SAFETY: the range lies in a live buffer of this device.
-        unsafe { result::memset_d8_async(at, 0, bytes, self.stream) }.map_err(|e| self.failed("clearing", e))
+        unsafe { result::memset_d8_async(at, 0, bytes, self.stream(queue)) }.map_err(|e| self.failed("clearing", e))
     }
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
@@ -431,9 +447,10 @@ impl Machine for Gpu {
             .kernels
             .iter()
             .map(|name| {
-                let name = CString::new(*name).unwrap_or_default();
+                let symbol = CString::new(*name).unwrap_or_default();
                 // SAFETY: the module stays loaded until `drop`.
-                let function = unsafe { result::module::get_function(module, name) }.map_err(|e| self.failed("finding a kernel", e))?;
+                let function = unsafe { result::module::get_function(module, symbol) }.map_err(|e| self.failed("finding a kernel", e))?;
+                self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(function as usize, name);
                 Ok(Kernel(function as usize))
             })
             .collect()
@@ -470,7 +487,7 @@ impl Machine for Gpu {
         Ok(cost)
     }
 
-    fn launch(&self, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
         // The driver reads the struct during the call; eight-byte units keep it aligned.
         let mut copy = vec![0u64; arguments.len().div_ceil(8)];
@@ -480,18 +497,19 @@ impl Machine for Gpu {
             *word = u64::from_ne_bytes(padded);
         }
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
+        let stream = self.stream(queue);
         // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses are live buffers.
-        unsafe {
+        let launch = || unsafe {
             result::launch_kernel(
                 kernel.0 as sys::CUfunction,
                 (size.blocks as u32, 1, 1),
                 (size.threads as u32, 1, 1),
                 size.shared_bytes as u32,
-                self.stream,
+                stream,
                 &mut parameters,
             )
-        }
-        .map_err(|e| self.failed("launching a kernel", e))
+        };
+        self.spans.around(stream, queue, || self.label(kernel, size), launch).map_err(|e| self.failed("launching a kernel", e))
     }
 
     fn keeps_time(&self) -> bool {
@@ -500,7 +518,7 @@ impl Machine for Gpu {
 
     fn synchronize(&self) -> Result<(), BackendError> {
         self.enter()?;
-        // SAFETY: the stream is alive.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(|e| self.failed("running kernels", e))
+        self.finish().map_err(|e| self.failed("running kernels", e))?;
+        self.spans.report(self.stream(Queue::First)).map_err(|e| self.failed("timing earlier work", e))
     }
 }

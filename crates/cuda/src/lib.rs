@@ -12,13 +12,16 @@
 //! | `source` | kernel texts and the header of constants |
 //! | `compile` | NVRTC and the cache of cubins |
 //! | `tables`, `keys` | roots and keys in the order in which kernels read them |
-//! | `gpu` | driver calls: streams for work, uploads and downloads, pinned staging |
-//! | `order` | which work a copy has to wait for |
+//! | `gpu` | driver calls: a stream for each queue of `machine`, pinned staging |
+//! | `order` | which work a call has to wait for |
+//! | `spans` | when the device did what, for `girih_backend::timeline` |
 //! | `engine` | [`girih_backend::Engine`]: store, jobs, launches, traces |
 //! | `emulated` | the same kernels on the host, thread by thread (feature `emulation`, for tests) |
 
 mod arguments;
 mod compile;
+#[cfg(all(test, feature = "emulation"))]
+mod delayed;
 mod device;
 #[cfg(feature = "emulation")]
 mod emulated;
@@ -32,6 +35,7 @@ mod order;
 mod plan;
 mod rotation;
 mod source;
+mod spans;
 mod spread;
 mod switch_first;
 mod tables;

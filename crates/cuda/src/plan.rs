@@ -340,10 +340,18 @@ impl CudaPlan {
         all.into_iter().map(|(request, _)| request).collect()
     }
 
-    /// The plan for what is left of a batch after whole waves of `whole`, where that serves several ciphertexts a block.
-    pub(crate) fn tail(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits, whole: &Self) -> Option<Self> {
-        let request = PlanRequest { groups: Some(1), choices: [("blocks".into(), 1)].into(), ..Default::default() };
-        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > 1)?;
+    /// A plan with `groups` ciphertexts on a multiprocessor, for what is left of a batch after whole waves of `whole`, where that
+    /// serves more.
+    pub(crate) fn tail(
+        device: &str,
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        whole: &Self,
+        groups: usize,
+    ) -> Option<Self> {
+        let request = PlanRequest { groups: Some(groups), choices: [("blocks".into(), 1)].into(), ..Default::default() };
+        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > groups)?;
         Some(Self { tail: true, ..plan })
     }
 

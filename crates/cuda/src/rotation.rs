@@ -1,7 +1,7 @@
 //! Compiled variants of `blind_rotate`, and which one a batch gets.
 
 use crate::arguments::{BlindRotateArguments, Job, bytes_of};
-use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine};
+use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
 use crate::plan::{CudaPlan, Geometry};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
 use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
@@ -33,8 +33,14 @@ pub(crate) fn plans(
         None if fixed => Ok(vec![whole()?]),
         None => match (whole(), spread()) {
             (Ok(whole), spread) => {
-                let tail = CudaPlan::tail(device, shape, transform, limits, &whole);
-                Ok([Some(whole), tail, spread.ok()].into_iter().flatten().collect())
+                let tail = |groups| CudaPlan::tail(device, shape, transform, limits, &whole, groups);
+                let half = (whole.groups / 2 > 1).then(|| tail(whole.groups / 2)).flatten();
+                let pairs = spread.as_ref().ok().and_then(|s| s.spread).filter(|s| s.blocks > 2).and_then(|_| {
+                    let choices = request.choices.clone().into_iter().chain([(SPREAD.to_owned(), 2)]).collect();
+                    CudaPlan::spread(device, shape, transform, limits, cluster, &PlanRequest { choices, ..request.clone() }).ok()
+                });
+                let tail = tail(1);
+                Ok([Some(whole), half, tail, spread.ok(), pairs].into_iter().flatten().collect())
             }
             // A choice that the throughput kernel cannot honour is refused, not ignored.
             (Err(_), Ok(spread)) if !chosen => Ok(vec![spread]),
@@ -43,8 +49,23 @@ pub(crate) fn plans(
     }
 }
 
+/// What plan `index` of those of [`plans`] is called beside the others: nothing, `tail`, `spread`, or one of these with its
+/// number of ciphertexts or blocks where there is a first of its kind.
+pub(crate) fn role(plans: &[CudaPlan], index: usize) -> String {
+    let plan = &plans[index];
+    match plan.spread {
+        None if !plan.tail => String::new(),
+        None if plan.groups == 1 => "tail".into(),
+        None => format!("tail{}", plan.groups),
+        Some(spread) if plans[..index].iter().any(|p| p.spread.is_some()) => format!("spread{}", spread.blocks),
+        Some(_) => "spread".into(),
+    }
+}
+
 /// One compiled variant.
 pub(crate) struct Rotation {
+    /// Its [`role`].
+    role: String,
     pub plan: CudaPlan,
     pub cost: KernelCost,
     kernel: Kernel,
@@ -73,12 +94,16 @@ fn size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
 }
 
 impl Rotation {
-    pub fn load(machine: &dyn Machine, shape: &BootstrapShape, plan: CudaPlan, multiprocessors: usize) -> Result<Self, BackendError> {
+    /// Compiles plan `index`.
+    pub fn load(machine: &dyn Machine, shape: &BootstrapShape, plans: &[CudaPlan], index: usize) -> Result<Self, BackendError> {
+        let plan = plans[index].clone();
+        let multiprocessors = plan.multiprocessors;
         let (kernel, cost) = load(machine, shape, &plan, false)?;
         let blocks = plan.spread.map_or(1, |s| s.blocks);
         let resident = if plan.tail { 1 } else { cost.resident_blocks.max(1) as usize };
         let clusters = cost.resident_clusters.map_or(multiprocessors * resident / blocks, |c| c as usize);
         Ok(Self {
+            role: role(plans, index),
             wave: clusters.max(1) * plan.groups,
             wave_seconds: 1.0,
             single_seconds: None,
@@ -89,11 +114,16 @@ impl Rotation {
         })
     }
 
-    pub fn launch(&self, machine: &dyn Machine, arguments: BlindRotateArguments) -> Result<(), BackendError> {
-        machine.launch(self.kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+    /// Ciphertexts that the device runs at once.
+    pub fn wave(&self) -> usize {
+        self.wave
     }
 
-    /// As `launch`, by a build that writes what `arguments.dump_stage` asks for.
+    pub fn launch(&self, machine: &dyn Machine, queue: Queue, arguments: BlindRotateArguments) -> Result<(), BackendError> {
+        machine.launch(queue, self.kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+    }
+
+    /// As `launch` in the first queue, by a build that writes what `arguments.dump_stage` asks for.
     pub fn launch_traced(
         &self,
         machine: &dyn Machine,
@@ -107,51 +137,43 @@ impl Rotation {
                 *self.traced.get_or_init(|| kernel)
             }
         };
-        machine.launch(kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+        machine.launch(Queue::First, kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
     }
 
-    /// Adds the plan and its cost to a record, those of a spread variant under names of their own.
+    /// Adds the plan and its cost to a record, under names that begin with the role.
     pub fn describe(&self, record: &mut serde_json::Map<String, serde_json::Value>) {
         let (plan, cost) = (&self.plan, &self.cost);
-        let facts = match plan.spread {
-            None if plan.tail => serde_json::json!({
-                "tail_threads": plan.threads,
-                "tail_shared_bytes": plan.shared_bytes,
-                "tail_registers": cost.registers,
-                "tail_local_bytes": cost.local_bytes,
-                "tail_wave": self.wave,
-                "tail_wave_ms": self.wave_seconds * 1e3,
-            }),
-            None => serde_json::json!({
+        let mut add = |facts: serde_json::Value| {
+            for (name, value) in facts.as_object().cloned().unwrap_or_default() {
+                record.insert(if self.role.is_empty() { name } else { format!("{}_{name}", self.role) }, value);
+            }
+        };
+        add(serde_json::json!({
+            "threads": plan.threads,
+            "shared_bytes": plan.shared_bytes,
+            "registers": cost.registers,
+            "local_bytes": cost.local_bytes,
+            "wave": self.wave,
+            "wave_ms": self.wave_seconds * 1e3,
+            "single_ms": self.single_seconds.map(|s| s * 1e3),
+        }));
+        match plan.spread {
+            None if plan.tail => {}
+            None => add(serde_json::json!({
                 "groups": plan.groups,
-                "threads": plan.threads,
                 "blocks_per_multiprocessor": plan.blocks_per_multiprocessor,
                 "resident_blocks": cost.resident_blocks,
-                "shared_bytes": plan.shared_bytes,
-                "registers": cost.registers,
-                "local_bytes": cost.local_bytes,
                 "prefetch_steps": plan.prefetch_steps,
                 "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,
-                "wave": self.wave,
-                "wave_ms": self.wave_seconds * 1e3,
-                "single_ms": self.single_seconds.map(|s| s * 1e3),
-            }),
-            Some(spread) => serde_json::json!({
-                "spread_blocks": spread.blocks,
-                "spread_items": spread.items,
-                "spread_threads": plan.threads,
-                "spread_shared_bytes": plan.shared_bytes,
-                "spread_registers": cost.registers,
-                "spread_local_bytes": cost.local_bytes,
-                "spread_key_ring": spread.key_ring,
-                "spread_push": spread.push,
-                "spread_wave": self.wave,
-                "spread_wave_ms": self.wave_seconds * 1e3,
-                "spread_single_ms": self.single_seconds.map(|s| s * 1e3),
-            }),
-        };
-        record.extend(facts.as_object().cloned().unwrap_or_default());
+            })),
+            Some(spread) => add(serde_json::json!({
+                "blocks": spread.blocks,
+                "items": spread.items,
+                "key_ring": spread.key_ring,
+                "push": spread.push,
+            })),
+        }
     }
 
     /// Predicted time of `jobs` bootstrappings: whole waves.
@@ -167,21 +189,34 @@ pub(crate) fn choose(rotations: &[Rotation], jobs: usize) -> &Rotation {
     rotations[1..].iter().fold(first, |best, r| if r.seconds(jobs) < best.seconds(jobs) { r } else { best })
 }
 
-/// How `jobs` bootstrappings are launched: all by one variant, or whole waves of the first and what is left by another.
+/// How `jobs` bootstrappings are launched: all by one variant, or whole waves of one and what is left by others, whatever takes
+/// the least time one after another.
 pub(crate) fn shares(rotations: &[Rotation], jobs: usize) -> Vec<(&Rotation, usize)> {
-    let (first, best) = (&rotations[0], choose(rotations, jobs));
-    let left = jobs % first.wave;
-    let tail = choose(rotations, left);
-    if left < jobs && left > 0 && first.seconds(jobs - left) + tail.seconds(left) < best.seconds(jobs) {
-        return vec![(first, jobs - left), (tail, left)];
-    }
-    vec![(best, jobs)]
+    fastest(rotations, jobs).1
 }
 
-/// The largest batch up to which every batch goes to a spread variant; 0 where none does.
+fn fastest(rotations: &[Rotation], jobs: usize) -> (f64, Vec<(&Rotation, usize)>) {
+    let best = choose(rotations, jobs);
+    let mut fastest = (best.seconds(jobs), vec![(best, jobs)]);
+    for rotation in rotations {
+        let left = jobs % rotation.wave;
+        if left == 0 || left == jobs {
+            continue;
+        }
+        let (seconds, rest) = self::fastest(rotations, left);
+        let seconds = rotation.seconds(jobs - left) + seconds;
+        if seconds < fastest.0 {
+            fastest = (seconds, [(rotation, jobs - left)].into_iter().chain(rest).collect());
+        }
+    }
+    fastest
+}
+
+/// The largest batch up to which every batch goes to spread variants; 0 where none does.
 pub(crate) fn crossover(rotations: &[Rotation]) -> usize {
     let most = rotations.iter().map(|r| r.wave).max().unwrap_or(0);
-    (1..=most).take_while(|&jobs| choose(rotations, jobs).plan.spread.is_some()).last().unwrap_or(0)
+    let spread = |jobs: &usize| shares(rotations, *jobs).iter().all(|(r, _)| r.plan.spread.is_some());
+    (1..=most).take_while(spread).last().unwrap_or(0)
 }
 
 /// Times one wave and one ciphertext of each variant, so that `choose` rests on this device and this shape and not on a model.
@@ -219,7 +254,7 @@ pub(crate) fn measure(
     let jobs_buffer = Buffer::holding(machine, bytes_of(&jobs), what)?;
     let switched = Buffer::new(machine, most * (shape.ks_indices() + shape.packing) * 8, what)?;
     // The native torus finds its exponents there.
-    machine.zero(switched.address(), switched.bytes())?;
+    machine.zero(Queue::First, switched.address(), switched.bytes())?;
     let time = |rotation: &Rotation, jobs: usize| {
         let arguments = BlindRotateArguments {
             store: store.address(),
@@ -234,7 +269,7 @@ pub(crate) fn measure(
         for _ in 0..2 {
             machine.synchronize()?;
             let start = Instant::now();
-            rotation.launch(machine.as_ref(), arguments)?;
+            rotation.launch(machine.as_ref(), Queue::First, arguments)?;
             machine.synchronize()?;
             best = best.min(start.elapsed().as_secs_f64());
         }
@@ -245,4 +280,47 @@ pub(crate) fn measure(
         rotation.single_seconds = Some(time(rotation, 1)?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spread::MAX_CLUSTER;
+    use crate::variants::limits_of;
+
+    /// The variants of STD128 with the times that an H200 measured.
+    fn measured() -> Vec<Rotation> {
+        let set = girih_tfhe::ParameterSet::by_name("STD128").expect("built in");
+        let plans = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &PlanRequest::default()).expect("it fits");
+        let roles: Vec<String> = (0..plans.len()).map(|i| role(&plans, i)).collect();
+        assert_eq!(roles, ["", "tail2", "tail", "spread", "spread2"]);
+        let times = [(528, 5.87), (264, 4.8), (132, 4.59), (30, 1.53), (66, 2.03)];
+        let rotation = |((plan, role), (wave, ms))| Rotation {
+            role,
+            plan,
+            cost: KernelCost::default(),
+            kernel: Kernel(0),
+            traced: OnceLock::new(),
+            wave,
+            wave_seconds: ms / 1e3,
+            single_seconds: None,
+        };
+        plans.into_iter().zip(roles).zip(times).map(rotation).collect()
+    }
+
+    #[test]
+    fn what_is_left_of_whole_waves_goes_where_it_ends_soonest() {
+        let rotations = measured();
+        let shares = |jobs| shares(&rotations, jobs).into_iter().map(|(r, share)| (r.role.as_str(), share)).collect::<Vec<_>>();
+        assert_eq!(shares(1), [("spread", 1)]);
+        assert_eq!(shares(30), [("spread", 30)]);
+        assert_eq!(shares(31), [("spread2", 31)]);
+        assert_eq!(shares(90), [("spread2", 66), ("spread", 24)]);
+        assert_eq!(shares(132), [("spread2", 132)]);
+        assert_eq!(shares(200), [("tail2", 200)]);
+        assert_eq!(shares(528), [("", 528)]);
+        assert_eq!(shares(16_384), [("", 16_368), ("spread", 16)]);
+        assert_eq!(shares(1000), [("", 1000)]);
+        assert_eq!(crossover(&rotations), 132);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{TorusKeySwitchArguments, bytes_of};
 use crate::engine::{kernels, upload_blocks};
 use crate::keys;
-use crate::machine::{Buffer, Kernel, LaunchSize, Machine};
+use crate::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
 use crate::plan::CudaPlan;
 use crate::source::{KEY_SWITCH_TORUS, Source, ks_row};
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
@@ -68,17 +68,17 @@ impl SwitchFirst {
     }
 
     /// Switches the staged jobs and rounds to exponents; `arguments` lacks key and splits.
-    pub fn launch(&self, machine: &dyn Machine, arguments: TorusKeySwitchArguments) -> Result<(), BackendError> {
+    pub fn launch(&self, machine: &dyn Machine, queue: Queue, arguments: TorusKeySwitchArguments) -> Result<(), BackendError> {
         let jobs = arguments.job_count as usize;
         let blocks = jobs.div_ceil(CIPHERTEXTS) * self.row.div_ceil(self.threads * COLUMNS_A_THREAD);
         let wanted = (BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).div_ceil(blocks);
         let splits = wanted.clamp(1, (self.indices / LEAST_INDICES).max(1));
         let arguments = TorusKeySwitchArguments { key: self.key.address(), splits: splits as u32, ..arguments };
         if splits > 1 {
-            machine.zero(arguments.sums, self.sums_bytes(jobs))?;
+            machine.zero(queue, arguments.sums, self.sums_bytes(jobs))?;
         }
         let size = |blocks| LaunchSize { blocks, threads: self.threads, shared_bytes: 0, cluster: 1 };
-        machine.launch(self.kernels[0], size(blocks * splits), bytes_of(&[arguments]))?;
-        machine.launch(self.kernels[1], size(jobs), bytes_of(&[arguments]))
+        machine.launch(queue, self.kernels[0], size(blocks * splits), bytes_of(&[arguments]))?;
+        machine.launch(queue, self.kernels[1], size(jobs), bytes_of(&[arguments]))
     }
 }

@@ -1,7 +1,7 @@
 //! What would be compiled for a shape, for tools that compile without a GPU.
 
 use crate::plan::CudaPlan;
-use crate::rotation::plans;
+use crate::rotation::{plans, role};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, Source, key_switch_file};
 use crate::spread::MAX_CLUSTER;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Transform};
@@ -9,7 +9,8 @@ use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Tra
 /// The kernels of one shape with one transform, as they are compiled for a device of some limits.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// `<shape name>-<transform>`, then `-spread` where blocks share a ciphertext.
+    /// `<shape name>-<transform>`, then `-tail` or `-tail2` where it serves what whole waves leave, `-spread` or `-spread2` where
+    /// blocks share a ciphertext.
     pub name: String,
     /// The plan.
     pub plan: CudaPlan,
@@ -50,10 +51,12 @@ pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, req
     let mut refused = None;
     for transform in [Transform::Ntt, Transform::Fft] {
         match plans("cuda", shape, transform, &limits, cluster, request) {
-            Ok(plans) => found.extend(plans.into_iter().map(|plan| {
-                let (kind, rotate) = if plan.spread.is_some() { ("-spread", BLIND_ROTATE_SPREAD) } else { ("", BLIND_ROTATE) };
-                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| Source::new(file, shape, &plan, false)).to_vec();
-                Variant { name: format!("{name}-{transform}{kind}"), plan, sources }
+            Ok(plans) => found.extend(plans.iter().enumerate().map(|(index, plan)| {
+                let rotate = if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE };
+                let role = role(&plans, index);
+                let kind = if role.is_empty() { role } else { format!("-{role}") };
+                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| Source::new(file, shape, plan, false)).to_vec();
+                Variant { name: format!("{name}-{transform}{kind}"), plan: plan.clone(), sources }
             })),
             Err(error) => refused = refused.or(Some(error)),
         }

@@ -60,7 +60,7 @@ impl LweCiphertexts {
         if !words.len().is_multiple_of(len) {
             return error::malformed(what, format!("{} words are no whole number of ciphertexts of {len}", words.len()));
         }
-        if let Some(index) = words.par_iter().position_first(|&w| u64::from(w) >> log2_modulus.min(32) != 0) {
+        if let Some(index) = first_above(&words, log2_modulus) {
             let (c, w) = (index / len, index % len);
             let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
             return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));
@@ -346,6 +346,21 @@ fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Res
     Ok(())
 }
 
+/// Index of the first word that is not below `2^log2_modulus`.
+///
+/// Looks at bits that are set anywhere in a block before it looks at words: a batch may be hundreds of megabytes, and word by
+/// word their check took an eighth of its time.
+fn first_above(words: &[u32], log2_modulus: u32) -> Option<usize> {
+    const BLOCK: usize = 1 << 14;
+    let above = |word: u32| u64::from(word) >> log2_modulus != 0;
+    if log2_modulus >= 32 {
+        return None;
+    }
+    let block = words.par_chunks(BLOCK).position_first(|block| above(block.iter().fold(0, |bits, word| bits | word)))?;
+    let first = block * BLOCK;
+    words[first..].iter().position(|&word| above(word)).map(|index| first + index)
+}
+
 fn check_modulus(modulus: u64, log2_modulus: u32) -> Result<()> {
     // Of the native torus half is enough: no message needs all 64 bits.
     let most = 1u64 << log2_modulus.min(63);
@@ -368,4 +383,23 @@ fn check_messages(set: &ParameterSet, messages: &[u64], modulus: u64, log2_modul
         return error::mismatch(format!("message {index} is {}, which is not below {modulus}", messages[index]));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_above_a_modulus_is_found_wherever_it_stands() {
+        let words = vec![511; 100_000];
+        assert_eq!(first_above(&words, 9), None);
+        assert_eq!(first_above(&words, 8), Some(0));
+        for at in [0, 1, (1 << 14) - 1, 1 << 14, 70_000, 99_999] {
+            let mut words = words.clone();
+            words[at] = 512;
+            words[99_999] = 1 << 31;
+            assert_eq!(first_above(&words, 9), Some(at));
+            assert_eq!((first_above(&words, 31), first_above(&words, 32), first_above(&words, 64)), (Some(99_999), None, None));
+        }
+    }
 }

@@ -85,6 +85,12 @@ fn look_up_tables_of_several_bits() {
         assert_eq!(decrypt(server.apply_each(&encrypted, &each), bits), want(&|i| (i / set.packing()) as u64), "{set}");
         let slots: Vec<_> = (0..messages.len()).map(add).collect();
         assert_eq!(decrypt(server.apply_each_slot(&encrypted, &slots), bits), want(&|i| i as u64), "{set}");
+        // Each of the four messages in all slots of its ciphertext: r functions of it at once.
+        let repeated: Vec<u64> = (0..messages.len()).map(|i| (i / set.packing()) as u64).collect();
+        let resident = server.upload(&client.encrypt_messages(&repeated, bits).expect("fits")).expect("room");
+        let several = server.download(&server.apply_slots(&resident, &slots[..set.packing()]).expect("runs"));
+        let want: Vec<u64> = repeated.iter().enumerate().map(|(i, m)| (m + (i % set.packing()) as u64) % 4).collect();
+        assert_eq!(decrypt(several, bits), want, "{set}");
         // Two one-bit messages side by side: 2 a + b.
         let low: Vec<u64> = messages.iter().map(|m| m % 2).collect();
         let high: Vec<u64> = messages.iter().map(|m| m / 2).collect();

@@ -1,5 +1,6 @@
-//! The published vectors on every adapter of this machine in both profiles, and every conformance shape in the profile
-//! that a browser has: 32-bit words within WebGPU's default limits. Modules are checked.
+//! The published vectors on every adapter of this machine in both profiles, and conformance shapes in the profile that a
+//! browser has: 32-bit words within WebGPU's default limits. Then what only this device has: plans, stores and keys split
+//! over buffers, memory that runs out, a device that is lost. Modules are checked.
 
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest,
@@ -33,6 +34,23 @@ fn bit_for_bit(device: &dyn Backend, shape: &BootstrapShape) -> Result<(), Faile
 
 /// What is special about a plan, the shape it is tried on, its choices, its steps a launch.
 type Plan = (&'static str, &'static str, &'static [(&'static str, u32)], Option<usize>);
+/// What the software driver runs in the core profile, at ten seconds of compilation a shape: each kind of words, gadget and
+/// switch once. Adapters of hardware run every shape.
+const SOFTWARE: [&str; 12] = [
+    "gd_std128",
+    "gd_n256_r16",
+    "gd_n512_k2_r3",
+    "gd_31_bits",
+    "gd_g5_ks_above_q",
+    "gd_std256_29_bits",
+    "gd_cut_within_a_digit",
+    "gd2_g2",
+    "gd2_g4",
+    "gd2_base14_r2",
+    "mr_m2_r2",
+    "mr_m3_r5",
+];
+
 /// A test of a whole device.
 type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 
@@ -52,7 +70,7 @@ const PLANS: [Plan; 12] = [
     ("key_switch_in_64", "gd2_g4", &[("key_switch_parts", 64)], None),
     // The variant for few ciphertexts, unrolled and rolled.
     ("few_staged_3", "gd_std128", &[("few", 3)], None),
-    ("few_staged_4", "mr_m3_r5", &[("few", 4)], None),
+    ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
 ];
 
 fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {
@@ -425,7 +443,7 @@ fn main() {
                 let device = Arc::clone(&device);
                 trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device)));
             }
-            for case in shapes::all() {
+            for case in shapes::all().into_iter().filter(|case| !info.software || SOFTWARE.contains(&case.name)) {
                 let device = Arc::clone(&device);
                 let name = format!("{}@{profile}::{}", device.info().id, case.name);
                 trials.push(Trial::test(name, move || bit_for_bit(&*device, &case.shape)));

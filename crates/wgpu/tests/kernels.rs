@@ -2,6 +2,7 @@
 
 use girih_backend::BackendError;
 use girih_conformance::shapes;
+use girih_tfhe::ParameterSet;
 use girih_wgpu::{desktop_gpu, kernel_variants};
 
 #[test]
@@ -27,4 +28,19 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
         }
     }
     assert!(within_webgpu > larger, "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond");
+}
+
+/// The sets of GPUs at the packing they are run at; what every browser grants is enough for each.
+#[test]
+fn sets_run_within_the_default_limits_of_webgpu() {
+    let packed = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
+    let single = ["STD128", "G1", "G2", "G3", "G4", "G5"].map(|name| (name, 1));
+    for (name, packing) in single.into_iter().chain(packed) {
+        let set = ParameterSet::by_name(name).and_then(|set| set.with_packing(packing)).expect("a built-in set");
+        let variants = kernel_variants(&[(name.to_string(), set.shape().clone())], None).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for variant in variants.iter().filter(|v| !v.traced) {
+            let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(found.workgroup_bytes <= 16 << 10 && found.workgroup_threads <= 256 && found.storage_buffers <= 8, "{name}: {found:?}");
+        }
+    }
 }

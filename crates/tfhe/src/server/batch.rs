@@ -2,23 +2,41 @@
 
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{LweCiphertexts, Result, error};
+use girih_backend::timeline;
+use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
 /// lets the allocator keep buffers between chunks.
-pub(crate) const CHUNK: usize = 2 * WAVES;
-/// Chunks are multiples of this: whole waves of a data-centre GPU (132 multiprocessors) with 1, 2, 3 or 4 ciphertexts each.
-const WAVES: usize = 132 * 12;
-/// A batch has so many chunks or more: while one is worked on, the next is uploaded and the one before is downloaded; only the
-/// first upload and the last download have the device wait. More chunks would cost more in unfilled waves than they hide.
-const CHUNKS: usize = 4;
+pub(crate) const CHUNK: usize = 3168;
+/// Chunks on the device whose results are not asked for yet: it works on the first of them and has the next at hand.
+const IN_FLIGHT: usize = 2;
 
 /// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a part less is an unfilled wave
 /// less (eight waves of a data-centre GPU with four ciphertexts a multiprocessor).
 const ALONE: usize = 4224;
 
-/// Ciphertexts of each chunk of a batch.
-fn chunk_of(batch: usize, overlaps: bool) -> usize {
-    if overlaps { batch.div_ceil(CHUNKS).next_multiple_of(WAVES).min(CHUNK) } else { ALONE }
+/// The lengths of the chunks of a batch.
+///
+/// Where transfers overlap, a device waits only for the first upload, and the host for the last download: the first chunk is
+/// one wave, the last is one with what is left, and those between grow to what a chunk may be, in whole waves.
+fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
+    let Some(wave) = wave else {
+        return (0..batch).step_by(ALONE).map(|first| (batch - first).min(ALONE)).collect();
+    };
+    let wave = wave.clamp(1, CHUNK);
+    let (mut waves, left) = ((batch / wave).saturating_sub(1), batch % wave);
+    let (most, mut next) = (CHUNK / wave, 1);
+    let mut lengths = Vec::new();
+    while waves > 0 {
+        let now = waves.min(next);
+        lengths.push(now * wave);
+        waves -= now;
+        next = (3 * next).min(most);
+    }
+    lengths.push(if batch < wave { left } else { wave + left });
+    lengths
 }
 
 /// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
@@ -92,6 +110,7 @@ impl Batch for LweCiphertexts {
         inputs.iter().try_for_each(|i| server.check_set(i.set()))?;
         let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
         let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
+        let _span = timeline::host("check the result");
         LweCiphertexts::from_words_at(server.set(), log2_modulus, words)
     }
 }
@@ -113,29 +132,80 @@ impl ServerKey {
         operation: Operations<'_>,
     ) -> Result<Vec<(Vec<u32>, u32)>> {
         let len = self.set().shape().ciphertext_len();
-        let mut results = vec![(vec![0; inputs[0].len()], log2_modulus); count];
-        let batch = inputs[0].len() / len;
-        let chunk = chunk_of(batch, self.engine().overlaps_transfers());
-        // Inputs stay where they are until their result is here: the next upload then need not wait for them.
-        let mut before: Option<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, usize)> = None;
-        let mut download = |resident: &[DeviceCiphertexts], first: usize| {
+        let (total, mut first) = (inputs[0].len(), 0);
+        let mut results = vec![(Vec::new(), log2_modulus); count];
+        let mut download = |resident: &[DeviceCiphertexts], range: Range<usize>| {
             results.iter_mut().zip(resident).try_for_each(|((words, log2_result), resident)| {
                 *log2_result = resident.log2_modulus();
-                self.download_words(resident, &mut words[first * len..][..resident.len() * len])
+                if words.is_empty() {
+                    *words = room(total);
+                }
+                self.download_words(resident, &mut words[range.clone()])
             })
         };
-        for first in (0..batch).step_by(chunk) {
-            let words = chunk.min(batch - first) * len;
-            let upload = |i: &&[u32]| self.upload_words(&i[first * len..][..words], log2_modulus);
-            let resident = inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
+        // Inputs stay where they are until their result is here: the next upload then need not wait for them.
+        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> = VecDeque::new();
+        let wave = self.engine().overlaps_transfers().then(|| self.engine().wave());
+        for length in chunks(total / len, wave) {
+            let range = first * len..(first + length) * len;
+            let span = timeline::host("upload");
+            let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;
+            drop(span);
+            let span = timeline::host("launch");
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
-            if let Some((_, result, first)) = before.replace((resident, result, first)) {
-                download(&result, first)?;
+            drop(span);
+            flying.push_back((resident, result, range));
+            first += length;
+            if flying.len() > IN_FLIGHT
+                && let Some((_, result, range)) = flying.pop_front()
+            {
+                download(&result, range)?;
             }
         }
-        if let Some((_, result, first)) = before {
-            download(&result, first)?;
+        for (_, result, range) in flying {
+            download(&result, range)?;
         }
         Ok(results)
+    }
+}
+
+/// Zeros to be overwritten; the system is made to give their memory now, when the device is at work, not page by page when
+/// results arrive.
+fn room(words: usize) -> Vec<u32> {
+    const PAGE: usize = 1024;
+    let _span = timeline::host("make room");
+    let mut room = vec![0; words];
+    room.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
+    room
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn chunks_begin_and_end_small() {
+        assert_eq!(chunks(16_384, Some(528)), [528, 1584, 3168, 3168, 3168, 3168, 1056, 544]);
+        assert_eq!(chunks(5462, Some(264)), [264, 792, 2376, 1584, 446]);
+        assert_eq!(chunks(528, Some(528)), [528]);
+        assert_eq!(chunks(1056, Some(528)), [528, 528]);
+        assert_eq!(chunks(700, Some(528)), [700]);
+        assert_eq!(chunks(1, Some(528)), [1]);
+        assert_eq!(chunks(9000, None), [4224, 4224, 552]);
+    }
+
+    proptest! {
+        /// Every batch is covered by chunks of bounded length, all but the last of whole waves.
+        #[test]
+        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000)) {
+            let lengths = chunks(batch, wave);
+            prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
+            prop_assert!(lengths.iter().all(|&l| (1..2 * CHUNK.max(ALONE)).contains(&l)));
+            if let Some(wave) = wave {
+                prop_assert!(lengths[..lengths.len() - 1].iter().all(|l| l.is_multiple_of(wave.min(CHUNK))));
+                prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
 use crate::{EvaluationKeys, LweCiphertexts, ParameterSet, Result, error};
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress, timeline};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use store::Store;
@@ -103,6 +103,7 @@ impl ServerKey {
 
     pub(crate) fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
         self.check_owner(ciphertexts)?;
+        let _span = timeline::host("download");
         Ok(self.engine.read(ciphertexts.first() as usize, words)?)
     }
 
