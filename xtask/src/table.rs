@@ -74,8 +74,11 @@ struct Records(Vec<Measured>);
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
         let mut all = Vec::new();
-        for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-            let path = entry?.path();
+        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<PathBuf>>>()?;
+        // Where two records answer, the first by name does.
+        paths.sort();
+        for path in paths {
             if path.extension().is_none_or(|e| e != "json") {
                 continue;
             }
