@@ -19,6 +19,13 @@ fn plans(info: &DeviceInfo) -> Vec<(&'static str, PlanRequest)> {
     }
 }
 
+/// The device of a case: one for all, or, on a software driver, which compiles and runs what one device is given in one thread,
+/// a device of its own, so that cases share the cores.
+fn of_case(shared: &Device) -> Device {
+    let own = || Device::open(&shared.info().id).unwrap_or_else(|e| panic!("{e}"));
+    if shared.info().software { own() } else { shared.clone() }
+}
+
 fn replay(device: &Device, plan: PlanRequest, name: &str, text: &str) -> Result<(), Failed> {
     let replay = VectorFile::parse(name, text)?.replay(&Planned { device: device.backend(), plan })?;
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
@@ -77,7 +84,7 @@ fn main() {
                 for (name, text) in PUBLISHED {
                     let (device, plan) = (device.clone(), plan.clone());
                     let case = format!("{}::vectors::{name}{suffix}", info.id);
-                    trials.push(Trial::test(case, move || replay(&device, plan, name, text)));
+                    trials.push(Trial::test(case, move || replay(&of_case(&device), plan, name, text)));
                 }
             }
             for (transform, comparison) in
@@ -90,7 +97,7 @@ fn main() {
                 for case in shapes::all() {
                     let (device, plan) = (device.clone(), plan.clone());
                     let name = format!("{}::{transform}::{}{suffix}", info.id, case.name);
-                    trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, comparison)));
+                    trials.push(Trial::test(name, move || compare(&of_case(&device), plan, &case.shape, comparison)));
                 }
             }
             // The CPU is the reference.
@@ -98,7 +105,7 @@ fn main() {
                 for case in shapes::torus() {
                     let (device, plan) = (device.clone(), plan.clone());
                     let name = format!("{}::{}::{}{suffix}", info.id, Transform::Fft, case.name);
-                    trials.push(Trial::test(name, move || compare(&device, plan, &case.shape, compare::on_the_torus)));
+                    trials.push(Trial::test(name, move || compare(&of_case(&device), plan, &case.shape, compare::on_the_torus)));
                 }
             }
         }
@@ -114,7 +121,7 @@ fn main() {
                     }
                     let (device, plan, set) = (device.clone(), plan.clone(), set.clone());
                     let name = format!("{}::{transform}::gates::{}_r{}{suffix}", info.id, set.name(), set.packing());
-                    trials.push(Trial::test(name, move || end_to_end(&device, plan, &set, transform)));
+                    trials.push(Trial::test(name, move || end_to_end(&of_case(&device), plan, &set, transform)));
                 }
             }
         }
@@ -123,8 +130,10 @@ fn main() {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {
             let (one, other) = (device.clone(), device.clone());
-            trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || circuits(&one, transform)));
-            trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || large_precision(&other, transform)));
+            trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || circuits(&of_case(&one), transform)));
+            trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || {
+                large_precision(&of_case(&other), transform)
+            }));
         }
     }
     libtest_mimic::run(&arguments, trials).exit();

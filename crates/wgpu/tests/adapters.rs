@@ -15,6 +15,22 @@ use girih_wgpu::{OpenOptions, Profile, WgpuBackend, enumerate};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
 
+/// The device of all cases of an adapter, or, on a software driver, which compiles and runs what one device is given in one
+/// thread, a device for each case, so that cases share the cores.
+#[derive(Clone)]
+struct Shared {
+    device: Arc<WgpuBackend>,
+    options: OpenOptions,
+}
+
+impl Shared {
+    fn of_case(&self) -> Arc<WgpuBackend> {
+        let info = self.device.info();
+        let own = || WgpuBackend::open_with(&info.id, &self.options).map(Arc::new).unwrap_or_else(|e| panic!("{e}"));
+        if info.software { own() } else { Arc::clone(&self.device) }
+    }
+}
+
 fn replay(device: &WgpuBackend, name: &str, text: &str) -> Result<(), Failed> {
     let replay = VectorFile::parse(name, text)?.replay(device)?;
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
@@ -402,30 +418,30 @@ fn main() {
             let options =
                 OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true), ..Default::default() };
             let device = match WgpuBackend::open_with(&info.id, &options) {
-                Ok(device) => Arc::new(device),
+                Ok(device) => Shared { device: Arc::new(device), options },
                 Err(error) => {
                     trials.push(Trial::test(format!("{}@{profile} ignored, because {error}", info.id), || Ok(())).with_ignored_flag(true));
                     continue;
                 }
             };
             for (name, text) in PUBLISHED {
-                let device = Arc::clone(&device);
-                trials.push(Trial::test(format!("{}@{profile}::vectors::{name}", info.id), move || replay(&device, name, text)));
+                let device = device.clone();
+                trials.push(Trial::test(format!("{}@{profile}::vectors::{name}", info.id), move || replay(&device.of_case(), name, text)));
             }
             // Everything but the form of words is the same code in both profiles.
             for (what, name, choices, steps) in PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words") {
-                let device = Arc::clone(&device);
+                let device = device.clone();
                 let shape = shapes::all().into_iter().find(|s| s.name == name).map(|s| s.shape).expect("a shape of the suite");
                 let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
-                trials.push(Trial::test(title, move || planned(&device, &shape, choices, steps)));
+                trials.push(Trial::test(title, move || planned(&device.of_case(), &shape, choices, steps)));
             }
             // The workspace's conformance suite runs the shapes in the profile that each adapter gets by default. Its batches are
             // small: where those have a kernel of their own, the one for many ciphertexts runs here.
             if profile == Profile::Int64 {
                 for case in shapes::all().into_iter().filter(|_| !info.software) {
-                    let device = Arc::clone(&device);
+                    let device = device.clone();
                     let title = format!("{}@{profile}::plans::many::{}", info.id, case.name);
-                    trials.push(Trial::test(title, move || many(&device, &case.shape)));
+                    trials.push(Trial::test(title, move || many(&device.of_case(), &case.shape)));
                 }
                 continue;
             }
@@ -440,13 +456,13 @@ fn main() {
                 ("batch_100000", large_batch),
             ];
             for (what, test) in whole {
-                let device = Arc::clone(&device);
-                trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device)));
+                let device = device.clone();
+                trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device.of_case())));
             }
             for case in shapes::all().into_iter().filter(|case| !info.software || SOFTWARE.contains(&case.name)) {
-                let device = Arc::clone(&device);
-                let name = format!("{}@{profile}::{}", device.info().id, case.name);
-                trials.push(Trial::test(name, move || bit_for_bit(&*device, &case.shape)));
+                let device = device.clone();
+                let name = format!("{}@{profile}::{}", info.id, case.name);
+                trials.push(Trial::test(name, move || bit_for_bit(&*device.of_case(), &case.shape)));
             }
         }
     }
