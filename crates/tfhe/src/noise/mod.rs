@@ -252,8 +252,8 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
             if error < 1.0 { libm::erfc(0.5 / (error * std::f64::consts::SQRT_2)) } else { error.powi(2) + 1.0 / 12.0 }
         }
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
-        // One product where binary secrets have one GGSW ciphertext, half the deviation of two.
-        Gadget::ClosestRepresentative { .. } => (scale * shape.ggsw_per_index() as f64 / 2.0 * moduli.key).powi(2),
+        // One product where binary secrets have one GGSW ciphertext: half the variance of two.
+        Gadget::ClosestRepresentative { .. } => shape.ggsw_per_index() as f64 / 2.0 * (scale * moduli.key).powi(2),
     }
 }
 
