@@ -92,7 +92,7 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
     println!("CUDA: compiled by {nvcc}");
-    println!("{:<26}{:<26}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
+    println!("{:<30}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
     let mut all: Vec<(&str, Variant)> = Vec::new();
     for arch in &arguments.arch {
         let capability =
@@ -101,7 +101,6 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
             let mut seen = HashSet::new();
             for mut variant in girih_cuda::variants(set.name(), set.shape(), capability, &PlanRequest::default())? {
                 // Key switch and combine come with every variant of a set and are the same.
-                let rotates = |file: &str| [BLIND_ROTATE.name, BLIND_ROTATE_SPREAD.name].contains(&file);
                 variant.sources.retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
                 all.push((arch, variant));
             }
@@ -126,13 +125,21 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
     good.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a kernel file holds a rotation, which differs from variant to variant.
+fn rotates(file: &str) -> bool {
+    [BLIND_ROTATE.name, BLIND_ROTATE_SPREAD.name].contains(&file)
+}
+
 /// Compiles one variant and prints what its kernels take.
 fn report(nvcc: &Nvcc, arch: &str, variant: &Variant) -> Result<bool> {
     let mut good = true;
     for source in &variant.sources {
+        // Tiles of a key switch are sized at launch.
+        let tile = if rotates(source.file.name) { variant.plan.shared_bytes } else { 0 };
         match nvcc.compile(source, arch)? {
-            Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills }| {
-                println!("{:<26}{kernel:<24}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{:>10}", variant.name, variant.plan.shared_bytes);
+            Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills, shared }| {
+                let shared = *shared as usize + tile;
+                println!("{:<30}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}", variant.name);
             }),
             Err(log) => {
                 good = false;

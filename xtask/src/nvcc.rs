@@ -106,6 +106,8 @@ pub struct Cost {
     pub stack: u32,
     /// Bytes of spill stores and loads.
     pub spills: u32,
+    /// Bytes of shared memory that its text declares; a launch may add more.
+    pub shared: u32,
 }
 
 /// Reads `ptxas info` lines: a kernel's name, then its stack and spills, then its registers.
@@ -123,6 +125,7 @@ fn costs(log: &str) -> Vec<Cost> {
                 cost.spills = number(line, " bytes spill stores") + number(line, " bytes spill loads");
             } else if line.contains(" registers") {
                 cost.registers = number(line, " registers");
+                cost.shared = number(line, " bytes smem");
             }
         }
     }
@@ -135,9 +138,10 @@ mod tests {
     fn reads_what_ptxas_prints() {
         let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'blind_rotate' for 'sm_90'\n\
                    ptxas info    : Function properties for blind_rotate\n    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n\
-                   ptxas info    : Used 128 registers, used 1 barriers, 16 bytes cumulative stack size\n";
+                   ptxas info    : Used 128 registers, used 1 barriers, 16 bytes cumulative stack size, 96 bytes smem\n";
         let costs = super::costs(log);
         assert_eq!(costs.len(), 1);
-        assert_eq!((costs[0].kernel.as_str(), costs[0].registers, costs[0].stack, costs[0].spills), ("blind_rotate", 128, 16, 20));
+        let cost = &costs[0];
+        assert_eq!((cost.kernel.as_str(), cost.registers, cost.stack, cost.spills, cost.shared), ("blind_rotate", 128, 16, 20, 96));
     }
 }
