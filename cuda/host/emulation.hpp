@@ -141,6 +141,29 @@ template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
     *(T*)((char*)emulation::shared_memory[rank].data() + ((char*)own - start)) = value;
 }
 
+// As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold.
+inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
+    struct Held {
+        uint4 left;
+        unsigned right[2];
+    };
+    static Held held[1024];
+    const unsigned first = threadIdx.x / 32 * 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    held[threadIdx.x] = {left, {low, high}};
+    __syncwarp();
+    auto byte = [](unsigned word, int i) { return (word >> (8 * i)) & 0xff; };
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned column = 2 * t + i % 2;
+        for (unsigned k = 0; k < 32; k++) {
+            const uint4& l = held[first + 4 * g + k % 16 / 4].left;
+            unsigned quarters[2][2] = {{l.x, l.y}, {l.z, l.w}};
+            unsigned right = held[first + 4 * column + k % 16 / 4].right[k / 16];
+            sums[i] += (int)(signed char)byte(quarters[k / 16][i / 2], k % 4) * (int)byte(right, k % 4);
+        }
+    }
+    __syncwarp();
+}
+
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     uint64_t bytes = ((uint64_t)high << 32) | low;

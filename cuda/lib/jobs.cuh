@@ -57,12 +57,13 @@ struct KeySwitchArguments {
 struct TorusKeySwitchArguments {
     const BootstrapJob* jobs;
     const u32* store;
-    const u64* key; // [kN][digit][KS_ROW], then the sum of all rows
-    u64* sums;      // [job][KS_ROW]; zeros where splits > 1
-    u16* exponents; // [job][n + r]
-    u64* dump;      // [n + r] of job 0 before the rounding, or null
+    const uint4* key; // bytes of [kN][digit][KS_ROW] words as key_switch_torus reads them
+    uint4* digits;    // of [job][kN][digit], likewise
+    u64* sums;        // [job][KS_ROW]
+    u16* exponents;   // [job][n + r]
+    u64* dump;        // [n + r] of job 0 before the rounding, or null
     u32 job_count;
-    u32 splits; // parts of the index range, which blocks share
+    u32 splits; // parts of the product's steps, which blocks share
 };
 
 struct CombineArguments {

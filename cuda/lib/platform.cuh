@@ -143,6 +143,26 @@ template <int left> FUNCTION void wait_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 #endif
 }
+
+FUNCTION void multiply_8_by_8(i32& first, i32& second, u32 a, u32 b) {
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.u8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(first), "+r"(second) : "r"(a), "r"(b));
+}
+
+// Adds to `sums`, of 16 by 8, the product of 16 by 32 signed bytes and 32 by 8 unsigned ones; by all threads of a warp. Thread
+// 4 g + t holds of rows g and g + 8 of the left the bytes 4 t to 4 t + 3 (x and y) and 16 + 4 t to 16 + 4 t + 3 (z and w), of
+// column g of the right the same (low and high), and of the sums columns 2 t and 2 t + 1 of row g, then of row g + 8.
+FUNCTION void multiply_bytes(i32 (&sums)[4], uint4 left, u32 low, u32 high) {
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(left.x), "r"(left.y), "r"(left.z), "r"(left.w), "r"(low), "r"(high));
+#else
+    multiply_8_by_8(sums[0], sums[1], left.x, low);
+    multiply_8_by_8(sums[0], sums[1], left.z, high);
+    multiply_8_by_8(sums[2], sums[3], left.y, low);
+    multiply_8_by_8(sums[2], sums[3], left.w, high);
+#endif
+}
 #endif
 
 template <int value> struct Int {

@@ -128,13 +128,14 @@ pub(crate) struct KeySwitchArguments {
     pub parts: u32,
 }
 
-/// Of one `key_switch_torus` or `round_torus` launch.
+/// Of one `torus_digits`, `key_switch_torus` or `round_torus` launch.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TorusKeySwitchArguments {
     pub jobs: u64,
     pub store: u64,
     pub key: u64,
+    pub digits: u64,
     pub sums: u64,
     pub exponents: u64,
     pub dump: u64,
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(size_of::<Linear>(), 12 * 4);
         assert_eq!(size_of::<BlindRotateArguments>(), 8 * 8 + 4 * 4);
         assert_eq!(size_of::<KeySwitchArguments>(), 6 * 8 + 2 * 4);
-        assert_eq!(size_of::<TorusKeySwitchArguments>(), 6 * 8 + 2 * 4);
+        assert_eq!(size_of::<TorusKeySwitchArguments>(), 7 * 8 + 2 * 4);
         assert_eq!(size_of::<CombineArguments>(), 3 * 8 + 2 * 4);
     }
 }

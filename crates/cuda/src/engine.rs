@@ -23,8 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 132 * 128;
-/// Zeros behind each key: kernels ask for entries ahead of use, a digit of 0 reads a row of zeros, and the torus keeps one more
-/// row there.
+/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
@@ -56,7 +55,8 @@ struct Lane {
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
-    /// Native torus: `[job][row]` between the key switch and its rounding.
+    /// Native torus: the digits that the key switch multiplies, and `[job][row]` between it and its rounding.
+    digits: Buffer,
     sums: Buffer,
     /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
     partial: Buffer,
@@ -102,6 +102,7 @@ impl Lane {
         Ok(Self {
             jobs: empty("jobs")?,
             switched: empty("switched ciphertexts")?,
+            digits: empty("digits of the key switch")?,
             sums: empty("sums of the key switch")?,
             partial: empty("partial sums")?,
             combined: empty("combined ciphertexts")?,
@@ -262,6 +263,7 @@ impl CudaEngine {
         let arguments = TorusKeySwitchArguments {
             jobs: lane.jobs.address(),
             store,
+            digits: lane.digits.address(),
             sums: lane.sums.address(),
             exponents: lane.switched.address(),
             dump,
@@ -306,7 +308,10 @@ impl CudaEngine {
     /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes the first of them, wait.
     fn stage_jobs(&self, lane: &mut Lane, queue: Queue, jobs: &[Job]) -> Result<(), BackendError> {
         match &*self.key_switch {
-            KeySwitch::First(switch) => lane.sums.grow(queue, switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?,
+            KeySwitch::First(switch) => {
+                lane.digits.grow(queue, switch.digits_bytes(jobs.len()), 0, "digits of the key switch")?;
+                lane.sums.grow(queue, switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
+            }
             KeySwitch::Last(.., plan) if shares_sums(&KeySwitchLaunch::new(&self.shape, plan, jobs.len())) => {
                 let word = if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 };
                 lane.partial.grow(queue, jobs.len() * self.shape.ciphertext_len() * word, 0, "partial sums")?;

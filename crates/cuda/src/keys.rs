@@ -138,20 +138,9 @@ impl KeyLayout {
     }
 }
 
-/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out; native torus: `[digit][row]`.
+/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out.
 pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
-    let values = if shape.is_torus() { 1 } else { shape.ks_base() - 1 };
-    shape.ks_digits() * values * ks_row(shape) * ks_word_bytes(shape)
-}
-
-/// The rows of `index` on the native torus, 64-bit words.
-pub(crate) fn torus_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u64> {
-    let mut block = vec![0; shape.key_switching_block_len()];
-    keys.key_switching_block(index, &mut block);
-    let (length, row) = (shape.switched_len(), ks_row(shape));
-    let mut words = vec![0; shape.ks_digits() * row];
-    words.chunks_exact_mut(row).zip(block.chunks_exact(length)).for_each(|(to, from)| to[..length].copy_from_slice(from));
-    words
+    shape.ks_digits() * (shape.ks_base() - 1) * ks_row(shape) * ks_word_bytes(shape)
 }
 
 /// The rows of `index`.

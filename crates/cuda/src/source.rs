@@ -2,6 +2,7 @@
 
 use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, scaled};
 use crate::spread::SpreadPlan;
+use crate::switch_first;
 use crate::tables;
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
 use girih_ring::{Modulus, Rns};
@@ -56,7 +57,7 @@ pub const KEY_SWITCH: KernelFile = KernelFile {
 pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
     name: "key_switch_torus",
     text: include_str!("../../../cuda/key_switch_torus.cu"),
-    kernels: &["key_switch_torus", "round_torus"],
+    kernels: &["torus_digits", "key_switch_torus", "round_torus"],
 };
 
 /// The key switch of a shape.
@@ -100,11 +101,12 @@ pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     }
 }
 
-/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units.
+/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units, on the torus whole blocks.
 pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
     shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
         2 => 8,
-        4 | 8 => 4,
+        4 => 4,
+        8 => switch_first::BLOCK_COLUMNS,
         _ => 16,
     })
 }
@@ -148,6 +150,9 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("KS_ROW", ks_row(shape)),
         ("KS_THREADS", plan.key_switch_threads),
         ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
+        ("KS_PRODUCT_THREADS", switch_first::PRODUCT_THREADS),
+        ("KS_BLOCK_CIPHERTEXTS", switch_first::BLOCK_CIPHERTEXTS),
+        ("KS_BLOCK_COLUMNS", switch_first::BLOCK_COLUMNS),
         // The tiled kernel is compiled, though not launched, where it does not pay.
         ("KS_STAGES", plan.key_switch_stages.max(2)),
         ("KS_STAGE_PAIRS", plan.key_switch_stage_pairs),

@@ -2,33 +2,46 @@
 
 use crate::arguments::{TorusKeySwitchArguments, bytes_of};
 use crate::engine::{kernels, upload_blocks};
-use crate::keys;
 use crate::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
 use crate::plan::CudaPlan;
 use crate::source::{KEY_SWITCH_TORUS, Source, ks_row};
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// `CIPHERTEXTS` and `COLUMNS_A_THREAD` of cuda/key_switch_torus.cu.
-const CIPHERTEXTS: usize = 8;
-const COLUMNS_A_THREAD: usize = 4;
-/// Blocks that a multiprocessor is given before a launch stops splitting the index range.
-const BLOCKS_PER_MULTIPROCESSOR: usize = 4;
-/// A part of the index range is not worth a block below this many indices.
-const LEAST_INDICES: usize = 32;
+/// Threads, ciphertexts and columns of a block of `key_switch_torus`.
+pub(crate) const PRODUCT_THREADS: usize = 128;
+pub(crate) const BLOCK_CIPHERTEXTS: usize = 128;
+pub(crate) const BLOCK_COLUMNS: usize = 16;
+// Further constants of cuda/key_switch_torus.cu.
+/// Indices of a step of the product.
+const CHUNK: usize = 32;
+/// Ciphertexts of a fragment of digits.
+const FRAGMENT: usize = 16;
+/// Columns of a fragment of the key.
+const GROUP: usize = 8;
+const WORD_BYTES: usize = 8;
+
+/// Blocks that a multiprocessor is given before a launch stops splitting the steps.
+const BLOCKS_PER_MULTIPROCESSOR: usize = 3;
+/// A part of the steps is not worth a block below this many.
+const LEAST_STEPS: usize = 8;
 
 /// Kernels and key of the switch.
 pub(crate) struct SwitchFirst {
-    kernels: [Kernel; 2],
+    digits: Kernel,
+    product: Kernel,
+    round: Kernel,
     key: Buffer,
     row: usize,
-    indices: usize,
-    threads: usize,
+    chunks: usize,
+    digits_a_word: usize,
+    most_steps: usize,
+    round_threads: usize,
     multiprocessors: usize,
 }
 
 impl SwitchFirst {
-    /// Pulls the key and puts the sum of all rows behind it.
+    /// Pulls the key.
     pub fn load(
         machine: &Arc<dyn Machine>,
         keys: &dyn KeySource,
@@ -37,20 +50,22 @@ impl SwitchFirst {
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape();
-        let kernels = kernels(machine.as_ref(), &Source::new(KEY_SWITCH_TORUS, shape, plan, false))?;
-        let (row, block_bytes) = (ks_row(shape), keys::key_switching_bytes(shape));
-        let sums = Mutex::new(vec![0u64; row]);
-        let key = upload_blocks(machine, "key-switching key", shape.ks_indices(), block_bytes, progress, |index| {
-            let words = keys::torus_rows(shape, keys, index);
-            let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-            for words in words.chunks_exact(row) {
-                sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = sum.wrapping_add(word));
-            }
-            bytes_of(&words).to_vec()
-        })?;
-        let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-        machine.upload(key.address() + (shape.ks_indices() * block_bytes) as u64, bytes_of(&sums))?;
-        Ok(Self { kernels, key, row, indices: shape.ks_indices(), threads: plan.key_switch_threads, multiprocessors })
+        let [digits, product, round] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH_TORUS, shape, plan, false))?;
+        let chunks = shape.ks_indices().div_ceil(CHUNK);
+        let make = |chunk| key_chunk(keys, chunk);
+        let key = upload_blocks(machine, "key-switching key", chunks, chunk_bytes(shape), progress, make)?;
+        Ok(Self {
+            digits,
+            product,
+            round,
+            key,
+            row: ks_row(shape),
+            chunks,
+            digits_a_word: shape.ks_digits(),
+            most_steps: most_steps(shape),
+            round_threads: plan.key_switch_threads,
+            multiprocessors,
+        })
     }
 
     pub fn key_bytes(&self) -> usize {
@@ -59,7 +74,12 @@ impl SwitchFirst {
 
     /// Bytes of the sums of `jobs` ciphertexts.
     pub fn sums_bytes(&self, jobs: usize) -> usize {
-        jobs * self.row * 8
+        jobs * self.row * WORD_BYTES
+    }
+
+    /// Bytes of the digits of `jobs` ciphertexts.
+    pub fn digits_bytes(&self, jobs: usize) -> usize {
+        jobs.next_multiple_of(FRAGMENT) * self.steps() * CHUNK
     }
 
     /// Bytes of the exponents of `jobs` ciphertexts.
@@ -67,18 +87,89 @@ impl SwitchFirst {
         jobs * shape.switched_len() * 2
     }
 
+    fn steps(&self) -> usize {
+        self.chunks * self.digits_a_word
+    }
+
     /// Switches the staged jobs and rounds to exponents; `arguments` lacks key and splits.
     pub fn launch(&self, machine: &dyn Machine, queue: Queue, arguments: TorusKeySwitchArguments) -> Result<(), BackendError> {
         let jobs = arguments.job_count as usize;
-        let blocks = jobs.div_ceil(CIPHERTEXTS) * self.row.div_ceil(self.threads * COLUMNS_A_THREAD);
-        let wanted = (BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).div_ceil(blocks);
-        let splits = wanted.clamp(1, (self.indices / LEAST_INDICES).max(1));
+        let blocks = jobs.div_ceil(BLOCK_CIPHERTEXTS) * (self.row / BLOCK_COLUMNS);
+        let splits = splits(self.steps(), self.most_steps, blocks, BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors);
         let arguments = TorusKeySwitchArguments { key: self.key.address(), splits: splits as u32, ..arguments };
-        if splits > 1 {
-            machine.zero(queue, arguments.sums, self.sums_bytes(jobs))?;
+        let warps = jobs.div_ceil(FRAGMENT) * self.chunks;
+        for (kernel, blocks, threads) in [
+            (self.digits, (warps * 32).div_ceil(PRODUCT_THREADS), PRODUCT_THREADS),
+            (self.product, blocks * splits, PRODUCT_THREADS),
+            (self.round, jobs, self.round_threads),
+        ] {
+            machine.launch(queue, kernel, LaunchSize { blocks, threads, shared_bytes: 0, cluster: 1 }, bytes_of(&[arguments]))?;
         }
-        let size = |blocks| LaunchSize { blocks, threads: self.threads, shared_bytes: 0, cluster: 1 };
-        machine.launch(queue, self.kernels[0], size(blocks * splits), bytes_of(&[arguments]))?;
-        machine.launch(queue, self.kernels[1], size(jobs), bytes_of(&[arguments]))
+        Ok(())
+    }
+}
+
+/// Steps whose sums of bytes stay within 31 bits: products of a digit, at most B/2, and a byte.
+fn most_steps(shape: &BootstrapShape) -> usize {
+    ((1 << 31) - 1) / (CHUNK * (shape.ks_base() / 2).max(1) * 255)
+}
+
+/// Blocks among which the steps of one product are divided: as many as `places` have room for, none of them idle, and at least as
+/// many as keep sums within bounds.
+fn splits(steps: usize, most_steps: usize, blocks: usize, places: usize) -> usize {
+    (places / blocks).clamp(1, (steps / LEAST_STEPS).max(1)).max(steps.div_ceil(most_steps))
+}
+
+/// Bytes of the key for the indices of a step, all digits.
+fn chunk_bytes(shape: &BootstrapShape) -> usize {
+    CHUNK * shape.ks_digits() * ks_row(shape) * WORD_BYTES
+}
+
+/// The key for one chunk of indices, as `key_switch_torus` reads it: `[digit][8 columns][2 bytes of a word][thread of a warp]`,
+/// each 16 bytes of 8 indices; zeros beyond the last index and column.
+fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
+    let shape = keys.shape();
+    let (length, groups) = (shape.switched_len(), ks_row(shape) / GROUP);
+    let mut block = vec![0; shape.key_switching_block_len()];
+    let mut out = vec![0; chunk_bytes(shape)];
+    for local in 0..CHUNK.min(shape.ks_indices() - chunk * CHUNK) {
+        keys.key_switching_block(chunk * CHUNK + local, &mut block);
+        for (digit, row) in block.chunks_exact(length).enumerate() {
+            for (column, word) in row.iter().enumerate() {
+                let thread = column % GROUP * 4 + local % 16 / 4;
+                let first = (digit * groups + column / GROUP) * WORD_BYTES / 2;
+                for (byte, value) in word.to_le_bytes().into_iter().enumerate() {
+                    out[((first + byte / 2) * 32 + thread) * 16 + byte % 2 * 8 + local / 16 * 4 + local % 4] = value;
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_divided_where_places_are_left_and_where_sums_would_overflow() {
+        let (steps, most) = (256, 1 << 14);
+        assert_eq!([1, 2, 58, 116, 133, 725].map(|blocks| splits(steps, most, blocks, 396)), [32, 32, 6, 3, 2, 1]);
+        assert_eq!([1, 58, 725].map(|blocks| splits(steps, 100, blocks, 396)), [32, 6, 3]);
+        assert_eq!(splits(5, most, 1, 396), 1);
+    }
+
+    /// The largest digit times the largest byte, in every row.
+    #[test]
+    fn sums_of_as_many_steps_as_allowed_fit() {
+        for set in ["TFHERS_2_2", "INSECURE_TOY_TORUS"] {
+            let set = girih_tfhe::ParameterSet::by_name(set).expect("built in");
+            for log2_ks_base in 1..=7 {
+                let shape = BootstrapShape { log2_ks_base, ..set.shape().clone() };
+                let of = |steps: usize| (steps * CHUNK * (shape.ks_base() / 2) * 255) as u64;
+                let most = most_steps(&shape);
+                assert!(of(most) < 1 << 31 && of(most + 1) >= 1 << 31, "{most} steps of base 2^{log2_ks_base}");
+            }
+        }
     }
 }
