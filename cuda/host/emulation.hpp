@@ -141,27 +141,26 @@ template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
     *(T*)((char*)emulation::shared_memory[rank].data() + ((char*)own - start)) = value;
 }
 
-// As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold.
+// As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold, in two places by turns: nobody can be a call
+// further than those who still read.
 inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
     struct Held {
-        uint4 left;
-        unsigned right[2];
+        unsigned char left[2][32], right[32]; // rows g and g + 8, of which a thread fills a part; a column, likewise
     };
-    static Held held[1024];
-    const unsigned first = threadIdx.x / 32 * 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    held[threadIdx.x] = {left, {low, high}};
+    static Held held[2][1024 / 32][8];
+    static bool turns[1024];
+    Held* warp = held[turns[threadIdx.x] ^= true][threadIdx.x / 32];
+    const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    memcpy(&warp[g].left[0][4 * t], &left.x, 4);
+    memcpy(&warp[g].left[1][4 * t], &left.y, 4);
+    memcpy(&warp[g].left[0][16 + 4 * t], &left.z, 4);
+    memcpy(&warp[g].left[1][16 + 4 * t], &left.w, 4);
+    memcpy(&warp[g].right[4 * t], &low, 4);
+    memcpy(&warp[g].right[16 + 4 * t], &high, 4);
     __syncwarp();
-    auto byte = [](unsigned word, int i) { return (word >> (8 * i)) & 0xff; };
     for (unsigned i = 0; i < 4; i++) {
-        unsigned column = 2 * t + i % 2;
-        for (unsigned k = 0; k < 32; k++) {
-            const uint4& l = held[first + 4 * g + k % 16 / 4].left;
-            unsigned quarters[2][2] = {{l.x, l.y}, {l.z, l.w}};
-            unsigned right = held[first + 4 * column + k % 16 / 4].right[k / 16];
-            sums[i] += (int)(signed char)byte(quarters[k / 16][i / 2], k % 4) * (int)byte(right, k % 4);
-        }
+        for (unsigned k = 0; k < 32; k++) sums[i] += (signed char)warp[g].left[i / 2][k] * warp[2 * t + i % 2].right[k];
     }
-    __syncwarp();
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
