@@ -100,11 +100,14 @@ extern "C" __global__ void __launch_bounds__(KS_PRODUCT_THREADS, 3) key_switch_t
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, down = warp / WARPS_ACROSS, across = warp % WARPS_ACROSS;
     const int last_fragment = (int)(a.job_count - 1) / FRAGMENT;
 
-    // Each thread copies the same places of every step. Fragments beyond the last are read as the last and written nowhere.
+    // Each thread copies the same places of every step. Fragments beyond the last are not copied, and what comes of them is
+    // written nowhere.
     constexpr int digit_copies = BLOCK_FRAGMENTS * 32 / KS_PRODUCT_THREADS, key_copies = WARPS_ACROSS * KEY_VECTORS / KS_PRODUCT_THREADS;
     const uint4* digits[digit_copies];
+    bool exists[digit_copies];
     unroll<0, digit_copies>([&](auto i) {
-        int fragment = min(block.first_fragment + warp + i * (KS_PRODUCT_THREADS / 32), last_fragment);
+        int fragment = block.first_fragment + warp + i * (KS_PRODUCT_THREADS / 32);
+        exists[i] = fragment <= last_fragment;
         digits[i] = a.digits + ((u64)fragment * STEPS + block.begin) * 32 + lane;
     });
     const uint4* key = a.key + ((u64)block.begin * GROUPS_A_ROW + block.column / GROUP) * KEY_VECTORS + threadIdx.x;
@@ -112,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(KS_PRODUCT_THREADS, 3) key_switch_t
         if (step < block.end) {
             uint4* stage = stages[step % STAGES] + threadIdx.x;
             unroll<0, digit_copies>([&](auto i) {
-                copy_ahead(stage + i * KS_PRODUCT_THREADS, digits[i]);
+                if (exists[i]) copy_ahead(stage + i * KS_PRODUCT_THREADS, digits[i]);
                 digits[i] += 32;
             });
             unroll<0, key_copies>([&](auto i) { copy_ahead(stage + (digit_copies + i) * KS_PRODUCT_THREADS, key + i * KS_PRODUCT_THREADS); });

@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 132 * 128;
+/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at the next (TFHERS_2_2 with
+/// ciphertexts on the device, on an H200: 63,700 a second with 8 or 16 waves, 63,600 with 4, 62,700 in one launch of 41).
+const WAVES_PER_TURN: usize = 8;
 /// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
@@ -48,6 +51,8 @@ struct Memory {
     lanes: [Lane; 2],
     /// The lane of the latest call.
     lane: usize,
+    /// Behind the latest call that took its turn.
+    turn: Option<Mark>,
 }
 
 /// One of two places for calls, in turns: while one is at work, the next one's jobs arrive, and its rotations begin where that pays.
@@ -76,6 +81,7 @@ impl Memory {
             table_count: 0,
             lanes: [Lane::new(machine)?, Lane::new(machine)?],
             lane: 0,
+            turn: None,
         })
     }
 
@@ -139,7 +145,7 @@ pub(crate) struct CudaEngine {
     combine: [Kernel; 2],
     /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at different times, and another
     /// call's blocks take their places; a single one profits from neighbours that read the same part of the key, which blocks
-    /// of another call do not (an H200: TFHERS_2_2 2.7 % faster, G2, G4 and G5 0.6 to 0.8 %; M1 3.6 % and M3 8 % slower).
+    /// of another call do not (an H200: G2, G4 and G5 0.6 to 0.8 % faster; M1 3.6 % and M3 8 % slower).
     overlaps: bool,
     memory: Arc<Mutex<Memory>>,
 }
@@ -297,6 +303,13 @@ impl CudaEngine {
         Ok(())
     }
 
+    /// Whether the rotations of calls that fill the device follow each other, and only smaller calls and key switches run beside
+    /// them. That is where the key switch is short: rotations that begin as others end have blocks far apart in the key for all
+    /// of their time (TFHERS_2_2 on an H200: 63,000 a second in turns, 60,900 without).
+    fn takes_turns(&self) -> bool {
+        self.overlaps && matches!(&*self.key_switch, KeySwitch::First(_))
+    }
+
     /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
     fn switched_bytes(&self, jobs: usize) -> usize {
         match &*self.key_switch {
@@ -349,18 +362,21 @@ impl CudaEngine {
         Ok(values)
     }
 
-    /// One launch of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with it.
+    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with them.
     fn run_bootstraps(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let machine = self.machine.as_ref();
         let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
         let needed = memory.begin(&reads, &writes);
         let queue = self.queue(memory.lane);
-        // The key switch of a call that fills the device runs beside another call's rotation, and before its waiting blocks.
-        let switch = if self.overlaps && jobs.len() >= self.wave() { Queue::Switch } else { queue };
+        let full = self.overlaps && jobs.len() >= self.wave();
         let (first, last) = match &*self.key_switch {
-            KeySwitch::First(_) => (switch, queue),
-            KeySwitch::Last(..) => (queue, switch),
+            // Where the rotation before leaves places idle at its end.
+            KeySwitch::First(_) if full => (Queue::Tail, queue),
+            // Beside the rotation behind, and before its waiting blocks.
+            KeySwitch::Last(..) if full => (queue, Queue::Switch),
+            _ => (queue, queue),
         };
+        let in_turns = full && self.takes_turns();
         needed.wait(machine, first)?;
         let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
         self.stage_jobs(&mut memory.lanes[memory.lane], first, &staged)?;
@@ -368,6 +384,9 @@ impl CudaEngine {
         let store = memory.store.address();
         self.switch_first(first, store, lane, jobs.len(), 0)?;
         let ready = machine.mark(first)?;
+        if let Some(before) = memory.turn.filter(|_| in_turns) {
+            machine.wait(queue, before)?;
+        }
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
         for (index, (rotation, share)) in rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate() {
             // What is left after whole waves fills multiprocessors as these drain.
@@ -384,7 +403,11 @@ impl CudaEngine {
             }
         }
         self.switch_last(last, lane, jobs.len(), store, 0)?;
-        memory.end(reads, writes, machine.mark(last)?);
+        let end = machine.mark(last)?;
+        if in_turns {
+            memory.turn = Some(end);
+        }
+        memory.end(reads, writes, end);
         Ok(())
     }
 
@@ -507,6 +530,17 @@ pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source
         device: machine.id().into(),
         what: format!("{}.cu has {} kernels, {COUNT} were expected", source.file.name, found.len()),
     })
+}
+
+/// The lengths of the launches of a list of jobs, which are independent. Where launches take turns, the first has what whole waves
+/// leave, and others run beside it.
+fn launches(jobs: usize, wave_in_turns: Option<usize>) -> Vec<usize> {
+    let (left, most) = match wave_in_turns {
+        Some(wave) => (jobs % wave, WAVES_PER_TURN * wave),
+        None => (0, JOBS_PER_LAUNCH),
+    };
+    let whole = (0..jobs - left).step_by(most).map(|first| (jobs - left - first).min(most));
+    (left > 0).then_some(left).into_iter().chain(whole).collect()
 }
 
 /// Whether a key switch adds its parts up in memory.
@@ -649,8 +683,12 @@ impl Engine for CudaEngine {
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
         validate_jobs(&self.shape, memory.stored, memory.table_count, jobs)?;
-        // Jobs of one list are independent, so they may run in several launches.
-        jobs.chunks(JOBS_PER_LAUNCH).try_for_each(|jobs| self.run_bootstraps(&mut memory, jobs))
+        let mut rest = jobs;
+        launches(jobs.len(), self.takes_turns().then(|| self.wave())).into_iter().try_for_each(|length| {
+            let (jobs, later) = rest.split_at(length);
+            rest = later;
+            self.run_bootstraps(&mut memory, jobs)
+        })
     }
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
@@ -692,5 +730,20 @@ impl Engine for CudaEngine {
         self.switch_first(Queue::First, memory.store.address(), &memory.lanes[0], 1, 0)?;
         memory.lanes[0].last = Some(self.machine.mark(Queue::First)?);
         stages.iter().map(|&stage| self.trace_stage(memory, job, stage)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_in_turns_are_of_whole_waves_and_begin_with_what_is_left() {
+        assert_eq!(launches(16_384, Some(396)), [148, 3168, 3168, 3168, 3168, 3168, 396]);
+        assert_eq!(launches(3168, Some(396)), [3168]);
+        assert_eq!(launches(7, Some(396)), [7]);
+        assert_eq!(launches(16_384, None), [16_384]);
+        assert_eq!(launches(40_000, None), [16_896, 16_896, 6208]);
+        assert!(launches(0, None).is_empty() && launches(0, Some(396)).is_empty());
     }
 }

@@ -173,3 +173,110 @@ mod tests {
         }
     }
 }
+
+/// The kernels on the host, for more ciphertexts than the traces of the suite look at.
+#[cfg(all(test, feature = "emulation"))]
+mod emulated_tests {
+    use super::*;
+    use crate::arguments::{Job, bytes_of_mut};
+    use crate::emulated::Emulated;
+    use crate::variants::limits_of;
+    use girih_backend::{BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest, SecretKind, Transform};
+    use girih_conformance::synthetic::{SyntheticKeys, Words};
+    use girih_ring::gadget::closest_representative_digits;
+
+    fn shape(log2_ks_base: u32, ks_digits: u32) -> BootstrapShape {
+        BootstrapShape {
+            lwe_dimension: 18,
+            log2_lwe_modulus: 7,
+            polynomial_size: 64,
+            glwe_dimension: 1,
+            packing: 2,
+            secret: SecretKind::Ternary,
+            gadget: Gadget::ClosestRepresentative { log2_base: 10, levels: 2 },
+            key_modulus: KeyModulus::Torus64,
+            log2_ks_modulus: log2_ks_base * ks_digits,
+            log2_ks_base,
+        }
+    }
+
+    fn jobs(count: usize) -> Vec<BootstrapJob> {
+        let operand = |ciphertext, weight| Operand { ciphertext, weight };
+        let job = |i: u32| BootstrapJob {
+            input: Combination::new(&[operand(i, 3), operand(i / 2, -1)], i, 64),
+            table: 0,
+            table_stride: 0,
+            output_offset: 0,
+            log2_output_modulus: 64,
+            output: i,
+        };
+        (0..count as u32).map(job).collect()
+    }
+
+    /// What the sums must be: digits times rows of each mask, not yet taken off the body.
+    fn expected(shape: &BootstrapShape, key: &[u64], store: &[u64], job: &BootstrapJob) -> Vec<u64> {
+        let (stored, length) = (shape.extracted_len(), shape.switched_len());
+        let (mut digits, mut sums) = (vec![0; shape.ks_digits()], vec![0u64; length]);
+        for (index, rows) in key.chunks_exact(shape.key_switching_block_len()).enumerate() {
+            let of = |o: &Operand| (i64::from(o.weight) as u64).wrapping_mul(store[o.ciphertext as usize * stored + index]);
+            let word = job.input.operands.iter().map(of).fold(0, u64::wrapping_add);
+            closest_representative_digits(word, shape.log2_ks_base, &mut digits);
+            for (row, &digit) in rows.chunks_exact(length).zip(&digits) {
+                sums.iter_mut().zip(row).for_each(|(s, &w)| *s = s.wrapping_add((i64::from(digit) as u64).wrapping_mul(w)));
+            }
+        }
+        sums
+    }
+
+    fn check(shape: &BootstrapShape, count: usize, multiprocessors: usize) {
+        let machine: Arc<dyn Machine> = Arc::new(Emulated::new().expect("there is a compiler"));
+        let keys = SyntheticKeys::new(shape.clone(), 3);
+        let plan = CudaPlan::new("cuda", shape, Transform::Fft, &limits_of(90), &PlanRequest::default()).expect("it fits");
+        let switch = SwitchFirst::load(&machine, &keys, &plan, multiprocessors, &NoProgress).expect("it loads");
+        let mut words = Words::new(4);
+        let store: Vec<u64> = (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();
+        let jobs = jobs(count);
+        let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
+        let held = |bytes: &[u8]| Buffer::holding(&machine, bytes, "a test").expect("there is room");
+        let empty = |bytes| Buffer::new(&machine, bytes, "a test").expect("there is room");
+        let (store_there, jobs_there) = (held(bytes_of(&store)), held(bytes_of(&staged)));
+        let (digits, sums) = (empty(switch.digits_bytes(count)), empty(switch.sums_bytes(count)));
+        let exponents = empty(SwitchFirst::exponents_bytes(shape, count));
+        let arguments = TorusKeySwitchArguments {
+            jobs: jobs_there.address(),
+            store: store_there.address(),
+            digits: digits.address(),
+            sums: sums.address(),
+            exponents: exponents.address(),
+            job_count: count as u32,
+            ..Default::default()
+        };
+        switch.launch(machine.as_ref(), Queue::First, arguments).expect("it runs");
+        let mut got = vec![0u64; count * switch.row];
+        machine.download(sums.address(), bytes_of_mut(&mut got)).expect("it is read");
+        let mut key = vec![0; shape.ks_indices() * shape.key_switching_block_len()];
+        key.chunks_exact_mut(shape.key_switching_block_len()).enumerate().for_each(|(index, rows)| keys.key_switching_block(index, rows));
+        for (index, (job, got)) in jobs.iter().zip(got.chunks_exact(switch.row)).enumerate() {
+            assert!(
+                got.starts_with(&expected(shape, &key, &store, job)),
+                "ciphertext {index} of {count}, {multiprocessors} multiprocessors"
+            );
+        }
+    }
+
+    /// Parts of fragments, of tiles and of sets of tiles, with steps in one part and in several.
+    #[test]
+    fn every_ciphertext_gets_its_sums() {
+        for (count, multiprocessors) in [(1, 132), (150, 1), (150, 3), (2200, 1)] {
+            check(&shape(4, 4), count, multiprocessors);
+        }
+    }
+
+    /// Odd numbers of steps, and digits of both extremes.
+    #[test]
+    fn every_base_agrees() {
+        for (log2_ks_base, ks_digits) in [(1, 9), (7, 5), (3, 3)] {
+            check(&shape(log2_ks_base, ks_digits), 17, 132);
+        }
+    }
+}

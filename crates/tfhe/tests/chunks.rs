@@ -114,7 +114,7 @@ fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
         let want: Vec<bool> = (0..a.len()).map(|i| gates[i / 2].evaluate(a[i], b[i])).collect();
         assert_eq!(got, want);
         let seen = std::mem::take(&mut *calls.lock().expect("no panic"));
-        assert_eq!(seen, [('b', 4), ('b', 12), ('b', 4), ('r', 4), ('b', 7), ('r', 12), ('r', 4), ('r', 7)]);
+        assert_eq!(seen, [('b', 3), ('b', 12), ('b', 8), ('r', 3), ('b', 4), ('r', 12), ('r', 8), ('r', 4)]);
     }
     // A single ciphertext is one chunk.
     let one = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");

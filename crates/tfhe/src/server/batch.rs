@@ -19,23 +19,26 @@ const ALONE: usize = 4224;
 
 /// The lengths of the chunks of a batch.
 ///
-/// Where transfers overlap, a device waits only for the first upload, and the host for the last download: the first chunk is
-/// one wave, the last is one with what is left, and those between grow to what a chunk may be, in whole waves.
+/// Where transfers overlap, a device waits only for the first upload, and the host for the last download. The first chunk is
+/// what whole waves leave: the device has places for others beside it, and its upload is short. The last is one wave, and those
+/// between grow to what a chunk may be.
 fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
     let Some(wave) = wave else {
         return (0..batch).step_by(ALONE).map(|first| (batch - first).min(ALONE)).collect();
     };
     let wave = wave.clamp(1, CHUNK);
-    let (mut waves, left) = ((batch / wave).saturating_sub(1), batch % wave);
-    let (most, mut next) = (CHUNK / wave, 1);
-    let mut lengths = Vec::new();
+    let (left, most) = (batch % wave, CHUNK / wave);
+    let mut waves = (batch / wave).saturating_sub(1);
+    let (mut lengths, mut next) = if left > 0 { (vec![left], 3.min(most)) } else { (Vec::new(), 1) };
     while waves > 0 {
         let now = waves.min(next);
         lengths.push(now * wave);
         waves -= now;
         next = (3 * next).min(most);
     }
-    lengths.push(if batch < wave { left } else { wave + left });
+    if batch >= wave {
+        lengths.push(wave);
+    }
     lengths
 }
 
@@ -138,9 +141,11 @@ impl ServerKey {
             results.iter_mut().zip(resident).try_for_each(|((words, log2_result), resident)| {
                 *log2_result = resident.log2_modulus();
                 if words.is_empty() {
-                    *words = room(total);
+                    *words = vec![0; total];
                 }
-                self.download_words(resident, &mut words[range.clone()])
+                let words = &mut words[range.clone()];
+                touch(words);
+                self.download_words(resident, words)
             })
         };
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
@@ -169,14 +174,11 @@ impl ServerKey {
     }
 }
 
-/// Zeros to be overwritten; the system is made to give their memory now, when the device is at work, not page by page when
-/// results arrive.
-fn room(words: usize) -> Vec<u32> {
+/// Makes the system give memory for results while the device is at work on them, not page by page when they arrive.
+fn touch(words: &mut [u32]) {
     const PAGE: usize = 1024;
     let _span = timeline::host("make room");
-    let mut room = vec![0; words];
-    room.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
-    room
+    words.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
 }
 
 #[cfg(test)]
@@ -186,24 +188,26 @@ mod tests {
 
     #[test]
     fn chunks_begin_and_end_small() {
-        assert_eq!(chunks(16_384, Some(528)), [528, 1584, 3168, 3168, 3168, 3168, 1056, 544]);
-        assert_eq!(chunks(5462, Some(264)), [264, 792, 2376, 1584, 446]);
+        assert_eq!(chunks(16_384, Some(528)), [16, 1584, 3168, 3168, 3168, 3168, 1584, 528]);
+        assert_eq!(chunks(5462, Some(264)), [182, 792, 2376, 1848, 264]);
+        assert_eq!(chunks(6336, Some(528)), [528, 1584, 3168, 528, 528]);
         assert_eq!(chunks(528, Some(528)), [528]);
         assert_eq!(chunks(1056, Some(528)), [528, 528]);
-        assert_eq!(chunks(700, Some(528)), [700]);
+        assert_eq!(chunks(700, Some(528)), [172, 528]);
+        assert_eq!(chunks(500, Some(528)), [500]);
         assert_eq!(chunks(1, Some(528)), [1]);
         assert_eq!(chunks(9000, None), [4224, 4224, 552]);
     }
 
     proptest! {
-        /// Every batch is covered by chunks of bounded length, all but the last of whole waves.
+        /// Every batch is covered by chunks of bounded length, all but the first of whole waves.
         #[test]
         fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000)) {
             let lengths = chunks(batch, wave);
             prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
             prop_assert!(lengths.iter().all(|&l| (1..2 * CHUNK.max(ALONE)).contains(&l)));
             if let Some(wave) = wave {
-                prop_assert!(lengths[..lengths.len() - 1].iter().all(|l| l.is_multiple_of(wave.min(CHUNK))));
+                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(wave.min(CHUNK))));
                 prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
             }
         }
