@@ -27,9 +27,9 @@ pub(crate) enum Queue {
     /// Two for rotations, so that one fills what another leaves idle at its end.
     First,
     Second,
-    /// Rotations that come last: they fill what those of `First` and `Second` leave idle.
+    /// Rotations that come last, and key switches before a rotation: they fill what those of `First` and `Second` leave idle.
     Tail,
-    /// Key switches between rotations: they go before whatever waits elsewhere.
+    /// Key switches behind a rotation: they go before whatever waits elsewhere.
     Switch,
     Uploads,
     Downloads,

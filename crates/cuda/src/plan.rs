@@ -37,7 +37,7 @@ pub struct CudaPlan {
     pub blocks_per_multiprocessor: usize,
     /// Bytes of shared memory of a block.
     pub shared_bytes: usize,
-    /// Threads of a block of `key_switch`.
+    /// Threads of a block of `key_switch`, on the torus of `round_torus`.
     pub key_switch_threads: usize,
     /// Stages of `key_switch_tiled` in shared memory at once (0: never launched).
     pub key_switch_stages: usize,
@@ -480,7 +480,7 @@ impl CudaPlan {
     }
 }
 
-/// Threads of a block of the key switch: four words each, and no more of the torus' wide ones than registers hold.
+/// Threads of a block of the key switch, on the torus of its rounding: four words each.
 pub(crate) fn key_switch_threads(shape: &BootstrapShape) -> usize {
     let most = if shape.is_torus() { 256 } else { 384 };
     shape.switched_len().div_ceil(4).next_multiple_of(32).clamp(64, most)
