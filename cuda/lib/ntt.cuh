@@ -8,6 +8,10 @@
 #include "trace.cuh"
 #include "word.cuh"
 
+// Block `block` of a level of so many, or for the inverse (direction 1) the one as far from its end: that one's root is minus the
+// inverse of this one's.
+CONSTANT_FUNCTION int mirrored(int direction, int blocks, int block) { return direction == 0 ? block : blocks - 1 - block; }
+
 // A level of the tree has 2^level blocks inside a sub-transform; its root comes from `roots(level, block)` as a Shoup pair.
 template <int w, int radix, int level, int bound, class Roots> FUNCTION void forward_levels(u32* x, const Roots& roots) {
     if constexpr ((1 << level) < radix) {
@@ -22,7 +26,7 @@ template <int w, int radix, int level, int bound, class Roots> FUNCTION void for
     }
 }
 
-// Undoes forward_levels without the factor 1/radix; inputs below `start`, outputs below `end`.
+// Undoes forward_levels without the factor 1/radix; inputs below `start`, outputs below `end`. Roots are negated inverses.
 template <int w, int radix, int done, int start, int end, class Roots> FUNCTION void inverse_levels(u32* x, const Roots& roots) {
     if constexpr ((1 << done) < radix) {
         constexpr int level = log2_of(radix) - 1 - done, half = 1 << done;
@@ -70,13 +74,13 @@ template <int w> struct NttBounds {
 struct Tile {
     u32* slots;
     u16* rotations;        // [group][n + r] exponents, below 2N
-    uint2* second_roots;   // [word][forward, inverse][SECOND_RADIX][16]: roots of the second pass by block
-    u32* powers;           // [word][2N] psi^i * 2^32 mod p, transposed (power_offset)
+    uint2* second_roots;   // [word][SECOND_RADIX][16]: roots of the second pass by block
+    u32* powers;           // [word][N] psi^i * 2^32 mod p, transposed (power_offset)
     void* accumulators;    // [polynomial][coefficient][thread] where they are not in registers
 
     static constexpr int SLOT_WORDS = STORED_GROUPS * COLUMNS * LEVELS * WORDS * POINTS;
-    static constexpr int ROOTS = WORDS * 2 * SECOND_RADIX * 16;
-    static constexpr int POWERS = WORDS * 2 * POLYNOMIAL_SIZE;
+    static constexpr int ROOTS = WORDS * SECOND_RADIX * 16;
+    static constexpr int POWERS = WORDS * POLYNOMIAL_SIZE;
     static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
     static constexpr int ROTATIONS = (GROUPS * (LWE_DIMENSION + PACKING) + 7) / 8 * 8;
 
@@ -91,43 +95,46 @@ struct Tile {
     FUNCTION u32* slot_at(int index) const { return slots + index * POINTS; }
 };
 
-constexpr int POWER_ROW = 2 * POLYNOMIAL_SIZE / 16;
+constexpr int POWER_ROW = POLYNOMIAL_SIZE / 16;
 
 // Exponents that 32 neighbouring threads read together differ by multiples of 16 e; transposing the table spreads them over the banks.
 FUNCTION int power_offset(u32 exponent) { return (exponent & 15) * POWER_ROW + (exponent >> 4); }
 
 FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
     for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
-        // i = ((word * 2 + direction) * SECOND_RADIX + entry) * 16 + b, entry = 2^level + block inside the sub-transform.
-        int b = i % 16, entry = i / 16 % SECOND_RADIX, table = i / 16 / SECOND_RADIX;
+        // i = (word * SECOND_RADIX + entry) * 16 + b, entry = 2^level + block inside the sub-transform.
+        int b = i % 16, entry = i / 16 % SECOND_RADIX, w = i / 16 / SECOND_RADIX;
         int level = entry == 0 ? 0 : 31 - __clz(entry);
         int index = entry == 0 ? 0 : (16 << level) + (b << level) + (entry - (1 << level));
-        tile.second_roots[i] = ((const uint2*)a.roots)[table * POLYNOMIAL_SIZE + index];
+        tile.second_roots[i] = ((const uint2*)a.roots)[w * POLYNOMIAL_SIZE + index];
     }
     for (int i = threadIdx.x; i < Tile::POWERS; i += THREADS) {
-        int w = i / (2 * POLYNOMIAL_SIZE), exponent = i % (2 * POLYNOMIAL_SIZE);
-        tile.powers[w * 2 * POLYNOMIAL_SIZE + power_offset(exponent)] = ((const u32*)a.powers)[i];
+        int w = i / POLYNOMIAL_SIZE, exponent = i % POLYNOMIAL_SIZE;
+        tile.powers[w * POLYNOMIAL_SIZE + power_offset(exponent)] = ((const u32*)a.powers)[2 * w * POLYNOMIAL_SIZE + exponent];
     }
 }
 
 template <int w, int direction> struct FirstRoots {
     FUNCTION uint2 operator()(int level, int block) const {
-        const u32* pair = FIRST_ROOTS[w][direction][(1 << level) + block];
+        const u32* pair = FIRST_ROOTS[w][(1 << level) + mirrored(direction, 1 << level, block)];
         return make_uint2(pair[0], pair[1]);
     }
 };
 
 template <int w, int direction> struct SecondRoots {
     const uint2* table;
-    FUNCTION SecondRoots(const Tile& tile, int block) : table(tile.second_roots + (w * 2 + direction) * SECOND_RADIX * 16 + block) {}
-    FUNCTION uint2 operator()(int level, int block) const { return table[((1 << level) + block) * 16]; }
+    FUNCTION SecondRoots(const Tile& tile, int b) : table(tile.second_roots + w * SECOND_RADIX * 16 + mirrored(direction, 16, b)) {}
+    FUNCTION uint2 operator()(int level, int block) const { return table[((1 << level) + mirrored(direction, 1 << level, block)) * 16]; }
 };
 
 template <int w, int direction> struct TailRoots {
     const uint2* table;
     int f;
-    FUNCTION TailRoots(const BlindRotateArguments& a, int group) : table((const uint2*)a.roots + (w * 2 + direction) * POLYNOMIAL_SIZE), f(group) {}
-    FUNCTION uint2 operator()(int level, int block) const { return __ldg(table + (FREQUENCY_GROUPS << level) + (f << level) + block); }
+    FUNCTION TailRoots(const BlindRotateArguments& a, int group)
+        : table((const uint2*)a.roots + w * POLYNOMIAL_SIZE), f(mirrored(direction, FREQUENCY_GROUPS, group)) {}
+    FUNCTION uint2 operator()(int level, int block) const {
+        return __ldg(table + (FREQUENCY_GROUPS << level) + (f << level) + mirrored(direction, 1 << level, block));
+    }
 };
 
 // First pass of digit `level` of a polynomial: from accumulator coefficients to the slots of all words.
@@ -207,12 +214,86 @@ constexpr int KEY_WORDS = ROWS * GGSW * TAIL;
 constexpr int KEY_CHUNKS = ceil_div(KEY_WORDS, 4);
 constexpr u64 KEY_STEP_BYTES = 16ull * WORDS * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS;
 
+// Frequencies of one thread in one word.
+constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
+
+// The key chunks of this thread's frequencies, in runs of one column. The columns of one frequency follow each other, then those of
+// the thread's next one; the next word or step begins where all of these end. A thread asks for chunks KEY_RING ahead of use: those
+// asked for at the end of a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
+struct KeyStream {
+    static constexpr int RING = KEY_RING > 0 ? KEY_RING : 1;
+    const uint4* at;   // the first chunk of this run
+    const uint4* next; // and of the next one
+    uint4 ahead[RING];
+    static_assert(KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && KEY_CHUNKS % RING == 0), "a ring closes with each run");
+
+    FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const uint4*)a.key + threadIdx.x) {
+        unroll<0, KEY_RING>([&](auto i) { ahead[i] = load_key_now(at + i * FREQUENCY_GROUPS); });
+    }
+
+    // Before the first run of a frequency.
+    FUNCTION void seek(const BlindRotateArguments& a, int step, int w, int f) {
+        if constexpr (KEY_RING == 0) at = (const uint4*)a.key + (u64)(step * WORDS + w) * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS + f;
+    }
+
+    // Before a run.
+    FUNCTION void look_ahead(int column, int f) {
+        constexpr int length = KEY_CHUNKS * FREQUENCY_GROUPS;
+        next = at + length;
+        if (KEY_RING > 0 && FREQUENCY_ROUNDS > 1 && column + 1 == COLUMNS) {
+            // The first run of the thread's next frequency, or of its first one in the next word or step.
+            next = at + (f + THREADS < FREQUENCY_GROUPS ? THREADS - (COLUMNS - 1) * length : length - (FREQUENCY_ROUNDS - 1) * THREADS);
+        }
+    }
+
+    // Chunk i of this run.
+    template <int i> FUNCTION uint4 take() {
+        if constexpr (KEY_RING == 0) return load_key(at + i * FREQUENCY_GROUPS);
+        uint4 chunk = ahead[i % RING];
+        constexpr int later = i + RING;
+        const uint4* from = FREQUENCY_ROUNDS > 1 && later >= KEY_CHUNKS ? next + (later - KEY_CHUNKS) * FREQUENCY_GROUPS : at + later * FREQUENCY_GROUPS;
+        ahead[i % RING] = load_key_now(from);
+        return chunk;
+    }
+
+    FUNCTION void advance() { at = next; }
+};
+
+// Several ciphertexts a block leave no registers for monomials beside their digits: they are read for each column.
+constexpr bool HOLD_MONOMIALS = GROUPS == 1;
+
+// X^e - 1 and X^-e - 1, times 2^32, at the positions of one f: psi^(2 brv + 1) for position f * TAIL + j. Half the powers are kept,
+// since psi^(i + N) = -psi^i; and position j + 1, j even, is the point opposite to that of j: X^e is there (-1)^e times as much.
+template <int w> struct Monomials {
+    u32 values[GGSW][TAIL];
+
+    FUNCTION void read(const Tile& tile, u32 exponent, int f) {
+        using W = Word<w>;
+        const u32* powers = tile.powers + w * POLYNOMIAL_SIZE;
+        unroll<0, GGSW>([&](auto x) {
+            u32 e = x == 0 ? exponent : 0u - exponent;
+            u32 first = e * (2 * reverse_bits(f, log2_of(FREQUENCY_GROUPS)) + 1);
+            unroll<0, ceil_div(TAIL, 2)>([&](auto pair) {
+                u32 at = first + e * (2 * FREQUENCY_GROUPS * reverse_bits(2 * pair, log2_of(TAIL)));
+                u32 power = powers[power_offset(at & (POLYNOMIAL_SIZE - 1))];
+                // Both below 2.
+                u32 plus = power + (W::p - W::ONE), minus = (2 * W::p - W::ONE) - power;
+                bool negative = (at & POLYNOMIAL_SIZE) != 0;
+                values[x][2 * pair] = W::template reduce<2, NttBounds<w>::MONOMIAL>(negative ? minus : plus);
+                if constexpr (TAIL > 1) {
+                    values[x][2 * pair + 1] = W::template reduce<2, NttBounds<w>::MONOMIAL>(negative != ((e & 1) != 0) ? minus : plus);
+                }
+            });
+        });
+    }
+};
+
 // The external products of one step at one frequency group f of one word, for all ciphertexts of the block:
 // tail of the forward transforms, sums over rows with C0 and C1, monomials, tail of the inverse transforms.
-template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f) {
+template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key) {
     using Bounds = NttBounds<w>;
     using W = Word<w>;
-    const uint4* key = (const uint4*)a.key + ((u64)step * WORDS + w) * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS + f;
+    key.seek(a, step, w, f);
 
     u32 digits[GROUPS][ROWS][TAIL];
     unroll<0, GROUPS>([&](auto g) {
@@ -224,39 +305,38 @@ template <int w> FUNCTION void products_at(const Tile& tile, const BlindRotateAr
         });
     });
     if constexpr (TRACE) dump_transformed<w>(a, step, f, digits[0]);
+    Monomials<w> monomials[GROUPS];
+    auto read_monomials = [&](int g) { monomials[g].read(tile, tile.rotations[g * (LWE_DIMENSION + PACKING) + step], f); };
+    if constexpr (HOLD_MONOMIALS) unroll<0, GROUPS>(read_monomials);
 
 #pragma unroll 1
     for (int column = 0; column < COLUMNS; column++) {
         u64 sums[GROUPS][GGSW][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, GGSW>([&](auto x) { unroll<0, TAIL>([&](auto j) { sums[g][x][j] = 0; }); }); });
+        key.look_ahead(column, f);
         unroll<0, KEY_CHUNKS>([&](auto chunk) {
-            uint4 words = load_key(key + (column * KEY_CHUNKS + chunk) * FREQUENCY_GROUPS);
+            uint4 words = key.take<decltype(chunk)::v>();
             unroll<0, 4>([&](auto q) {
                 constexpr int index = 4 * decltype(chunk)::v + decltype(q)::v, row = index / (GGSW * TAIL), x = index / TAIL % GGSW, j = index % TAIL;
                 if constexpr (index < KEY_WORDS) {
                     u32 word = q == 0 ? words.x : q == 1 ? words.y : q == 2 ? words.z : words.w;
                     unroll<0, GROUPS>([&](auto g) {
                         u64& sum = sums[g][x][j];
-                        sum += (u64)digits[g][row][j] * word;
+                        sum = multiply_add(sum, digits[g][row][j], word);
                         if constexpr (Bounds::CAREFUL) sum = min(sum, sum - ((u64)W::p << 32));
                     });
                 }
             });
         });
+        key.advance();
         unroll<0, GROUPS>([&](auto g) {
-            u32 exponent = tile.rotations[g * (LWE_DIMENSION + PACKING) + step];
-            const u32* powers = tile.powers + w * 2 * POLYNOMIAL_SIZE;
+            if constexpr (!HOLD_MONOMIALS) read_monomials(g);
             u32 result[TAIL];
             unroll<0, TAIL>([&](auto j) {
-                // Position f * TAIL + j is the point psi^(2 brv + 1).
-                u32 point = 2 * (reverse_bits(f, log2_of(FREQUENCY_GROUPS)) + reverse_bits(j, log2_of(TAIL)) * FREQUENCY_GROUPS) + 1;
                 u64 total = 0;
                 unroll<0, GGSW>([&](auto x) {
-                    u32 at = (x == 0 ? exponent * point : 0u - exponent * point) & (2 * POLYNOMIAL_SIZE - 1);
-                    // (X^e - 1) * 2^32 mod p, below 2.
-                    u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(powers[power_offset(at)] + (W::p - W::ONE));
                     u32 sum = W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[g][x][j]));
-                    total += (u64)sum * monomial;
+                    total = multiply_add(total, sum, monomials[g].values[x][j]);
                 });
                 result[j] = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));
             });
@@ -276,19 +356,14 @@ struct Turns {
     FUNCTION Turns(const Tile&, int) {}
 };
 
-// What a thread keeps of the key between product phases: nothing, words are few and products slow.
-struct KeyStream {
-    FUNCTION explicit KeyStream(const BlindRotateArguments&) {}
-};
-
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream&, const Turns&) {
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key, const Turns&) {
     constexpr int WORK = WORDS * FREQUENCY_GROUPS;
 #pragma unroll 1
     for (int item = threadIdx.x; item < WORK; item += THREADS) {
         if (WORDS == 1 || item < FREQUENCY_GROUPS) {
-            products_at<0>(tile, a, step, item);
+            products_at<0>(tile, a, step, item, key);
         } else {
-            products_at<WORDS - 1>(tile, a, step, item - FREQUENCY_GROUPS);
+            products_at<WORDS - 1>(tile, a, step, item - FREQUENCY_GROUPS, key);
         }
     }
 }

@@ -46,6 +46,16 @@ FUNCTION uint4 load_key_now(const uint4* p) {
     return v;
 }
 
+// sum + a * b in one instruction of a sum in two words: written as one 64-bit sum it becomes two.
+FUNCTION u64 multiply_add(u64 sum, u32 a, u32 b) {
+    u32 low = (u32)sum, high = (u32)(sum >> 32);
+    asm("mad.lo.cc.u32 %0, %2, %3, %0;\n"
+        "madc.hi.u32 %1, %2, %3, %1;"
+        : "+r"(low), "+r"(high)
+        : "r"(a), "r"(b));
+    return ((u64)high << 32) | low;
+}
+
 // Asks for `bytes` (a multiple of 16) of global memory to be brought into L2; a hint on sm_90 and above, nothing below.
 FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -10,13 +10,13 @@ constexpr int ROOTS_OF_PART = WORDS * 2 * PART;
 // Spreads the accesses of a pass over the banks; linear over bits as in spread_fft.cuh.
 CONSTANT_FUNCTION int swizzle(int i) { return i ^ ((i >> 5) & 31 & (PART / 2 - 1)); }
 
-// [word][direction][2^level + block] of the own subtree.
+// [word][direction][2^level + block] of the own subtree; the inverse's are those of the mirrored blocks of the whole tree.
 FUNCTION void load_roots(uint2* roots, const BlindRotateArguments& a, u32 rank) {
     for (int i = threadIdx.x; i < ROOTS_OF_PART; i += THREADS) {
-        int table = i / PART, entry = i % PART;
+        int w = i / PART / 2, direction = i / PART % 2, entry = i % PART;
         if (entry == 0) continue;
-        int level = 31 - __clz(entry);
-        roots[i] = ((const uint2*)a.roots)[table * POLYNOMIAL_SIZE + (BLOCKS << level) + (rank << level) + entry - (1 << level)];
+        int level = 31 - __clz(entry), block = ((int)rank << level) + entry - (1 << level);
+        roots[i] = ((const uint2*)a.roots)[w * POLYNOMIAL_SIZE + (BLOCKS << level) + mirrored(direction, BLOCKS << level, block)];
     }
 }
 
@@ -27,7 +27,7 @@ struct Path {
     FUNCTION Path(const BlindRotateArguments& a, u32 rank) {
         unroll<0, WORDS>([&](auto w) {
             unroll<0, LOG2_BLOCKS>([&](auto level) {
-                uint2 root = ((const uint2*)a.roots)[w * 2 * POLYNOMIAL_SIZE + (1 << level) + (rank >> (LOG2_BLOCKS - level))];
+                uint2 root = ((const uint2*)a.roots)[w * POLYNOMIAL_SIZE + (1 << level) + (rank >> (LOG2_BLOCKS - level))];
                 bool second = (rank >> (LOG2_BLOCKS - 1 - level)) & 1;
                 // floor((p - root) 2^32 / p) = 2^32 - 1 - floor(root 2^32 / p): no root is a multiple of p.
                 roots[w][level] = second ? make_uint2(Word<decltype(w)::v>::p - root.x, ~root.y) : root;
@@ -197,7 +197,7 @@ struct Products {
                 if constexpr (index < ROWS * GGSW * QUAD) {
                     if constexpr (index % (GGSW * QUAD) == 0) load_digits<w, row>(a, step, column, position, digits, digit);
                     u32 word = n == 0 ? words.x : n == 1 ? words.y : n == 2 ? words.z : words.w;
-                    sums[x][q] += (u64)digit[q] * word;
+                    sums[x][q] = multiply_add(sums[x][q], digit[q], word);
                     if constexpr (Bounds::CAREFUL) sums[x][q] = min(sums[x][q], sums[x][q] - ((u64)W::p << 32));
                 }
             });
@@ -207,7 +207,7 @@ struct Products {
             unroll<0, GGSW>([&](auto x) {
                 // (X^e - 1) * 2^32 mod p, below 2.
                 u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(monomials[round][x][q] + (W::p - W::ONE));
-                total += (u64)W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[x][q])) * monomial;
+                total = multiply_add(total, W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[x][q])), monomial);
             });
             u32 result = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));
             if constexpr (TRACE) {

@@ -67,17 +67,17 @@ template <int w> struct Word {
         return 2 * (2 * before > HEAD ? 2 : before);
     }
 
-    // (u, v) -> (u + v, root (u - v)); both below `bound`.
+    // (u, v) -> (u + v, root (v - u)), with the negated root of the inverse; both below `bound`.
     template <int bound> static FUNCTION void inverse_butterfly(u32& u, u32& v, u32 root, u32 quotient) {
         if constexpr (LAZY) {
             constexpr int kept = 2 * bound > HEAD ? 2 : bound;
             u32 a = reduce<bound, kept>(u), b = reduce<bound, kept>(v);
             u = a + b;
-            v = multiply(a + ((u32)kept * p - b), root, quotient);
+            v = multiply(b + ((u32)kept * p - a), root, quotient);
         } else {
             u32 a = u, b = v;
             u = reduce<2, 1>(a + b);
-            v = multiply(a + (p - b), root, quotient);
+            v = multiply(b + (p - a), root, quotient);
         }
     }
 };

@@ -128,7 +128,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
     let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
-        Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
+        Transform::Ntt => (slots * 4 * g.words, g.words * (g.second_radix * 16 * 8 + shape.polynomial_size * 4)),
         Transform::Fft => {
             let groups_of_frequencies = g.points / g.tail;
             let bases = 2 * groups * groups_of_frequencies / 32;
@@ -361,7 +361,7 @@ impl CudaPlan {
     /// |---|---|
     /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; the variants for small batches stay |
     /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
-    /// | `ring` | key entries that a thread has in flight (f64 FFT) |
+    /// | `ring` | key entries that a thread has in flight |
     /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |
     /// | `gaps` | 0: slots are swizzled even where memory has room for gaps (f64 FFT) |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
@@ -406,10 +406,14 @@ impl CudaPlan {
             "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
             _ => {
                 let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
-                let run = if holds_digits(shape) { run } else { run * shape.columns() };
-                let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads) && self.transform == Transform::Fft;
+                let run = match self.transform {
+                    Transform::Ntt => run.div_ceil(4),
+                    Transform::Fft if holds_digits(shape) => run,
+                    Transform::Fft => run * shape.columns(),
+                };
+                let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads);
                 if value > 0 && !(fits && run.is_multiple_of(value)) {
-                    return refuse(format!("a ring needs the f64 FFT, as many frequencies a thread, and a divisor of its {run} entries"));
+                    return refuse(format!("a ring needs as many frequencies for each thread, and a divisor of its {run} entries"));
                 }
                 self.key_ring = value;
             }

@@ -237,14 +237,11 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
             let words: Vec<String> = tables::ntt_tables(shape)
                 .iter()
                 .map(|table| {
-                    let side = |roots: &[girih_ring::Shoup]| {
-                        let pairs: Vec<String> = roots[..16].iter().map(|r| format!("{{{}u, {}u}}", r.value, r.quotient)).collect();
-                        format!("{{{}}}", pairs.join(", "))
-                    };
-                    format!("{{{}, {}}}", side(table.roots()), side(table.inverse_roots()))
+                    let pairs: Vec<String> = table.roots()[..16].iter().map(|r| format!("{{{}u, {}u}}", r.value, r.quotient)).collect();
+                    format!("{{{}}}", pairs.join(", "))
                 })
                 .collect();
-            let _ = writeln!(t.0, "__constant__ unsigned int FIRST_ROOTS[{}][2][16][2] = {{{}}};", words.len(), words.join(",\n"));
+            let _ = writeln!(t.0, "__constant__ unsigned int FIRST_ROOTS[{}][16][2] = {{{}}};", words.len(), words.join(",\n"));
         }
         Transform::Fft => {
             let roots = tables::fft_roots(shape.polynomial_size);

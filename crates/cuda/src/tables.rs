@@ -11,9 +11,10 @@ pub(crate) fn ntt_tables(shape: &BootstrapShape) -> Vec<NttTable> {
     }
 }
 
-/// `[word][forward, inverse][N]` Shoup pairs.
+/// `[word][N]` Shoup pairs. The inverse has none of its own: its root of block i of a level is minus that of the block as far from
+/// the level's end, since psi^-i = -psi^(N - i).
 pub(crate) fn ntt_roots(tables: &[NttTable]) -> Vec<[u32; 2]> {
-    tables.iter().flat_map(|t| t.roots().iter().chain(t.inverse_roots())).map(|r| [r.value, r.quotient]).collect()
+    tables.iter().flat_map(|t| t.roots()).map(|r| [r.value, r.quotient]).collect()
 }
 
 /// `[word][2N]`: psi^i in Montgomery form.
