@@ -165,6 +165,7 @@ inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned hi
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
 inline unsigned long long multiply_add(unsigned long long sum, unsigned a, unsigned b) { return sum + (unsigned long long)a * b; }
+inline unsigned add(unsigned a, unsigned b) { return a + b; }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     uint64_t bytes = ((uint64_t)high << 32) | low;
     unsigned y = 0;

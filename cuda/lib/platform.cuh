@@ -56,6 +56,10 @@ FUNCTION u64 multiply_add(u64 sum, u32 a, u32 b) {
     return ((u64)high << 32) | low;
 }
 
+// a + b on the pipe for additions. Compilers put half of all sums of two on the multiply pipe, which is the busy one here; a sum of
+// three cannot go there. Grids have one dimension, but no compiler knows.
+FUNCTION u32 add(u32 a, u32 b) { return a + b + blockIdx.y; }
+
 // Asks for `bytes` (a multiple of 16) of global memory to be brought into L2; a hint on sm_90 and above, nothing below.
 FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -50,7 +50,7 @@ template <int w> struct Word {
             u32 kept = u;
             if constexpr (bound + 2 > HEAD) kept = reduce<bound, 2>(u);
             v = kept + (2 * p - product);
-            u = kept + product;
+            u = add(kept, product);
         } else {
             v = reduce<2, 1>(u + (p - product));
             u = reduce<2, 1>(u + product);
@@ -72,7 +72,7 @@ template <int w> struct Word {
         if constexpr (LAZY) {
             constexpr int kept = 2 * bound > HEAD ? 2 : bound;
             u32 a = reduce<bound, kept>(u), b = reduce<bound, kept>(v);
-            u = a + b;
+            u = add(a, b);
             v = multiply(b + ((u32)kept * p - a), root, quotient);
         } else {
             u32 a = u, b = v;
