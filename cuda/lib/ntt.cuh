@@ -259,8 +259,11 @@ struct KeyStream {
     FUNCTION void advance() { at = next; }
 };
 
-// Several ciphertexts a block leave no registers for monomials beside their digits: they are read for each column.
-constexpr bool HOLD_MONOMIALS = GROUPS == 1;
+// What the product phase would hold with its monomials: digits, sums of 64 bits, monomials; accumulators and key chunks beside them.
+constexpr int HELD_REGISTERS = GROUPS * TAIL * (ROWS + 3 * GGSW) + (ACCUMULATOR_IN_REGISTERS ? ITEMS * (int)sizeof(Accumulator) / 4 : 0) + 4 * KEY_RING;
+constexpr int REGISTERS = 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) < 255 ? 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) : 255;
+// Where registers are short, monomials are read again for each column.
+constexpr bool HOLD_MONOMIALS = HELD_REGISTERS + 32 <= REGISTERS;
 
 // X^e - 1 and X^-e - 1, times 2^32, at the positions of one f: psi^(2 brv + 1) for position f * TAIL + j. Half the powers are kept,
 // since psi^(i + N) = -psi^i; and position j + 1, j even, is the point opposite to that of j: X^e is there (-1)^e times as much.

@@ -126,6 +126,18 @@ pub fn bit_for_bit(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapSh
     Ok(differences)
 }
 
+/// The list of jobs in one call, then linear jobs, bit for bit: the kernels as they run, in few launches. For tools that slow each
+/// of them down.
+///
+/// # Errors
+/// As [`bit_for_bit`].
+pub fn lists(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+    let pair = Pair::new(device, twin, shape, Transform::Ntt)?;
+    let mut differences = Differences::new();
+    compare_lists(&pair, &jobs(shape), &mut differences)?;
+    Ok(differences)
+}
+
 fn compare_lists(pair: &Pair, jobs: &[BootstrapJob], differences: &mut Differences) -> Result<(), BackendError> {
     let linear = [
         LinearJob {

@@ -51,7 +51,7 @@ pub struct CudaPlan {
     pub prefetch_steps: usize,
     /// Blocks that divide the asking among them.
     pub prefetch_blocks: usize,
-    /// Key entries that a thread has in flight, also during the transforms (f64 FFT; 0: as the compiler likes).
+    /// Key entries of 16 bytes that a thread has in flight, also during the transforms (0: as the compiler likes).
     pub key_ring: usize,
     /// Whether slots of complex numbers have gaps instead of a swizzle (cuda/lib/tile.cuh).
     pub gaps: bool,
@@ -182,6 +182,25 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     (1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0)
 }
 
+/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were slower (M3 r=5: 171,500 a second with four
+/// chunks, 162,400 with eight).
+fn ntt_key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize, blocks: usize) -> usize {
+    if !(geometry.points / geometry.tail).is_multiple_of(threads) {
+        return 0;
+    }
+    let chunks = ntt_key_chunks(shape, geometry);
+    let accumulators = if in_registers(shape, geometry, groups, threads) { ITEMS * geometry.held_bytes / 4 } else { 0 };
+    let monomials = if groups == 1 { geometry.tail * shape.ggsw_per_index() } else { 0 };
+    let taken = product_registers(shape, Transform::Ntt, groups) + accumulators + monomials + 48;
+    let free = (65_536 / (threads * blocks)).min(255).saturating_sub(taken);
+    (4..=(free / 4).min(chunks / 2).min(10)).rev().find(|r| chunks.is_multiple_of(*r)).unwrap_or(0)
+}
+
+/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of cuda/lib/ntt.cuh).
+fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
+    (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4)
+}
+
 /// Where it was faster: long tails, and accumulators that leave registers (M5 r=5: 65,600 a second, else 59,800), but not the
 /// short tails of M3 r=5 (303,000, else 355,700).
 fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
@@ -268,22 +287,32 @@ impl CudaPlan {
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
             .map_err(fits)?;
-        // Two words keep the integer pipes busy with one ciphertext a block, and several such blocks hide each other's waits.
         let geometry = Geometry::new(shape, transform);
-        let two_words = transform == Transform::Ntt && geometry.words > 1;
         // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead. So
         // they do on the torus, whose key is light (TFHERS_2_2: 57,000 a second, 53,000 with two).
         let wide_tails = transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
-        let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
+        let all = match transform {
+            // Several small blocks hide each other's waits better than a large one (G1: 95,200 a second with four blocks, 93,300 with
+            // two of two ciphertexts), unless the key of many columns weighs more than its transforms (M5 r=5: 36,100 with two
+            // ciphertexts in one block, 32,700 with two blocks).
+            Transform::Ntt if shape.columns() >= 8 => vec![2, 1],
+            Transform::Ntt => vec![1, 2, 3, 4],
+            Transform::Fft if wide_tails || shape.is_torus() => vec![1],
+            Transform::Fft => vec![4, 3, 2, 1],
+        };
         let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
         for groups in candidates {
             match Self::with_groups(shape, transform, limits, request, groups) {
                 Ok(plan) => {
-                    // Rounds of transforms a ciphertext, in twelfths; of equals the first, which shares keys among more.
-                    let teams = plan.threads / Geometry::new(shape, transform).team;
-                    let cost = 12 * (groups * shape.columns()).div_ceil(teams) / groups.max(1);
+                    let teams = plan.threads / geometry.team;
+                    let cost = match transform {
+                        // The most ciphertexts on a multiprocessor; of equals the first.
+                        Transform::Ntt => usize::MAX - groups * plan.blocks_per_multiprocessor,
+                        // Rounds of transforms a ciphertext, in twelfths; of equals the first, which shares keys among more.
+                        Transform::Fft => 12 * (groups * shape.columns()).div_ceil(teams) / groups.max(1),
+                    };
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, plan));
                     }
@@ -302,7 +331,7 @@ impl CudaPlan {
     }
 
     /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a
-    /// multiprocessor, and, for the f64 FFT, key entries in flight and where cosines are multiplied.
+    /// multiprocessor, key entries in flight, and, for the f64 FFT, where cosines are multiplied.
     pub(crate) fn alternatives(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits) -> Vec<PlanRequest> {
         let plan = |choices: &[(&str, usize)]| {
             let choices = choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
@@ -317,8 +346,9 @@ impl CudaPlan {
         };
         let named = |p: &Self| {
             let mut choices = vec![(GROUPS, p.groups), ("blocks", p.blocks_per_multiprocessor)];
+            choices.push(("ring", p.key_ring));
             if transform == Transform::Fft {
-                choices.extend([("ring", p.key_ring), ("cosines", usize::from(p.defer_cosines))]);
+                choices.push(("cosines", usize::from(p.defer_cosines)));
             }
             choices
         };
@@ -332,7 +362,7 @@ impl CudaPlan {
             for blocks in [model.blocks_per_multiprocessor + 1, model.blocks_per_multiprocessor.saturating_sub(1)] {
                 add(&variation("blocks", blocks));
             }
-            for ring in [0, 4, 6, 8, 12, 16].into_iter().filter(|_| transform == Transform::Fft) {
+            for ring in [0, 4, 6, 8, 10, 12, 16] {
                 add(&variation("ring", ring));
             }
             add(&variation("cosines", usize::from(!model.defer_cosines)));
@@ -407,7 +437,7 @@ impl CudaPlan {
             _ => {
                 let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
                 let run = match self.transform {
-                    Transform::Ntt => run.div_ceil(4),
+                    Transform::Ntt => ntt_key_chunks(shape, &geometry),
                     Transform::Fft if holds_digits(shape) => run,
                     Transform::Fft => run * shape.columns(),
                 };
@@ -452,13 +482,13 @@ impl CudaPlan {
             });
         }
         // A request is taken as it is; the model only chooses among what it may.
-        let most = if transform == Transform::Fft { 180 } else { 80 };
+        let most = if transform == Transform::Fft { 180 } else { 96 };
         if request.groups.is_none() && groups > 1 && registers > most {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
         let key_ring = match transform {
-            Transform::Ntt => 0,
+            Transform::Ntt => ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1)),
             Transform::Fft => key_ring(shape, &geometry, groups, threads),
         };
         Ok(Self {
