@@ -248,19 +248,23 @@ struct KeyStream {
 
     // Chunk i of this run.
     template <int i> FUNCTION uint4 take() {
-        if constexpr (KEY_RING == 0) return load_key(at + i * FREQUENCY_GROUPS);
-        uint4 chunk = ahead[i % RING];
-        constexpr int later = i + RING;
-        const uint4* from = FREQUENCY_ROUNDS > 1 && later >= KEY_CHUNKS ? next + (later - KEY_CHUNKS) * FREQUENCY_GROUPS : at + later * FREQUENCY_GROUPS;
-        ahead[i % RING] = load_key_now(from);
-        return chunk;
+        if constexpr (KEY_RING == 0) {
+            return load_key(at + i * FREQUENCY_GROUPS);
+        } else {
+            uint4 chunk = ahead[i % RING];
+            constexpr int later = i + RING;
+            constexpr bool is_next = FREQUENCY_ROUNDS > 1 && later >= KEY_CHUNKS;
+            ahead[i % RING] = load_key_now(is_next ? next + (later - KEY_CHUNKS) * FREQUENCY_GROUPS : at + later * FREQUENCY_GROUPS);
+            return chunk;
+        }
     }
 
     FUNCTION void advance() { at = next; }
 };
 
 // What the product phase would hold with its monomials: digits, sums of 64 bits, monomials; accumulators and key chunks beside them.
-constexpr int HELD_REGISTERS = GROUPS * TAIL * (ROWS + 3 * GGSW) + (ACCUMULATOR_IN_REGISTERS ? ITEMS * (int)sizeof(Accumulator) / 4 : 0) + 4 * KEY_RING;
+constexpr int HELD_REGISTERS =
+    GROUPS * TAIL * (ROWS + 3 * GGSW) + (ACCUMULATOR_IN_REGISTERS ? ITEMS * (int)sizeof(Accumulator) / 4 : 0) + 4 * KEY_RING;
 constexpr int REGISTERS = 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) < 255 ? 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) : 255;
 // Where registers are short, monomials are read again for each column.
 constexpr bool HOLD_MONOMIALS = HELD_REGISTERS + 32 <= REGISTERS;
