@@ -301,7 +301,8 @@ impl CudaPlan {
             Transform::Fft => vec![4, 3, 2, 1],
         };
         let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
-        let mut refused = None;
+        // Of the fewest ciphertexts: no other plan needs less.
+        let mut refused: Option<(usize, DoesNotFit)> = None;
         let mut best: Option<(usize, Self)> = None;
         for groups in candidates {
             match Self::with_groups(shape, transform, limits, request, groups) {
@@ -317,7 +318,8 @@ impl CudaPlan {
                         best = Some((cost, plan));
                     }
                 }
-                Err(reason) => refused = Some(reason),
+                Err(_) if refused.as_ref().is_some_and(|(least, _)| *least < groups) => {}
+                Err(reason) => refused = Some((groups, reason)),
             }
         }
         if let Some((_, mut plan)) = best {
@@ -327,7 +329,8 @@ impl CudaPlan {
             }
             return Ok(plan);
         }
-        Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() })))
+        let none = || DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() };
+        Err(fits(refused.map_or_else(none, |(_, reason)| reason)))
     }
 
     /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a

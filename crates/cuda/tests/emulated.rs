@@ -129,6 +129,25 @@ fn every_choice_of_the_fft_agrees() {
     }
 }
 
+/// Key chunks in flight over one frequency and over several, and none; monomials held and read again.
+#[test]
+fn every_choice_of_the_integer_transform_agrees() {
+    let (device, shapes) = (device(), shapes::all());
+    for (name, choices) in [
+        ("gd_std128", &[("groups", 1), ("ring", 0)][..]),
+        ("gd_std128", &[("groups", 1), ("ring", 6)]),
+        ("gd_std128", &[("groups", 2), ("ring", 4)]),
+        ("mr_m3_r1", &[("groups", 1), ("blocks", 4), ("ring", 0)]),
+        ("mr_m3_r1", &[("groups", 3), ("blocks", 2), ("ring", 2)]),
+    ] {
+        let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
+        let planned = Planned { device: &device, plan: chosen(&[choices, &[(SPREAD, 0)]].concat()) };
+        let differences = compare::bit_for_bit(&planned, &CpuBackend::new(), &case.shape);
+        let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
+        assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+    }
+}
+
 /// Key-switching words of two, four and five bytes, by tiles.
 #[test]
 fn shapes_by_tiles() {
