@@ -4,8 +4,8 @@
 //   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows straight from L2; all
 //                      blocks walk the table in the same order, so that rows in use stay there. Where ciphertexts are too
 //                      few for the device, several blocks share the indices of one.
-//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many ciphertexts, and brings all rows
-//                      of a digit into shared memory once for all of them.
+//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many ciphertexts, or the last few of more,
+//                      and brings all rows of a digit into shared memory once for all of them.
 //   key_switch_finish  rounds partial sums.
 //
 // Digits of 0 read a row of zeros: no branch, many rows in flight.
@@ -57,16 +57,18 @@ struct Vector {
     uint4 low;
     u32 high;
 
-    // From a row (or a piece of one) whose low and high parts start at `low` and `high`.
-    FUNCTION static Vector load(const char* low, const char* high, int vector) {
+    static constexpr int LOW_BYTES = KS_WORD_BYTES == 2 ? 8 : 16, HIGH_BYTES = 4;
+
+    // Its low and its high part.
+    FUNCTION static Vector load(const char* low, const char* high) {
         Vector v = {};
         if constexpr (KS_WORD_BYTES == 2) {
-            uint2 words = ((const uint2*)low)[vector];
+            uint2 words = *(const uint2*)low;
             v.low.x = words.x;
             v.low.y = words.y;
         } else {
-            v.low = ((const uint4*)low)[vector];
-            if constexpr (WIDE) v.high = ((const u32*)high)[vector];
+            v.low = *(const uint4*)low;
+            if constexpr (WIDE) v.high = *(const u32*)high;
         }
         return v;
     }
@@ -153,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
                 Vector read[IN_FLIGHT];
                 unroll<0, IN_FLIGHT>([&](auto k) {
                     const char* row = (const char*)a.key + rows[i + k] * ROW_BYTES;
-                    read[k] = Vector::load(row, row + KS_ROW * 4, vector);
+                    read[k] = Vector::load(row + vector * Vector::LOW_BYTES, row + KS_ROW * 4 + vector * Vector::HIGH_BYTES);
                 });
                 unroll<0, IN_FLIGHT>([&](auto k) { read[k].add_to(sums[h]); });
             });
@@ -182,94 +184,96 @@ extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
     *sum = 0; // ready for the next launch
 }
 
-// A tile: 128 columns, a vector for each lane of a warp, of TILE_WARPS * OWN ciphertexts, OWN for each warp.
-constexpr int TILE_COLUMNS = 32 * VECTOR;
-constexpr int COLUMN_TILES = ceil_div(KS_ROW, TILE_COLUMNS);
 constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
 constexpr int OWN = WIDE ? 8 : 16;
-constexpr int TILE_CIPHERTEXTS = TILE_WARPS * OWN;
-// A piece of a row in shared memory: the low parts of its columns, then the high ones.
-constexpr int PIECE_LOW = TILE_COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
-constexpr int PIECE = TILE_COLUMNS * KS_WORD_BYTES;
-// The pieces of all values of one digit, value 0 first: zeros. A stage holds KS_STAGE_PAIRS digits of an index or of two.
-constexpr int PAIR = (VALUES + 1) * PIECE;
-constexpr int STAGE = KS_STAGE_PAIRS * PAIR;
-// Indices whose digits are taken apart at once.
-constexpr int TILE_CHUNK = 8;
-constexpr int TILE_PAIRS = TILE_CHUNK * KS_DIGITS;
-constexpr int WORDS_EACH = ceil_div(TILE_CIPHERTEXTS * TILE_CHUNK, KS_TILE_THREADS);
-static_assert(INDICES % TILE_CHUNK == 0 && TILE_PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
 
-// Units of 16 bytes that a thread copies into each stage, always the same ones.
-constexpr int UNITS = PIECE / 16;
-constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
+// A tile: the columns of `lanes` lanes, a vector each, of OWN ciphertexts for each such share of a warp. The last columns of a
+// row have tiles of fewer lanes where these hold them, so that no lane idles.
+template <int lanes> struct TileOf {
+    static constexpr int COLUMNS = lanes * VECTOR;
+    static constexpr int SHARES = 32 / lanes;
+    static constexpr int CIPHERTEXTS = TILE_WARPS * SHARES * OWN;
+    // A piece of a row in shared memory: the low parts of its columns, then the high ones.
+    static constexpr int PIECE_LOW = COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
+    static constexpr int PIECE = COLUMNS * KS_WORD_BYTES;
+    // The pieces of all values of one digit, value 0 first: zeros. A stage holds KS_STAGE_PAIRS digits of an index or of two.
+    static constexpr int PAIR = (VALUES + 1) * PIECE;
+    static constexpr int STAGE = KS_STAGE_PAIRS * PAIR;
+    // Indices whose digits are taken apart at once: as many digits in all tiles.
+    static constexpr int CHUNK = 8 / SHARES;
+    static constexpr int PAIRS = CHUNK * KS_DIGITS;
+    static constexpr int WORDS_EACH = ceil_div(CIPHERTEXTS * CHUNK, KS_TILE_THREADS);
+    // Units of 16 bytes that a thread copies into each stage, always the same ones.
+    static constexpr int UNITS = PIECE / 16;
+    static constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
+    static_assert(INDICES % CHUNK == 0 && PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
+};
 
-struct Filler {
-    const char* from[UNITS_EACH]; // null where this thread has none, or columns are beyond the row: summed, never written
-    u32 to[UNITS_EACH];
+// Tiles of whole warps, and lanes of the tile behind them (0: none).
+constexpr int LAST_COLUMNS = LENGTH % (32 * VECTOR);
+constexpr int LAST_LANES = LAST_COLUMNS == 0 || LAST_COLUMNS > 16 * VECTOR ? 0 : LAST_COLUMNS > 8 * VECTOR ? 16 : 8;
+constexpr int WHOLE_TILES = LAST_LANES > 0 ? LENGTH / (32 * VECTOR) : ceil_div(LENGTH, 32 * VECTOR);
 
-    FUNCTION Filler(const KeySwitchArguments& a, int pair, int column_tile) {
-        unroll<0, UNITS_EACH>([&](auto k) {
-            // Rows of consecutive pairs follow each other.
-            int i = threadIdx.x + k * KS_TILE_THREADS, row_in_stage = i / UNITS, at = i % UNITS * 16;
-            bool is_low = at < PIECE_LOW;
-            int within = is_low ? column_tile * PIECE_LOW + at : column_tile * TILE_COLUMNS + at - PIECE_LOW;
+template <class Tile> struct Filler {
+    static constexpr u32 NONE = 0xffffffff;
+    const char* rows;            // of the next stage: rows of consecutive pairs follow each other
+    u32 from[Tile::UNITS_EACH];  // NONE where this thread has none, or columns are beyond the row: summed, never written
+    u32 to[Tile::UNITS_EACH];
+
+    FUNCTION Filler(const KeySwitchArguments& a, int pair, int first_column) : rows((const char*)a.key + (u64)pair * VALUES * ROW_BYTES) {
+        unroll<0, Tile::UNITS_EACH>([&](auto k) {
+            int i = threadIdx.x + k * KS_TILE_THREADS, row = i / Tile::UNITS, at = i % Tile::UNITS * 16;
+            bool is_low = at < Tile::PIECE_LOW;
+            int within = is_low ? first_column * (WIDE ? 4 : KS_WORD_BYTES) + at : first_column + at - Tile::PIECE_LOW;
             int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
-            const char* row = (const char*)a.key + ((u64)pair * VALUES + row_in_stage) * ROW_BYTES + (is_low ? 0 : KS_ROW * 4);
-            from[k] = row_in_stage < KS_STAGE_PAIRS * VALUES && within < part ? row + within : nullptr;
-            to[k] = (row_in_stage + row_in_stage / VALUES + 1) * PIECE + at;
+            bool mine = row < KS_STAGE_PAIRS * VALUES && within < part;
+            from[k] = mine ? row * (u32)ROW_BYTES + (is_low ? 0 : KS_ROW * 4) + within : NONE;
+            to[k] = (row + row / VALUES + 1) * Tile::PIECE + at;
         });
     }
 
     // Asks for the pieces of the next stage.
     FUNCTION void fill(char* stage) {
-        unroll<0, UNITS_EACH>([&](auto k) {
-            if (from[k] != nullptr) {
-                copy_ahead(stage + to[k], from[k]);
-                from[k] += KS_STAGE_PAIRS * VALUES * ROW_BYTES;
-            }
+        unroll<0, Tile::UNITS_EACH>([&](auto k) {
+            if (from[k] != NONE) copy_ahead(stage + to[k], rows + from[k]);
         });
+        rows += KS_STAGE_PAIRS * VALUES * ROW_BYTES;
     }
 };
 
-// A lane's vector of the row at offset c of `offsets`.
-FUNCTION Vector load_piece(const char* pieces, uint4 offsets, int c, int lane) {
-    const char* piece = pieces + (c == 0 ? offsets.x : c == 1 ? offsets.y : c == 2 ? offsets.z : offsets.w);
-    return Vector::load(piece, piece + PIECE_LOW, lane);
+// A lane's vector of the row at offset c of `offsets`; `low` and `high` are where its vectors of row 0 are.
+FUNCTION Vector load_piece(const char* low, const char* high, uint4 offsets, int c) {
+    u32 offset = c == 0 ? offsets.x : c == 1 ? offsets.y : c == 2 ? offsets.z : offsets.w;
+    return Vector::load(low + offset, high + offset);
 }
 
-// a.parts blocks a tile: each takes its share of the indices.
-extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
-    DYNAMIC_SHARED(memory);
-    char* stages = (char*)memory;
-    u32* offsets = (u32*)(stages + KS_STAGES * STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
-
-    u32 tiles = (a.job_count + TILE_CIPHERTEXTS - 1) / TILE_CIPHERTEXTS;
-    u32 first_job = blockIdx.x % tiles * TILE_CIPHERTEXTS;
-    int column_tile = blockIdx.x / tiles % COLUMN_TILES;
-    u32 part = blockIdx.x / tiles / COLUMN_TILES;
-    constexpr u32 chunks = INDICES / TILE_CHUNK;
+// Adds what `part` of a.parts of the indices brings to the columns from `first_column` on of the ciphertexts from `first_job` on.
+template <class Tile> FUNCTION void switch_tile(const KeySwitchArguments& a, char* memory, u32 first_job, int first_column, u32 part) {
+    char* stages = memory;
+    u32* offsets = (u32*)(stages + KS_STAGES * Tile::STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
+    constexpr u32 chunks = INDICES / Tile::CHUNK;
     int chunk = chunks * part / a.parts, last_chunk = chunks * (part + 1) / a.parts;
-    int pair = chunk * TILE_PAIRS, last_pair = last_chunk * TILE_PAIRS;
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int pair = chunk * Tile::PAIRS, last_pair = last_chunk * Tile::PAIRS;
+    // The first of a share's ciphertexts, and a lane's vector of the columns.
+    int ciphertext = threadIdx.x / (32 / Tile::SHARES) * OWN, vector = threadIdx.x % (32 / Tile::SHARES);
 
     // Row 0 of each pair stays zero.
-    for (int i = threadIdx.x; i < KS_STAGES * KS_STAGE_PAIRS * PIECE / 4; i += KS_TILE_THREADS) {
-        ((u32*)(stages + i / (PIECE / 4) * PAIR))[i % (PIECE / 4)] = 0;
+    for (int i = threadIdx.x; i < KS_STAGES * KS_STAGE_PAIRS * Tile::PIECE / 4; i += KS_TILE_THREADS) {
+        ((u32*)(stages + i / (Tile::PIECE / 4) * Tile::PAIR))[i % (Tile::PIECE / 4)] = 0;
     }
 
-    u64 words[WORDS_EACH]; // of the next chunk, [ciphertext][index] over the threads
+    u64 words[Tile::WORDS_EACH]; // of the next chunk, [ciphertext][index] over the threads
     auto read_words = [&](int at) {
-        unroll<0, WORDS_EACH>([&](auto k) {
+        unroll<0, Tile::WORDS_EACH>([&](auto k) {
             int i = threadIdx.x + k * KS_TILE_THREADS;
-            u32 job = min(first_job + i / TILE_CHUNK, a.job_count - 1);
-            words[k] = at < last_chunk ? a.switched[(u64)job * (INDICES + PACKING) + at * TILE_CHUNK + i % TILE_CHUNK] : 0;
+            u32 job = min(first_job + i / Tile::CHUNK, a.job_count - 1);
+            words[k] = at < last_chunk ? a.switched[(u64)job * (INDICES + PACKING) + at * Tile::CHUNK + i % Tile::CHUNK] : 0;
         });
     };
     read_words(chunk);
-    Filler filler(a, pair, column_tile);
+    Filler<Tile> filler(a, pair, first_column);
     unroll<0, KS_STAGES - 1>([&](auto s) {
-        if (pair + s * KS_STAGE_PAIRS < last_pair) filler.fill(stages + s * STAGE);
+        if (pair + s * KS_STAGE_PAIRS < last_pair) filler.fill(stages + s * Tile::STAGE);
         end_copies();
     });
 
@@ -279,32 +283,33 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
 #pragma unroll 1
     for (; chunk < last_chunk; chunk++) {
         __syncthreads(); // the digits of the last chunk have been read
-        unroll<0, WORDS_EACH>([&](auto k) {
+        unroll<0, Tile::WORDS_EACH>([&](auto k) {
             int i = threadIdx.x + k * KS_TILE_THREADS;
             unroll<0, KS_DIGITS>([&](auto d) {
                 u32 value = (u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES;
-                offsets[(i % TILE_CHUNK * KS_DIGITS + d) * TILE_CIPHERTEXTS + i / TILE_CHUNK] = value * PIECE;
+                offsets[(i % Tile::CHUNK * KS_DIGITS + d) * Tile::CIPHERTEXTS + i / Tile::CHUNK] = value * Tile::PIECE;
             });
         });
         read_words(chunk + 1);
 #pragma unroll 1
-        for (int p = 0; p < TILE_PAIRS; p += KS_STAGE_PAIRS, pair += KS_STAGE_PAIRS) {
+        for (int p = 0; p < Tile::PAIRS; p += KS_STAGE_PAIRS, pair += KS_STAGE_PAIRS) {
             // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a stage ago may be overwritten.
             wait_copies<KS_STAGES - 2>();
             __syncthreads();
             int free = stage == 0 ? KS_STAGES - 1 : stage - 1;
-            if (pair + (KS_STAGES - 1) * KS_STAGE_PAIRS < last_pair) filler.fill(stages + free * STAGE);
+            if (pair + (KS_STAGES - 1) * KS_STAGE_PAIRS < last_pair) filler.fill(stages + free * Tile::STAGE);
             end_copies();
-            const char* pieces = stages + stage * STAGE;
-            const uint4* own = (const uint4*)(offsets + p * TILE_CIPHERTEXTS + warp * OWN);
+            const char* low = stages + (stage * Tile::STAGE + vector * Vector::LOW_BYTES);
+            const char* high = stages + (stage * Tile::STAGE + Tile::PIECE_LOW + vector * Vector::HIGH_BYTES);
+            const uint4* own = (const uint4*)(offsets + p * Tile::CIPHERTEXTS + ciphertext);
             unroll<0, OWN / 4>([&](auto quarter) {
                 uint4 four = own[quarter];
                 if constexpr (KS_STAGE_PAIRS == 1) {
-                    unroll<0, 4>([&](auto c) { load_piece(pieces, four, c, lane).add_to(sums[quarter * 4 + c]); });
+                    unroll<0, 4>([&](auto c) { load_piece(low, high, four, c).add_to(sums[quarter * 4 + c]); });
                 } else {
-                    uint4 next = own[TILE_CIPHERTEXTS / 4 + quarter];
+                    uint4 next = own[Tile::CIPHERTEXTS / 4 + quarter];
                     unroll<0, 4>([&](auto c) {
-                        add_two(sums[quarter * 4 + c], load_piece(pieces, four, c, lane), load_piece(pieces + PAIR, next, c, lane));
+                        add_two(sums[quarter * 4 + c], load_piece(low, high, four, c), load_piece(low + Tile::PAIR, high + Tile::PAIR, next, c));
                     });
                 }
             });
@@ -313,12 +318,28 @@ extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tile
     }
 
     unroll<0, OWN>([&](auto c) {
-        u32 job = first_job + warp * OWN + c;
+        u32 job = first_job + ciphertext + c;
         unroll<0, VECTOR>([&](auto v) {
-            int position = column_tile * TILE_COLUMNS + lane * VECTOR + v;
+            int position = first_column + vector * VECTOR + v;
             if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c].at(v));
         });
     });
+}
+
+// a.parts blocks a tile: each takes its share of the indices. Whole tiles come first.
+extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
+    DYNAMIC_SHARED(memory);
+    using Whole = TileOf<32>;
+    u32 tiles = (a.job_count + Whole::CIPHERTEXTS - 1) / Whole::CIPHERTEXTS, block = blockIdx.x;
+    if (LAST_LANES == 0 || block < tiles * WHOLE_TILES * a.parts) {
+        u32 part = block / tiles / WHOLE_TILES;
+        switch_tile<Whole>(a, (char*)memory, block % tiles * Whole::CIPHERTEXTS, block / tiles % WHOLE_TILES * Whole::COLUMNS, part);
+    } else {
+        using Last = TileOf<LAST_LANES == 0 ? 32 : LAST_LANES>;
+        u32 last_tiles = (a.job_count + Last::CIPHERTEXTS - 1) / Last::CIPHERTEXTS;
+        block -= tiles * WHOLE_TILES * a.parts;
+        switch_tile<Last>(a, (char*)memory, block % last_tiles * Last::CIPHERTEXTS, WHOLE_TILES * Whole::COLUMNS, block / last_tiles);
+    }
 }
 
 EXPORT(key_switch, KeySwitchArguments)

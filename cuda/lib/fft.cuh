@@ -19,12 +19,13 @@ FUNCTION void forward_butterfly(double2& u, double2& v, double2 c) {
     u = sum;
 }
 
+FUNCTION double2 times_conjugate(double2 x, double2 c) { return make_double2(fma(c.y, x.y, c.x * x.x), fma(-c.y, x.x, c.x * x.y)); }
+
 // (u, v) -> (u + v, conj(c) (u - v)).
 FUNCTION void inverse_butterfly(double2& u, double2& v, double2 c) {
     double2 difference = make_double2(u.x - v.x, u.y - v.y);
     u = make_double2(u.x + v.x, u.y + v.y);
-    v.x = fma(c.y, difference.y, c.x * difference.x);
-    v.y = fma(-c.y, difference.x, c.x * difference.y);
+    v = times_conjugate(difference, c);
 }
 
 // Roots come from `roots(level, pair)`: that of block 2 pair; block 2 pair + 1 has i times it.
@@ -45,7 +46,21 @@ template <int radix, int level, class Roots> FUNCTION void forward_levels(double
 
 // Undoes forward_levels without the factor 1/radix.
 template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2* x, const Roots& roots) {
-    if constexpr ((1 << done) < radix) {
+    if constexpr (JOIN_LEVELS && (4 << done) == radix && radix >= 8) {
+        // The last two levels at once, with the product of their roots: 28 operations on four values instead of 32.
+        constexpr int half = 1 << done;
+        double2 s = roots(0, 0), r = roots(1, 0), q = make_double2(fma(-s.y, r.y, s.x * r.x), fma(s.y, r.x, s.x * r.y));
+        unroll<0, half>([&](auto i) {
+            double2 a = x[i], b = x[i + half], c = x[i + 2 * half], d = x[i + 3 * half];
+            double2 sum = make_double2(a.x + b.x, a.y + b.y), other = make_double2(c.x + d.x, c.y + d.y);
+            double2 u = make_double2(a.x - b.x, a.y - b.y), v = make_double2(c.x - d.x, c.y - d.y);
+            x[i] = make_double2(sum.x + other.x, sum.y + other.y);
+            x[i + 2 * half] = times_conjugate(make_double2(sum.x - other.x, sum.y - other.y), s);
+            // -i v and i v.
+            x[i + half] = times_conjugate(make_double2(u.x + v.y, u.y - v.x), r);
+            x[i + 3 * half] = times_conjugate(make_double2(u.x - v.y, u.y + v.x), q);
+        });
+    } else if constexpr ((1 << done) < radix) {
         constexpr int level = log2_of(radix) - 1 - done, half = 1 << done;
         unroll<0, (level == 0 ? 1 : 1 << (level - 1))>([&](auto pair) {
             double2 root = roots(level, int(pair));
@@ -270,10 +285,45 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
 
 // Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns and read digits once.
 constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
-// One complex entry is 16 bytes. Where digits are held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..;
-// binary secrets: C0 alone. Entries of one f follow each other through all steps in the order of their use.
+// Entries of one f follow each other through all steps in the order of their use. One complex entry is 16 bytes. Where digits are
+// held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..; binary secrets: C0 alone. With KEY_PACKED two
+// entries take 24 bytes: [step][column][row][j], then 16 bytes and then 8 of each f.
 constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
-constexpr u64 KEY_STEP_BYTES = 16ull * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS;
+constexpr int KEY_UNIT = KEY_PACKED ? 2 : 1; // entries that are read together
+constexpr int UNIT_BYTES = KEY_PACKED ? 24 : 16;
+constexpr u64 KEY_STEP_BYTES = (u64)UNIT_BYTES * (COLUMNS * KEY_ENTRIES / KEY_UNIT) * FREQUENCY_GROUPS;
+static_assert(!KEY_PACKED || (HOLD_DIGITS && GGSW == 2), "pairs of sum and difference");
+
+// One unit of the key in registers.
+template <bool packed> struct KeyUnit {
+    double2 entry;
+
+    // From the place of `at` for the f of this thread.
+    FUNCTION static KeyUnit load(const char* at, int) { return {load_key((const double2*)at)}; }
+    FUNCTION static KeyUnit load_now(const char* at, int) { return {load_key_now((const double2*)at)}; }
+    FUNCTION double2 get(int) const { return entry; }
+};
+
+// Sum and difference as multiples of 2^KEY_EXPONENT, 48 bits each: their low 32 bits, then the others, with an offset of 2^47.
+template <> struct KeyUnit<true> {
+    uint4 low;
+    uint2 high;
+
+    FUNCTION static const uint2* high_at(const char* at, int f) { return (const uint2*)(at + 16 * FREQUENCY_GROUPS - 8 * f); }
+    FUNCTION static KeyUnit load(const char* at, int f) { return {load_key((const uint4*)at), load_key(high_at(at, f))}; }
+    FUNCTION static KeyUnit load_now(const char* at, int f) { return {load_key_now((const uint4*)at), load_key_now(high_at(at, f))}; }
+
+    // 2^52 + x in units of 2^KEY_EXPONENT has x in its low 48 bits; `selector` picks the 16 upper ones of them.
+    FUNCTION static double unpack(u32 low, u32 high, u32 selector) {
+        constexpr u32 exponent = 0x43300000u + ((u32)KEY_EXPONENT << 20);
+        return __hiloint2double((int)__byte_perm(high, exponent, selector), (int)low) - __hiloint2double((int)(exponent | 0x8000u), 0);
+    }
+
+    FUNCTION double2 get(int x) const {
+        return x == 0 ? make_double2(unpack(low.x, high.x, 0x7610), unpack(low.y, high.x, 0x7632))
+                      : make_double2(unpack(low.z, high.y, 0x7610), unpack(low.w, high.y, 0x7632));
+    }
+};
 
 // Frequencies of one thread, and the entries that it takes in a run: one column of one frequency, or all of them.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
@@ -283,40 +333,49 @@ constexpr int RUN_ENTRIES = KEY_ENTRIES * COLUMNS / RUNS;
 // The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use: those asked for at the end of
 // a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
 struct KeyStream {
-    const double2* at;   // the first entry of this run
-    const double2* next; // and of the next one
-    double2 ahead[KEY_RING > 0 ? KEY_RING : 1];
-    static_assert(KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && RUN_ENTRIES % KEY_RING == 0), "a ring closes with each run");
+    typedef KeyUnit<KEY_PACKED> Unit;
+    static constexpr int STRIDE = UNIT_BYTES * FREQUENCY_GROUPS; // from unit to unit
+    static constexpr int RING = KEY_RING / KEY_UNIT;             // in units
+    static constexpr int RUN = RUN_ENTRIES / KEY_UNIT;
+    const char* at;   // the first entry of this run
+    const char* next; // and of the next one
+    Unit ahead[RING > 0 ? RING : 1];
+    static_assert(KEY_RING % KEY_UNIT == 0 && RUN_ENTRIES % KEY_UNIT == 0, "whole units");
+    static_assert(KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && RUN % RING == 0), "a ring closes with each run");
+    static_assert(KEY_RING == 0 || !KEY_PACKED || FREQUENCY_ROUNDS == 1, "the two parts of a packed unit have strides of their own");
 
-    FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const double2*)a.key + threadIdx.x) {
-        unroll<0, KEY_RING>([&](auto i) { ahead[i] = load_key_now(at + i * FREQUENCY_GROUPS); });
+    FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const char*)a.key + threadIdx.x * 16) {
+        unroll<0, RING>([&](auto i) { ahead[i] = Unit::load_now(at + i * STRIDE, threadIdx.x); });
     }
 
     // Before the first run of a frequency.
     FUNCTION void seek(const BlindRotateArguments& a, int step, int f) {
-        if constexpr (KEY_RING == 0) at = (const double2*)a.key + (u64)step * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS + f;
+        if constexpr (KEY_RING == 0) at = (const char*)a.key + step * KEY_STEP_BYTES + f * 16;
     }
 
     // Before a run. The runs of a thread with one frequency follow each other.
     FUNCTION void look_ahead(int run, int f) {
-        constexpr int length = RUN_ENTRIES * FREQUENCY_GROUPS;
+        constexpr int length = RUN * STRIDE;
         if (FREQUENCY_ROUNDS > 1 && run + 1 == RUNS) {
             // The first run of the thread's next frequency, or of its first one in the next step.
-            next = at + (f + THREADS < FREQUENCY_GROUPS ? THREADS - (RUNS - 1) * length : length - (FREQUENCY_ROUNDS - 1) * THREADS);
+            next = at + (f + THREADS < FREQUENCY_GROUPS ? THREADS * 16 - (RUNS - 1) * length : length - (FREQUENCY_ROUNDS - 1) * THREADS * 16);
         } else {
             next = at + length;
         }
     }
 
-    // Hands entry i of this run to `use`.
-    template <class Use> FUNCTION void take(int i, const Use& use) {
+    // Hands entry i of this run at frequency f to `use`; entries are taken in order.
+    template <class Use> FUNCTION void take(int i, int f, const Use& use) {
+        int unit = i / KEY_UNIT, within = i % KEY_UNIT;
         if constexpr (KEY_RING == 0) {
-            use(load_key(at + i * FREQUENCY_GROUPS));
+            if (within == 0) ahead[0] = Unit::load(at + unit * STRIDE, f);
+            use(ahead[0].get(within));
         } else {
-            use(ahead[i % KEY_RING]);
-            int later = i + KEY_RING;
-            bool is_next = FREQUENCY_ROUNDS > 1 && later >= RUN_ENTRIES;
-            ahead[i % KEY_RING] = load_key_now(is_next ? next + (later - RUN_ENTRIES) * FREQUENCY_GROUPS : at + later * FREQUENCY_GROUPS);
+            use(ahead[unit % RING].get(within));
+            if (within + 1 < KEY_UNIT) return;
+            int later = unit + RING;
+            bool is_next = FREQUENCY_ROUNDS > 1 && later >= RUN;
+            ahead[unit % RING] = Unit::load_now(is_next ? next + (later - RUN) * STRIDE : at + later * STRIDE, f);
         }
     }
 
@@ -423,11 +482,10 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             key.look_ahead(column, f);
             double2 sums[GROUPS][TAIL][GGSW] = {};
             unroll<0, ROWS>([&](auto row) {
-                unroll<0, GGSW>([&](auto x) {
-                    unroll<0, TAIL>([&](auto j) {
-                        key.take((row * GGSW + x) * TAIL + j, [&](double2 c) {
-                            unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
-                        });
+                unroll<0, GGSW * TAIL>([&](auto i) {
+                    constexpr int n = decltype(i)::v, x = KEY_PACKED ? n % GGSW : n / TAIL, j = KEY_PACKED ? n / GGSW : n % TAIL;
+                    key.take(row * GGSW * TAIL + i, f, [&](double2 c) {
+                        unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
                     });
                 });
             });
@@ -443,7 +501,7 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             unroll<0, COLUMNS>([&](auto column) {
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
-                        key.take(((row * COLUMNS + column) * GGSW + x) * TAIL + j, [&](double2 c) {
+                        key.take(((row * COLUMNS + column) * GGSW + x) * TAIL + j, f, [&](double2 c) {
                             unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][column][j][x], digits[g][j], c); });
                         });
                     });

@@ -33,6 +33,12 @@ FUNCTION double2 load_key(const double2* p) {
     return v;
 }
 
+FUNCTION uint2 load_key(const uint2* p) {
+    uint2 v;
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
+    return v;
+}
+
 // As load_key, but issued where it is written: what it returns is wanted much later.
 FUNCTION double2 load_key_now(const double2* p) {
     double2 v;
@@ -43,6 +49,12 @@ FUNCTION double2 load_key_now(const double2* p) {
 FUNCTION uint4 load_key_now(const uint4* p) {
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+    return v;
+}
+
+FUNCTION uint2 load_key_now(const uint2* p) {
+    uint2 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
     return v;
 }
 

@@ -93,21 +93,25 @@ FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane,
 
 constexpr int PRODUCT_ITEMS = COLUMNS * PART;
 constexpr int PRODUCT_ROUNDS = ceil_div(PRODUCT_ITEMS, THREADS);
-// Entries of the key that one item uses; they lie POINTS apart, those of several columns between them or not (fft.cuh).
+// Entries of the key that one item uses; its units lie TAIL units of all frequencies apart, those of several columns between them
+// or not (fft.cuh).
 constexpr int ITEM_ENTRIES = ROWS * GGSW;
 constexpr int TURN_ENTRIES = PRODUCT_ROUNDS * ITEM_ENTRIES;
-constexpr u64 STEP_ENTRIES = KEY_STEP_BYTES / 16;
-static_assert(TURN_ENTRIES % SPREAD_KEY_RING == 0, "a ring closes with each step");
+constexpr int ITEM_UNITS = ITEM_ENTRIES / KEY_UNIT, TURN_UNITS = TURN_ENTRIES / KEY_UNIT, RING_UNITS = SPREAD_KEY_RING / KEY_UNIT;
+constexpr int UNIT_STRIDE = UNIT_BYTES * FREQUENCY_GROUPS;
+static_assert(SPREAD_KEY_RING % KEY_UNIT == 0 && TURN_UNITS % RING_UNITS == 0, "a ring closes with each step");
 
 // Products of one step at the positions of this thread. Key entries are asked for SPREAD_KEY_RING ahead of use, those of the
 // next step as early as there is room.
 struct Products {
+    typedef KeyUnit<KEY_PACKED> Unit;
     int offset[PRODUCT_ROUNDS];   // in the digits and products of a part
     int column[PRODUCT_ROUNDS];
     u32 point[PRODUCT_ROUNDS];    // the position is the point exp(i pi point / N)
-    u32 entry[PRODUCT_ROUNDS];    // of the key, inside a step
+    int frequency[PRODUCT_ROUNDS];
+    u32 place[PRODUCT_ROUNDS];    // in the key, inside a step
     double2 monomials[PRODUCT_ROUNDS];
-    double2 ahead[SPREAD_KEY_RING];
+    Unit ahead[RING_UNITS];
 
     FUNCTION Products(const BlindRotateArguments& a, u32 rank) {
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
@@ -116,15 +120,17 @@ struct Products {
             column[round] = item / PART;
             offset[round] = swizzle(item % PART);
             point[round] = 4 * reverse_bits(position, log2_of(POINTS)) + 1;
-            entry[round] = column[round] * (HOLD_DIGITS ? ITEM_ENTRIES : GGSW) * POINTS + j * FREQUENCY_GROUPS + f;
+            frequency[round] = f;
+            place[round] = (column[round] * (HOLD_DIGITS ? ITEM_UNITS : GGSW) * TAIL + j) * UNIT_STRIDE + f * 16;
         });
-        const double2* key = (const double2*)a.key;
-        unroll<0, SPREAD_KEY_RING>([&](auto i) { ahead[i] = load_key_now(key + entry_of<decltype(i)::v>()); });
+        unroll<0, RING_UNITS>([&](auto i) { ahead[i] = load<decltype(i)::v>((const char*)a.key); });
     }
 
-    template <int i> FUNCTION u32 entry_of() const {
-        constexpr int row = i % ITEM_ENTRIES / GGSW, x = i % GGSW;
-        return entry[i / ITEM_ENTRIES] + (HOLD_DIGITS ? row * GGSW + x : row * COLUMNS * GGSW + x) * POINTS;
+    // Unit i of those of a step.
+    template <int i> FUNCTION Unit load(const char* step) const {
+        constexpr int unit = i % ITEM_UNITS, round = i / ITEM_UNITS;
+        constexpr int apart = HOLD_DIGITS ? unit : unit / GGSW * COLUMNS * GGSW + unit % GGSW;
+        return Unit::load_now(step + place[round] + apart * TAIL * UNIT_STRIDE, frequency[round]);
     }
 
     FUNCTION void load_monomials(const BlindRotateArguments& a, u32 exponent) {
@@ -133,27 +139,27 @@ struct Products {
         });
     }
 
-    template <int i> FUNCTION double2 take(const double2* now, const double2* next) {
-        double2 c = ahead[i % SPREAD_KEY_RING];
-        if constexpr (SPREAD_KEY_RING < TURN_ENTRIES) {
-            constexpr int later = i + SPREAD_KEY_RING;
-            ahead[i % SPREAD_KEY_RING] = load_key_now((later < TURN_ENTRIES ? now : next) + entry_of<later % TURN_ENTRIES>());
+    template <int i> FUNCTION double2 take(const char* now, const char* next) {
+        constexpr int unit = i / KEY_UNIT, within = i % KEY_UNIT;
+        double2 c = ahead[unit % RING_UNITS].get(within);
+        if constexpr (RING_UNITS < TURN_UNITS && within + 1 == KEY_UNIT) {
+            constexpr int later = unit + RING_UNITS;
+            ahead[unit % RING_UNITS] = load<later % TURN_UNITS>(later < TURN_UNITS ? now : next);
         }
         return c;
     }
 
     // Asks for a third of the entries of `step` where all are kept.
     template <int third> FUNCTION void refill(const BlindRotateArguments& a, int step) {
-        if constexpr (SPREAD_KEY_RING == TURN_ENTRIES) {
-            const double2* key = (const double2*)a.key + (u64)min(step, (int)a.steps - 1) * STEP_ENTRIES;
-            unroll<third * TURN_ENTRIES / REFILLS, (third + 1) * TURN_ENTRIES / REFILLS>(
-                [&](auto i) { ahead[i] = load_key_now(key + entry_of<decltype(i)::v>()); });
+        if constexpr (RING_UNITS == TURN_UNITS) {
+            const char* key = (const char*)a.key + (u64)min(step, (int)a.steps - 1) * KEY_STEP_BYTES;
+            unroll<third * TURN_UNITS / REFILLS, (third + 1) * TURN_UNITS / REFILLS>([&](auto i) { ahead[i] = load<decltype(i)::v>(key); });
         }
     }
 
     FUNCTION void run(const BlindRotateArguments& a, int step, u32, const double2* digits, double2* products) {
-        const double2* now = (const double2*)a.key + (u64)step * STEP_ENTRIES;
-        const double2* next = step + 1 < (int)a.steps ? now + STEP_ENTRIES : now;
+        const char* now = (const char*)a.key + (u64)step * KEY_STEP_BYTES;
+        const char* next = step + 1 < (int)a.steps ? now + KEY_STEP_BYTES : now;
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
             double2 sums[GGSW] = {};
             unroll<0, ROWS>([&](auto row) {

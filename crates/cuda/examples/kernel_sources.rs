@@ -17,10 +17,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = PlanRequest {
         groups: number("GROUPS"),
         subgroups_per_polynomial: number("WARPS"),
-        choices: [("ITEMS", SPREAD_ITEMS), ("SPREAD", SPREAD), ("BLOCKS", "blocks"), ("RING", "ring")]
-            .into_iter()
-            .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
-            .collect(),
+        choices: [
+            ("ITEMS", SPREAD_ITEMS),
+            ("SPREAD", SPREAD),
+            ("PACKED", "packed"),
+            ("JOINED", "joined"),
+            ("RING", "ring"),
+            ("BLOCKS", "blocks"),
+        ]
+        .into_iter()
+        .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))
+        .collect(),
         ..Default::default()
     };
     for set in ParameterSet::all() {

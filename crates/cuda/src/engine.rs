@@ -180,6 +180,7 @@ impl CudaEngine {
         let layout = KeyLayout::new(&shape, &plan);
         let key =
             upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
+        layout.check(machine.id())?;
         let key_switch = if let Some(engine) = beside {
             Arc::clone(&engine.key_switch)
         } else if shape.is_torus() {

@@ -1,11 +1,12 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
 use crate::arguments::bytes_of;
-use crate::plan::{CudaPlan, Geometry, holds_digits, scaled};
+use crate::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled};
 use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::tables;
-use girih_backend::{BootstrapShape, Gadget, KeySource, SecretKind, Transform};
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, SecretKind, Transform};
 use girih_ring::NttTable;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Turns blocks of coefficients into the bytes that a kernel streams.
 pub(crate) struct KeyLayout {
@@ -14,6 +15,26 @@ pub(crate) struct KeyLayout {
     transform: Transform,
     ntt: Vec<NttTable>,
     fft_roots: Vec<[f64; 2]>,
+    /// log2 of the unit of packed entries (f64 FFT).
+    packed: Option<i32>,
+    /// Set when a value did not fit a packed entry.
+    overflowed: AtomicBool,
+}
+
+/// Bytes of two packed entries: four integers of 48 bits.
+const PACKED_BYTES: usize = 24;
+
+/// What transforms of centred key polynomials are multiplied by: 2/N, and the unit of what an accumulator holds.
+pub(crate) fn fft_scale(shape: &BootstrapShape) -> f64 {
+    let modulus = shape.key_modulus_value();
+    2.0 / shape.polynomial_size as f64
+        * match shape.gadget {
+            Gadget::Decomposition { .. } if scaled(shape) => f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::Decomposition { .. } => 1.0,
+            // Digits are aligned to the top of 32 bits, sums to the bottom.
+            Gadget::ModulusRaising { log2_modulus } => (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
+        }
 }
 
 impl KeyLayout {
@@ -24,6 +45,8 @@ impl KeyLayout {
             transform: plan.transform,
             ntt: if plan.transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
             fft_roots: if plan.transform == Transform::Fft { tables::fft_roots(shape.polynomial_size) } else { Vec::new() },
+            packed: packed_exponent(shape, plan.transform).filter(|_| plan.packed),
+            overflowed: AtomicBool::new(false),
         }
     }
 
@@ -34,6 +57,7 @@ impl KeyLayout {
         let entries = self.rows() * self.shape.ggsw_per_index() * g.tail;
         match self.transform {
             Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
+            Transform::Fft if self.packed.is_some() => PACKED_BYTES / 2 * self.shape.columns() * entries * groups,
             Transform::Fft => 16 * self.shape.columns() * entries * groups,
         }
     }
@@ -48,7 +72,10 @@ impl KeyLayout {
         keys.bootstrapping_block(step, &mut block);
         match self.transform {
             Transform::Ntt => bytes_of(&self.ntt_step(&block)).to_vec(),
-            Transform::Fft => bytes_of(&self.fft_step(&block)).to_vec(),
+            Transform::Fft => match self.packed {
+                Some(exponent) => self.pack(&self.fft_step(&block), exponent),
+                None => bytes_of(&self.fft_step(&block)).to_vec(),
+            },
         }
     }
 
@@ -86,21 +113,50 @@ impl KeyLayout {
         out
     }
 
+    /// `[column][row][j]`, then for all f the low 32 bits of the parts of C0 + C1 and C0 - C1, then for all f their other 16: as
+    /// integers, with an offset of 2^47, in units of 2^`exponent`.
+    fn pack(&self, entries: &[[f64; 2]], exponent: i32) -> Vec<u8> {
+        let tail = self.geometry.tail;
+        let groups = self.geometry.points / tail;
+        let unit = f64::from(exponent).exp2();
+        let word = |x: f64| {
+            let word = (x / unit).round_ties_even() as i64 + (1 << 47);
+            if !(0..1 << 48).contains(&word) {
+                self.overflowed.store(true, Ordering::Relaxed);
+            }
+            word as u64
+        };
+        let mut out = Vec::with_capacity(self.step_bytes());
+        for pair in entries.chunks_exact(2 * tail * groups) {
+            let (sums, differences) = pair.split_at(tail * groups);
+            for (sums, differences) in sums.chunks_exact(groups).zip(differences.chunks_exact(groups)) {
+                let words: Vec<[u64; 4]> = sums.iter().zip(differences).map(|(&[a, b], &[c, d])| [a, b, c, d].map(word)).collect();
+                out.extend(words.iter().flatten().flat_map(|&w| (w as u32).to_le_bytes()));
+                out.extend(words.iter().flatten().flat_map(|&w| ((w >> 32) as u16).to_le_bytes()));
+            }
+        }
+        out
+    }
+
+    /// Fails where packed entries met a key that does not look uniform.
+    pub fn check(&self, device: &str) -> Result<(), BackendError> {
+        if !self.overflowed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(BackendError::Unsupported {
+            device: device.into(),
+            what: "this bootstrapping key in packed entries".into(),
+            why: "a coefficient of a transform lies more than nine deviations from those of a uniform key; load it with packed = 0".into(),
+        })
+    }
+
     /// `[column][row][C0 + C1, C0 - C1][j][f]`, rows outside columns where digits are not held: centred values times 2/N, and Q/T where the modulus is raised.
     fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
         let (ggsw, columns, tail, size) =
             (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
         let groups = self.geometry.points / tail;
         let modulus = self.shape.key_modulus_value();
-        let scale = 2.0 / size as f64
-            * match self.shape.gadget {
-                // In units of what an accumulator holds.
-                Gadget::Decomposition { .. } if scaled(&self.shape) => f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64,
-                Gadget::Decomposition { .. } => 1.0,
-                // Digits are aligned to the top of 32 bits, sums to the bottom.
-                Gadget::ModulusRaising { log2_modulus } => (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64,
-                Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
-            };
+        let scale = fft_scale(&self.shape);
         let centred = |c: u64| match modulus {
             Some(modulus) if c > modulus / 2 => c as i64 - modulus as i64,
             // Modulo 2^64 the cast centres.
@@ -113,7 +169,7 @@ impl KeyLayout {
             tables::fft_forward(&mut values, &self.fft_roots);
             values
         };
-        let mut out = vec![[0.0; 2]; self.step_bytes() / 16];
+        let mut out = vec![[0.0; 2]; columns * self.rows() * ggsw * size / 2];
         for column in 0..columns {
             for row in 0..self.rows() {
                 let first = transformed(0, row, column);
@@ -165,5 +221,82 @@ pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, i
             .chunks_exact(row)
             .flat_map(|row| row.iter().flat_map(|&w| (w as u32).to_le_bytes()).chain(row.iter().map(|&w| (w >> 32) as u8)))
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variants::limits_of;
+    use girih_backend::PlanRequest;
+
+    /// Words of a key all alike.
+    struct Constant(BootstrapShape, u64);
+
+    impl KeySource for Constant {
+        fn shape(&self) -> &BootstrapShape {
+            &self.0
+        }
+
+        fn bootstrapping_block(&self, _: usize, out: &mut [u64]) {
+            out.fill(self.1);
+        }
+
+        fn key_switching_block(&self, _: usize, out: &mut [u64]) {
+            out.fill(0);
+        }
+    }
+
+    fn m5() -> (BootstrapShape, CudaPlan) {
+        let set = girih_tfhe::ParameterSet::by_name("M5").and_then(|s| s.with_packing(5)).expect("built in");
+        let shape = set.shape().clone();
+        let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), &PlanRequest::default()).expect("it fits");
+        assert!(plan.packed, "M5 packs its key");
+        (shape, plan)
+    }
+
+    #[test]
+    fn packed_entries_are_the_entries_to_half_a_unit() {
+        let (shape, plan) = m5();
+        let (layout, plain) = (KeyLayout::new(&shape, &plan), KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }));
+        let exponent = layout.packed.expect("it packs");
+        let keys = girih_conformance::synthetic::SyntheticKeys::new(shape, 3);
+        let packed = layout.step(&keys, 0);
+        let entries: Vec<f64> =
+            plain.step(&keys, 0).chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        assert_eq!((packed.len(), layout.check("cuda").is_ok()), (entries.len() * 6, true));
+        let (tail, groups) = (layout.geometry.tail, layout.geometry.points / layout.geometry.tail);
+        for (index, unit) in packed.chunks_exact(PACKED_BYTES * groups).enumerate() {
+            let (pair, j) = (index / tail, index % tail);
+            for f in 0..groups {
+                for part in 0..4 {
+                    let (low, high) = (f * 16 + part * 4, groups * 16 + f * 8 + part * 2);
+                    let word = [&unit[low..low + 4], &unit[high..high + 2], &[0, 0]].concat();
+                    let word = i64::from_le_bytes(word.try_into().expect("eight bytes")) - (1 << 47);
+                    let entry = entries[(((pair * 2 + part / 2) * tail + j) * groups + f) * 2 + part % 2];
+                    let error = word as f64 * f64::from(exponent).exp2() - entry;
+                    assert!(error.abs() <= 0.501 * f64::from(exponent).exp2(), "pair {pair}, j {j}, f {f}, part {part}: off by {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_not_uniform_is_refused() {
+        let (shape, plan) = m5();
+        let layout = KeyLayout::new(&shape, &plan);
+        layout.step(&Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2), 0);
+        let error = layout.check("cuda").expect_err("half of T everywhere").to_string();
+        assert!(error.contains("packed = 0"), "{error}");
+    }
+
+    #[test]
+    fn keys_are_packed_where_their_own_errors_hide_it() {
+        for (name, packs) in
+            [("M1", true), ("M2", false), ("M3", true), ("M4", true), ("M5", true), ("M6", true), ("G4", false), ("STD128", false)]
+        {
+            let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
+            assert_eq!(packed_exponent(set.shape(), Transform::Fft).is_some(), packs, "{name}");
+        }
     }
 }

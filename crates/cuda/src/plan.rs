@@ -1,7 +1,7 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
-use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
-use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
+use crate::source::{TORUS_BITS, ks_word_bytes};
+use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice, key_ring as spread_ring};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
@@ -53,10 +53,14 @@ pub struct CudaPlan {
     pub prefetch_blocks: usize,
     /// Key entries of 16 bytes that a thread has in flight, also during the transforms (0: as the compiler likes).
     pub key_ring: usize,
+    /// Whether key entries take 12 bytes instead of 16 (f64 FFT; [`packed_exponent`]).
+    pub packed: bool,
     /// Whether slots of complex numbers have gaps instead of a swizzle (cuda/lib/tile.cuh).
     pub gaps: bool,
     /// Whether the last pass of an inverse transform leaves its cosines to the rounding: fewer operations, more registers.
     pub defer_cosines: bool,
+    /// Whether the last two levels of an inverse pass are one step: fewer operations, one more root (f64 FFT).
+    pub join_levels: bool,
     /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole waves.
     pub tail: bool,
     /// Set where blocks share a ciphertext (`cuda/blind_rotate_spread.cu`), not ciphertexts a block.
@@ -156,9 +160,33 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
     }
 }
 
+/// log2 of the unit in which packed key entries are integers of 48 bits, where the key bears it: rounding to them adds an error
+/// of at most 0.2 to a coefficient of a key whose own errors deviate by 3.19, 1/256 of their variance.
+pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> Option<i32> {
+    let (size, scale) = (shape.polynomial_size as f64, crate::keys::fft_scale(shape));
+    let modulus = shape.key_modulus_value()? as f64;
+    if transform == Transform::Ntt || !holds_digits(shape) || shape.ggsw_per_index() != 2 {
+        return None;
+    }
+    // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform modulo T: each of their
+    // parts deviates by sqrt(N) T / sqrt(12). One in 10^19 lies beyond nine deviations.
+    let deviation = (size / 12.0).sqrt() * modulus * scale;
+    let exponent = (9.0 * deviation).log2().ceil() - 47.0;
+    // Rounding leaves a variance of unit^2/12 in sum and difference, half of that in each of the two keys, spread over N/2.
+    let error = exponent.exp2() / scale / (12.0 * size).sqrt();
+    (error <= 0.2).then_some(exponent as i32)
+}
+
+/// Whether the model packs the key: where it has a megabyte a step or more, so that reading it bounds the product phase
+/// (M5 r=5: 68,900 a second, 60,300 unpacked; M3, M4, M1 and M6: 0 to 1.4 % slower).
+pub(crate) fn packs_key(shape: &BootstrapShape, transform: Transform) -> bool {
+    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_index() * shape.polynomial_size / 2;
+    16 * entries >= 1 << 20 && packed_exponent(shape, transform).is_some()
+}
+
 /// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators leave of its registers.
-fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> usize {
-    if !(geometry.points / geometry.tail).is_multiple_of(threads) {
+fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize, packed: bool) -> usize {
+    if !ring_fits(geometry, threads, packed) {
         return 0;
     }
     let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
@@ -172,14 +200,25 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
     let monomials = 4 * groups;
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
-    let free = 255usize.saturating_sub(taken);
-    // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
-    // estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
-    let most = (free / 4 + 4).min(if accumulators > 0 { 8 } else { 16 });
-    if most < 8 {
+    // The estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
+    let room = 255usize.saturating_sub(taken) / 4 + 4;
+    if room < 8 {
         return 0;
     }
-    (1..=most).rev().find(|r| entries.is_multiple_of(*r)).unwrap_or(0)
+    // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16).
+    let most = match accumulators {
+        0 => 16,
+        _ if wants_registers(shape, geometry, groups) => 4,
+        _ => 8,
+    };
+    let most = room.min(most);
+    (1..=most).rev().find(|r| entries.is_multiple_of(*r) && !(packed && r % 2 == 1)).unwrap_or(0)
+}
+
+/// Whether threads have as many frequencies each, and of a packed key one.
+fn ring_fits(geometry: &Geometry, threads: usize, packed: bool) -> bool {
+    let groups = geometry.points / geometry.tail;
+    if packed { groups == threads } else { groups.is_multiple_of(threads) }
 }
 
 /// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were slower (M3 r=5: 171,500 a second with four
@@ -207,9 +246,37 @@ fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, th
     geometry.tail == 4 || (geometry.tail == 2 && !in_registers(shape, geometry, groups, threads))
 }
 
+/// Two ciphertexts in tails of four under a long key: what an H200 measured, in resident rates. G4, whose key has 171 MB, ran 32,600
+/// a second with a ring of four entries and levels apart, 31,600 with eight, 31,900 with eight and levels joined; G2, of 79 MB,
+/// 79,100, 80,900 and 82,100.
+fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
+    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_index() * geometry.points;
+    geometry.tail == 4 && groups > 1 && 16 * entries * shape.lwe_dimension > 128 << 20
+}
+
+/// Where it was faster (TFHERS_2_2: 59,200 a second, else 58,200; G1: 98,200 and 97,700), but not where accumulators leave
+/// registers (M3 r=5: 347,500, else 369,100).
+fn joins_levels(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
+    in_registers(shape, geometry, groups, threads) && !wants_registers(shape, geometry, groups)
+}
+
 /// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
 pub(crate) fn key_switch_tile(shape: &BootstrapShape) -> usize {
     KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
+}
+
+/// Tiles of `key_switch_tiled` for so many ciphertexts: the last columns of a row share tiles of more of them where half or a
+/// quarter of the lanes of a warp holds these (`LAST_LANES`).
+fn key_switch_tiles(shape: &BootstrapShape, jobs: usize) -> usize {
+    let (whole, last) = (shape.switched_len() / KEY_SWITCH_TILE_COLUMNS, shape.switched_len() % KEY_SWITCH_TILE_COLUMNS);
+    let tile = key_switch_tile(shape);
+    let of_last = match last {
+        0 => 0,
+        _ if last <= KEY_SWITCH_TILE_COLUMNS / 4 => jobs.div_ceil(4 * tile),
+        _ if last <= KEY_SWITCH_TILE_COLUMNS / 2 => jobs.div_ceil(2 * tile),
+        _ => jobs.div_ceil(tile),
+    };
+    jobs.div_ceil(tile) * whole + of_last
 }
 
 /// Bytes of shared memory of `key_switch_tiled` that holds the rows of so many digits.
@@ -243,9 +310,8 @@ pub(crate) struct KeySwitchLaunch {
 
 impl KeySwitchLaunch {
     pub fn new(shape: &BootstrapShape, plan: &CudaPlan, jobs: usize) -> Self {
-        let tile = key_switch_tile(shape);
         if plan.key_switch_stages > 0 && jobs >= plan.key_switch_tiled_from {
-            let tiles = jobs.div_ceil(tile) * ks_row(shape).div_ceil(KEY_SWITCH_TILE_COLUMNS);
+            let tiles = key_switch_tiles(shape, jobs);
             let parts = (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
             let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages * plan.key_switch_stage_pairs);
             return Self { tiled: true, parts, blocks: tiles * parts, threads: KEY_SWITCH_TILE_THREADS, shared_bytes };
@@ -350,6 +416,9 @@ impl CudaPlan {
         let named = |p: &Self| {
             let mut choices = vec![(GROUPS, p.groups), ("blocks", p.blocks_per_multiprocessor)];
             choices.push(("ring", p.key_ring));
+            if packed_exponent(shape, transform).is_some() {
+                choices.push(("packed", usize::from(p.packed)));
+            }
             if transform == Transform::Fft {
                 choices.push(("cosines", usize::from(p.defer_cosines)));
             }
@@ -369,6 +438,9 @@ impl CudaPlan {
                 add(&variation("ring", ring));
             }
             add(&variation("cosines", usize::from(!model.defer_cosines)));
+            if choices.iter().any(|(name, _)| *name == "packed") {
+                add(&variation("packed", usize::from(!model.packed)));
+            }
         }
         all.into_iter().map(|(request, _)| request).collect()
     }
@@ -383,9 +455,16 @@ impl CudaPlan {
         whole: &Self,
         groups: usize,
     ) -> Option<Self> {
-        let request = PlanRequest { groups: Some(groups), choices: [("blocks".into(), 1)].into(), ..Default::default() };
+        // All variants read one key.
+        let choices = [("blocks".into(), 1)].into_iter().chain(whole.packed_choice()).collect();
+        let request = PlanRequest { groups: Some(groups), choices, ..Default::default() };
         let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > groups)?;
         Some(Self { tail: true, ..plan })
+    }
+
+    /// The choice that makes another variant read the same key as this one, where there is one to make.
+    fn packed_choice(&self) -> Option<(String, u32)> {
+        (self.transform == Transform::Fft).then(|| ("packed".to_owned(), u32::from(self.packed)))
     }
 
     /// Takes one named choice of a [`PlanRequest`]:
@@ -394,8 +473,10 @@ impl CudaPlan {
     /// |---|---|
     /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; the variants for small batches stay |
     /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
+    /// | `packed` | 1: key entries of 48 bits a part, where the key bears it (f64 FFT) |
     /// | `ring` | key entries that a thread has in flight |
     /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |
+    /// | `joined` | 1: the last two levels of an inverse pass are one step (f64 FFT) |
     /// | `gaps` | 0: slots are swizzled even where memory has room for gaps (f64 FFT) |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
     /// | `prefetchers` | blocks that divide the asking among them |
@@ -407,14 +488,21 @@ impl CudaPlan {
         let geometry = Geometry::new(shape, self.transform);
         let most = match name {
             "blocks" => 8,
-            "tiled" | "cosines" | "gaps" => 1,
+            "tiled" | "cosines" | "joined" | "gaps" | "packed" => 1,
             "prefetch" => 64,
             "prefetchers" => 128,
             // What a ring reads behind the key stays inside its slack.
-            "ring" => 16,
+            "ring" => {
+                if self.packed {
+                    24
+                } else {
+                    16
+                }
+            }
             _ => {
                 return refuse(
-                    "the choices are groups, blocks, ring, cosines, gaps, prefetch, prefetchers, tiled, spread and spread_items".into(),
+                    "the choices are groups, blocks, packed, ring, cosines, joined, gaps, prefetch, prefetchers, tiled, spread and spread_items"
+                        .into(),
                 );
             }
         };
@@ -424,12 +512,26 @@ impl CudaPlan {
         }
         match name {
             "blocks" => self.blocks_per_multiprocessor = value,
-            "cosines" if value == 1 && self.transform == Transform::Ntt => return refuse("the integer transform has none".into()),
+            "cosines" | "joined" if value == 1 && self.transform == Transform::Ntt => {
+                return refuse("the integer transform has none".into());
+            }
             "cosines" => self.defer_cosines = value == 1,
+            "joined" => self.join_levels = value == 1,
             "gaps" if value == 1 && !self.gaps => return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into()),
             "gaps" => {
                 self.gaps = value == 1;
                 self.shared_bytes = shared_bytes(shape, self.transform, self.groups, self.threads, self.gaps);
+            }
+            "packed" if value == 1 && packed_exponent(shape, self.transform).is_none() => {
+                return refuse("a key of that size, in that order or without sums and differences needs all bits of an f64".into());
+            }
+            "packed" => {
+                self.packed = value == 1;
+                match &mut self.spread {
+                    Some(spread) => spread.key_ring = spread_ring(shape, self.transform, spread.blocks, self.threads, self.packed),
+                    None if self.transform == Transform::Ntt => {}
+                    None => self.key_ring = key_ring(shape, &geometry, self.groups, self.threads, self.packed),
+                }
             }
             "prefetch" => self.prefetch_steps = value,
             "prefetchers" => self.prefetch_blocks = value,
@@ -444,8 +546,8 @@ impl CudaPlan {
                     Transform::Fft if holds_digits(shape) => run,
                     Transform::Fft => run * shape.columns(),
                 };
-                let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads);
-                if value > 0 && !(fits && run.is_multiple_of(value)) {
+                let fits = ring_fits(&geometry, self.threads, self.packed);
+                if value > 0 && !(fits && run.is_multiple_of(value) && !(self.packed && value % 2 == 1)) {
                     return refuse(format!("a ring needs as many frequencies for each thread, and a divisor of its {run} entries"));
                 }
                 self.key_ring = value;
@@ -490,9 +592,10 @@ impl CudaPlan {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
+        let packed = packs_key(shape, transform);
         let key_ring = match transform {
             Transform::Ntt => ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1)),
-            Transform::Fft => key_ring(shape, &geometry, groups, threads),
+            Transform::Fft => key_ring(shape, &geometry, groups, threads, packed),
         };
         Ok(Self {
             transform,
@@ -509,8 +612,10 @@ impl CudaPlan {
             prefetch_steps: 3,
             prefetch_blocks: 128,
             key_ring,
+            packed,
             gaps,
             defer_cosines: defers_cosines(shape, &geometry, groups, threads),
+            join_levels: transform == Transform::Fft && joins_levels(shape, &geometry, groups, threads),
             tail: false,
             spread: None,
         })

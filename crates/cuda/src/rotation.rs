@@ -25,7 +25,7 @@ pub(crate) fn plans(
     let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
     // What is asked of groups or teams is asked of the throughput kernel alone; choices by name leave the others in place.
     let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
-    let common = |name: &String| ["tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
+    let common = |name: &String| ["packed", "tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
     let chosen = !request.choices.keys().all(common);
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
@@ -166,6 +166,7 @@ impl Rotation {
                 "prefetch_steps": plan.prefetch_steps,
                 "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,
+                "packed_key": plan.packed,
             })),
             Some(spread) => add(serde_json::json!({
                 "blocks": spread.blocks,

@@ -1,6 +1,6 @@
 //! The kernel sources and the constants that fix them for one shape and plan.
 
-use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, scaled};
+use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled};
 use crate::spread::SpreadPlan;
 use crate::switch_first;
 use crate::tables;
@@ -168,11 +168,15 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     ] {
         t.line("int", name, value);
     }
+    let exponent = packed_exponent(shape, plan.transform).filter(|_| plan.packed);
+    t.line("int", "KEY_EXPONENT", exponent.unwrap_or(0));
+    t.line("bool", "KEY_PACKED", exponent.is_some());
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
     t.line("bool", "PUSH", spread.push);
     t.line("bool", "GAPS", plan.gaps);
     t.line("bool", "DEFER_COSINES", plan.defer_cosines);
+    t.line("bool", "JOIN_LEVELS", plan.join_levels);
     t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
     t.line("bool", "NATIVE_TORUS", shape.is_torus());
     t.line("bool", "ACCUMULATOR_IS_SCALED", fft && scaled(shape));

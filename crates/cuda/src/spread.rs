@@ -1,6 +1,6 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tile, refuse_unsupported};
+use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tile, packs_key, refuse_unsupported};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -75,7 +75,7 @@ impl CudaPlan {
             }
         }?;
         for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
-            if name != "tiled" {
+            if !["tiled", "packed"].contains(&name.as_str()) {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
                     what: format!("a ciphertext over blocks with {name} = {value}"),
@@ -123,6 +123,7 @@ impl CudaPlan {
             });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
+        let packed = packs_key(shape, transform);
         Ok(Self {
             transform,
             groups: 1,
@@ -137,10 +138,12 @@ impl CudaPlan {
             prefetch_steps: 4,
             prefetch_blocks: 1,
             key_ring: 0,
+            packed,
             gaps: false,
             defer_cosines: false,
+            join_levels: false,
             tail: false,
-            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, &geometry, blocks, threads), push }),
+            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, blocks, threads, packed), push }),
         })
     }
 }
@@ -160,7 +163,8 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
 }
 
 /// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor of those of a step.
-fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, threads: usize) -> usize {
+pub(crate) fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usize, threads: usize, packed: bool) -> usize {
+    let geometry = &Geometry::new(shape, transform);
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
         Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
@@ -175,5 +179,5 @@ fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, b
     let accumulators = rounds * coefficients * geometry.held_bytes / 4;
     let registers = (65_536 / threads).min(255);
     let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
-    (1..=most).rev().find(|r| turn.is_multiple_of(*r)).unwrap_or(1)
+    (1..=most).rev().find(|r| turn.is_multiple_of(*r) && !(packed && r % 2 == 1)).unwrap_or(1)
 }
