@@ -31,7 +31,7 @@ impl KeyLayout {
     pub fn step_bytes(&self) -> usize {
         let g = &self.geometry;
         let groups = g.points / g.tail;
-        let entries = self.rows() * self.shape.ggsw_per_index() * g.tail;
+        let entries = self.rows() * self.shape.ggsw_per_step() * g.tail;
         match self.transform {
             Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
             Transform::Fft => 16 * self.shape.columns() * entries * groups,
@@ -42,7 +42,7 @@ impl KeyLayout {
         self.shape.levels() * self.shape.columns()
     }
 
-    /// The slice of LWE index `step`.
+    /// The slice of step `step`.
     pub fn step(&self, keys: &dyn KeySource, step: usize) -> Vec<u8> {
         let mut block = vec![0; self.shape.bootstrapping_block_len()];
         keys.bootstrapping_block(step, &mut block);
@@ -60,7 +60,7 @@ impl KeyLayout {
 
     /// `[word][column][chunk][f][4]`, chunks over (row, x, j): values times 2^32 / N.
     fn ntt_step(&self, block: &[u64]) -> Vec<u32> {
-        let (ggsw, columns, tail) = (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail);
+        let (ggsw, columns, tail) = (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail);
         let groups = self.geometry.points / tail;
         let chunks = (self.rows() * ggsw * tail).div_ceil(4);
         let mut out = vec![0u32; self.step_bytes() / 4];
@@ -89,7 +89,7 @@ impl KeyLayout {
     /// `[column][row][C0 + C1, C0 - C1][j][f]`, rows outside columns where digits are not held: centred values times 2/N, and Q/T where the modulus is raised.
     fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
         let (ggsw, columns, tail, size) =
-            (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
+            (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
         let groups = self.geometry.points / tail;
         let modulus = self.shape.key_modulus_value();
         let scale = 2.0 / size as f64

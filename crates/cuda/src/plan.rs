@@ -148,7 +148,7 @@ pub(crate) fn holds_digits(shape: &BootstrapShape) -> bool {
 /// 32-bit registers that the product phase holds for digits and sums: more ciphertexts a block cost more of them.
 fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize) -> usize {
     let g = Geometry::new(shape, transform);
-    let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_index());
+    let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
         Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
@@ -161,7 +161,7 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     if !(geometry.points / geometry.tail).is_multiple_of(threads) {
         return 0;
     }
-    let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+    let entries = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
         // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
@@ -405,7 +405,7 @@ impl CudaPlan {
             }
             "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
             _ => {
-                let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+                let run = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
                 let run = if holds_digits(shape) { run } else { run * shape.columns() };
                 let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads) && self.transform == Transform::Fft;
                 if value > 0 && !(fits && run.is_multiple_of(value)) {
@@ -522,10 +522,16 @@ pub(crate) fn refuse_unsupported(
             );
         }
     }
-    if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
+    if shape.grouping > 1 && transform == Transform::Ntt {
+        return unsupported(
+            format!("{} LWE indices a step with the integer transform", shape.grouping),
+            "its kernels take one index a step; use the f64 transform, or grouping = 1",
+        );
+    }
+    if request.steps_per_launch.is_some_and(|s| s < shape.steps()) {
         return unsupported(
             format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
-            "a launch runs all n steps; leave steps_per_launch open",
+            "a launch runs all steps; leave steps_per_launch open",
         );
     }
     let rows = shape.ks_indices() * shape.ks_digits();

@@ -139,7 +139,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("PACKING", shape.packing),
         ("COLUMNS", shape.columns()),
         ("LEVELS", shape.levels()),
-        ("GGSW", shape.ggsw_per_index()),
+        ("GGSW", shape.ggsw_per_step()),
         ("WORDS", geometry.words),
         ("WORDS_IN_SLOTS", if fft { 1 } else { geometry.words }),
         ("LOG2_MONOMIALS", shape.log2_monomials() as usize),

@@ -163,10 +163,10 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
 fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, threads: usize) -> usize {
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
+        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_step(), 2 * blocks, 80),
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
-            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4);
+            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4);
             (geometry.words * shape.columns() * part / quad, chunks / (geometry.tail / quad), blocks, 80)
         }
     };
