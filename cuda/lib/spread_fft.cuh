@@ -93,8 +93,10 @@ FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane,
 
 constexpr int PRODUCT_ITEMS = COLUMNS * PART;
 constexpr int PRODUCT_ROUNDS = ceil_div(PRODUCT_ITEMS, THREADS);
-// Entries of the key that one item uses; they lie POINTS apart, those of several columns between them or not (fft.cuh).
+// Entries of the key that one item uses; `key_entry` says where.
 constexpr int ITEM_ENTRIES = ROWS * GGSW;
+// Monomials of a step: X^e gives X^-e.
+constexpr int MONOMIALS = GROUPING > 1 ? GGSW : 1;
 constexpr int TURN_ENTRIES = PRODUCT_ROUNDS * ITEM_ENTRIES;
 constexpr u64 STEP_ENTRIES = KEY_STEP_BYTES / 16;
 static_assert(TURN_ENTRIES % SPREAD_KEY_RING == 0, "a ring closes with each step");
@@ -106,7 +108,7 @@ struct Products {
     int column[PRODUCT_ROUNDS];
     u32 point[PRODUCT_ROUNDS];    // the position is the point exp(i pi point / N)
     u32 entry[PRODUCT_ROUNDS];    // of the key, inside a step
-    double2 monomials[PRODUCT_ROUNDS];
+    double2 monomials[PRODUCT_ROUNDS][MONOMIALS];
     double2 ahead[SPREAD_KEY_RING];
 
     FUNCTION Products(const BlindRotateArguments& a, u32 rank) {
@@ -116,7 +118,7 @@ struct Products {
             column[round] = item / PART;
             offset[round] = swizzle(item % PART);
             point[round] = 4 * reverse_bits(position, log2_of(POINTS)) + 1;
-            entry[round] = column[round] * (HOLD_DIGITS ? ITEM_ENTRIES : GGSW) * POINTS + j * FREQUENCY_GROUPS + f;
+            entry[round] = key_entry(column[round], 0, 0, j) * FREQUENCY_GROUPS + f;
         });
         const double2* key = (const double2*)a.key;
         unroll<0, SPREAD_KEY_RING>([&](auto i) { ahead[i] = load_key_now(key + entry_of<decltype(i)::v>()); });
@@ -124,12 +126,17 @@ struct Products {
 
     template <int i> FUNCTION u32 entry_of() const {
         constexpr int row = i % ITEM_ENTRIES / GGSW, x = i % GGSW;
-        return entry[i / ITEM_ENTRIES] + (HOLD_DIGITS ? row * GGSW + x : row * COLUMNS * GGSW + x) * POINTS;
+        return entry[i / ITEM_ENTRIES] + key_entry(0, row, x, 0) * FREQUENCY_GROUPS;
     }
 
-    FUNCTION void load_monomials(const BlindRotateArguments& a, u32 exponent) {
-        unroll<0, PRODUCT_ROUNDS>([&](auto round) {
-            monomials[round] = __ldg((const double2*)a.powers + ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
+    // X^e for the exponents of a step, or for each set of them.
+    FUNCTION void load_monomials(const BlindRotateArguments& a, const u16* exponents) {
+        unroll<1, MONOMIALS + 1>([&](auto set) {
+            u32 exponent = 0;
+            unroll<0, GROUPING>([&](auto i) { exponent += decltype(set)::v >> decltype(i)::v & 1 ? exponents[i] : 0; });
+            unroll<0, PRODUCT_ROUNDS>([&](auto round) {
+                monomials[round][set - 1] = __ldg((const double2*)a.powers + ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
+            });
         });
     }
 
@@ -155,14 +162,26 @@ struct Products {
         const double2* now = (const double2*)a.key + (u64)step * STEP_ENTRIES;
         const double2* next = step + 1 < (int)a.steps ? now + STEP_ENTRIES : now;
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
-            double2 sums[GGSW] = {};
-            unroll<0, ROWS>([&](auto row) {
-                double2 value = digits[row * PART + offset[round]];
-                unroll<0, GGSW>([&](auto x) {
-                    multiply_add(sums[x], value, take<(decltype(round)::v * ROWS + decltype(row)::v) * GGSW + decltype(x)::v>(now, next));
+            constexpr int first = decltype(round)::v * ITEM_ENTRIES;
+            double2 result = {};
+            if constexpr (GROUPING > 1) {
+                // As in grouped.cuh: the ciphertexts are summed before digits meet them.
+                unroll<0, GGSW>([&](auto x) { monomials[round][x].x -= 1.0; });
+                unroll<0, ROWS>([&](auto row) {
+                    double2 bundle = {};
+                    unroll<0, GGSW>([&](auto x) {
+                        multiply_add(bundle, monomials[round][x], take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next));
+                    });
+                    multiply_add(result, digits[row * PART + offset[round]], bundle);
                 });
-            });
-            double2 result = apply_monomial(sums, monomials[round]);
+            } else {
+                double2 sums[GGSW] = {};
+                unroll<0, ROWS>([&](auto row) {
+                    double2 value = digits[row * PART + offset[round]];
+                    unroll<0, GGSW>([&](auto x) { multiply_add(sums[x], value, take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next)); });
+                });
+                result = apply_monomial(sums, monomials[round][0]);
+            }
             if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS || threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
                 products[column[round] * PART + offset[round]] = result;
             }

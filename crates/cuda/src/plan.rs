@@ -131,7 +131,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
         Transform::Ntt => (slots * 4 * g.words, g.words * (2 * g.second_radix * 16 * 8 + 2 * shape.polynomial_size * 4)),
         Transform::Fft => {
             let groups_of_frequencies = g.points / g.tail;
-            let bases = 2 * groups * groups_of_frequencies / 32;
+            let bases = 2 * groups * shape.grouping * groups_of_frequencies / 32;
             // Sixteen complex numbers are followed by a gap (`LINE` of cuda/lib/tile.cuh).
             let slots = if gaps { slots / 16 * 17 } else { slots };
             (slots * 16, (8 * 16 + 32 * g.tail + g.tail / 2 * groups_of_frequencies + bases) * 16)
@@ -151,6 +151,9 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
     let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
+        // The sums of a column, monomials and the key entry they make.
+        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => 4 * groups * (g.tail * (rows + 1) + x + 1),
+        Transform::Fft if shape.grouping > 1 => 4 * groups * (g.tail * (columns + 1) + x + 1),
         Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
         Transform::Fft => 4 * groups * g.tail * (columns * x + 1),
     }
@@ -170,7 +173,7 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
         return (4..=6).find(|r| run.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
-    let monomials = 4 * groups;
+    let monomials = 4 * groups * if shape.grouping > 1 { shape.ggsw_per_step() } else { 1 };
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
     // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
