@@ -271,18 +271,18 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
 // Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns and read digits once.
 constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
 // One complex entry is 16 bytes. Where digits are held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..;
-// binary secrets: C0 alone; steps of several indices: [step][column][j][row][GGSW ciphertext][f] and [step][row][j][column]...
+// binary secrets: C0 alone; steps of several indices: [step][j][column][row][GGSW ciphertext][f] and [step][row][j][column]...
 // Entries of one f follow each other through all steps in the order of their use.
 CONSTANT_FUNCTION int key_entry(int column, int row, int x, int j) {
     if constexpr (GROUPING == 1) return ((HOLD_DIGITS ? column * ROWS + row : row * COLUMNS + column) * GGSW + x) * TAIL + j;
-    return (HOLD_DIGITS ? (column * TAIL + j) * ROWS + row : (row * TAIL + j) * COLUMNS + column) * GGSW + x;
+    return (HOLD_DIGITS ? (j * COLUMNS + column) * ROWS + row : (row * TAIL + j) * COLUMNS + column) * GGSW + x;
 }
 constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
 constexpr u64 KEY_STEP_BYTES = 16ull * COLUMNS * KEY_ENTRIES * FREQUENCY_GROUPS;
 
 // Frequencies of one thread, and the entries that it takes in a run: one column of one frequency, or all of them.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
-constexpr int RUNS = HOLD_DIGITS ? COLUMNS : 1;
+constexpr int RUNS = HOLD_DIGITS && GROUPING == 1 ? COLUMNS : 1;
 constexpr int RUN_ENTRIES = KEY_ENTRIES * COLUMNS / RUNS;
 
 // The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use: those asked for at the end of
@@ -350,7 +350,7 @@ FUNCTION double flip_sign(double x, u32 flip) { return __hiloint2double(__double
 
 // Where a thread has several frequencies, what they share of a step's monomials is read before the barrier that opens the product
 // phase; else registers are better spent, and it is read after the digits, or after the sums where digits are not held.
-constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS;
+constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS && GROUPING == 1;
 
 // What the frequencies of a thread share of one step's monomials.
 struct Turns {
@@ -468,20 +468,6 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             monomial.read(tile, turns, step, f, g);
             unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomial); });
         });
-    }
-}
-
-// Of a step of several indices: grouped.cuh.
-FUNCTION void grouped_products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key, const Turns& turns);
-
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key, const Turns& turns) {
-#pragma unroll 1
-    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) {
-        if constexpr (GROUPING > 1) {
-            grouped_products_at(tile, a, step, f, key, turns);
-        } else {
-            products_at(tile, a, step, f, key, turns);
-        }
     }
 }
 

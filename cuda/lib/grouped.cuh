@@ -40,32 +40,27 @@ FUNCTION void multiply_bundle(KeyStream& key, int first, const double2 (&m)[GROU
 
 FUNCTION void grouped_products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key, const Turns& turns) {
     key.seek(a, step, f);
+    key.look_ahead(0, f);
     GroupedMonomials monomials[GROUPS];
+    double2 sums[COLUMNS][TAIL][GROUPS] = {};
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
         unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); }); });
         unroll<0, GROUPS>([&](auto g) { monomials[g].read(tile, turns, step, f, g); });
-#pragma unroll (COLUMNS <= 2 ? COLUMNS : 1)
-        for (int column = 0; column < COLUMNS; column++) {
-            key.look_ahead(column, f);
-            double2 result[GROUPS][TAIL];
-            unroll<0, TAIL>([&](auto j) {
-                double2 m[GROUPS][GGSW], sums[GROUPS] = {};
-                unroll<0, GROUPS>([&](auto g) { monomials[g].template less_one<decltype(j)::v>(m[g]); });
+        // Sums take the place of digits, position by position.
+        unroll<0, TAIL>([&](auto j) {
+            double2 m[GROUPS][GGSW];
+            unroll<0, GROUPS>([&](auto g) { monomials[g].template less_one<decltype(j)::v>(m[g]); });
+            unroll<0, COLUMNS>([&](auto column) {
                 unroll<0, ROWS>([&](auto row) {
                     double2 factors[GROUPS];
                     unroll<0, GROUPS>([&](auto g) { factors[g] = digits[g][row][j]; });
-                    multiply_bundle(key, key_entry(0, row, 0, j), m, factors, sums);
+                    multiply_bundle(key, key_entry(column, row, 0, j), m, factors, sums[column][j]);
                 });
-                unroll<0, GROUPS>([&](auto g) { result[g][j] = sums[g]; });
             });
-            key.advance();
-            unroll<0, GROUPS>([&](auto g) { store_column(tile, g, column, f, result[g]); });
-        }
+        });
     } else {
-        key.look_ahead(0, f);
         unroll<0, GROUPS>([&](auto g) { monomials[g].read(tile, turns, step, f, g); });
-        double2 sums[COLUMNS][TAIL][GROUPS] = {};
         unroll<0, ROWS>([&](auto row) {
             double2 digits[GROUPS][TAIL];
             unroll<0, GROUPS>([&](auto g) { load_digits(tile, g, row, f, digits[g]); });
@@ -75,18 +70,28 @@ FUNCTION void grouped_products_at(const Tile& tile, const BlindRotateArguments& 
                     monomials[g].template less_one<decltype(j)::v>(m[g]);
                     factors[g] = digits[g][j];
                 });
-                unroll<0, COLUMNS>([&](auto column) {
-                    multiply_bundle(key, key_entry(column, row, 0, j), m, factors, sums[column][j]);
-                });
+                unroll<0, COLUMNS>([&](auto column) { multiply_bundle(key, key_entry(column, row, 0, j), m, factors, sums[column][j]); });
             });
         });
-        key.advance();
-        unroll<0, GROUPS>([&](auto g) {
-            unroll<0, COLUMNS>([&](auto column) {
-                double2 result[TAIL];
-                unroll<0, TAIL>([&](auto j) { result[j] = sums[column][j][g]; });
-                store_column(tile, g, column, f, result);
-            });
+    }
+    key.advance();
+    unroll<0, GROUPS>([&](auto g) {
+        unroll<0, COLUMNS>([&](auto column) {
+            double2 result[TAIL];
+            unroll<0, TAIL>([&](auto j) { result[j] = sums[column][j][g]; });
+            store_column(tile, g, column, f, result);
         });
+    });
+}
+
+// The product phase of any step.
+FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key, const Turns& turns) {
+#pragma unroll 1
+    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) {
+        if constexpr (GROUPING > 1) {
+            grouped_products_at(tile, a, step, f, key, turns);
+        } else {
+            products_at(tile, a, step, f, key, turns);
+        }
     }
 }

@@ -92,7 +92,7 @@ impl KeyLayout {
         match (self.shape.grouping, holds_digits(&self.shape)) {
             (1, true) => ((column * rows + row) * ggsw + x) * tail + j,
             (1, false) => ((row * columns + column) * ggsw + x) * tail + j,
-            (_, true) => ((column * tail + j) * rows + row) * ggsw + x,
+            (_, true) => ((j * columns + column) * rows + row) * ggsw + x,
             (_, false) => ((row * tail + j) * columns + column) * ggsw + x,
         }
     }

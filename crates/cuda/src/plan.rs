@@ -151,12 +151,18 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
     let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
-        // The sums of a column, monomials and the key entry they make.
-        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => 4 * groups * (g.tail * (rows + 1) + x + 1),
-        Transform::Fft if shape.grouping > 1 => 4 * groups * (g.tail * (columns + 1) + x + 1),
+        // Sums take the place of digits; a monomial and its power for each ciphertext, and the key entry they make.
+        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => 4 * groups * (g.tail * rows.max(columns) + 2 * x + 1),
+        Transform::Fft if shape.grouping > 1 => 4 * groups * (g.tail * (columns + 1) + 2 * x + 1),
         Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
         Transform::Fft => 4 * groups * g.tail * (columns * x + 1),
     }
+}
+
+/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of cuda/lib/fft.cuh).
+fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
+    let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
+    if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }
 }
 
 /// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators leave of its registers.
@@ -164,16 +170,15 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     if !(geometry.points / geometry.tail).is_multiple_of(threads) {
         return 0;
     }
-    let entries = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
+    let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
         // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
         // 97,287 and 95,177 a second, STD128 86,589 and 83,970).
-        let run = entries * shape.columns();
-        return (4..=6).find(|r| run.is_multiple_of(*r)).unwrap_or(0);
+        return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
-    let monomials = 4 * groups * if shape.grouping > 1 { shape.ggsw_per_step() } else { 1 };
+    let monomials = 4 * groups;
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
     let free = 255usize.saturating_sub(taken);
     // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16). Else the
@@ -277,7 +282,14 @@ impl CudaPlan {
         // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead. So
         // they do on the torus, whose key is light (TFHERS_2_2: 57,000 a second, 53,000 with two).
         let wide_tails = transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
-        let all = if two_words || wide_tails || shape.is_torus() { vec![1] } else { vec![4, 3, 2, 1] };
+        // Keys of pairs are not light, and two share them (76,900 a second; one of three blocks 67,400, of two 72,200). Triples have
+        // no registers for that (67,500; one of two blocks 70,000).
+        let all = match shape.grouping {
+            1 if two_words || wide_tails || shape.is_torus() => vec![1],
+            1 => vec![4, 3, 2, 1],
+            2 => vec![2, 1],
+            _ => vec![1],
+        };
         let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         let mut refused = None;
         let mut best: Option<(usize, Self)> = None;
@@ -408,8 +420,7 @@ impl CudaPlan {
             }
             "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
             _ => {
-                let run = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
-                let run = if holds_digits(shape) { run } else { run * shape.columns() };
+                let run = run_entries(shape, &geometry);
                 let fits = (geometry.points / geometry.tail).is_multiple_of(self.threads) && self.transform == Transform::Fft;
                 if value > 0 && !(fits && run.is_multiple_of(value)) {
                     return refuse(format!("a ring needs the f64 FFT, as many frequencies a thread, and a divisor of its {run} entries"));
@@ -432,7 +443,8 @@ impl CudaPlan {
         let registers = product_registers(shape, transform, groups);
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
         // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
-        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
+        let many_rows = transform == Transform::Ntt && shape.levels() * shape.columns() > 6;
+        let others = if many_rows || shape.grouping > 1 { 80 } else { 48 };
         let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         // Blocks that one multiprocessor runs at once.
         let resident =
