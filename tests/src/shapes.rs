@@ -132,7 +132,7 @@ pub fn grouped() -> Vec<NamedShape> {
     vec![
         from("gd_std128_group_2", "gd_std128", 2),
         from("gd_n512_k2_r3_group_3", "gd_n512_k2_r3", 3),
-        from("gd_n256_k4_r1_group_4", "gd_n256_k4_r1", 4),
+        from("gd_31_bits_group_4", "gd_31_bits", 4),
         from("gd2_g4_group_2", "gd2_g4", 2),
         from("mr_m3_r5_group_2", "mr_m3_r5", 2),
     ]

@@ -99,11 +99,11 @@ fn spread_shapes_within_the_fft_error() {
 fn grouped_shapes_agree() {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
     for case in shapes::grouped().iter().filter(|s| s.name.contains(&only)) {
-        for choices in [&[(SPREAD, 0)][..], &[(SPREAD, 0), ("groups", 2)], &[(SPREAD, 2)], &[(SPREAD, 8)]] {
-            let planned = Planned { device: &device, plan: chosen(choices) };
+        for (spread, groups) in [(0, None), (0, Some(2)), (2, None), (8, None)] {
+            let planned = Planned { device: &device, plan: PlanRequest { groups, ..plan(spread) } };
             let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
-            let differences = differences.unwrap_or_else(|e| panic!("{} with {choices:?}: {e}", case.name));
-            assert!(differences.is_empty(), "{} with {choices:?}: {}", case.name, differences.join("\n"));
+            let differences = differences.unwrap_or_else(|e| panic!("{} over {spread}, {groups:?}: {e}", case.name));
+            assert!(differences.is_empty(), "{} over {spread}, {groups:?}: {}", case.name, differences.join("\n"));
         }
     }
 }
