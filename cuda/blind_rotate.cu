@@ -8,7 +8,7 @@
 #include "bootstrap.cuh"
 #include "constants.cuh"
 #if GIRIH_FFT
-#include "fft.cuh"
+#include "grouped.cuh"
 #else
 #include "ntt.cuh"
 #endif

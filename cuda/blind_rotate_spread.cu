@@ -114,7 +114,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
             [&](auto i) { held[i] = initial_coefficient(a, job, tile.rotations, column, orbit_coefficient(offset, i)); });
         forward(held, column, offset, 0);
     });
-    products.load_monomials(a, tile.rotations[0]);
+    products.load_monomials(a, tile.rotations);
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
         __syncthreads();
@@ -125,7 +125,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         Value* sums = tile.products_of(step);
         products.run(a, step, rank, tile.digits, sums);
         prefetch_key(a, step + PREFETCH_STEPS, rank);
-        products.load_monomials(a, tile.rotations[step + 1]);
+        products.load_monomials(a, tile.rotations + min(step + 1, (int)a.steps - 1) * GROUPING);
         products.refill<0>(a, step + 1);
         __syncthreads();
         for_parts<COLUMNS * VALUE_WORDS>([&](int part, bool active) {

@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) round_torus(const Torus
         out[i] = (u16)exponent;
         errors += (u64)((i64)(((u64)exponent << (64 - LOG2_MONOMIALS)) - word) >> 1);
     }
-    known[threadIdx.x] = GGSW == 1 ? errors : 0;
+    known[threadIdx.x] = BINARY_SECRETS ? errors : 0;
     for (int others = KS_THREADS; others > 1;) {
         int left = (others + 1) / 2;
         __syncthreads();

@@ -109,14 +109,14 @@ struct Tile {
     double2* second_roots; // [entry][16]: roots of the second pass by block
     double2* tail_roots;   // [entry][f]: roots of the tail
     double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
-    double2* bases;        // [step & 1][group][warp of frequencies]: X^e at the first of them, j = 0
+    double2* bases;        // [step & 1][group][index of the step][warp of frequencies]: X^e at the first of them, j = 0
     void* accumulators;
     u16* rotations;
 
     static constexpr int SLOT_VALUES = STORED_GROUPS * COLUMNS * LEVELS * SLOT_POINTS;
     static constexpr int ROOTS = 8 * 16;
     static constexpr int TAIL_ROOTS = TAIL / 2 * FREQUENCY_GROUPS;
-    static constexpr int BASES = GROUPS * WARPS_OF_FREQUENCIES;
+    static constexpr int BASES = GROUPS * GROUPING * WARPS_OF_FREQUENCIES;
     static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
 
     FUNCTION explicit Tile(void* memory) {
@@ -286,8 +286,14 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
 // Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns and read digits once.
 constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
 // Entries of one f follow each other through all steps in the order of their use. One complex entry is 16 bytes. Where digits are
-// held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..; binary secrets: C0 alone. With KEY_PACKED two
-// entries take 24 bytes: [step][column][row][j], then 16 bytes and then 8 of each f.
+// held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..; binary secrets: C0 alone; steps of several indices:
+// [step][j][column][row][GGSW ciphertext][f] and [step][row][j][column].. With KEY_PACKED two entries, sum and difference, take 24
+// bytes: [step][column][row][j], then 16 bytes and then 8 of each f.
+CONSTANT_FUNCTION int key_entry(int column, int row, int x, int j) {
+    if constexpr (KEY_PACKED) return ((column * ROWS + row) * TAIL + j) * GGSW + x;
+    if constexpr (GROUPING == 1) return ((HOLD_DIGITS ? column * ROWS + row : row * COLUMNS + column) * GGSW + x) * TAIL + j;
+    return (HOLD_DIGITS ? (j * COLUMNS + column) * ROWS + row : (row * TAIL + j) * COLUMNS + column) * GGSW + x;
+}
 constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
 constexpr int KEY_UNIT = KEY_PACKED ? 2 : 1; // entries that are read together
 constexpr int UNIT_BYTES = KEY_PACKED ? 24 : 16;
@@ -327,7 +333,7 @@ template <> struct KeyUnit<true> {
 
 // Frequencies of one thread, and the entries that it takes in a run: one column of one frequency, or all of them.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
-constexpr int RUNS = HOLD_DIGITS ? COLUMNS : 1;
+constexpr int RUNS = HOLD_DIGITS && GROUPING == 1 ? COLUMNS : 1;
 constexpr int RUN_ENTRIES = KEY_ENTRIES * COLUMNS / RUNS;
 
 // The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use: those asked for at the end of
@@ -390,8 +396,8 @@ FUNCTION void fetch_monomials(const Tile& tile, const BlindRotateArguments& a, i
     static_assert(Tile::BASES <= THREADS, "one copy a thread");
     int i = threadIdx.x;
     if (i < Tile::BASES) {
-        int group = i / WARPS_OF_FREQUENCIES, line = i % WARPS_OF_FREQUENCIES;
-        u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
+        int group = i / (GROUPING * WARPS_OF_FREQUENCIES), index = i / WARPS_OF_FREQUENCIES % GROUPING, line = i % WARPS_OF_FREQUENCIES;
+        u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
         u32 power = exponent * (4 * reverse_bits(line * 32, log2_of(FREQUENCY_GROUPS)) + 1);
         copy_ahead(tile.bases + (step & 1) * Tile::BASES + i, (const double2*)a.powers + (power & (2 * POLYNOMIAL_SIZE - 1)));
     }
@@ -404,35 +410,37 @@ FUNCTION double flip_sign(double x, u32 flip) { return __hiloint2double(__double
 
 // Where a thread has several frequencies, what they share of a step's monomials is read before the barrier that opens the product
 // phase; else registers are better spent, and it is read after the digits, or after the sums where digits are not held.
-constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS;
+constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS && GROUPING == 1;
 
 // What the frequencies of a thread share of one step's monomials.
 struct Turns {
-    double2 turn[GROUPS];
-    u32 exponent[GROUPS];
+    double2 turn[GROUPS][GROUPING];
+    u32 exponent[GROUPS][GROUPING];
 
-    FUNCTION void read(const Tile& tile, int step, int group) {
-        exponent[group] = tile.rotations[group * (LWE_DIMENSION + PACKING) + step];
+    FUNCTION void read(const Tile& tile, int step, int group, int index) {
+        u32 e = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
+        exponent[group][index] = e;
         // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
-        turn[group] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * exponent[group]) & (32 * TAIL - 1))];
+        turn[group][index] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * e) & (32 * TAIL - 1))];
     }
 
     // Before the barrier that makes what fetch_monomials brought known to all threads.
     FUNCTION Turns(const Tile& tile, int step) {
         wait_copies<0>();
-        if constexpr (SHARED_TURNS) unroll<0, GROUPS>([&](auto g) { read(tile, step, g); });
+        if constexpr (SHARED_TURNS) unroll<0, GROUPS>([&](auto g) { unroll<0, GROUPING>([&](auto i) { read(tile, step, g, i); }); });
     }
 };
 
-// X^e of one ciphertext and step at the positions of one f.
+// X^e of one ciphertext and LWE index at the positions of one f.
 struct Monomial {
     double2 first;
     u32 exponent;
 
-    FUNCTION void read(const Tile& tile, Turns turns, int step, int f, int group) {
-        if constexpr (!SHARED_TURNS) turns.read(tile, step, group);
-        first = multiply(tile.bases[((step & 1) * GROUPS + group) * WARPS_OF_FREQUENCIES + f / 32], turns.turn[group]);
-        exponent = turns.exponent[group];
+    FUNCTION void read(const Tile& tile, Turns turns, int step, int f, int group, int index = 0) {
+        if constexpr (!SHARED_TURNS) turns.read(tile, step, group, index);
+        int base = ((step & 1) * GROUPS + group) * GROUPING + index;
+        first = multiply(tile.bases[base * WARPS_OF_FREQUENCIES + f / 32], turns.turn[group][index]);
+        exponent = turns.exponent[group][index];
     }
 
     template <int j> FUNCTION double2 at() const {
@@ -461,13 +469,18 @@ FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* 
     forward_levels<TAIL, 0>(digits, TailRoots(tile, f));
 }
 
-// Sums of one column of one ciphertext, as [j][C0 + C1, C0 - C1], to its slot.
-FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomial& monomial) {
-    double2 result[TAIL];
-    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomial.at<decltype(j)::v>()); });
+// Products of one column of one ciphertext to its slot.
+FUNCTION void store_column(const Tile& tile, int group, int column, int f, double2 (&result)[TAIL]) {
     inverse_levels<TAIL, 0>(result, TailRoots(tile, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
+}
+
+// The same of sums as [j][C0 + C1, C0 - C1].
+FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomial& monomial) {
+    double2 result[TAIL];
+    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomial.at<decltype(j)::v>()); });
+    store_column(tile, group, column, f, result);
 }
 
 FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key, const Turns& turns) {
@@ -484,7 +497,7 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             unroll<0, ROWS>([&](auto row) {
                 unroll<0, GGSW * TAIL>([&](auto i) {
                     constexpr int n = decltype(i)::v, x = KEY_PACKED ? n % GGSW : n / TAIL, j = KEY_PACKED ? n / GGSW : n % TAIL;
-                    key.take(row * GGSW * TAIL + i, f, [&](double2 c) {
+                    key.take(key_entry(0, row, x, j), f, [&](double2 c) {
                         unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
                     });
                 });
@@ -501,7 +514,7 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             unroll<0, COLUMNS>([&](auto column) {
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
-                        key.take(((row * COLUMNS + column) * GGSW + x) * TAIL + j, f, [&](double2 c) {
+                        key.take(key_entry(column, row, x, j), f, [&](double2 c) {
                             unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][column][j][x], digits[g][j], c); });
                         });
                     });
@@ -515,11 +528,6 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
             unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomial); });
         });
     }
-}
-
-FUNCTION void products(const Tile& tile, const BlindRotateArguments& a, int step, KeyStream& key, const Turns& turns) {
-#pragma unroll 1
-    for (int f = threadIdx.x; f < FREQUENCY_GROUPS; f += THREADS) products_at(tile, a, step, f, key, turns);
 }
 
 // Coefficient index of value i of a thread: real parts first, then the folded half.

@@ -93,9 +93,10 @@ FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane,
 
 constexpr int PRODUCT_ITEMS = COLUMNS * PART;
 constexpr int PRODUCT_ROUNDS = ceil_div(PRODUCT_ITEMS, THREADS);
-// Entries of the key that one item uses; its units lie TAIL units of all frequencies apart, those of several columns between them
-// or not (fft.cuh).
+// Entries of the key that one item uses; `key_entry` says where.
 constexpr int ITEM_ENTRIES = ROWS * GGSW;
+// Monomials of a step: X^e gives X^-e.
+constexpr int MONOMIALS = GROUPING > 1 ? GGSW : 1;
 constexpr int TURN_ENTRIES = PRODUCT_ROUNDS * ITEM_ENTRIES;
 constexpr int ITEM_UNITS = ITEM_ENTRIES / KEY_UNIT, TURN_UNITS = TURN_ENTRIES / KEY_UNIT, RING_UNITS = SPREAD_KEY_RING / KEY_UNIT;
 constexpr int UNIT_STRIDE = UNIT_BYTES * FREQUENCY_GROUPS;
@@ -110,7 +111,7 @@ struct Products {
     u32 point[PRODUCT_ROUNDS];    // the position is the point exp(i pi point / N)
     int frequency[PRODUCT_ROUNDS];
     u32 place[PRODUCT_ROUNDS];    // in the key, inside a step
-    double2 monomials[PRODUCT_ROUNDS];
+    double2 monomials[PRODUCT_ROUNDS][MONOMIALS];
     Unit ahead[RING_UNITS];
 
     FUNCTION Products(const BlindRotateArguments& a, u32 rank) {
@@ -121,21 +122,26 @@ struct Products {
             offset[round] = swizzle(item % PART);
             point[round] = 4 * reverse_bits(position, log2_of(POINTS)) + 1;
             frequency[round] = f;
-            place[round] = (column[round] * (HOLD_DIGITS ? ITEM_UNITS : GGSW) * TAIL + j) * UNIT_STRIDE + f * 16;
+            place[round] = key_entry(column[round], 0, 0, j) / KEY_UNIT * UNIT_STRIDE + f * 16;
         });
         unroll<0, RING_UNITS>([&](auto i) { ahead[i] = load<decltype(i)::v>((const char*)a.key); });
     }
 
     // Unit i of those of a step.
     template <int i> FUNCTION Unit load(const char* step) const {
-        constexpr int unit = i % ITEM_UNITS, round = i / ITEM_UNITS;
-        constexpr int apart = HOLD_DIGITS ? unit : unit / GGSW * COLUMNS * GGSW + unit % GGSW;
-        return Unit::load_now(step + place[round] + apart * TAIL * UNIT_STRIDE, frequency[round]);
+        constexpr int first = i % ITEM_UNITS * KEY_UNIT, round = i / ITEM_UNITS;
+        constexpr int apart = key_entry(0, first / GGSW, first % GGSW, 0) / KEY_UNIT;
+        return Unit::load_now(step + place[round] + apart * UNIT_STRIDE, frequency[round]);
     }
 
-    FUNCTION void load_monomials(const BlindRotateArguments& a, u32 exponent) {
-        unroll<0, PRODUCT_ROUNDS>([&](auto round) {
-            monomials[round] = __ldg((const double2*)a.powers + ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
+    // X^e for the exponents of a step, or for each set of them.
+    FUNCTION void load_monomials(const BlindRotateArguments& a, const u16* exponents) {
+        unroll<1, MONOMIALS + 1>([&](auto set) {
+            u32 exponent = 0;
+            unroll<0, GROUPING>([&](auto i) { exponent += decltype(set)::v >> decltype(i)::v & 1 ? exponents[i] : 0; });
+            unroll<0, PRODUCT_ROUNDS>([&](auto round) {
+                monomials[round][set - 1] = __ldg((const double2*)a.powers + ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
+            });
         });
     }
 
@@ -161,14 +167,26 @@ struct Products {
         const char* now = (const char*)a.key + (u64)step * KEY_STEP_BYTES;
         const char* next = step + 1 < (int)a.steps ? now + KEY_STEP_BYTES : now;
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
-            double2 sums[GGSW] = {};
-            unroll<0, ROWS>([&](auto row) {
-                double2 value = digits[row * PART + offset[round]];
-                unroll<0, GGSW>([&](auto x) {
-                    multiply_add(sums[x], value, take<(decltype(round)::v * ROWS + decltype(row)::v) * GGSW + decltype(x)::v>(now, next));
+            constexpr int first = decltype(round)::v * ITEM_ENTRIES;
+            double2 result = {};
+            if constexpr (GROUPING > 1) {
+                // As in grouped.cuh: the ciphertexts are summed before digits meet them.
+                unroll<0, GGSW>([&](auto x) { monomials[round][x].x -= 1.0; });
+                unroll<0, ROWS>([&](auto row) {
+                    double2 bundle = {};
+                    unroll<0, GGSW>([&](auto x) {
+                        multiply_add(bundle, monomials[round][x], take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next));
+                    });
+                    multiply_add(result, digits[row * PART + offset[round]], bundle);
                 });
-            });
-            double2 result = apply_monomial(sums, monomials[round]);
+            } else {
+                double2 sums[GGSW] = {};
+                unroll<0, ROWS>([&](auto row) {
+                    double2 value = digits[row * PART + offset[round]];
+                    unroll<0, GGSW>([&](auto x) { multiply_add(sums[x], value, take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next)); });
+                });
+                result = apply_monomial(sums, monomials[round][0]);
+            }
             if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS || threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
                 products[column[round] * PART + offset[round]] = result;
             }

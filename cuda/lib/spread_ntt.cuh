@@ -151,7 +151,8 @@ struct Products {
 
     template <int i> FUNCTION u32 chunk_of() const { return chunk[i / ITEM_CHUNKS] + i % ITEM_CHUNKS * QUADS_OF_TAIL * FREQUENCY_GROUPS; }
 
-    FUNCTION void load_monomials(const BlindRotateArguments& a, u32 exponent) {
+    FUNCTION void load_monomials(const BlindRotateArguments& a, const u16* exponents) {
+        u32 exponent = exponents[0];
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
             int item = item_of(round), position = rank * PART + item % (PART / QUAD) * QUAD;
             const u32* powers = (const u32*)a.powers + item / WORD_ITEMS * 2 * POLYNOMIAL_SIZE;

@@ -109,7 +109,7 @@ impl Pair {
 /// When a device fails or refuses; differences come back as lines.
 pub fn bit_for_bit(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Ntt)?;
-    let n = shape.lwe_dimension;
+    let n = shape.steps();
     let mut stages = common_stages(n);
     for step in [0, n - 1] {
         stages.extend([Stage::Digits { step }, Stage::Transformed { step }, Stage::Products { step }]);
@@ -257,6 +257,7 @@ fn largest_distance(want: &[u64], got: &[u64], modulus: u64) -> u64 {
 /// event would be needed to flip a rounding), else eight deviations and one unit for the rounding itself.
 ///
 /// The deviation is `c u sqrt(L K N) B M / 6` with `u = 2^-53` and `c = 4`, times `Q/M`; `B` is the digit base, or Q for MR.
+/// That is with two GGSW ciphertexts a step; the variance grows with their number.
 pub fn fft_tolerance(shape: &BootstrapShape) -> f64 {
     let key_modulus = shape.key_modulus_value().map_or(2f64.powi(64), |m| m as f64);
     let modulus = shape.accumulator_modulus().map_or(2f64.powi(64), |m| m as f64);
@@ -265,7 +266,8 @@ pub fn fft_tolerance(shape: &BootstrapShape) -> f64 {
         Gadget::ModulusRaising { .. } => modulus,
     };
     let terms = (shape.levels() * shape.columns() * shape.polynomial_size) as f64;
-    let deviation = 4.0 * 2f64.powi(-53) * terms.sqrt() * base * key_modulus / 6.0 * (modulus / key_modulus);
+    let products = (shape.ggsw_per_step() as f64 / 2.0).max(1.0);
+    let deviation = 4.0 * products.sqrt() * 2f64.powi(-53) * terms.sqrt() * base * key_modulus / 6.0 * (modulus / key_modulus);
     match shape.gadget {
         // MR rounds T -> Q after the sum: a tie may fall either way however small the error.
         Gadget::ModulusRaising { .. } => 8.0 * deviation + 1.0,

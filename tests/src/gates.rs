@@ -95,6 +95,18 @@ impl Bench {
     }
 }
 
+/// A device that takes one LWE index a step says so of `set`, which has more.
+///
+/// # Errors
+/// What is wrong with the refusal, or that there was none.
+pub fn refuses_groups(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> std::result::Result<(), String> {
+    match Bench::new(device, set, transform) {
+        Ok(_) => Err(format!("{set} loads, and its gates are not compared")),
+        Err(error) if error.to_string().contains("indices a step") => Ok(()),
+        Err(error) => Err(format!("the refusal does not name the indices: {error}")),
+    }
+}
+
 /// Gates, functions of three bits and look-up tables on one device, with one set and transform.
 ///
 /// # Errors

@@ -93,6 +93,7 @@ impl Row {
             glwe_dimension: self.k,
             packing: self.r,
             secret: SecretKind::Ternary,
+            grouping: 1,
             gadget,
             key_modulus: KeyModulus::Words(words),
             log2_ks_modulus: self.ks.0,
@@ -121,6 +122,22 @@ pub fn all() -> Vec<NamedShape> {
     shapes
 }
 
+/// Shapes whose steps take several LWE indices, of binary secrets.
+pub fn grouped() -> Vec<NamedShape> {
+    let from = |name, of: &str, grouping| {
+        let shape = all().into_iter().find(|s| s.name == of).map(|s| s.shape);
+        let shape = shape.unwrap_or_else(|| panic!("{of} is among all shapes"));
+        NamedShape { name, shape: BootstrapShape { secret: SecretKind::Binary, grouping, lwe_dimension: STEPS * grouping, ..shape } }
+    };
+    vec![
+        from("gd_std128_group_2", "gd_std128", 2),
+        from("gd_n512_k2_r3_group_3", "gd_n512_k2_r3", 3),
+        from("gd_31_bits_group_4", "gd_31_bits", 4),
+        from("gd2_g4_group_2", "gd2_g4", 2),
+        from("mr_m3_r5_group_2", "mr_m3_r5", 2),
+    ]
+}
+
 /// Shapes on the native torus.
 pub fn torus() -> Vec<NamedShape> {
     use SecretKind::{Binary, Ternary};
@@ -134,14 +151,24 @@ pub fn torus() -> Vec<NamedShape> {
             glwe_dimension: k,
             packing: r,
             secret,
+            grouping: 1,
             gadget: Gadget::ClosestRepresentative { log2_base, levels },
             key_modulus: KeyModulus::Torus64,
             log2_ks_modulus: log2_ks_base * ks_digits,
             log2_ks_base,
         },
     };
+    let in_groups = |name, grouping, of: NamedShape| {
+        let shape = BootstrapShape { grouping, lwe_dimension: STEPS * grouping, ..of.shape };
+        NamedShape { name, shape }
+    };
+    let tfhers = || shape("torus_tfhers_2_2", [2048, 1, 1], Binary, (23, 1), (4, 4));
     vec![
-        shape("torus_tfhers_2_2", [2048, 1, 1], Binary, (23, 1), (4, 4)),
+        in_groups("torus_tfhers_2_2_group_2", 2, tfhers()),
+        in_groups("torus_tfhers_2_2_group_3", 3, tfhers()),
+        in_groups("torus_n512_k2_r2_group_2", 2, shape("", [512, 2, 2], Binary, (15, 2), (7, 2))),
+        in_groups("torus_n256_group_2", 2, shape("", [256, 1, 1], Binary, (6, 5), (2, 9))),
+        tfhers(),
         shape("torus_n1024_2_digits", [1024, 1, 1], Binary, (10, 2), (3, 5)),
         shape("torus_n512_k2_r2", [512, 2, 2], Binary, (15, 2), (7, 2)),
         shape("torus_ternary", [256, 1, 1], Ternary, (6, 5), (2, 9)),
@@ -152,7 +179,7 @@ pub fn torus() -> Vec<NamedShape> {
 mod tests {
     #[test]
     fn every_shape_is_valid() {
-        for s in super::all().into_iter().chain(super::torus()) {
+        for s in super::all().into_iter().chain(super::grouped()).chain(super::torus()) {
             s.shape.validate().unwrap_or_else(|e| panic!("{}: {e}", s.name));
         }
     }

@@ -219,6 +219,7 @@ impl Checker<'_> {
             glwe_dimension: p.k,
             packing: p.r,
             secret: SecretKind::Ternary,
+            grouping: 1,
             gadget,
             key_modulus: KeyModulus::Words(p.modulus_words.clone()),
             log2_ks_modulus: self.log2("params.q_ks", p.q_ks)?,
@@ -248,7 +249,7 @@ impl Checker<'_> {
         let mut flat = Vec::with_capacity(shape.lwe_dimension * shape.bootstrapping_block_len());
         self.len(field, key, shape.lwe_dimension)?;
         for ggsws in key {
-            self.len(field, ggsws, shape.ggsw_per_index())?;
+            self.len(field, ggsws, shape.ggsw_per_step())?;
             for levels in ggsws {
                 self.len(field, levels, shape.levels())?;
                 for rows in levels {

@@ -43,9 +43,12 @@ const ROWS: [Row; 12] = [
     row("M6", 2, 105_042.0, 35_206.0),
 ];
 
-/// The set of TFHE-rs, whose look-ups take four bits, and its f64 bound.
-const TORUS: &str = "TFHERS_2_2";
-const TORUS_BOUND: f64 = 112_289.0;
+/// The sets on the native torus, whose look-ups take four bits: name, f64 bound, what TFHE-rs reaches on the same card.
+const TORUS: [(&str, Option<f64>, &str); 3] = [
+    ("TFHERS_2_2", Some(112_289.0), "47,900; 4.17 ms (TFHE-rs 1.8.2, H200)"),
+    ("TFHERS_2_2_GROUP_2", None, ""),
+    ("TFHERS_2_2_GROUP_3", None, ""),
+];
 
 /// The part of a record that tables show.
 #[derive(Deserialize)]
@@ -109,10 +112,10 @@ impl Records {
         self.bulk(backend, row.set, row.packing, "nand").find(|m| m.transform.starts_with(transform)).map(|m| m.bootstraps_per_s)
     }
 
-    /// Look-ups a second of the set on the native torus: with transfers, and with ciphertexts on the device.
-    fn torus(&self) -> (Option<f64>, Option<f64>) {
+    /// Look-ups a second of a set on the native torus: with transfers, and with ciphertexts on the device.
+    fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
-            let wanted = |m: &&Measured| m.set == TORUS && m.batch == TABLE_BATCH && m.transfers_included == transfers;
+            let wanted = |m: &&Measured| m.set == set && m.batch == TABLE_BATCH && m.transfers_included == transfers;
             self.0.iter().find(wanted).map(|m| m.bootstraps_per_s)
         };
         (of(true), of(false))
@@ -160,14 +163,11 @@ fn short(records: &Records) -> Result<String> {
         let (one, wgpu) = (decimals(records.one(row.set, row.packing), 2), thousands(records.rate("wgpu", row, "ntt")));
         writeln!(text, "| {} | {} | {} | {one} | {wgpu} | {bolt} |", row.set, row.packing, thousands(best))?;
     }
-    let (transfers, resident) = records.torus();
-    writeln!(
-        text,
-        "| {TORUS}, look-ups of 4 bits | 1 | {}; resident {} | {} |  | 47,900; 4.17 ms (TFHE-rs 1.8.2, H200) |",
-        thousands(transfers),
-        thousands(resident),
-        decimals(records.one(TORUS, 1), 2)
-    )?;
+    for (set, _, peer) in TORUS {
+        let (transfers, resident) = records.torus(set);
+        let (transfers, resident, one) = (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
+        writeln!(text, "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |")?;
+    }
     Ok(text)
 }
 
@@ -193,16 +193,12 @@ fn against_bounds(records: &Records) -> Result<String> {
             decimals(ratio, 1)
         )?;
     }
-    let (transfers, resident) = records.torus();
-    let of = |rate: Option<f64>| decimals(rate.map(|r| r / TORUS_BOUND), 2);
-    writeln!(
-        text,
-        "| {TORUS} (look-ups) | {}; resident {} | {}; {} | | | | |",
-        thousands(transfers),
-        thousands(resident),
-        of(transfers),
-        of(resident)
-    )?;
+    for (set, bound, _) in TORUS {
+        let (transfers, resident) = records.torus(set);
+        let share = bound.map(|bound| [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; "));
+        let (transfers, resident, share) = (thousands(transfers), thousands(resident), share.unwrap_or_default());
+        writeln!(text, "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | | |")?;
+    }
     Ok(text)
 }
 

@@ -11,8 +11,8 @@ pub trait KeySource: Sync {
     /// The shape these keys are of.
     fn shape(&self) -> &BootstrapShape;
 
-    /// Writes the bootstrapping-key block of LWE index `index < n`: `[C0|C1][level][row K][column K][N]`, coefficients
-    /// in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
+    /// Writes the bootstrapping-key block of step `index <` [`BootstrapShape::steps`]: `[GGSW][level][row K][column K][N]` with
+    /// [`BootstrapShape::ggsw_per_step`] GGSW ciphertexts, coefficients in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
 
     /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`; native torus:
@@ -61,22 +61,22 @@ pub enum Stage {
     /// The balanced digits of the accumulator entering step `step`: `[level][K][N]`, each as the residue modulo Q
     /// (GD) or T (MR) of the signed digit.
     Digits {
-        /// LWE index.
+        /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
     },
     /// The transformed digits of step `step`: `[word][level][K][N]` in the order of `girih_ring::NttTable`. NTT only.
     Transformed {
-        /// LWE index.
+        /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
     },
-    /// The sum of both external products times their monomials before the inverse transform: `[word][K][N]`. NTT only.
+    /// The sum of the step's external products times their monomials before the inverse transform: `[word][K][N]`. NTT only.
     Products {
-        /// LWE index.
+        /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
     },
     /// The accumulator after `steps` steps: `[K][N]` modulo Q.
     Accumulator {
-        /// Steps done, from 0 to n.
+        /// Steps done, from 0 to n / g.
         steps: usize,
     },
     /// The extracted ciphertext, output offset added: `[kN + r]` modulo Q.

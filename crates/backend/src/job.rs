@@ -219,6 +219,7 @@ mod tests {
             glwe_dimension: 1,
             packing: 1,
             secret: SecretKind::Binary,
+            grouping: 1,
             gadget: Gadget::ClosestRepresentative { log2_base: 15, levels: 2 },
             key_modulus: KeyModulus::Torus64,
             log2_ks_modulus: 16,

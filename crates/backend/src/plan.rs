@@ -198,7 +198,7 @@ impl TilePlan {
             subgroups_per_polynomial,
             layout,
             groups,
-            steps_per_launch: request.steps_per_launch.unwrap_or(shape.lwe_dimension),
+            steps_per_launch: request.steps_per_launch.unwrap_or(shape.steps()),
         };
         if plan.workgroup_bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
@@ -256,6 +256,7 @@ mod tests {
             glwe_dimension: k,
             packing: r,
             secret: SecretKind::Ternary,
+            grouping: 1,
             gadget: Gadget::ModulusRaising { log2_modulus: 18 },
             key_modulus: KeyModulus::Words(words),
             log2_ks_modulus: 14,

@@ -65,6 +65,10 @@ pub struct BootstrapShape {
     pub packing: usize,
     /// Distribution of the LWE secret.
     pub secret: SecretKind,
+    /// g, LWE indices that one step of the blind rotation takes together: 1, or with binary secrets a divisor of n up to
+    /// [`BootstrapShape::MAX_GROUPING`].
+    #[serde(default = "ungrouped")]
+    pub grouping: usize,
     /// Noise control of the external product.
     pub gadget: Gadget,
     /// Modulus of the bootstrapping key: Q for GD, T for MR.
@@ -95,7 +99,15 @@ impl ShapeError {
     }
 }
 
+/// The grouping of shapes that were written down before there was one.
+fn ungrouped() -> usize {
+    1
+}
+
 impl BootstrapShape {
+    /// Largest grouping: a step of g indices has 2^g - 1 GGSW ciphertexts.
+    pub const MAX_GROUPING: usize = 4;
+
     /// K = k + r, polynomials of an accumulator.
     pub fn columns(&self) -> usize {
         self.glwe_dimension + self.packing
@@ -119,17 +131,40 @@ impl BootstrapShape {
         }
     }
 
-    /// GGSW ciphertexts for each LWE index: 2 (C0 and C1) for ternary secrets, 1 for binary.
-    pub fn ggsw_per_index(&self) -> usize {
+    /// Steps of the blind rotation: n / g.
+    pub fn steps(&self) -> usize {
+        self.lwe_dimension / self.grouping
+    }
+
+    /// GGSW ciphertexts of one step: 2 (C0 and C1) for ternary secrets; 2^g - 1 for binary ones, one for each non-empty set S of
+    /// the step's g indices, encrypting whether exactly the secrets in S are 1. Number S - 1 is that of set S, whose bit i stands
+    /// for index `g step + i`.
+    pub fn ggsw_per_step(&self) -> usize {
         match self.secret {
             SecretKind::Ternary => 2,
-            SecretKind::Binary => 1,
+            SecretKind::Binary => (1 << self.grouping) - 1,
         }
     }
 
-    /// Coefficients of the bootstrapping-key block of one LWE index: `[C0|C1][level][row K][column K][N]`.
+    /// The exponent of the monomial that GGSW ciphertext `which` of a step is multiplied by, modulo 2N: e and -e for ternary
+    /// secrets, for binary ones the sum of the exponents in its set.
+    ///
+    /// `exponents` are those of the step's g indices, each in `[0, 2N)`.
+    pub fn ggsw_exponent(&self, which: usize, exponents: &[u32]) -> u32 {
+        let mask = 2 * self.polynomial_size as u32 - 1;
+        match self.secret {
+            SecretKind::Ternary if which == 1 => exponents[0].wrapping_neg() & mask,
+            SecretKind::Ternary => exponents[0],
+            SecretKind::Binary => {
+                let of_set = exponents.iter().enumerate().filter(|(i, _)| (which + 1) >> i & 1 == 1);
+                of_set.fold(0u32, |sum, (_, &e)| sum.wrapping_add(e)) & mask
+            }
+        }
+    }
+
+    /// Coefficients of the bootstrapping-key block of one step: `[GGSW][level][row K][column K][N]`.
     pub fn bootstrapping_block_len(&self) -> usize {
-        self.ggsw_per_index() * self.levels() * self.columns() * self.columns() * self.polynomial_size
+        self.ggsw_per_step() * self.levels() * self.columns() * self.columns() * self.polynomial_size
     }
 
     /// Unsigned digits of the key switch: ceil(log2 Q_ks / log2 B_ks).
@@ -270,6 +305,7 @@ impl BootstrapShape {
                 "must be a power of two from 2 to 4096 and at most q_ks",
             ));
         }
+        self.validate_grouping()?;
         match &self.key_modulus {
             KeyModulus::Words(words) => self.validate_words(words),
             KeyModulus::Torus64 => match self.gadget {
@@ -285,6 +321,21 @@ impl BootstrapShape {
                 )),
             },
         }
+    }
+
+    fn validate_grouping(&self) -> Result<(), ShapeError> {
+        let g = self.grouping;
+        if !(1..=Self::MAX_GROUPING).contains(&g) {
+            return Err(ShapeError::new("grouping", g, format!("must be in 1..={}", Self::MAX_GROUPING)));
+        }
+        if g > 1 && self.secret != SecretKind::Binary {
+            return Err(ShapeError::new("grouping", g, "takes binary secrets; ternary ones run one index a step (grouping = 1)"));
+        }
+        if !self.lwe_dimension.is_multiple_of(g) {
+            let rule = format!("must divide n = {}: a step takes that many indices", self.lwe_dimension);
+            return Err(ShapeError::new("grouping", g, rule));
+        }
+        Ok(())
     }
 
     fn validate_torus(&self) -> Result<(), ShapeError> {

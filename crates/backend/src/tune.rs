@@ -161,6 +161,7 @@ mod tests {
             glwe_dimension: 1,
             packing: 1,
             secret: SecretKind::Ternary,
+            grouping: 1,
             gadget: Gadget::Decomposition { log2_base: 7, levels: 3, dropped_bits: 7 },
             key_modulus: KeyModulus::Words(vec![134_215_681]),
             log2_ks_modulus: 15,

@@ -1,7 +1,8 @@
-//! Kernel `blind_rotate`, the integer twin: initialise, then n steps of
-//! `ACC += round_{M->Q}( (X^e - 1) (D . C0_i) + (X^-e - 1) (D . C1_i) )`.
+//! Kernel `blind_rotate`, the integer twin: initialise, then n / g steps of
+//! `ACC += round_{M->Q}( sum_x (X^(e_x) - 1) (D . C_x) )` over the GGSW ciphertexts C_x of the step
+//! ([`BootstrapShape::ggsw_exponent`] says which e_x).
 //!
-//! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each LWE index `decompose`,
+//! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them `decompose`,
 //! `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all of them; lazy forms inside a
 //! kernel must agree with these once reduced.
 
@@ -20,7 +21,7 @@ pub(crate) struct Twin {
     tables: Vec<NttTable>,
     /// Accumulator modulus Q.
     modulus: u64,
-    /// Transformed key: `[i][C0|C1][level][row][column][word][N]`.
+    /// Transformed key: `[step][GGSW][level][row][column][word][N]`.
     key: Vec<u32>,
 }
 
@@ -80,7 +81,7 @@ impl Twin {
             .collect::<Option<_>>()
             .ok_or_else(|| BackendError::InvalidRequest(format!("words {words:?} do not admit N = {}", shape.polynomial_size)))?;
         let block = shape.bootstrapping_block_len();
-        let mut key = vec![0u32; shape.lwe_dimension * block * tables.len()];
+        let mut key = vec![0u32; shape.steps() * block * tables.len()];
         let done = AtomicUsize::new(0);
         key.par_chunks_exact_mut(block * tables.len()).enumerate().for_each_init(
             || vec![0u64; block],
@@ -95,7 +96,7 @@ impl Twin {
                         table.forward(o);
                     }
                 }
-                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.lwe_dimension);
+                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.steps());
             },
         );
         let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
@@ -113,17 +114,17 @@ impl Twin {
         out
     }
 
-    /// `[word][K][N]`: both external products of step `index`, each times its monomial, summed.
-    fn multiply(&self, index: usize, exponent: usize, transformed: &[u32]) -> Vec<u32> {
+    /// `[word][K][N]`: the external products of step `index`, each times its monomial, summed.
+    fn multiply(&self, index: usize, exponents: &[u32], transformed: &[u32]) -> Vec<u32> {
         let (size, columns, rows) = (self.shape.polynomial_size, self.shape.columns(), self.shape.levels() * self.shape.columns());
         let words = self.tables.len();
         let ggsw_len = rows * columns * words * size;
-        let block = &self.key[index * self.shape.ggsw_per_index() * ggsw_len..][..self.shape.ggsw_per_index() * ggsw_len];
+        let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..][..self.shape.ggsw_per_step() * ggsw_len];
         let mut out = vec![0; words * columns * size];
         for (w, table) in self.tables.iter().enumerate() {
             let m = table.modulus();
             for (which, ggsw) in block.chunks_exact(ggsw_len).enumerate() {
-                let exponent = if which == 0 { exponent } else { (2 * size - exponent) % (2 * size) };
+                let exponent = self.shape.ggsw_exponent(which, exponents) as usize;
                 for column in 0..columns {
                     for t in 0..size {
                         let sum = (0..rows).fold(0, |sum, row| {
@@ -162,10 +163,10 @@ impl Twin {
         }
     }
 
-    fn step(&self, index: usize, exponent: usize, accumulator: &mut [u64]) {
+    fn step(&self, index: usize, exponents: &[u32], accumulator: &mut [u64]) {
         let digits = decompose(&self.shape, self.modulus, accumulator);
         let transformed = self.transform(&digits);
-        let mut products = self.multiply(index, exponent, &transformed);
+        let mut products = self.multiply(index, exponents, &transformed);
         self.inverse(&mut products);
         self.accumulate(&products, accumulator);
     }
@@ -180,15 +181,15 @@ impl BlindRotator for Twin {
         let len = self.shape.columns() * self.shape.polynomial_size;
         for (input, accumulator) in inputs.iter().zip(accumulators.chunks_exact_mut(len)) {
             initialise(&self.shape, self.modulus, input, accumulator);
-            for index in 0..steps {
-                self.step(index, input.exponents[index] as usize, accumulator);
+            for (index, exponents) in input.exponents.chunks_exact(self.shape.grouping).take(steps).enumerate() {
+                self.step(index, exponents, accumulator);
             }
         }
     }
 
-    fn trace_step(&self, step: usize, exponent: u32, accumulator: &[u64]) -> Option<StepTrace> {
+    fn trace_step(&self, step: usize, exponents: &[u32], accumulator: &[u64]) -> Option<StepTrace> {
         let transformed = self.transform(&decompose(&self.shape, self.modulus, accumulator));
-        let products = self.multiply(step, exponent as usize, &transformed);
+        let products = self.multiply(step, exponents, &transformed);
         Some(StepTrace { transformed, products })
     }
 

@@ -46,7 +46,7 @@ impl RotateFirst {
             jobs.iter().zip(&exponents).map(|(job, e)| RotateInput { exponents: e, tables: memory.tables_of(&self.shape, job) }).collect();
         let len = self.shape.columns() * self.shape.polynomial_size;
         let mut accumulators = vec![0; jobs.len() * len];
-        self.rotator.blind_rotate(&inputs, self.shape.lwe_dimension, &mut accumulators);
+        self.rotator.blind_rotate(&inputs, self.shape.steps(), &mut accumulators);
         let out_len = self.shape.ks_indices() + self.shape.packing;
         for ((job, accumulator), out) in jobs.iter().zip(accumulators.chunks_exact(len)).zip(extracted.chunks_exact_mut(out_len)) {
             sample_extract(&self.shape, accumulator, self.modulus, job.output_offset, out);
@@ -58,7 +58,7 @@ impl RotateFirst {
         let accumulator = |steps| run.accumulator(self, steps);
         let extracted = || {
             let mut out = vec![0; self.shape.ks_indices() + self.shape.packing];
-            sample_extract(&self.shape, &accumulator(self.shape.lwe_dimension)?, self.modulus, run.job.output_offset, &mut out);
+            sample_extract(&self.shape, &accumulator(self.shape.steps())?, self.modulus, run.job.output_offset, &mut out);
             Ok::<_, BackendError>(out)
         };
         let switched = || {
@@ -77,10 +77,10 @@ impl RotateFirst {
             Stage::Accumulator { steps } => accumulator(steps)?,
             Stage::Digits { step } => self.digit_residues(&accumulator(step)?),
             Stage::Transformed { step } | Stage::Products { step } => {
-                let exponent = *run.exponents[..self.shape.lwe_dimension]
-                    .get(step)
-                    .ok_or_else(|| BackendError::InvalidRequest(format!("step {step} is not below n = {}", self.shape.lwe_dimension)))?;
-                let trace = self.rotator.trace_step(step, exponent, &accumulator(step)?).ok_or_else(|| BackendError::Unsupported {
+                let exponents = run.exponents[..self.shape.lwe_dimension].chunks_exact(self.shape.grouping).nth(step).ok_or_else(|| {
+                    BackendError::InvalidRequest(format!("step {step} is not below the {} of a rotation", self.shape.steps()))
+                })?;
+                let trace = self.rotator.trace_step(step, exponents, &accumulator(step)?).ok_or_else(|| BackendError::Unsupported {
                     device: "cpu".into(),
                     what: format!("a trace of {stage:?} with {}", self.transform),
                     why: "only the integer transform has this stage; load the keys with it".into(),
@@ -118,9 +118,9 @@ struct TraceRun<'a> {
 
 impl TraceRun<'_> {
     fn accumulator(&self, engine: &RotateFirst, steps: usize) -> Result<Vec<u64>, BackendError> {
-        let n = engine.shape.lwe_dimension;
-        if steps > n {
-            return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
+        let all = engine.shape.steps();
+        if steps > all {
+            return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
         }
         let mut out = vec![0; engine.shape.columns() * engine.shape.polynomial_size];
         let input = RotateInput { exponents: &self.exponents, tables: self.tables.clone() };

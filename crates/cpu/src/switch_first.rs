@@ -107,9 +107,9 @@ impl SwitchFirst {
         let combined = self.combined(memory, jobs);
         let switched = self.switched(&combined);
         let accumulator = |steps: usize| {
-            let n = self.shape.lwe_dimension;
-            if steps > n {
-                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
+            let all = self.shape.steps();
+            if steps > all {
+                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
             }
             Ok(self.rotated(memory, jobs, &switched, steps))
         };
@@ -124,7 +124,7 @@ impl SwitchFirst {
             Stage::AccumulatorInitial => accumulator(0),
             Stage::Accumulator { steps } => accumulator(steps),
             Stage::Digits { step } => Ok(self.digits(&accumulator(step)?)),
-            Stage::Extracted | Stage::Output => Ok(self.extracted(&accumulator(self.shape.lwe_dimension)?, job.output_offset)),
+            Stage::Extracted | Stage::Output => Ok(self.extracted(&accumulator(self.shape.steps())?, job.output_offset)),
             Stage::Transformed { .. } | Stage::Products { .. } | Stage::SwitchedToKs => Err(unsupported()),
         }
     }
@@ -137,7 +137,7 @@ impl Pipeline for SwitchFirst {
 
     fn bootstrap(&self, memory: &Memory, jobs: &[BootstrapJob]) -> Vec<u32> {
         let switched = self.switched(&self.combined(memory, jobs));
-        let accumulators = self.rotated(memory, jobs, &switched, self.shape.lwe_dimension);
+        let accumulators = self.rotated(memory, jobs, &switched, self.shape.steps());
         let mut out = vec![0; jobs.len() * self.shape.ciphertext_len()];
         let len = self.shape.columns() * self.shape.polynomial_size;
         for ((job, accumulator), out) in

@@ -105,8 +105,8 @@ fn conformance(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool, lists: bool)
         told(name, "vectors", started, run());
     }
     let device = Planned { device, plan: request() };
-    for case in shapes::all().into_iter().filter(|s| wanted(s.name)) {
-        if ntt {
+    for case in shapes::all().into_iter().chain(shapes::grouped()).filter(|s| wanted(s.name)) {
+        if ntt && case.shape.grouping == 1 {
             let started = Instant::now();
             told(case.name, "ntt", started, exact(&device, &CpuBackend::new(), &case.shape).map_err(Into::into));
         }

@@ -205,6 +205,7 @@ mod tests {
             glwe_dimension: 1,
             packing: 1,
             secret: SecretKind::Binary,
+            grouping: 1,
             gadget: if torus {
                 Gadget::ClosestRepresentative { log2_base: 10, levels: 2 }
             } else {

@@ -178,8 +178,7 @@ impl CudaEngine {
         let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
-        let key =
-            upload_blocks(&machine, "bootstrapping key", shape.lwe_dimension, layout.step_bytes(), progress, |i| layout.step(keys, i))?;
+        let key = upload_blocks(&machine, "bootstrapping key", shape.steps(), layout.step_bytes(), progress, |i| layout.step(keys, i))?;
         layout.check(machine.id())?;
         let key_switch = if let Some(engine) = beside {
             Arc::clone(&engine.key_switch)
@@ -202,7 +201,7 @@ impl CudaEngine {
             key: key.address(),
             roots: roots.address(),
             powers: powers.address(),
-            steps: shape.lwe_dimension as u32,
+            steps: shape.steps() as u32,
             ..Default::default()
         };
         rotation::measure(&machine, &shape, &mut rotations, arguments)?;
@@ -258,7 +257,7 @@ impl CudaEngine {
             switched: lane.switched.address(),
             dump: 0,
             job_count: jobs as u32,
-            steps: self.shape.lwe_dimension as u32,
+            steps: self.shape.steps() as u32,
             dump_stage: DUMP_NONE,
             dump_step: 0,
         }
@@ -438,8 +437,8 @@ impl CudaEngine {
     }
 
     fn check_step(&self, step: usize) -> Result<(), BackendError> {
-        let n = self.shape.lwe_dimension;
-        if step < n { Ok(()) } else { Err(BackendError::InvalidRequest(format!("step {step} is not below n = {n}"))) }
+        let all = self.shape.steps();
+        if step < all { Ok(()) } else { Err(BackendError::InvalidRequest(format!("step {step} is not below the {all} of a rotation"))) }
     }
 
     fn integer_only(&self, stage: Stage) -> Result<(), BackendError> {
@@ -454,7 +453,7 @@ impl CudaEngine {
     }
 
     fn trace_stage(&self, memory: &mut Memory, job: &BootstrapJob, stage: Stage) -> Result<StageOutput, BackendError> {
-        let (n, len) = (self.shape.lwe_dimension, self.shape.ciphertext_len());
+        let (all, len) = (self.shape.steps(), self.shape.ciphertext_len());
         let accumulator_len = self.shape.columns() * self.shape.polynomial_size;
         let words = Geometry::new(&self.shape, self.plan.transform).words;
         Ok(match stage {
@@ -471,8 +470,8 @@ impl CudaEngine {
                 combined
             }
             Stage::AccumulatorInitial => self.accumulator(memory, 0)?,
-            Stage::Accumulator { steps } if steps > n => {
-                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than n = {n}")));
+            Stage::Accumulator { steps } if steps > all => {
+                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
             }
             Stage::Accumulator { steps } => self.accumulator(memory, steps)?,
             Stage::Digits { step } => {
@@ -489,7 +488,7 @@ impl CudaEngine {
                 self.check_step(step)?;
                 self.dump(memory, step + 1, DUMP_PRODUCTS, step, words * accumulator_len)?
             }
-            Stage::Extracted => self.dump(memory, n, DUMP_EXTRACTED, n, self.shape.extracted_len())?,
+            Stage::Extracted => self.dump(memory, all, DUMP_EXTRACTED, all, self.shape.extracted_len())?,
             Stage::Output if self.shape.is_torus() => self.trace_stage(memory, job, Stage::Extracted)?,
             Stage::KeySwitched if self.shape.is_torus() => {
                 let before = Buffer::new(&self.machine, self.shape.switched_len() * 8, "a trace")?;
@@ -504,11 +503,11 @@ impl CudaEngine {
                 });
             }
             Stage::SwitchedToKs => {
-                self.dump(memory, n, DUMP_NONE, 0, 1)?;
+                self.dump(memory, all, DUMP_NONE, 0, 1)?;
                 self.download(memory.lanes[0].switched.address(), self.shape.extracted_len())?
             }
             Stage::KeySwitched | Stage::Output => {
-                self.dump(memory, n, DUMP_NONE, 0, 1)?;
+                self.dump(memory, all, DUMP_NONE, 0, 1)?;
                 let before = Buffer::new(&self.machine, len * 8, "a trace")?;
                 // The one job writes where its output index says, in a store of its own.
                 let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;

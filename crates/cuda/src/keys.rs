@@ -54,7 +54,7 @@ impl KeyLayout {
     pub fn step_bytes(&self) -> usize {
         let g = &self.geometry;
         let groups = g.points / g.tail;
-        let entries = self.rows() * self.shape.ggsw_per_index() * g.tail;
+        let entries = self.rows() * self.shape.ggsw_per_step() * g.tail;
         match self.transform {
             Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
             Transform::Fft if self.packed.is_some() => PACKED_BYTES / 2 * self.shape.columns() * entries * groups,
@@ -66,7 +66,7 @@ impl KeyLayout {
         self.shape.levels() * self.shape.columns()
     }
 
-    /// The slice of LWE index `step`.
+    /// The slice of step `step`.
     pub fn step(&self, keys: &dyn KeySource, step: usize) -> Vec<u8> {
         let mut block = vec![0; self.shape.bootstrapping_block_len()];
         keys.bootstrapping_block(step, &mut block);
@@ -87,7 +87,7 @@ impl KeyLayout {
 
     /// `[word][column][chunk][f][4]`, chunks over (row, x, j): values times 2^32 / N.
     fn ntt_step(&self, block: &[u64]) -> Vec<u32> {
-        let (ggsw, columns, tail) = (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail);
+        let (ggsw, columns, tail) = (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail);
         let groups = self.geometry.points / tail;
         let chunks = (self.rows() * ggsw * tail).div_ceil(4);
         let mut out = vec![0u32; self.step_bytes() / 4];
@@ -150,10 +150,20 @@ impl KeyLayout {
         })
     }
 
-    /// `[column][row][C0 + C1, C0 - C1][j][f]`, rows outside columns where digits are not held: centred values times 2/N, and Q/T where the modulus is raised.
+    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/lib/fft.cuh).
+    fn fft_entry(&self, column: usize, row: usize, x: usize, j: usize) -> usize {
+        let (rows, columns, ggsw, tail) = (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);
+        match (self.shape.grouping, holds_digits(&self.shape)) {
+            (1, true) => ((column * rows + row) * ggsw + x) * tail + j,
+            (1, false) => ((row * columns + column) * ggsw + x) * tail + j,
+            (_, true) => ((j * columns + column) * rows + row) * ggsw + x,
+            (_, false) => ((row * tail + j) * columns + column) * ggsw + x,
+        }
+    }
+
+    /// `[entry][f]` with the planes C0 + C1 and C0 - C1, or one for each GGSW ciphertext of binary secrets: centred values times 2/N, and Q/T where the modulus is raised.
     fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
-        let (ggsw, columns, tail, size) =
-            (self.shape.ggsw_per_index(), self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
+        let (columns, tail, size) = (self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
         let groups = self.geometry.points / tail;
         let modulus = self.shape.key_modulus_value();
         let scale = fft_scale(&self.shape);
@@ -172,16 +182,18 @@ impl KeyLayout {
         let mut out = vec![[0.0; 2]; columns * self.rows() * ggsw * size / 2];
         for column in 0..columns {
             for row in 0..self.rows() {
-                let first = transformed(0, row, column);
                 let mut put = |x: usize, position: usize, value: [f64; 2]| {
                     let (f, j) = (position / tail, position % tail);
-                    let pair = if holds_digits(&self.shape) { column * self.rows() + row } else { row * columns + column };
-                    out[((pair * ggsw + x) * tail + j) * groups + f] = value;
+                    out[self.fft_entry(column, row, x, j) * groups + f] = value;
                 };
                 match self.shape.secret {
-                    SecretKind::Binary => first.iter().enumerate().for_each(|(p, &c)| put(0, p, c)),
+                    SecretKind::Binary => {
+                        for x in 0..self.shape.ggsw_per_step() {
+                            transformed(x, row, column).iter().enumerate().for_each(|(p, &c)| put(x, p, c));
+                        }
+                    }
                     SecretKind::Ternary => {
-                        let second = transformed(1, row, column);
+                        let (first, second) = (transformed(0, row, column), transformed(1, row, column));
                         for (p, (c0, c1)) in first.iter().zip(&second).enumerate() {
                             put(0, p, [c0[0] + c1[0], c0[1] + c1[1]]);
                             put(1, p, [c0[0] - c1[0], c0[1] - c1[1]]);

@@ -135,7 +135,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, thr
         Transform::Ntt => (slots * 4 * g.words, g.words * (g.second_radix * 16 * 8 + shape.polynomial_size * 4)),
         Transform::Fft => {
             let groups_of_frequencies = g.points / g.tail;
-            let bases = 2 * groups * groups_of_frequencies / 32;
+            let bases = 2 * groups * shape.grouping * groups_of_frequencies / 32;
             // Sixteen complex numbers are followed by a gap (`LINE` of cuda/lib/tile.cuh).
             let slots = if gaps { slots / 16 * 17 } else { slots };
             (slots * 16, (8 * 16 + 32 * g.tail + g.tail / 2 * groups_of_frequencies + bases) * 16)
@@ -152,9 +152,12 @@ pub(crate) fn holds_digits(shape: &BootstrapShape) -> bool {
 /// 32-bit registers that the product phase holds for digits and sums: more ciphertexts a block cost more of them.
 fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize) -> usize {
     let g = Geometry::new(shape, transform);
-    let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_index());
+    let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
+        // Sums take the place of digits; a monomial and its power for each ciphertext, and the key entry they make.
+        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => 4 * groups * (g.tail * rows.max(columns) + 2 * x + 1),
+        Transform::Fft if shape.grouping > 1 => 4 * groups * (g.tail * (columns + 1) + 2 * x + 1),
         Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
         Transform::Fft => 4 * groups * g.tail * (columns * x + 1),
     }
@@ -165,7 +168,7 @@ fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize
 pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> Option<i32> {
     let (size, scale) = (shape.polynomial_size as f64, crate::keys::fft_scale(shape));
     let modulus = shape.key_modulus_value()? as f64;
-    if transform == Transform::Ntt || !holds_digits(shape) || shape.ggsw_per_index() != 2 {
+    if transform == Transform::Ntt || !holds_digits(shape) || shape.ggsw_per_step() != 2 {
         return None;
     }
     // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform modulo T: each of their
@@ -180,8 +183,14 @@ pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> O
 /// Whether the model packs the key: where it has a megabyte a step or more, so that reading it bounds the product phase
 /// (M5 r=5: 68,900 a second, 60,300 unpacked; M3, M4, M1 and M6: 0 to 1.4 % slower).
 pub(crate) fn packs_key(shape: &BootstrapShape, transform: Transform) -> bool {
-    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_index() * shape.polynomial_size / 2;
+    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * shape.polynomial_size / 2;
     16 * entries >= 1 << 20 && packed_exponent(shape, transform).is_some()
+}
+
+/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of cuda/lib/fft.cuh).
+fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
+    let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
+    if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }
 }
 
 /// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators leave of its registers.
@@ -189,13 +198,12 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     if !ring_fits(geometry, threads, packed) {
         return 0;
     }
-    let entries = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
+    let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
         // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
         // 97,287 and 95,177 a second, STD128 86,589 and 83,970).
-        let run = entries * shape.columns();
-        return (4..=6).find(|r| run.is_multiple_of(*r)).unwrap_or(0);
+        return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
     let monomials = 4 * groups;
@@ -208,6 +216,8 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16).
     let most = match accumulators {
         0 => 16,
+        // Groups ask for more entries a step (TFHERS_2_2_GROUP_2 78,600 a second with 16, 76,900 with 8; _GROUP_3 71,600 and 69,600).
+        _ if shape.grouping > 1 => 16,
         _ if wants_registers(shape, geometry, groups) => 4,
         _ => 8,
     };
@@ -229,7 +239,7 @@ fn ntt_key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, thre
     }
     let chunks = ntt_key_chunks(shape, geometry);
     let accumulators = if in_registers(shape, geometry, groups, threads) { ITEMS * geometry.held_bytes / 4 } else { 0 };
-    let monomials = if groups == 1 { geometry.tail * shape.ggsw_per_index() } else { 0 };
+    let monomials = if groups == 1 { geometry.tail * shape.ggsw_per_step() } else { 0 };
     let taken = product_registers(shape, Transform::Ntt, groups) + accumulators + monomials + 48;
     let free = (65_536 / (threads * blocks)).min(255).saturating_sub(taken);
     (4..=(free / 4).min(chunks / 2).min(10)).rev().find(|r| chunks.is_multiple_of(*r)).unwrap_or(0)
@@ -237,7 +247,7 @@ fn ntt_key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, thre
 
 /// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of cuda/lib/ntt.cuh).
 fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
-    (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4)
+    (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4)
 }
 
 /// Where it was faster: long tails, and accumulators that leave registers (M5 r=5: 65,600 a second, else 59,800), but not the
@@ -250,7 +260,7 @@ fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, th
 /// a second with a ring of four entries and levels apart, 31,600 with eight, 31,900 with eight and levels joined; G2, of 79 MB,
 /// 79,100, 80,900 and 82,100.
 fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
-    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_index() * geometry.points;
+    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * geometry.points;
     geometry.tail == 4 && groups > 1 && 16 * entries * shape.lwe_dimension > 128 << 20
 }
 
@@ -363,7 +373,10 @@ impl CudaPlan {
             // ciphertexts in one block, 32,700 with two blocks).
             Transform::Ntt if shape.columns() >= 8 => vec![2, 1],
             Transform::Ntt => vec![1, 2, 3, 4],
-            Transform::Fft if wide_tails || shape.is_torus() => vec![1],
+            // Keys of pairs are not light, and two share them (76,900 a second; one of three blocks 67,400, of two 72,200). Triples
+            // have no registers for that (67,500; one of two blocks 70,000).
+            Transform::Fft if shape.grouping == 2 => vec![2, 1],
+            Transform::Fft if shape.grouping > 2 || wide_tails || shape.is_torus() => vec![1],
             Transform::Fft => vec![4, 3, 2, 1],
         };
         let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
@@ -540,11 +553,9 @@ impl CudaPlan {
             }
             "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
             _ => {
-                let run = shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail;
                 let run = match self.transform {
                     Transform::Ntt => ntt_key_chunks(shape, &geometry),
-                    Transform::Fft if holds_digits(shape) => run,
-                    Transform::Fft => run * shape.columns(),
+                    Transform::Fft => run_entries(shape, &geometry),
                 };
                 let fits = ring_fits(&geometry, self.threads, self.packed);
                 if value > 0 && !(fits && run.is_multiple_of(value) && !(self.packed && value % 2 == 1)) {
@@ -568,7 +579,8 @@ impl CudaPlan {
         let registers = product_registers(shape, transform, groups);
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
         // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
-        let others = if transform == Transform::Ntt && shape.levels() * shape.columns() > 6 { 80 } else { 48 };
+        let many_rows = transform == Transform::Ntt && shape.levels() * shape.columns() > 6;
+        let others = if many_rows || shape.grouping > 1 { 80 } else { 48 };
         let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         // Blocks that one multiprocessor runs at once.
         let resident =
@@ -664,10 +676,16 @@ pub(crate) fn refuse_unsupported(
             );
         }
     }
-    if request.steps_per_launch.is_some_and(|s| s < shape.lwe_dimension) {
+    if shape.grouping > 1 && transform == Transform::Ntt {
+        return unsupported(
+            format!("{} LWE indices a step with the integer transform", shape.grouping),
+            "its kernels take one index a step; use the f64 transform, or grouping = 1",
+        );
+    }
+    if request.steps_per_launch.is_some_and(|s| s < shape.steps()) {
         return unsupported(
             format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
-            "a launch runs all n steps; leave steps_per_launch open",
+            "a launch runs all steps; leave steps_per_launch open",
         );
     }
     let rows = shape.ks_indices() * shape.ks_digits();

@@ -4,7 +4,7 @@ use crate::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, 
 use crate::spread::SpreadPlan;
 use crate::switch_first;
 use crate::tables;
-use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
 use girih_ring::{Modulus, Rns};
 use std::fmt::Write;
 
@@ -22,6 +22,7 @@ pub const HEADERS: &[(&str, &str)] = &[
     ("spread_ntt.cuh", include_str!("../../../cuda/lib/spread_ntt.cuh")),
     ("ntt.cuh", include_str!("../../../cuda/lib/ntt.cuh")),
     ("fft.cuh", include_str!("../../../cuda/lib/fft.cuh")),
+    ("grouped.cuh", include_str!("../../../cuda/lib/grouped.cuh")),
 ];
 
 /// The header that holds a shape's constants.
@@ -139,7 +140,8 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("PACKING", shape.packing),
         ("COLUMNS", shape.columns()),
         ("LEVELS", shape.levels()),
-        ("GGSW", shape.ggsw_per_index()),
+        ("GROUPING", shape.grouping),
+        ("GGSW", shape.ggsw_per_step()),
         ("WORDS", geometry.words),
         ("WORDS_IN_SLOTS", if fft { 1 } else { geometry.words }),
         ("LOG2_MONOMIALS", shape.log2_monomials() as usize),
@@ -171,6 +173,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let exponent = packed_exponent(shape, plan.transform).filter(|_| plan.packed);
     t.line("int", "KEY_EXPONENT", exponent.unwrap_or(0));
     t.line("bool", "KEY_PACKED", exponent.is_some());
+    t.line("bool", "BINARY_SECRETS", shape.secret == SecretKind::Binary);
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
     t.line("bool", "PUSH", spread.push);

@@ -167,10 +167,10 @@ pub(crate) fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usi
     let geometry = &Geometry::new(shape, transform);
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_index(), 2 * blocks, 80),
+        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_step(), 2 * blocks, 80),
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
-            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_index() * geometry.tail).div_ceil(4);
+            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4);
             (geometry.words * shape.columns() * part / quad, chunks / (geometry.tail / quad), blocks, 80)
         }
     };

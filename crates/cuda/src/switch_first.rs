@@ -193,6 +193,7 @@ mod emulated_tests {
             glwe_dimension: 1,
             packing: 2,
             secret: SecretKind::Ternary,
+            grouping: 1,
             gadget: Gadget::ClosestRepresentative { log2_base: 10, levels: 2 },
             key_modulus: KeyModulus::Torus64,
             log2_ks_modulus: log2_ks_base * ks_digits,

@@ -94,6 +94,20 @@ fn spread_shapes_within_the_fft_error() {
     for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
+/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a cluster.
+#[test]
+fn grouped_shapes_agree() {
+    let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
+    for case in shapes::grouped().iter().filter(|s| s.name.contains(&only)) {
+        for (spread, groups) in [(0, Some(1)), (0, Some(2)), (2, None)] {
+            let planned = Planned { device: &device, plan: PlanRequest { groups, ..plan(spread) } };
+            let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
+            let differences = differences.unwrap_or_else(|e| panic!("{} over {spread}, {groups:?}: {e}", case.name));
+            assert!(differences.is_empty(), "{} over {spread}, {groups:?}: {}", case.name, differences.join("\n"));
+        }
+    }
+}
+
 #[test]
 fn torus_shapes_agree() {
     for spread in [0, 2, 4] {

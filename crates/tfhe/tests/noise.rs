@@ -28,6 +28,14 @@ fn toys_keep_to_the_model() {
     }
 }
 
+/// Half of the steps, 1.5 times the error of the keys, 3/4 of what digits leave out; and a sixteenth, 3.75 times, 15/32.
+#[test]
+fn grouped_keys_keep_to_the_model() {
+    for name in ["INSECURE_TOY_GROUP_2", "INSECURE_TOY_GROUP_2_R2", "INSECURE_TOY_GROUP_4", "INSECURE_TOY_TORUS_GROUP_2"] {
+        check(&ParameterSet::by_name(name).expect("built in"), 2048);
+    }
+}
+
 /// Two small sets; with `GIRIH_ALL_NOISE=1` every published one, with one slot and with those BOLT-FHE runs: tens of
 /// minutes on two cores, and 5 GB for the key-switching table of G4.
 /// Where what is left out is most of the noise.

@@ -1,6 +1,6 @@
 //! Parameter sets: the published tables, files, and what is said of security.
 
-use girih_backend::{Gadget, KeyModulus};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
 use girih_tfhe::{NoiseModel, ParameterSet};
 
 fn set(name: &str) -> ParameterSet {
@@ -49,6 +49,7 @@ fn published_primes_and_digits() {
         ("STD256Q", 4),
         ("M1", 1),
         ("TFHERS_2_2", 1),
+        ("TFHERS_2_2_GROUP_3", 1),
     ] {
         assert_eq!(set(name).shape().levels(), digits, "{name}");
     }
@@ -152,6 +153,41 @@ fn the_model_agrees_with_what_tfhe_rs_publishes() {
     let (model, published) = (NoiseModel::new(&set).log2_failure_table(4, &[5]), set.published_log2_failure().expect("published"));
     println!("{model:.1} against {published}");
     assert!((model / published - 1.0).abs() < 0.1, "{model} against {published}");
+}
+
+/// Grouping changes the bootstrapping key alone: more errors of the key, less of what digits leave out.
+#[test]
+fn grouped_sets_are_their_set_with_another_key() {
+    let one = set("TFHERS_2_2");
+    let failure = |set: &ParameterSet, t| NoiseModel::with_transform(set, t).log2_failure_table(4, &[5]);
+    for g in [2, 3] {
+        let grouped = set(&format!("TFHERS_2_2_GROUP_{g}"));
+        assert_eq!(BootstrapShape { grouping: 1, ..grouped.shape().clone() }, *one.shape());
+        assert_eq!((grouped.shape().steps(), grouped.shape().ggsw_per_step()), (918 / g, (1 << g) - 1));
+        assert_eq!(grouped.security(), one.security());
+        for transform in [Transform::Ntt, Transform::Fft] {
+            println!("{grouped}, {transform}: {:.1}, one a step {:.1}", failure(&grouped, transform), failure(&one, transform));
+        }
+        // Deviations of an output: 2.5 % more for pairs, 13 % for triples.
+        let ratio = NoiseModel::new(&grouped).sigma_out() / NoiseModel::new(&one).sigma_out();
+        assert!((ratio - [1.025, 1.134][g - 2]).abs() < 0.002, "{ratio}");
+        assert!(grouped.to_toml().contains(&format!("grouping = {g}\n")));
+        assert_eq!(ParameterSet::from_toml(&grouped.to_toml()).expect("its own file"), grouped);
+    }
+    assert!(!one.to_toml().contains("grouping"));
+}
+
+#[test]
+fn one_sentence_for_each_impossible_grouping() {
+    let refused = |name: &str, grouping: i64| {
+        let mut literal = set(name).literal();
+        literal.grouping = Some(grouping);
+        ParameterSet::new(&literal).expect_err("refused").to_string()
+    };
+    assert_eq!(refused("INSECURE_TOY_BINARY", 5), "grouping = 5: must be in 1..=4");
+    assert_eq!(refused("INSECURE_TOY_BINARY", 0), "grouping = 0: must be in 1..=4");
+    assert_eq!(refused("INSECURE_TOY_BINARY", 3), "grouping = 3: must divide n = 64: a step takes that many indices");
+    assert_eq!(refused("INSECURE_TOY", 2), "grouping = 2: takes binary secrets; ternary ones run one index a step (grouping = 1)");
 }
 
 #[test]

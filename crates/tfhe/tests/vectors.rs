@@ -22,6 +22,7 @@ fn shape(params: &Value) -> BootstrapShape {
         glwe_dimension: number("k") as usize,
         packing: number("r") as usize,
         secret: SecretKind::Ternary,
+        grouping: 1,
         gadget,
         key_modulus: KeyModulus::Words(words),
         log2_ks_modulus: log2("q_ks"),

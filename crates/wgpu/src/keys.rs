@@ -83,7 +83,7 @@ pub(crate) fn upload_bootstrapping_key(
 fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32]) {
     let shape = &plan.shape;
     let layout = tables.layout();
-    let (size, columns, rows, ggsw) = (shape.polynomial_size, shape.columns(), plan.rows(), shape.ggsw_per_index());
+    let (size, columns, rows, ggsw) = (shape.polynomial_size, shape.columns(), plan.rows(), shape.ggsw_per_step());
     let (items, threads) = (layout.items(), layout.threads());
     let positions: Vec<usize> = (0..threads * items).map(|i| layout.position(i / items, i % items)).collect();
     let mut polynomial = vec![0u32; size];

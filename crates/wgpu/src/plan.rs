@@ -122,6 +122,13 @@ impl WgpuPlan {
         if shape.key_modulus == KeyModulus::Torus64 {
             return Err(unsupported("the native torus".into(), "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)"));
         }
+        if shape.grouping > 1 {
+            let what = format!("{} LWE indices a step", shape.grouping);
+            return Err(unsupported(
+                what,
+                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 transform (cpu, cuda)",
+            ));
+        }
         if request.groups.is_some_and(|g| g != 1) {
             return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
         }
@@ -315,7 +322,7 @@ impl WgpuPlan {
     /// takes time more than in proportion to the length of a kernel: minutes for k + r = 8 unrolled.
     fn rolling(shape: &BootstrapShape, software: bool) -> Rolled {
         let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
-        let products = Self::words_of(shape) * columns * rows * shape.ggsw_per_index();
+        let products = Self::words_of(shape) * columns * rows * shape.ggsw_per_step();
         let most = if software { 24 } else { 80 };
         match (products > most, software || rows > 20) {
             (false, _) => Rolled::Nothing,

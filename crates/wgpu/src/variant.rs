@@ -187,7 +187,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("ROWS", int(plan.rows()));
             set("WORDS", int(plan.primes().len()));
             set("ACC_WORDS", int(plan.accumulator_words()));
-            set("GGSW", int(shape.ggsw_per_index()));
+            set("GGSW", int(shape.ggsw_per_step()));
             set("ROLLED", plan.rolled as i128);
             set("KEY_STEP", int(plan.key_step_words() / 4));
             set("MR", i128::from(plan.modulus_raising()));

@@ -1,14 +1,15 @@
 //! The bootstrapping key in the transform domain, in the order in which it is read.
 
 use super::{TORUS_DROPPED, centre, shorten};
-use girih_backend::{BackendError, KeySource, Progress};
+use girih_backend::{BackendError, KeySource, Progress, SecretKind};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `[step][vector of frequencies][column][row][plane]`, complex vectors.
 ///
-/// Ternary secrets have two planes, C0 + C1 and C0 - C1 (what `product` says about monomials tells why), binary ones C0 alone.
+/// Ternary secrets have two planes, C0 + C1 and C0 - C1 (what `product` says about monomials tells why), binary ones a plane for
+/// each GGSW ciphertext of a step.
 pub(super) struct FourierKey {
     data: Buffer,
     /// Doubles of one step.
@@ -27,7 +28,7 @@ impl FourierKey {
             bytes: (doubles * size_of::<f64>()) as u64,
             what: "the bootstrapping key in the transform domain".into(),
         };
-        let doubles = shape.lwe_dimension * block;
+        let doubles = shape.steps() * block;
         let mut data = Buffer::new(doubles).ok_or_else(|| out_of_memory(doubles))?;
         let done = AtomicUsize::new(0);
         data.par_chunks_exact_mut(block).enumerate().try_for_each_init(
@@ -35,9 +36,8 @@ impl FourierKey {
             |(coefficients, transformed, polynomial), (index, out)| {
                 let transformed = transformed.as_mut().ok_or_else(|| out_of_memory(shape.polynomial_size))?;
                 keys.bootstrapping_block(index, coefficients);
-                let ggsw = block / shape.ggsw_per_index();
-                let (c0, c1) = coefficients.split_at(ggsw);
-                let (columns, planes) = (shape.columns(), shape.ggsw_per_index());
+                let (columns, planes) = (shape.columns(), shape.ggsw_per_step());
+                let ggsw = block / planes;
                 let polynomials = ggsw / shape.polynomial_size;
                 for which in 0..polynomials {
                     let (row, column) = (which / columns, which % columns);
@@ -45,11 +45,11 @@ impl FourierKey {
                     for plane in 0..planes {
                         let range = which * shape.polynomial_size..(which + 1) * shape.polynomial_size;
                         for (i, x) in range.zip(polynomial.iter_mut()) {
-                            let first = residue(c0[i]);
-                            *x = match (planes, plane) {
-                                (1, _) => first,
-                                (_, 0) => first + residue(c1[i]),
-                                _ => first - residue(c1[i]),
+                            let of = |which: usize| residue(coefficients[which * ggsw + i]);
+                            *x = match shape.secret {
+                                SecretKind::Binary => of(plane),
+                                SecretKind::Ternary if plane == 0 => of(0) + of(1),
+                                SecretKind::Ternary => of(0) - of(1),
                             };
                         }
                         fft.forward(polynomial, transformed);
@@ -60,7 +60,7 @@ impl FourierKey {
                         }
                     }
                 }
-                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.lwe_dimension);
+                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.steps());
                 Ok::<(), BackendError>(())
             },
         )?;

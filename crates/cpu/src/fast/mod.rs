@@ -171,11 +171,11 @@ impl FastRotator {
     }
 
     /// One step for one or two ciphertexts, `alone` if no others share the key.
-    fn step(&self, index: usize, alone: bool, exponents: &[usize], accumulators: &mut [f64], scratch: &mut (Buffer, Buffer)) {
+    fn step(&self, index: usize, alone: bool, exponents: &[&[u32]], accumulators: &mut [f64], scratch: &mut (Buffer, Buffer)) {
         /// Half of a common second-level cache; larger steps would push out what they are to help.
         const PREFETCHED_BYTES: usize = 512 << 10;
         let block = self.key.block(index);
-        let next = self.key.block((index + 1).min(self.shape.lwe_dimension - 1));
+        let next = self.key.block((index + 1).min(self.shape.steps() - 1));
         if alone && size_of_val(block) <= PREFETCHED_BYTES {
             self.step_with::<true>(block, next, exponents, accumulators, scratch);
         } else {
@@ -187,7 +187,7 @@ impl FastRotator {
         &self,
         block: &[f64],
         next: &[f64],
-        exponents: &[usize],
+        exponents: &[&[u32]],
         accumulators: &mut [f64],
         (digits, products): &mut (Buffer, Buffer),
     ) {
@@ -203,7 +203,7 @@ impl FastRotator {
                 ahead: next,
             });
         }
-        multiply(&self.fft, self.layout, self.shape.secret, block, exponents, digits, products);
+        multiply(&self.fft, self.layout, &self.shape, block, exponents, digits, products);
         for (accumulator, products) in accumulators.chunks_exact_mut(columns * stride).zip(products.chunks_exact_mut(columns * stride)) {
             simd.run(Accumulate::<PREFETCH> {
                 fft: &self.fft,
@@ -262,7 +262,7 @@ impl BlindRotator for FastRotator {
     }
 
     fn blind_rotate(&self, inputs: &[RotateInput<'_>], steps: usize, out: &mut [u64]) {
-        let Layout { columns, stride, size, .. } = self.layout;
+        let (Layout { columns, stride, size, .. }, grouping) = (self.layout, self.shape.grouping);
         let mut scratch = self.scratch(inputs.len());
         let accumulators = &mut scratch.accumulators[..inputs.len() * columns * stride];
         for (input, accumulator) in inputs.iter().zip(accumulators.chunks_exact_mut(columns * stride)) {
@@ -271,9 +271,9 @@ impl BlindRotator for FastRotator {
         let mut pair_scratch = (scratch.digits, scratch.products);
         for index in 0..steps {
             for (pair, accumulators) in inputs.chunks(2).zip(accumulators.chunks_mut(2 * columns * stride)) {
-                let exponents = [0, 1].map(|i| pair.get(i).map_or(0, |input| input.exponents[index] as usize));
+                let exponents = [0, 1].map(|i| pair.get(i).map_or(&[][..], |input| &input.exponents[index * grouping..][..grouping]));
                 // X^0 - 1 is zero, exactly: the step would add nothing.
-                if exponents != [0, 0] {
+                if exponents.iter().copied().flatten().any(|&e| e != 0) {
                     self.step(index, inputs.len() == 1, &exponents[..pair.len()], accumulators, &mut pair_scratch);
                 }
             }
@@ -305,7 +305,8 @@ impl BlindRotator for FastRotator {
 
 impl FastRotator {
     /// c of `c 2^-53 sqrt(L K N) B M / 6`: measured 3.3 (N = 256) to 4.1 (N = 2048) over steps with ternary secrets, up to 4.3
-    /// where the processor does not fuse multiplications with additions.
+    /// where the processor does not fuse multiplications with additions. That is with two GGSW ciphertexts a step; the variance
+    /// grows with their number.
     const ERROR_CONSTANT: f64 = 4.5;
 
     /// Deviation of an accumulator coefficient by the FFT's own error in one step, in units of Q, before rounding.
@@ -314,6 +315,13 @@ impl FastRotator {
             Gadget::Decomposition { log2_base, .. } | Gadget::ClosestRepresentative { log2_base, .. } => 2f64.powi(log2_base as i32),
             Gadget::ModulusRaising { .. } => self.modulus as f64,
         };
-        Self::ERROR_CONSTANT * 0.5f64.powi(53) * ((self.layout.rows * self.layout.size) as f64).sqrt() * spread * self.modulus as f64 / 6.0
+        let products = (self.shape.ggsw_per_step() as f64 / 2.0).sqrt().max(1.0);
+        Self::ERROR_CONSTANT
+            * products
+            * 0.5f64.powi(53)
+            * ((self.layout.rows * self.layout.size) as f64).sqrt()
+            * spread
+            * self.modulus as f64
+            / 6.0
     }
 }

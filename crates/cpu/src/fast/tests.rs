@@ -43,11 +43,22 @@ fn shape(size: usize, k: usize, r: usize, secret: SecretKind, gadget: Gadget, wo
         glwe_dimension: k,
         packing: r,
         secret,
+        grouping: 1,
         gadget,
         key_modulus: KeyModulus::Words(words.to_vec()),
         log2_ks_modulus: 14,
         log2_ks_base: 5,
     }
+}
+
+/// The same shape with so many indices a step, three steps in all.
+fn grouped(grouping: usize, shape: BootstrapShape) -> BootstrapShape {
+    BootstrapShape { grouping, lwe_dimension: 3 * grouping, ..shape }
+}
+
+/// The exponents of step `index`.
+fn of_step(shape: &BootstrapShape, exponents: &[u32], index: usize) -> Vec<u32> {
+    exponents[index * shape.grouping..][..shape.grouping].to_vec()
 }
 
 fn gd(log2_base: u32, levels: usize, dropped: u32) -> Gadget {
@@ -65,6 +76,9 @@ fn exact_shapes() -> Vec<BootstrapShape> {
         shape(256, 1, 2, ternary, gd(9, 3, 0), &P),
         shape(512, 2, 2, binary, gd(5, 5, 1), &P),
         shape(1024, 1, 1, ternary, gd(7, 3, 1), &P),
+        grouped(2, shape(256, 1, 1, binary, gd(8, 3, 1), &P)),
+        grouped(3, shape(128, 2, 2, binary, gd(7, 4, 0), &P)),
+        grouped(4, shape(64, 1, 1, binary, gd(9, 2, 1), &P)),
     ]
 }
 
@@ -80,6 +94,8 @@ fn approximate_shapes() -> Vec<BootstrapShape> {
         shape(512, 3, 5, ternary, mr(18), &[642_049, 3_425_281]),
         shape(64, 1, 1, binary, mr(18), &[642_049, 3_425_281]),
         shape(1024, 1, 1, ternary, mr(22), &[28_241_921, 39_866_369]),
+        grouped(2, shape(512, 1, 1, binary, gd(13, 2, 1), &[188_417, 366_593])),
+        grouped(3, shape(256, 3, 1, binary, mr(18), &[642_049, 3_425_281])),
     ]
 }
 
@@ -106,8 +122,19 @@ fn rotate(a: &[i128], exponent: usize) -> Vec<i128> {
     out
 }
 
+/// By the definition: e and -e of a ternary secret, or the sum over a set of indices.
+fn exponent_of(shape: &BootstrapShape, which: usize, exponents: &[u32]) -> usize {
+    let double = 2 * shape.polynomial_size;
+    match shape.secret {
+        SecretKind::Ternary => [exponents[0] as usize, double - exponents[0] as usize][which] % double,
+        SecretKind::Binary => {
+            (0..exponents.len()).filter(|i| (which + 1) & (1 << i) != 0).map(|i| exponents[i] as usize).sum::<usize>() % double
+        }
+    }
+}
+
 /// The accumulator `[K][N]` after one step, by the definition: every product a double loop over integers.
-fn step_naive(keys: &RandomKeys, index: usize, exponent: usize, accumulator: &[u64]) -> Vec<u64> {
+fn step_naive(keys: &RandomKeys, index: usize, exponents: &[u32], accumulator: &[u64]) -> Vec<u64> {
     let shape = &keys.shape;
     let (n, columns, levels) = (shape.polynomial_size, shape.columns(), shape.levels());
     let modulus = shape.accumulator_modulus().expect("words");
@@ -127,7 +154,7 @@ fn step_naive(keys: &RandomKeys, index: usize, exponent: usize, accumulator: &[u
     }
     let mut sums = vec![vec![0i128; n]; columns];
     for (which, ggsw) in block.chunks_exact(levels * columns * columns * n).enumerate() {
-        let e = if which == 0 { exponent } else { (2 * n - exponent) % (2 * n) };
+        let e = exponent_of(shape, which, exponents);
         for (column, sum) in sums.iter_mut().enumerate() {
             let mut product = vec![0i128; n];
             for (row, d) in digits.chunks_exact(n).enumerate() {
@@ -213,7 +240,7 @@ fn one_word_rotations_equal_the_integers() {
         let want: Vec<Vec<u64>> = start
             .into_iter()
             .zip(&inputs)
-            .map(|(acc, (exponents, _))| (0..steps).fold(acc, |acc, i| step_naive(&keys, i, exponents[i] as usize, &acc)))
+            .map(|(acc, (exponents, _))| (0..steps).fold(acc, |acc, i| step_naive(&keys, i, &of_step(&shape, exponents, i), &acc)))
             .collect();
         for rotator in rotators {
             assert_eq!(rotate_fast(&rotator, &inputs, steps), want, "{:?} on {:?}", shape.gadget, rotator.fft.simd());
@@ -253,7 +280,7 @@ fn wide_steps_stay_within_the_stated_error() {
             let (start, after) = (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
             let name = format!("{:?}, N = {}, on {:?}", shape.gadget, shape.polynomial_size, rotator.fft.simd());
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
-                let want = step_naive(&keys, 1, exponents[1] as usize, start);
+                let want = step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
                 let worst = distance(after, &want, modulus);
                 let allowed = if let Gadget::ModulusRaising { .. } = shape.gadget {
                     1
@@ -309,7 +336,7 @@ fn torus(size: usize, k: usize, r: usize, secret: SecretKind, log2_base: u32, le
 }
 
 /// One step on the native torus by the definition, in wrapping 64-bit integers.
-fn torus_step_naive(keys: &TorusKeys, index: usize, exponent: usize, accumulator: &[u64]) -> Vec<u64> {
+fn torus_step_naive(keys: &TorusKeys, index: usize, exponents: &[u32], accumulator: &[u64]) -> Vec<u64> {
     let shape = &keys.0;
     let Gadget::ClosestRepresentative { log2_base, levels } = shape.gadget else { unreachable!("a torus shape") };
     let (n, columns) = (shape.polynomial_size, shape.columns());
@@ -323,7 +350,7 @@ fn torus_step_naive(keys: &TorusKeys, index: usize, exponent: usize, accumulator
     }
     let mut out = accumulator.to_vec();
     for (which, ggsw) in block.chunks_exact(levels * columns * columns * n).enumerate() {
-        let e = if which == 0 { exponent } else { (2 * n - exponent) % (2 * n) };
+        let e = exponent_of(shape, which, exponents);
         for (column, out) in out.chunks_exact_mut(n).enumerate() {
             let mut product = vec![0u64; n];
             for (row, d) in digits.chunks_exact(n).enumerate() {
@@ -355,6 +382,9 @@ fn torus_steps_stay_within_the_stated_error() {
         torus(512, 2, 1, binary, 15, 2),
         torus(256, 1, 2, ternary, 10, 3),
         torus(64, 1, 1, binary, 4, 12),
+        grouped(2, torus(2048, 1, 1, binary, 23, 1)),
+        grouped(3, torus(2048, 1, 1, binary, 23, 1)),
+        grouped(4, torus(512, 2, 1, binary, 15, 2)),
     ] {
         shape.validate().expect("a possible shape");
         let keys = TorusKeys(shape.clone());
@@ -373,13 +403,14 @@ fn torus_steps_stay_within_the_stated_error() {
                     * (shape.levels() as f64 * (shape.columns() * shape.polynomial_size) as f64).sqrt()
                     * 2f64.powi(shape_base(&shape) - 1);
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
-                let want = torus_step_naive(&keys, 1, exponents[1] as usize, start);
+                let want = torus_step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
                 let off = |a: &[u64], b: &[u64]| -> f64 {
                     let squares = a.iter().zip(b).map(|(a, b)| (a.wrapping_sub(*b) as i64 as f64).powi(2));
                     (squares.sum::<f64>() / a.len() as f64).sqrt()
                 };
                 let deviation = off(after, &want);
-                println!("N = {}: deviation 2^{:.1}, stated 2^{:.1}", shape.polynomial_size, deviation.log2(), stated.log2());
+                let (size, g) = (shape.polynomial_size, shape.grouping);
+                println!("N = {size}, {g} a step: deviation 2^{:.2}, stated 2^{:.2}", deviation.log2(), stated.log2());
                 assert!(deviation <= stated, "{:?} on {simd:?}: deviation {deviation}, stated {stated}", shape.gadget);
                 assert!(off(after, start) > 1000.0 * stated, "a step that changes nothing proves nothing");
             }

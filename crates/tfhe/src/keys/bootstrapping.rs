@@ -6,9 +6,9 @@ use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
 use girih_ring::{NttTable, Rns, largest_ntt_prime_pair};
 use zeroize::Zeroizing;
 
-/// Draws the k masks of one CM-GLWE row, `[k][N]`, from the stream of its LWE index.
+/// Draws the k masks of one CM-GLWE row, `[k][N]`, from the stream of its step.
 ///
-/// A stream serves the rows of one LWE index in the order `[C0|C1][level][row]`: part of the wire format.
+/// A stream serves the rows of one step in the order `[GGSW][level][row]`: part of the wire format.
 pub(super) fn draw_row_masks(shape: &BootstrapShape, stream: &mut RandomStream, out: &mut [u64]) {
     match shape.key_modulus_value() {
         Some(modulus) => stream.fill_below(modulus, out),
@@ -21,14 +21,14 @@ pub(super) fn largest_word(shape: &BootstrapShape) -> u64 {
     shape.key_modulus_value().map_or(u64::MAX, |modulus| modulus - 1)
 }
 
-/// The mask stream of LWE index `index`.
+/// The mask stream of step `index`.
 pub(super) fn mask_stream(seed: &MaskSeed, index: usize) -> RandomStream {
     seed.stream(domain::BOOTSTRAPPING, index as u64)
 }
 
-/// Words of bodies of one LWE index: `[C0|C1][level][row K][r][N]`.
+/// Words of bodies of one step: `[GGSW][level][row K][r][N]`.
 pub(super) fn bodies_len(shape: &BootstrapShape) -> usize {
-    shape.ggsw_per_index() * shape.levels() * shape.columns() * shape.packing * shape.polynomial_size
+    shape.ggsw_per_step() * shape.levels() * shape.columns() * shape.packing * shape.polynomial_size
 }
 
 /// One prime word with its transform and the transformed secrets.
@@ -45,7 +45,7 @@ const LIMB_BITS: u32 = 32;
 /// log2 of the product of the two primes that carry limbs.
 const LIMB_PRIMES_BITS: u32 = 60;
 
-/// Makes the bodies of any LWE index; shared by all threads.
+/// Makes the bodies of any step; shared by all threads.
 pub(super) struct Generator<'a> {
     client: &'a ClientKey,
     /// The words that products are computed in: those of M, or two primes for the limbs of the native torus.
@@ -94,7 +94,7 @@ impl<'a> Generator<'a> {
         Some(Self { client, rns, words, masks, errors })
     }
 
-    /// Fills the packed bodies of LWE index `index`.
+    /// Fills the packed bodies of step `index`.
     pub fn block(&self, index: usize, out: &mut [u8]) {
         let shape = self.client.set().shape();
         let (size, k, largest) = (shape.polynomial_size, shape.glwe_dimension, largest_word(shape));
@@ -109,17 +109,13 @@ impl<'a> Generator<'a> {
         let mut errors = self.errors.stream(domain::BOOTSTRAPPING, index as u64);
         let weights = shape.gadget_weights();
         let mut written = 0;
-        for ggsw in 0..shape.ggsw_per_index() {
-            // C0 encrypts [s = 1], C1 [s = -1].
-            let wanted = if ggsw == 0 { 1 } else { -1 };
+        for ggsw in 0..shape.ggsw_per_step() {
             for &weight in &weights {
                 for row in 0..shape.columns() {
                     draw_row_masks(shape, &mut masks, &mut scratch.masks);
                     self.transform_masks(&mut scratch);
                     for slot in 0..shape.packing {
-                        let secret = self.client.lwe_secret(slot)[index];
-                        debug_assert!(shape.secret == SecretKind::Ternary || secret >= 0);
-                        let bit = u64::from(secret == wanted);
+                        let bit = self.encrypted_bit(slot, index, ggsw);
                         self.body(slot, &mut scratch);
                         self.add_errors(&mut errors, &mut scratch.body);
                         self.add_payload(row, slot, (bit * weight) as i64, &mut scratch.body);
@@ -127,6 +123,21 @@ impl<'a> Generator<'a> {
                         written += size;
                     }
                 }
+            }
+        }
+    }
+
+    /// What GGSW ciphertext `ggsw` of step `index` encrypts in a slot. Ternary: whether the secret is 1 (C0) or -1 (C1); binary:
+    /// whether exactly the secrets of its set are 1. No branch depends on a secret.
+    fn encrypted_bit(&self, slot: usize, index: usize, ggsw: usize) -> u64 {
+        let shape = self.client.set().shape();
+        let secrets = &self.client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
+        match shape.secret {
+            SecretKind::Ternary => u64::from(secrets[0] == if ggsw == 0 { 1 } else { -1 }),
+            SecretKind::Binary => {
+                let set = ggsw + 1;
+                let agrees = |(i, &s): (usize, &i8)| u64::from(s == i8::from(set >> i & 1 == 1));
+                secrets.iter().enumerate().map(agrees).product()
             }
         }
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct EvaluationKeys {
     set: ParameterSet,
     seed: MaskSeed,
-    /// `[i < n][C0|C1][level][row K][r][N]` modulo M.
+    /// `[step][GGSW][level][row K][r][N]` modulo M.
     bootstrapping: PackedWords,
     /// `[i < kN][digit][value 1..B_ks][r]` modulo Q_ks.
     key_switching: PackedWords,
@@ -40,7 +40,7 @@ impl Layout {
     fn new(shape: &BootstrapShape) -> Self {
         Self {
             bootstrapping_largest: bootstrapping::largest_word(shape),
-            bootstrapping_len: shape.lwe_dimension * bootstrapping::bodies_len(shape),
+            bootstrapping_len: shape.steps() * bootstrapping::bodies_len(shape),
             key_switching_largest: key_switching::largest_word(shape),
             key_switching_len: shape.ks_indices() * key_switching::bodies_len(shape),
         }
@@ -61,7 +61,7 @@ impl EvaluationKeys {
             return Err(set.unsupported("its modulus has no number-theoretic transform"));
         };
         let mut bootstrapping = PackedWords::zeroed(layout.bootstrapping_largest, layout.bootstrapping_len);
-        fill(&mut bootstrapping, set.shape().lwe_dimension, "bootstrapping key", progress, |index, block| generator.block(index, block));
+        fill(&mut bootstrapping, set.shape().steps(), "bootstrapping key", progress, |index, block| generator.block(index, block));
         let generator = key_switching::Generator::new(client, seed, &errors);
         let mut key_switching = PackedWords::zeroed(layout.key_switching_largest, layout.key_switching_len);
         fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));

@@ -19,7 +19,7 @@ impl std::fmt::Debug for ExplicitKeys {
 }
 
 impl ExplicitKeys {
-    /// Takes `bootstrapping` `[n][C0|C1][level][row K][column K][N]` modulo M and `key_switching`
+    /// Takes `bootstrapping` `[step][GGSW][level][row K][column K][N]` modulo M and `key_switching`
     /// `[kN][digit][value][n + r]` modulo Q_ks, value 0 included; native torus: `[kN][digit][n + r]` modulo 2^64.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl ExplicitKeys {
                 None => Ok(()),
             }
         };
-        let len = shape.lwe_dimension * shape.bootstrapping_block_len();
+        let len = shape.steps() * shape.bootstrapping_block_len();
         check("bootstrapping_key", &bootstrapping, len, super::bootstrapping::largest_word(&shape))?;
         let len = shape.ks_indices() * shape.key_switching_block_len();
         check("key_switching_key", &key_switching, len, super::key_switching::largest_word(&shape))?;
@@ -60,7 +60,7 @@ impl ExplicitKeys {
     /// As [`ExplicitKeys::new`]: the source is checked like anything else.
     pub fn expand(source: &dyn KeySource) -> Result<Self> {
         let shape = source.shape().clone();
-        let mut bootstrapping = vec![0; shape.lwe_dimension * shape.bootstrapping_block_len()];
+        let mut bootstrapping = vec![0; shape.steps() * shape.bootstrapping_block_len()];
         for (i, block) in bootstrapping.chunks_exact_mut(shape.bootstrapping_block_len()).enumerate() {
             source.bootstrapping_block(i, block);
         }

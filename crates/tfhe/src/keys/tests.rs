@@ -2,14 +2,15 @@
 
 use super::{ClientKey, EvaluationKeys, ExplicitKeys};
 use crate::{ErrorDistribution, ParameterSet};
-use girih_backend::{KeySource, NoProgress};
+use girih_backend::{KeySource, NoProgress, SecretKind};
 
 /// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both kinds of secret are all opened.
 fn clients() -> Vec<ClientKey> {
     let packings = [1, 3, 2, 2, 1, 5, 1, 2, 2];
-    let sets = ParameterSet::insecure();
-    let client = |(set, r): (&ParameterSet, usize)| ClientKey::generate_seeded(&set.with_packing(r).expect("1 to 16"), [5; 32]);
-    sets.iter().zip(packings).map(|pair| client(pair).expect("valid")).collect()
+    let (sets, grouped) = (ParameterSet::insecure(), ["INSECURE_TOY_GROUP_2_R2", "INSECURE_TOY_GROUP_4", "INSECURE_TOY_TORUS_GROUP_2"]);
+    let packed = sets.iter().zip(packings).map(|(set, r)| set.with_packing(r).expect("1 to 16"));
+    let grouped = grouped.iter().map(|name| ParameterSet::by_name(name).expect("built in"));
+    packed.chain(grouped).map(|set| ClientKey::generate_seeded(&set, [5; 32]).expect("valid")).collect()
 }
 
 /// Collects errors and judges them as samples of one deviation.
@@ -73,14 +74,17 @@ fn bootstrapping_rows_carry_what_the_scheme_says() {
         let mut errors = Errors::new(set, true);
         let mut block = vec![0; shape.bootstrapping_block_len()];
         // The last index last, so that blocks are asked for out of order.
-        for index in [3, 0, shape.lwe_dimension - 1] {
+        for index in [3, 0, shape.steps() - 1] {
             keys.bootstrapping_block(index, &mut block);
             for (i, row) in block.chunks_exact(columns * size).enumerate() {
                 let (ggsw, level, p) = (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
                 let (masks, bodies) = row.split_at(k * size);
                 for (slot, body) in bodies.chunks_exact(size).enumerate() {
-                    let wanted = [1, -1][ggsw];
-                    let bit = i128::from(client.lwe_secret(slot)[index] == wanted);
+                    let secrets = &client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
+                    let bit = i128::from(match shape.secret {
+                        SecretKind::Ternary => secrets == [[1, -1][ggsw]],
+                        SecretKind::Binary => secrets.iter().rev().fold(0, |set, &s| 2 * set + s as usize) == ggsw + 1,
+                    });
                     let payload = bit * i128::from(shape.gadget_weights()[level]);
                     let (secret, hidden) = (client.glwe_secret(slot), product(masks, client.glwe_secret(slot), size));
                     for c in 0..size {

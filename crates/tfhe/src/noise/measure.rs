@@ -12,7 +12,7 @@ pub struct MeasuredNoise {
     pub samples: usize,
     /// Root mean square of the error of a bootstrapped ciphertext, in units of q.
     pub sigma_out: f64,
-    /// Root mean square of the error of an accumulator coefficient after all n steps, in units of Q.
+    /// Root mean square of the error of an accumulator coefficient after all steps, in units of Q.
     pub sigma_acc: f64,
     /// Messages whose error was beyond q/8: wrong outputs.
     pub wrong: usize,
@@ -87,7 +87,7 @@ fn accumulator_errors(client: &ClientKey, server: &ServerKey, inputs: [&DeviceCi
         log2_output_modulus: shape.log2_lwe_modulus,
         output: inputs[0].at(index),
     };
-    let stages = server.engine().trace(&job, &[Stage::Combined, Stage::Accumulator { steps: n }])?;
+    let stages = server.engine().trace(&job, &[Stage::Combined, Stage::Accumulator { steps: shape.steps() }])?;
     let [combined, accumulator] = &stages[..] else {
         return error::mismatch("the device traced another number of stages than it was asked for");
     };

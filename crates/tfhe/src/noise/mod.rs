@@ -50,13 +50,14 @@ impl Moduli {
 impl NoiseModel {
     /// The model of `set`.
     ///
-    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, G = GGSW ciphertexts an index (2 or 1), and X^e - 1 of two
-    /// terms, each of the n steps adds to a phase coefficient:
+    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW ciphertexts a step (2, or 2^g - 1 of
+    /// binary secrets), t = 1 - (1 - s2)^g the share of steps that turn the accumulator, and X^e - 1 of two terms, each of the
+    /// n / g steps adds to a phase coefficient:
     /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full digit, R^2/12 of the top
     ///   digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's one;
-    /// - what the dropped bits leave out: `2 s2 (4^dropped_bits / 12)(1 + k N s2)`, where s2 is the share of steps with s != 0;
+    /// - what the dropped bits leave out: `2 t (4^dropped_bits / 12)(1 + k N s2)`;
     /// - MR: the one rounding T -> Q, `(1 + k N s2) / 12`, and the gadget's own rounding d = T/Q - round(T/Q),
-    ///   `2 s2 d^2 (Q^2/12)(1 + k N s2)(Q/T)^2`.
+    ///   `2 t d^2 (Q^2/12)(1 + k N s2)(Q/T)^2`.
     ///
     /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N digits (1 - 1/B_ks) sigma^2`
     /// (one entry a digit, none for value 0; a shorter top digit is counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
@@ -73,12 +74,12 @@ impl NoiseModel {
     /// Before a step rounds, that error has deviation `e = c u sqrt(K N sum_l R_l^2) M / 6` with u = 2^-53, c = 4.4 (3.0 to
     /// 4.3 measured) and digits of range R_l, in units of the key modulus M (tfhe.md section 4; for MR the one range is Q, and
     /// e is scaled by Q/T). Rounding to integers takes it away from GD where e is small; the accumulator's phase sees it
-    /// `1 + k N s2` times in each of n steps.
+    /// `1 + k N s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance grows with their number.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
         if transform == Transform::Fft {
             let shape = set.shape();
-            let steps = shape.lwe_dimension as f64 * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
+            let steps = shape.steps() as f64 * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
             model.accumulator += steps * fft_variance(shape, Moduli::of(shape));
         }
         model
@@ -97,7 +98,7 @@ impl NoiseModel {
         let indices = shape.ks_indices() as f64;
         let extracted = 1.0 + indices * square;
         let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
-        let accumulator = shape.lwe_dimension as f64 * step_variance(shape, moduli, variance);
+        let accumulator = shape.steps() as f64 * step_variance(shape, moduli, variance);
         let common = Self {
             accumulator,
             accumulator_modulus: moduli.accumulator,
@@ -207,23 +208,24 @@ fn secret_square(secret: SecretKind) -> f64 {
 fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) -> f64 {
     let square = secret_square(shape.secret);
     let extracted = 1.0 + shape.ks_indices() as f64 * square;
-    let key = 2.0 * (shape.ggsw_per_index() * shape.columns() * shape.polynomial_size) as f64 * error_variance;
+    let turning = 1.0 - (1.0 - square).powi(shape.grouping as i32);
+    let key = 2.0 * (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64 * error_variance;
     match shape.gadget {
         Gadget::Decomposition { dropped_bits, .. } => {
             let left_out = if dropped_bits == 0 { 0.0 } else { 4f64.powi(dropped_bits as i32) / 12.0 };
-            key * digit_squares(shape, moduli) / 12.0 + 2.0 * square * left_out * extracted
+            key * digit_squares(shape, moduli) / 12.0 + 2.0 * turning * left_out * extracted
         }
         Gadget::ModulusRaising { .. } => {
             let ratio = moduli.key / moduli.accumulator;
             let digit = moduli.accumulator.powi(2) / 12.0;
             key * digit / ratio.powi(2)
                 + extracted / 12.0
-                + 2.0 * square * moduli.gadget_rounding.powi(2) * digit * extracted / ratio.powi(2)
+                + 2.0 * turning * moduli.gadget_rounding.powi(2) * digit * extracted / ratio.powi(2)
         }
         Gadget::ClosestRepresentative { log2_base, levels } => {
             let digits = levels as f64 * 4f64.powi(log2_base as i32) / 12.0;
             let left_out = 4f64.powi(64 - (log2_base as usize * levels) as i32) / 12.0;
-            key * digits + 2.0 * square * left_out * extracted
+            key * digits + 2.0 * turning * left_out * extracted
         }
     }
 }
@@ -244,7 +246,9 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// Variance that the f64 transform adds to a coefficient in one step, in units of Q; see [`NoiseModel::with_transform`].
 fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     let rows = (shape.columns() * shape.polynomial_size) as f64;
-    let scale = 4.4 * 2f64.powi(-53) * (rows * digit_squares(shape, moduli)).sqrt() / 6.0;
+    // One product where binary secrets have one GGSW ciphertext: half the variance of two.
+    let products = shape.ggsw_per_step() as f64 / 2.0;
+    let scale = 4.4 * 2f64.powi(-53) * (products * rows * digit_squares(shape, moduli)).sqrt() / 6.0;
     match shape.gadget {
         Gadget::Decomposition { .. } => {
             let error = scale * moduli.key;
@@ -252,8 +256,7 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
             if error < 1.0 { libm::erfc(0.5 / (error * std::f64::consts::SQRT_2)) } else { error.powi(2) + 1.0 / 12.0 }
         }
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
-        // One product where binary secrets have one GGSW ciphertext: half the variance of two.
-        Gadget::ClosestRepresentative { .. } => shape.ggsw_per_index() as f64 / 2.0 * (scale * moduli.key).powi(2),
+        Gadget::ClosestRepresentative { .. } => (scale * moduli.key).powi(2),
     }
 }
 

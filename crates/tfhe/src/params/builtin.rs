@@ -12,6 +12,8 @@ struct Row {
     /// N.
     size: i64,
     k: i64,
+    /// g, LWE indices a step.
+    grouping: i64,
     accumulator: Accumulator,
     log2_q_ks: u32,
     log2_b_ks: u32,
@@ -36,10 +38,27 @@ use Accumulator::{Cut, Gd, Mr, Torus};
 macro_rules! rows {
     ($($name:literal, $n:literal, $log2_q:literal, $size:literal, $k:literal, $accumulator:expr, $ks:literal, $bks:literal,
        $claim:literal, $failure:expr, $description:literal;)*) => {
-        &[$(Row { name: $name, n: $n, log2_q: $log2_q, size: $size, k: $k, accumulator: $accumulator, log2_q_ks: $ks,
+        &[$(Row { name: $name, n: $n, log2_q: $log2_q, size: $size, k: $k, grouping: 1, accumulator: $accumulator, log2_q_ks: $ks,
                   log2_b_ks: $bks, claim: $claim, log2_failure: $failure, description: $description }),*]
     };
 }
+
+/// Sets that are another one but for the LWE indices a step takes: name, that set's, g, where it comes from.
+type Grouped = (&'static str, &'static str, i64, &'static str);
+
+#[rustfmt::skip]
+const GROUPED: &[Grouped] = &[
+    ("TFHERS_2_2_GROUP_2", "TFHERS_2_2", 2, "TFHERS_2_2 with a bootstrapping key for pairs of LWE indices: half the steps, 1.5 times the key"),
+    ("TFHERS_2_2_GROUP_3", "TFHERS_2_2", 3, "TFHERS_2_2 with a bootstrapping key for triples of LWE indices: a third of the steps, 2.3 times the key"),
+];
+
+/// The same of toys.
+#[rustfmt::skip]
+const INSECURE_GROUPED: &[Grouped] = &[
+    ("INSECURE_TOY_GROUP_2",       "INSECURE_TOY_BINARY", 2, "a toy for tests: binary secrets in pairs"),
+    ("INSECURE_TOY_GROUP_4",       "INSECURE_TOY_BINARY", 4, "a toy for tests: binary secrets in fours"),
+    ("INSECURE_TOY_TORUS_GROUP_2", "INSECURE_TOY_TORUS",  2, "a toy for tests: native torus, secrets in pairs"),
+];
 
 /// BOLT-FHE Table 6, OpenFHE v1.5.1 (method GINX), TFHE-rs 1.8. Q of GD rows is the largest prime (pair) of its size.
 #[rustfmt::skip]
@@ -104,7 +123,8 @@ impl Row {
             mode: Mode::GD,
             secret: match self.accumulator {
                 Torus(..) => SecretKind::Binary,
-                _ if self.name.ends_with("BINARY") => SecretKind::Binary,
+                // Grouped toys are binary, as everything that is grouped.
+                _ if self.name.ends_with("BINARY") || self.grouping > 1 => SecretKind::Binary,
                 _ => SecretKind::Ternary,
             },
             n: self.n,
@@ -112,6 +132,7 @@ impl Row {
             polynomial_size: self.size,
             k: self.k,
             r: 1,
+            grouping: (self.grouping > 1).then_some(self.grouping),
             log2_accumulator_modulus: 0,
             log2_key_modulus: None,
             base_g: None,
@@ -157,10 +178,20 @@ impl Row {
     }
 }
 
+/// `rows`, then the sets that group the indices of one of them.
+fn with_grouped(rows: &[Row], grouped: &[Grouped]) -> Vec<ParameterSet> {
+    let grouped = grouped.iter().map(|&(name, of, grouping, description)| {
+        let row = rows.iter().find(|row| row.name == of).expect("it groups the indices of a row of this table");
+        // What the source states of failures is about its own key.
+        Row { name, grouping, log2_failure: None, description, ..*row }.set()
+    });
+    rows.iter().map(Row::set).chain(grouped).collect()
+}
+
 fn tables() -> &'static (Vec<ParameterSet>, Vec<ParameterSet>) {
     // Finding the primes of every row takes a while: once.
     static TABLES: OnceLock<(Vec<ParameterSet>, Vec<ParameterSet>)> = OnceLock::new();
-    TABLES.get_or_init(|| (PUBLISHED.iter().map(Row::set).collect(), INSECURE.iter().map(Row::set).collect()))
+    TABLES.get_or_init(|| (with_grouped(PUBLISHED, GROUPED), with_grouped(INSECURE, INSECURE_GROUPED)))
 }
 
 pub(super) fn published() -> Vec<ParameterSet> {

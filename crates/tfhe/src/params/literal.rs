@@ -40,6 +40,10 @@ pub struct ParameterLiteral {
     pub k: i64,
     /// r, bodies that share one mask: 1..=16.
     pub r: i64,
+    /// g, LWE indices that one step of the blind rotation takes together, 1..=4; it divides n and takes binary secrets. Left
+    /// out: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouping: Option<i64>,
     /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above 31 bits); MR: Q = 2^log2_Q;
     /// TORUS: 64.
     #[serde(rename = "log2_Q")]
