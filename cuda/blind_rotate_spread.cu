@@ -77,8 +77,8 @@ struct Orbits {
 
     template <class Body> FUNCTION void each(u32 rank, const Body& body) {
         unroll<0, ORBIT_ROUNDS>([&](auto round) {
-            int item = threadIdx.x + round * THREADS, orbit = item % ORBITS;
-            if (item < ORBIT_SHARES * ORBITS) body(held[round], orbit / OWN, (int)rank * OWN + orbit % OWN, item / ORBITS);
+            int share = ORBIT_SHARES > 1 ? (int)threadIdx.x / ORBIT_WARPS : 0, orbit = (int)threadIdx.x - share * ORBIT_WARPS + round * THREADS;
+            if (share < ORBIT_SHARES && orbit < ORBITS) body(held[round], orbit / OWN, (int)rank * OWN + orbit % OWN, share);
         });
     }
 };
@@ -118,7 +118,8 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
                 });
             }
             forward_orbit<decltype(level)::v>(held, [&](int word, int owner, Value value) {
-                tile.digits.send(owner, ((level * COLUMNS + column) * VALUE_WORDS + word) * PART + position, value);
+                // Digits after the last step are nobody's.
+                if (step < (int)a.steps) tile.digits.send(owner, ((level * COLUMNS + column) * VALUE_WORDS + word) * PART + position, value);
             });
         });
     };
@@ -127,7 +128,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
             held[i] = initial_coefficient(a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
         });
-        if (a.steps > 0) forward(held, column, position, share, 0);
+        forward(held, column, position, share, 0);
     });
     products.load_monomials(a, tile.rotations[0]);
 #pragma unroll 1
@@ -151,7 +152,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         tile.results.meet(step);
         orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
             inverse_orbit(tile.results.box + (column * VALUE_WORDS * BLOCKS) * OWN + position % OWN, held);
-            if (step + 1 < (int)a.steps) forward(held, column, position, share, step + 1);
+            forward(held, column, position, share, step + 1);
         });
         products.refill<2>(a, step + 1);
     }

@@ -25,9 +25,11 @@ constexpr int PART_TEAMS = THREADS / LANES;
 // Orbits of one polynomial that a block owns: those at positions [h * OWN, h * OWN + OWN) of a part.
 constexpr int OWN = PART / BLOCKS;
 constexpr int ORBITS = COLUMNS * OWN;
-// Where threads are left, each level of an orbit's digits has one of its own, which repeats what comes before them.
-constexpr int ORBIT_SHARES = LEVELS * ORBITS <= THREADS ? LEVELS : 1;
-constexpr int ORBIT_ROUNDS = ceil_div(ORBIT_SHARES * ORBITS, THREADS);
+// Where threads are left, each level of an orbit's digits has one of its own, which repeats what comes before them: whole warps of
+// one level.
+constexpr int ORBIT_WARPS = (ORBITS + 31) / 32 * 32;
+constexpr int ORBIT_SHARES = LEVELS * ORBIT_WARPS <= THREADS ? LEVELS : 1;
+constexpr int ORBIT_ROUNDS = ORBIT_SHARES > 1 ? 1 : ceil_div(ORBITS, THREADS);
 // Coefficients of one orbit: real parts first, then the folded half.
 constexpr int ORBIT_COEFFICIENTS = FFT ? 2 * BLOCKS : BLOCKS;
 static_assert(BLOCKS <= 8 && PART >= SPREAD_ITEMS && OWN > 0 && THREADS % LANES == 0, "whole parts, orbits and teams");

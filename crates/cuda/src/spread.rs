@@ -96,9 +96,10 @@ impl CudaPlan {
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
         let products = shape.columns() * part;
-        // Whole teams of every kind; enough threads for the products.
+        // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits.
         let step = (part / items).max(geometry.team).max(32);
-        let threads = products.clamp(128, MAX_THREADS).next_multiple_of(step);
+        let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
+        let threads = products.max(if orbits > 256 { 0 } else { orbits }).clamp(128, MAX_THREADS).next_multiple_of(step);
         let needed = shared_bytes(shape, transform, &geometry, blocks);
         if needed > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
@@ -169,8 +170,7 @@ fn key_ring(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, b
     let turn = items.div_ceil(threads) * entries;
     // ORBIT_ROUNDS of cuda/lib/spread.cuh.
     let orbits = shape.columns() * part / blocks;
-    let shares = if shape.levels() * orbits <= threads { shape.levels() } else { 1 };
-    let accumulators = (shares * orbits).div_ceil(threads) * coefficients * geometry.held_bytes / 4;
+    let accumulators = orbits.div_ceil(threads) * coefficients * geometry.held_bytes / 4;
     let registers = (65_536 / threads).min(255);
     let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
     (1..=most).rev().find(|r| turn.is_multiple_of(*r)).unwrap_or(1)
