@@ -123,11 +123,6 @@ inline void cluster_arrive() {
     emulation::arrive(emulation::barriers[0], (int)(emulation::cluster_size * emulation::threads_of_block));
 }
 inline void cluster_wait() { emulation::suspend(0, emulation::fibers[emulation::current].cluster_generation); }
-template <class T> inline T load_peer(const T* own, unsigned rank) {
-    const char* start = (const char*)emulation::shared_memory[emulation::rank()].data();
-    return *(const T*)((const char*)emulation::shared_memory[rank].data() + ((const char*)own - start));
-}
-
 // Pushed values arrive at once; waiting for them is a barrier of the cluster.
 typedef unsigned long long Inbox;
 inline void inbox_open(Inbox*) {}

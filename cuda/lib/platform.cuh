@@ -79,7 +79,7 @@ FUNCTION void prefetch_l2(const void* p, u32 bytes) {
 #endif
 }
 
-// The blocks of a cluster (sm_90 and above) share their shared memory: a block reads a peer's by the address it has in its own.
+// The blocks of a cluster (sm_90 and above) reach each other's shared memory, by the address that a place has in their own.
 FUNCTION u32 cluster_rank() {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -94,18 +94,6 @@ FUNCTION u32 peer_address(const void* own, u32 rank) {
     u32 address;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(own)), "r"(rank));
     return address;
-}
-
-FUNCTION double2 load_peer(const double2* own, u32 rank) {
-    double2 v;
-    asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(peer_address(own, rank)));
-    return v;
-}
-
-FUNCTION u32 load_peer(const u32* own, u32 rank) {
-    u32 v;
-    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(peer_address(own, rank)));
-    return v;
 }
 
 // An inbox counts the bytes that peers push into this block's shared memory. Unlike the cluster's barrier, waiting for it

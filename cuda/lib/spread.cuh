@@ -1,13 +1,11 @@
 // The map of a bootstrapping that is spread over the BLOCKS_PER_CIPHERTEXT blocks of a cluster.
 //
 // Block h owns subtree h of the transform: of each polynomial the PART = POINTS / BLOCKS positions from h * PART on. The
-// levels above the subtrees combine BLOCKS values that lie PART apart (an orbit); every block computes of them the one output
-// that its subtree needs, so the forward transform and the products need nothing from elsewhere. Only the inverse does:
-// each block hands its subtree's result to all blocks, which finish the inverse and round. So the accumulator is in every
-// block, in registers, an orbit a thread, and blocks meet once a step: where shared memory has room for all parts (PUSH) each
-// pushes its part into the others' inboxes; else parts stay where they are, and peers read them after a barrier of the cluster.
+// levels above the subtrees combine BLOCKS values that lie PART apart: an orbit. Block h also owns every BLOCKS-th part of the
+// orbits: their accumulators, and the levels above the subtrees of both transforms. So values cross between blocks twice a step,
+// each once: results of the subtrees to the owners of orbits, digits on their way down to the owners of subtrees.
 //
-//   orbits     thread q owns orbit q of the K polynomials: top of the inverse, accumulate, digits, own path of the forward
+//   orbits     thread q owns orbit q: top of the inverse, accumulate, digits, top of the forward transform
 //   passes     a team of LANES threads owns a part of a polynomial: the levels of a subtree, up to log2(SPREAD_ITEMS) at once
 //   products   threads own positions of columns: sums over rows, monomials
 //
@@ -24,12 +22,17 @@ constexpr int LOG2_PART = log2_of(PART);
 constexpr int LOG2_ITEMS = log2_of(SPREAD_ITEMS);
 constexpr int LANES = PART / SPREAD_ITEMS;
 constexpr int PART_TEAMS = THREADS / LANES;
-constexpr int ORBITS = COLUMNS * PART;
-constexpr int ORBIT_ROUNDS = ceil_div(ORBITS, THREADS);
+// Orbits of one polynomial that a block owns: those at positions [h * OWN, h * OWN + OWN) of a part.
+constexpr int OWN = PART / BLOCKS;
+constexpr int ORBITS = COLUMNS * OWN;
+// Where threads are left, each level of an orbit's digits has one of its own, which repeats what comes before them: whole warps of
+// one level.
+constexpr int ORBIT_WARPS = (ORBITS + 31) / 32 * 32;
+constexpr int ORBIT_SHARES = LEVELS * ORBIT_WARPS <= THREADS ? LEVELS : 1;
+constexpr int ORBIT_ROUNDS = ORBIT_SHARES > 1 ? 1 : ceil_div(ORBITS, THREADS);
 // Coefficients of one orbit: real parts first, then the folded half.
 constexpr int ORBIT_COEFFICIENTS = FFT ? 2 * BLOCKS : BLOCKS;
-static_assert(!PUSH || BLOCKS > 1, "without peers there is nobody to push to");
-static_assert(BLOCKS <= 8 && PART >= SPREAD_ITEMS && THREADS % LANES == 0, "whole parts and whole teams");
+static_assert(BLOCKS <= 8 && PART >= SPREAD_ITEMS && OWN > 0 && THREADS % LANES == 0, "whole parts, orbits and teams");
 
 // Coefficient index of value i of orbit `offset`.
 FUNCTION int orbit_coefficient(int offset, int i) { return offset + (i % BLOCKS) * PART + (i < BLOCKS ? 0 : POLYNOMIAL_SIZE / 2); }
@@ -43,69 +46,34 @@ FUNCTION u32 own_rank() {
     }
 }
 
-FUNCTION void cluster_barrier() {
-    if constexpr (BLOCKS == 1) {
-        __syncthreads();
-    } else {
-        cluster_arrive();
-        cluster_wait();
-    }
-}
+// What blocks send each other in one direction: a box of `values` values in every block, filled anew in each turn by those of all
+// peers. A block sends in a turn only what it made of all that came to it in the one before, and what it makes all of a box has
+// read it to the end; so one box a direction will do.
+template <class Value, int values> struct Exchange {
+    Value* box;
+    Inbox* inbox;
 
-// Where the products of a step become whole: [2][column][word], then [rank][PART] or the own [PART], for two steps in turn,
-// since a block may still read one while a peer that is ahead fills the other. Being two steps ahead takes what a block
-// sends only after reading.
-template <class Value> struct Exchange {
-    static constexpr int LENGTH = PUSH ? BLOCKS * PART : PART;
-    static constexpr int HALF = COLUMNS * WORDS_IN_SLOTS * LENGTH;
-    Value* values;
-    Inbox* inboxes;
-
+    // By one thread, before a barrier of the cluster.
     FUNCTION void open() const {
-        if constexpr (PUSH) {
-            if (threadIdx.x == 0) {
-                inbox_open(inboxes);
-                inbox_open(inboxes + 1);
-            }
-            cluster_barrier();
-        }
+        if constexpr (BLOCKS > 1) inbox_open(inbox);
     }
 
-    FUNCTION Value* part(int step, int index) const { return values + (step & 1) * HALF + index * LENGTH; }
-
-    // Value at `offset` of the own part `index`.
-    FUNCTION void put(int step, int index, u32 rank, int offset, Value value) const {
-        if constexpr (PUSH) {
-            Value* own = part(step, index) + rank * PART + offset;
-            unroll<0, BLOCKS>([&](auto peer) { push(own, inboxes + (step & 1), peer, value); });
+    FUNCTION void send(u32 rank, int index, Value value) const {
+        if constexpr (BLOCKS > 1) {
+            push(box + index, inbox, rank, value);
         } else {
-            part(step, index)[offset] = value;
+            box[index] = value;
         }
     }
 
-    FUNCTION Value get(int step, int index, u32 rank, int offset) const {
-        if constexpr (PUSH) {
-            return part(step, index)[rank * PART + offset];
-        } else if constexpr (BLOCKS == 1) {
-            return part(step, index)[offset];
+    // After the last `send` of a turn and before the box is read.
+    FUNCTION void meet(int turn) const {
+        if constexpr (BLOCKS > 1) {
+            if (threadIdx.x == 0) inbox_expect(inbox, values * sizeof(Value));
+            inbox_wait(inbox, turn);
         } else {
-            return load_peer(part(step, index) + offset, rank);
+            __syncthreads();
         }
-    }
-
-    // After the last `put` of a step and before its first `get`.
-    FUNCTION void meet(int step) const {
-        if constexpr (PUSH) {
-            if (threadIdx.x == 0) inbox_expect(inboxes + (step & 1), HALF * sizeof(Value));
-            inbox_wait(inboxes + (step & 1), step / 2);
-        } else {
-            cluster_barrier();
-        }
-    }
-
-    // Before a block ends: peers may still read.
-    FUNCTION void close() const {
-        if constexpr (!PUSH) cluster_barrier();
     }
 };
 

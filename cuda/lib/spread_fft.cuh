@@ -21,44 +21,18 @@ FUNCTION void load_roots(double2* roots, const BlindRotateArguments& a, u32 rank
     }
 }
 
-// The roots on the way from the top to the own subtree, negated where it turns to the second half.
-struct Path {
-    double2 roots[LOG2_BLOCKS > 0 ? LOG2_BLOCKS : 1];
-
-    FUNCTION Path(const BlindRotateArguments& a, u32 rank) {
-        unroll<0, LOG2_BLOCKS>([&](auto level) {
-            double2 root = ((const double2*)a.roots)[(1 << level) + (rank >> (LOG2_BLOCKS - level))];
-            bool second = (rank >> (LOG2_BLOCKS - 1 - level)) & 1;
-            roots[level] = second ? make_double2(-root.x, -root.y) : root;
-        });
-    }
-
-    // Of the outputs of the top levels the one that belongs to the own subtree.
-    template <int level> FUNCTION double2 descend(double2* x) const {
-        if constexpr (level < LOG2_BLOCKS) {
-            constexpr int half = BLOCKS >> (level + 1);
-            double2 c = roots[level];
-            unroll<0, half>([&](auto i) {
-                double2 u = x[i], v = x[i + half];
-                x[i] = make_double2(fma(-c.y, v.y, fma(c.x, v.x, u.x)), fma(c.y, v.x, fma(c.x, v.y, u.y)));
-            });
-            return descend<level + 1>(x);
-        } else {
-            return x[0];
-        }
-    }
-};
-
-template <int level> FUNCTION void forward_orbit(const Path& path, const Accumulator* held, double2* part, int offset) {
+// One level of digits of an orbit through the levels above the subtrees: one value for each, to `send(word, block, value)`.
+template <int level, class Send> FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
     double2 x[BLOCKS];
     unroll<0, BLOCKS>([&](auto i) { x[i] = make_double2(digit_value<level>(held[i]), digit_value<level>(held[i + BLOCKS])); });
-    part[swizzle(offset)] = path.template descend<0>(x);
+    forward_levels<BLOCKS, 0>(x, FirstRoots());
+    unroll<0, BLOCKS>([&](auto i) { send(0, i, x[i]); });
 }
 
-// Adds what the parts of one step's product bring to an orbit.
-FUNCTION void inverse_orbit(const Exchange<double2>& exchange, int step, int column, int offset, Accumulator* held) {
+// Adds what the subtrees made of one step's product, OWN apart, to an orbit.
+FUNCTION void inverse_orbit(const double2* results, Accumulator* held) {
     double2 x[BLOCKS];
-    unroll<0, BLOCKS>([&](auto i) { x[i] = exchange.get(step, column, i, swizzle(offset)); });
+    unroll<0, BLOCKS>([&](auto i) { x[i] = results[i * OWN]; });
     inverse_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) {
         held[i] = add_product(held[i], x[i].x, 1.0);
@@ -72,7 +46,7 @@ struct NodeRoots {
     FUNCTION double2 operator()(int level, int pair) const { return table[(1 << (depth + level)) + (node << level) + 2 * pair]; }
 };
 
-// One pass of a part; results go to `put(offset, value)`.
+// One pass of a part; results go to `put(position, value)`.
 template <bool forward, int depth, class Put>
 FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane, const Put& put) {
     using P = Pass<depth>;

@@ -20,43 +20,8 @@ FUNCTION void load_roots(uint2* roots, const BlindRotateArguments& a, u32 rank) 
     }
 }
 
-// The roots on the way from the top to the own subtree, negated where it turns to the second half.
-struct Path {
-    uint2 roots[WORDS][LOG2_BLOCKS > 0 ? LOG2_BLOCKS : 1];
-
-    FUNCTION Path(const BlindRotateArguments& a, u32 rank) {
-        unroll<0, WORDS>([&](auto w) {
-            unroll<0, LOG2_BLOCKS>([&](auto level) {
-                uint2 root = ((const uint2*)a.roots)[w * POLYNOMIAL_SIZE + (1 << level) + (rank >> (LOG2_BLOCKS - level))];
-                bool second = (rank >> (LOG2_BLOCKS - 1 - level)) & 1;
-                // floor((p - root) 2^32 / p) = 2^32 - 1 - floor(root 2^32 / p): no root is a multiple of p.
-                roots[w][level] = second ? make_uint2(Word<decltype(w)::v>::p - root.x, ~root.y) : root;
-            });
-        });
-    }
-
-    // Of the outputs of the top levels the one that belongs to the own subtree; bounds as in Word::forward_butterfly.
-    template <int w, int level, int bound> FUNCTION u32 descend(u32* x) const {
-        if constexpr (level < LOG2_BLOCKS) {
-            using W = Word<w>;
-            constexpr int half = BLOCKS >> (level + 1);
-            uint2 c = roots[w][level];
-            unroll<0, half>([&](auto i) {
-                u32 product = W::multiply(x[i + half], c.x, c.y);
-                if constexpr (W::LAZY) {
-                    x[i] = W::template reduce<bound, (bound + 2 > W::HEAD ? 2 : bound)>(x[i]) + product;
-                } else {
-                    x[i] = W::template reduce<2, 1>(x[i] + product);
-                }
-            });
-            return descend<w, level + 1, W::forward_bound(bound)>(x);
-        } else {
-            return x[0];
-        }
-    }
-};
-
-template <int level> FUNCTION void forward_orbit(const Path& path, const Accumulator* held, u32* part, int offset) {
+// One level of digits of an orbit through the levels above the subtrees: one value for each, to `send(word, block, value)`.
+template <int level, class Send> FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
     unroll<0, WORDS>([&](auto word) {
         constexpr int w = decltype(word)::v;
         u32 x[BLOCKS];
@@ -64,15 +29,16 @@ template <int level> FUNCTION void forward_orbit(const Path& path, const Accumul
             x[i] = (u32)digit<level>(held[i]) + NttBounds<w>::OFFSET * Word<w>::p;
             if constexpr (!Word<w>::LAZY) x[i] = Word<w>::template reduce<2, 1>(x[i]);
         });
-        part[w * PART + swizzle(offset)] = path.template descend<w, 0, NttBounds<w>::DIGIT>(x);
+        forward_levels<w, BLOCKS, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
+        unroll<0, BLOCKS>([&](auto i) { send(w, i, x[i]); });
     });
 }
 
-// Adds what the parts of one step's product bring to an orbit.
-FUNCTION void inverse_orbit(const Exchange<u32>& exchange, int step, int column, int offset, Accumulator* held) {
+// Adds what the subtrees made of one step's product, OWN apart, words BLOCKS * OWN, to an orbit.
+FUNCTION void inverse_orbit(const u32* results, Accumulator* held) {
     u32 x[WORDS][BLOCKS];
     unroll<0, WORDS>([&](auto w) {
-        unroll<0, BLOCKS>([&](auto i) { x[w][i] = exchange.get(step, column * WORDS + w, i, swizzle(offset)); });
+        unroll<0, BLOCKS>([&](auto i) { x[w][i] = results[(w * BLOCKS + i) * OWN]; });
     });
     unroll<0, WORDS>([&](auto w) {
         inverse_levels<decltype(w)::v, BLOCKS, 0, Word<decltype(w)::v>::PRODUCT, 1>(x[w], FirstRoots<decltype(w)::v, 1>());
@@ -109,7 +75,7 @@ FUNCTION void run_word_pass(const uint2* roots, const u32* part, int lane, const
     });
 }
 
-// One pass of a part; results go to `put(offset, value)`.
+// One pass of a part; results go to `put(position, value)`.
 template <bool forward, int depth, class Put>
 FUNCTION void run_pass(const uint2* roots, const u32* part, int word, int lane, const Put& put) {
     if (WORDS == 1 || word == 0) {

@@ -179,7 +179,7 @@ impl KeyLayout {
             tables::fft_forward(&mut values, &self.fft_roots);
             values
         };
-        let mut out = vec![[0.0; 2]; columns * self.rows() * ggsw * size / 2];
+        let mut out = vec![[0.0; 2]; columns * self.rows() * self.shape.ggsw_per_step() * size / 2];
         for column in 0..columns {
             for row in 0..self.rows() {
                 let mut put = |x: usize, position: usize, value: [f64; 2]| {

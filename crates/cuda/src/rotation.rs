@@ -172,7 +172,6 @@ impl Rotation {
                 "blocks": spread.blocks,
                 "items": spread.items,
                 "key_ring": spread.key_ring,
-                "push": spread.push,
             })),
         }
     }

@@ -127,7 +127,7 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1, push: false });
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
     let mut t = Text(format!(
         "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
         u32::from(fft),
@@ -176,7 +176,6 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     t.line("bool", "BINARY_SECRETS", shape.secret == SecretKind::Binary);
     t.line("bool", "FFT", fft);
     t.line("bool", "TRACE", trace);
-    t.line("bool", "PUSH", spread.push);
     t.line("bool", "GAPS", plan.gaps);
     t.line("bool", "DEFER_COSINES", plan.defer_cosines);
     t.line("bool", "JOIN_LEVELS", plan.join_levels);

@@ -30,8 +30,6 @@ pub struct SpreadPlan {
     pub items: usize,
     /// Key entries that a thread has in flight.
     pub key_ring: usize,
-    /// Whether every block has room for the products of all, which then push theirs; else blocks read from each other.
-    pub push: bool,
 }
 
 impl CudaPlan {
@@ -97,13 +95,12 @@ impl CudaPlan {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
-        let orbits = shape.columns() * part;
-        // Whole teams of every kind; enough threads for the orbits.
+        let products = shape.columns() * part;
+        // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits.
         let step = (part / items).max(geometry.team).max(32);
-        let threads = orbits.clamp(128, MAX_THREADS).next_multiple_of(step);
-        let bytes = |push| shared_bytes(shape, transform, &geometry, blocks, push);
-        let push = blocks > 1 && bytes(true) <= limits.workgroup_memory_bytes;
-        let needed = bytes(push);
+        let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
+        let threads = products.max(if orbits > 256 { 0 } else { orbits }).clamp(128, MAX_THREADS).next_multiple_of(step);
+        let needed = shared_bytes(shape, transform, &geometry, blocks);
         if needed > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
                 polynomial_size: shape.polynomial_size,
@@ -143,16 +140,16 @@ impl CudaPlan {
             defer_cosines: false,
             join_levels: false,
             tail: false,
-            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, blocks, threads, packed), push }),
+            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, blocks, threads, packed) }),
         })
     }
 }
 
 /// Bytes of `SpreadTile` (cuda/blind_rotate_spread.cu).
-fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize, push: bool) -> usize {
+fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize) -> usize {
     let part = geometry.points / blocks;
-    // Digits, then products of two steps: of this block, or of all beside those in the making.
-    let parts = shape.levels() + if push { 1 + 2 * blocks } else { 2 };
+    // Products, digits, and what the owner of orbits is sent.
+    let parts = shape.levels() + 2;
     let values = parts * shape.columns() * part;
     let (values, roots) = match transform {
         Transform::Ntt => (values * 4 * geometry.words, geometry.words * 2 * part * 8),
@@ -175,8 +172,9 @@ pub(crate) fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usi
         }
     };
     let turn = items.div_ceil(threads) * entries;
-    let rounds = (shape.columns() * part).div_ceil(threads);
-    let accumulators = rounds * coefficients * geometry.held_bytes / 4;
+    // ORBIT_ROUNDS of cuda/lib/spread.cuh.
+    let orbits = shape.columns() * part / blocks;
+    let accumulators = orbits.div_ceil(threads) * coefficients * geometry.held_bytes / 4;
     let registers = (65_536 / threads).min(255);
     let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
     (1..=most).rev().find(|r| turn.is_multiple_of(*r) && !(packed && r % 2 == 1)).unwrap_or(1)
