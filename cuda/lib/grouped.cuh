@@ -29,7 +29,7 @@ struct GroupedMonomials {
     }
 };
 
-// sums[g] += digits[g] times the entries from `first` of the run on, bundled.
+// sums[g] += digits[g] times the entries of f from `first` of the run on, bundled.
 FUNCTION void multiply_bundle(KeyStream& key, int first, int f, const double2 (&m)[GROUPS][GGSW], const double2 (&digits)[GROUPS], double2 (&sums)[GROUPS]) {
     double2 bundle[GROUPS] = {};
     unroll<0, GGSW>([&](auto x) {

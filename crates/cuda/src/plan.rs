@@ -261,13 +261,13 @@ fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, th
 /// 79,100, 80,900 and 82,100.
 fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
     let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * geometry.points;
-    geometry.tail == 4 && groups > 1 && 16 * entries * shape.lwe_dimension > 128 << 20
+    geometry.tail == 4 && groups > 1 && 16 * entries * shape.steps() > 128 << 20
 }
 
 /// Where it was faster (TFHERS_2_2: 59,200 a second, else 58,200; G1: 98,200 and 97,700), but not where accumulators leave
-/// registers (M3 r=5: 347,500, else 369,100).
+/// registers (M3 r=5: 347,500, else 369,100). Groups of indices were measured with levels apart; triples would spill.
 fn joins_levels(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
-    in_registers(shape, geometry, groups, threads) && !wants_registers(shape, geometry, groups)
+    shape.grouping == 1 && in_registers(shape, geometry, groups, threads) && !wants_registers(shape, geometry, groups)
 }
 
 /// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
