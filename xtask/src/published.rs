@@ -41,6 +41,8 @@ pub const PUBLISHED: &[Published] = &[
     bolt_a800("M2", 3_580.0),
     Published { set: "STD128", packing: 1, rate: 34.5, source: "OpenFHE 1.6.1, one thread of an EPYC (29.0 ms a gate)" },
     Published { set: "TFHERS_2_2", packing: 1, rate: 47_900.0, source: "TFHE-rs 1.8.2, H200, bulk" },
+    Published { set: "TFHERS_2_2_GROUP_2", packing: 1, rate: 22_400.0, source: "TFHE-rs 1.8.2, its own multi-bit set, H200, bulk" },
+    Published { set: "TFHERS_2_2_GROUP_3", packing: 1, rate: 22_400.0, source: "TFHE-rs 1.8.2, its own multi-bit set, H200, bulk" },
 ];
 
 /// Functions a second of large-precision messages: Xiao et al. 2025, RTX 4090, batch 16,384 (1.59, 1.68, 4.99 and 6.03 ms each).
