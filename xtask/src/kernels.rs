@@ -92,7 +92,6 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
     println!("CUDA: compiled by {nvcc}");
-    println!("{:<30}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
     let mut all: Vec<(&str, Variant)> = Vec::new();
     for arch in &arguments.arch {
         let capability =
@@ -103,7 +102,7 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
                 Ok(variants) => variants,
                 // What a device of this kind would answer too; the other sets still compile.
                 Err(why) => {
-                    println!("{:<30}refused on {arch}: {why}", set.name());
+                    println!("{} refused on {arch}: {why}", set.name());
                     continue;
                 }
             };
@@ -114,13 +113,15 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
             }
         }
     }
+    let width = all.iter().map(|(_, variant)| variant.name.len() + 2).max().unwrap_or(0).max(10);
+    println!("{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
     // One compiler a core; whatever one finds, the others are still heard.
     let (next, good) = (AtomicUsize::new(0), Mutex::new(Ok(true)));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some((arch, variant)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let compiled = report(&nvcc, arch, variant);
+                    let compiled = report(&nvcc, arch, variant, width);
                     let mut good = good.lock().unwrap_or_else(PoisonError::into_inner);
                     *good = match (std::mem::replace(&mut *good, Ok(true)), compiled) {
                         (Ok(before), Ok(now)) => Ok(before && now),
@@ -139,7 +140,7 @@ fn rotates(file: &str) -> bool {
 }
 
 /// Compiles one variant and prints what its kernels take.
-fn report(nvcc: &Nvcc, arch: &str, variant: &Variant) -> Result<bool> {
+fn report(nvcc: &Nvcc, arch: &str, variant: &Variant, width: usize) -> Result<bool> {
     let mut good = true;
     for source in &variant.sources {
         // Tiles of a key switch are sized at launch.
@@ -147,7 +148,7 @@ fn report(nvcc: &Nvcc, arch: &str, variant: &Variant) -> Result<bool> {
         match nvcc.compile(source, arch)? {
             Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills, shared }| {
                 let shared = *shared as usize + tile;
-                println!("{:<30}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}", variant.name);
+                println!("{:<width$}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}", variant.name);
             }),
             Err(log) => {
                 good = false;
