@@ -48,6 +48,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // A reader that has seen enough (`| head`) ends the command quietly, where printing would panic.
+    sigpipe::reset();
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
