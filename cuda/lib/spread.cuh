@@ -1,9 +1,9 @@
 // The map of a bootstrapping that is spread over the BLOCKS_PER_CIPHERTEXT blocks of a cluster.
 //
 // Block h owns subtree h of the transform: of each polynomial the PART = POINTS / BLOCKS positions from h * PART on. The
-// levels above the subtrees combine BLOCKS values that lie PART apart: an orbit. Block h also owns every BLOCKS-th part of the
-// orbits: their accumulators, and the levels above the subtrees of both transforms. So values cross between blocks twice a step,
-// each once: results of the subtrees to the owners of orbits, digits on their way down to the owners of subtrees.
+// levels above the subtrees combine BLOCKS values that lie PART apart: an orbit. Block h also owns a share of the orbits:
+// their accumulators, and the levels above the subtrees of both transforms. So values cross between blocks twice a step, each
+// once: results of the subtrees to the owners of orbits, digits on their way down to the owners of subtrees.
 //
 //   orbits     thread q owns orbit q: top of the inverse, accumulate, digits, top of the forward transform
 //   passes     a team of LANES threads owns a part of a polynomial: the levels of a subtree, up to log2(SPREAD_ITEMS) at once
@@ -22,7 +22,8 @@ constexpr int LOG2_PART = log2_of(PART);
 constexpr int LOG2_ITEMS = log2_of(SPREAD_ITEMS);
 constexpr int LANES = PART / SPREAD_ITEMS;
 constexpr int PART_TEAMS = THREADS / LANES;
-// Orbits of one polynomial that a block owns: those at positions [h * OWN, h * OWN + OWN) of a part.
+// Orbits of one polynomial that a block owns: those at positions [h * OWN, h * OWN + OWN) of a part, counted as they lie in memory
+// (`swizzle`).
 constexpr int OWN = PART / BLOCKS;
 constexpr int ORBITS = COLUMNS * OWN;
 // Where threads are left, each level of an orbit's digits has one of its own, which repeats what comes before them: whole warps of
