@@ -125,28 +125,32 @@ fn chosen(choices: &[(&str, u32)]) -> PlanRequest {
     PlanRequest { choices: choices.iter().map(|&(name, value)| (name.to_owned(), value)).collect(), ..Default::default() }
 }
 
+/// The shape of the suite called `name` under a plan with `choices` and `always`.
+fn with_choices(name: &str, choices: &[(&str, u32)], always: &[(&str, u32)], comparison: Comparison) {
+    let shapes = shapes::all();
+    let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
+    let planned = Planned { device: &device(), plan: chosen(&[choices, always].concat()) };
+    let differences = comparison(&planned, &CpuBackend::new(), &case.shape);
+    let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
+    assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+}
+
 /// Both maps of complex slots, cosines in both places, and rings that turn over one frequency and over several.
 #[test]
 fn every_choice_of_the_fft_agrees() {
-    let (device, shapes) = (device(), shapes::all());
     for (name, choices) in [
         ("gd_n512_k2_r3", &[("gaps", 0), ("cosines", 1)][..]),
         ("gd2_std192", &[("gaps", 0), ("cosines", 0), ("ring", 0)]),
         ("gd2_std192", &[("cosines", 1), ("ring", 4)]),
         ("mr_m3_r1", &[("cosines", 1)]),
     ] {
-        let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
-        let planned = Planned { device: &device, plan: chosen(&[choices, &[(SPREAD, 0)]].concat()) };
-        let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
-        let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
-        assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+        with_choices(name, choices, &[(SPREAD, 0)], compare::within_fft_error);
     }
 }
 
 /// Key chunks in flight over one frequency and over several, and none; monomials held and read again.
 #[test]
 fn every_choice_of_the_integer_transform_agrees() {
-    let (device, shapes) = (device(), shapes::all());
     for (name, choices) in [
         ("gd_std128", &[("groups", 1), ("ring", 0)][..]),
         ("gd_std128", &[("groups", 1), ("ring", 6)]),
@@ -154,18 +158,13 @@ fn every_choice_of_the_integer_transform_agrees() {
         ("mr_m3_r1", &[("groups", 1), ("blocks", 4), ("ring", 0)]),
         ("mr_m3_r1", &[("groups", 3), ("blocks", 2), ("ring", 2)]),
     ] {
-        let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
-        let planned = Planned { device: &device, plan: chosen(&[choices, &[(SPREAD, 0)]].concat()) };
-        let differences = compare::bit_for_bit(&planned, &CpuBackend::new(), &case.shape);
-        let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
-        assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+        with_choices(name, choices, &[(SPREAD, 0)], compare::bit_for_bit);
     }
 }
 
 /// Packed keys, which else only the largest have: tails of one, two and four, rings and none, and a ciphertext over blocks.
 #[test]
 fn packed_keys_agree() {
-    let (device, shapes) = (device(), shapes::all());
     for (name, choices) in [
         ("mr_m3_r5", &[(SPREAD, 0)][..]),
         ("mr_m4_r4", &[(SPREAD, 0), ("ring", 0)]),
@@ -173,11 +172,7 @@ fn packed_keys_agree() {
         ("mr_m6_r2", &[(SPREAD, 2)]),
         ("mr_m3_r1", &[(SPREAD, 4)]),
     ] {
-        let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
-        let planned = Planned { device: &device, plan: chosen(&[choices, &[("packed", 1)]].concat()) };
-        let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
-        let differences = differences.unwrap_or_else(|e| panic!("{name} with {choices:?}: {e}"));
-        assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
+        with_choices(name, choices, &[("packed", 1)], compare::within_fft_error);
     }
 }
 
