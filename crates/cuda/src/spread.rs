@@ -96,7 +96,8 @@ impl CudaPlan {
         let part = geometry.points / blocks;
         let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
         let products = shape.columns() * part;
-        // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits.
+        // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits where
+        // those are few (above 256 they would take registers from keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         let threads = products.max(if orbits > 256 { 0 } else { orbits }).clamp(128, MAX_THREADS).next_multiple_of(step);
