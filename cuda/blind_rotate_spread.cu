@@ -111,7 +111,7 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
     // Digits of the levels that are this thread's, of an orbit at `position`, to the owners of the subtrees.
     auto forward = [&](const Accumulator* held, int column, int position, int share, int step) {
         unroll<0, LEVELS>([&](auto level) {
-            if (ORBIT_SHARES > 1 && share != level) return;
+            if (ORBIT_SHARES > 1 && share != level % ORBIT_SHARES) return;
             if constexpr (TRACE) {
                 unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
                     dump_digit<decltype(level)::v>(a, step, column, orbit_coefficient(swizzle(position), i), held[i]);

@@ -26,10 +26,11 @@ constexpr int PART_TEAMS = THREADS / LANES;
 // (`swizzle`).
 constexpr int OWN = PART / BLOCKS;
 constexpr int ORBITS = COLUMNS * OWN;
-// Where threads are left, each level of an orbit's digits has one of its own, which repeats what comes before them: whole warps of
-// one level.
+// Where threads are left, the levels of an orbit's digits are shared out among as many as there are, each of which repeats what
+// comes before digits: share s makes levels s, s + ORBIT_SHARES, .. Whole warps have one share.
 constexpr int ORBIT_WARPS = (ORBITS + 31) / 32 * 32;
-constexpr int ORBIT_SHARES = LEVELS * ORBIT_WARPS <= THREADS ? LEVELS : 1;
+constexpr int WHOLE_SHARES = THREADS / ORBIT_WARPS;
+constexpr int ORBIT_SHARES = WHOLE_SHARES < 1 ? 1 : WHOLE_SHARES < LEVELS ? WHOLE_SHARES : LEVELS;
 constexpr int ORBIT_ROUNDS = ORBIT_SHARES > 1 ? 1 : ceil_div(ORBITS, THREADS);
 // Coefficients of one orbit: real parts first, then the folded half.
 constexpr int ORBIT_COEFFICIENTS = FFT ? 2 * BLOCKS : BLOCKS;
