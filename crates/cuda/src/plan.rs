@@ -737,7 +737,7 @@ mod tests {
     #[test]
     fn a_choice_that_no_kernel_honours_is_refused_by_name() {
         let set = girih_tfhe::ParameterSet::by_name("STD128").expect("built in");
-        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4)] {
+        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4), ("spread_items", 3)] {
             let request = PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
             let error = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
             assert!(error.contains(name), "{error}");

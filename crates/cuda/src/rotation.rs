@@ -4,7 +4,7 @@ use crate::arguments::{BlindRotateArguments, Job, bytes_of};
 use crate::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
 use crate::plan::{CudaPlan, Geometry};
 use crate::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
-use crate::spread::{SPREAD, SPREAD_ITEMS, choice};
+use crate::spread::{SPREAD, SPREAD_ITEMS, choice, spread_items};
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -27,6 +27,8 @@ pub(crate) fn plans(
     let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
     let common = |name: &String| ["packed", "tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
     let chosen = !request.choices.keys().all(common);
+    // Where the variant over blocks is one of several, its refusals leave the others; this one is the request's own fault.
+    spread_items(device, request)?;
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![spread()?]),

@@ -13,12 +13,25 @@ const MAX_THREADS: usize = 512;
 /// The choice of [`PlanRequest::choices`] that fixes how many blocks share a ciphertext for every batch: a power of two, or 0
 /// for whole ciphertexts a block. Left open, each batch goes the way that is faster by measurement.
 pub const SPREAD: &str = "spread";
-/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext: 2, 4, 8 or 16.
+/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext: 2, 4, 8 or 16. Left open, 8 on
+/// one block or two and 4 on more.
 pub const SPREAD_ITEMS: &str = "spread_items";
 
 /// What `request` chooses under `name`.
 pub(crate) fn choice(request: &PlanRequest, name: &str) -> Option<usize> {
     request.choices.get(name).map(|&value| value as usize)
+}
+
+/// What `request` chooses as [`SPREAD_ITEMS`].
+pub(crate) fn spread_items(device: &str, request: &PlanRequest) -> Result<Option<usize>, BackendError> {
+    match choice(request, SPREAD_ITEMS) {
+        Some(items) if ![2, 4, 8, 16].contains(&items) => Err(BackendError::Unsupported {
+            device: device.into(),
+            what: format!("a plan with {SPREAD_ITEMS} = {items}"),
+            why: "a thread holds 2, 4, 8 or 16 values in a pass".into(),
+        }),
+        chosen => Ok(chosen),
+    }
 }
 
 /// One ciphertext on the blocks of a cluster, in the terms of `cuda/lib/spread.cuh`.
@@ -55,16 +68,17 @@ impl CudaPlan {
         };
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
+        let items = spread_items(device, request)?;
         let mut plan = match choice(request, SPREAD) {
             Some(blocks) if !blocks.is_power_of_two() || blocks > most => {
                 Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
             }
-            Some(blocks) => Self::over(shape, transform, limits, blocks, request).map_err(fits),
+            Some(blocks) => Self::over(shape, transform, limits, blocks, items).map_err(fits),
             None => {
                 // The most: an H200 ran all sets faster on eight blocks than on four.
                 let mut refused = None;
                 for blocks in [8, 4, 2, 1].into_iter().filter(|&b| b <= most) {
-                    match Self::over(shape, transform, limits, blocks, request) {
+                    match Self::over(shape, transform, limits, blocks, items) {
                         Ok(plan) => return Ok(plan),
                         Err(reason) => refused = Some(reason),
                     }
@@ -90,11 +104,12 @@ impl CudaPlan {
         transform: Transform,
         limits: &DeviceLimits,
         blocks: usize,
-        request: &PlanRequest,
+        items: Option<usize>,
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
-        let items = choice(request, SPREAD_ITEMS).filter(|i| i.is_power_of_two() && (2..=16).contains(i)).unwrap_or(4);
+        // What an H200 ran fastest: a warp then holds the larger parts of two blocks whole, and needs no barrier of the block.
+        let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
         let products = shape.columns() * part;
         // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits where
         // those are few (above 256 they would take registers from keys).
