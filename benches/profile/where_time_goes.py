@@ -25,14 +25,17 @@ import tempfile
 from collections import Counter
 from datetime import date
 
-# The first phase that one of the functions around an instruction belongs to.
-PHASES = [
-    ("ends", ["combine", "load_tables", "initial_coefficient", "extract"]),
-    ("rounding", ["add_product", "digit_value", "digit", "load", "store"]),
-    ("transforms", ["forward_polynomial", "inverse_polynomial", "load_digits", "store_column", "forward_levels", "inverse_levels"]),
-    ("monomials", ["fetch_monomials", "Turns", "Monomial", "GroupedMonomials", "apply_monomial", "read_monomials", "multiply"]),
-    ("products", ["products", "prefetch_key", "KeyStream"]),
-]
+# Which phase a function belongs to, or all of a struct. Of the functions around an instruction the innermost one decides: what the
+# compiler notes of the outer ones mixes up lambdas that were unrolled beside each other.
+PHASES = {
+    "ends": ["combine", "load_tables", "initial_coefficient", "extract", "extract_torus", "job_of", "place"],
+    "rounding": ["add_product", "digit_value", "digit", "Accumulators"],
+    "transforms": ["forward_polynomial", "inverse_polynomial", "load_digits", "store_column", "forward_levels", "inverse_levels"]
+    + ["inverse_first_levels", "forward_first", "forward_second", "inverse_first", "inverse_second"],
+    "monomials": ["fetch_monomials", "Turns", "Monomial", "GroupedMonomials", "apply_monomial", "fft.cuh:multiply", "flip_sign"],
+    "products": ["products", "products_at", "grouped_products_at", "multiply_bundle", "fft.cuh:multiply_add", "KeyStream", "prefetch_key"],
+}
+PHASE_OF = {name: phase for phase, names in PHASES.items() for name in names}
 COLUMNS = ["transforms", "rounding", "products", "keys", "monomials", "barriers", "ends", "other"]
 
 PIPES = {
@@ -87,7 +90,8 @@ def functions(folder):
                 struct = None
             struct = (opened.match(line) or [None, struct])[1]
             if match := declared.match(line):
-                found.append((number, [match[1]] + ([struct] if struct else [])))
+                name = match[1]
+                found.append((number, [name, f"{os.path.basename(path)}:{name}"] + ([struct] if struct else [])))
             elif "__global__" in line or "blind_rotate(const" in line:
                 found.append((number, ["kernel"]))
         begins[os.path.basename(path)] = found
@@ -95,7 +99,7 @@ def functions(folder):
 
 
 def names_at(begins, file, line):
-    """The function that encloses a line, and its struct."""
+    """The function that encloses a line, that with its file, and its struct."""
     names = []
     for number, found in begins.get(file, []):
         if number > line:
@@ -129,16 +133,12 @@ def mnemonic(text):
     return re.sub(r"^@!?U?P\w+\s+", "", text.strip().rstrip(";")).split()[0]
 
 
-def phase_of(names, instruction, reason, stalled):
-    """Where a sample belongs: waits for barriers and for global memory while products run have a column of their own."""
-    if reason == "barrier" or (stalled and instruction.startswith(("BAR", "WARPSYNC"))):
+def phase_of(names, instruction, reason):
+    """Where a sample belongs: waits for barriers, and for global memory while products run, have a column of their own."""
+    if reason == "barrier" or (reason not in ("selected", "not_selected") and instruction.startswith(("BAR", "WARPSYNC"))):
         return "barriers"
-    for phase, members in PHASES:
-        if any(n in members for n in names):
-            if phase == "products" and reason in ("long_scoreboard", "lg_throttle"):
-                return "keys"
-            return phase
-    return "other"
+    phase = next((PHASE_OF[n] for n in names if n in PHASE_OF), "other")
+    return "keys" if phase == "products" and reason in ("long_scoreboard", "lg_throttle") else phase
 
 
 def analyse(report, cache, sources):
@@ -174,7 +174,7 @@ def analyse(report, cache, sources):
         instruction, chain = code[pc - first]
         names = [n for file, line in chain for n in names_at(begins, file, line)]
         for reason, count in counts.items():
-            where = phase_of(names, mnemonic(instruction), reason, reason not in ("selected", "not_selected"))
+            where = phase_of(names, mnemonic(instruction), reason)
             phases[where] += count
             stalls[reason] += count
             if where == "other":
