@@ -171,9 +171,11 @@ fn grouped_sets_are_their_set_with_another_key() {
         // Deviations of an output: 2.5 % more for pairs, 13 % for triples.
         let ratio = NoiseModel::new(&grouped).sigma_out() / NoiseModel::new(&one).sigma_out();
         assert!((ratio - [1.025, 1.134][g - 2]).abs() < 0.002, "{ratio}");
-        // With the f64 transform: what 4,096 outputs deviated by on a CPU (`bench --op lut`, AVX-512).
-        let ratio = NoiseModel::with_transform(&grouped, Transform::Fft).sigma_out() / [1.107e15, 1.348e15][g - 2];
-        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+        // With the f64 transform: what outputs deviated by on an H200 (262,144 and 65,536 of them) of a table whose first step errs as
+        // much as any can: about Q/4, not taken off.
+        let ratio = NoiseModel::with_transform(&grouped, Transform::Fft).sigma_out() / [1.0755e15, 1.2834e15][g - 2];
+        println!("{grouped}: {ratio:.3} of what was measured");
+        assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
         assert!(grouped.to_toml().contains(&format!("grouping = {g}\n")));
         assert_eq!(ParameterSet::from_toml(&grouped.to_toml()).expect("its own file"), grouped);
     }
