@@ -171,13 +171,21 @@ fn grouped_sets_are_their_set_with_another_key() {
         // Deviations of an output: 2.5 % more for pairs, 13 % for triples.
         let ratio = NoiseModel::new(&grouped).sigma_out() / NoiseModel::new(&one).sigma_out();
         assert!((ratio - [1.025, 1.134][g - 2]).abs() < 0.002, "{ratio}");
-        // With the f64 transform: what 4,096 outputs deviated by on a CPU (`bench --op lut`, AVX-512).
-        let ratio = NoiseModel::with_transform(&grouped, Transform::Fft).sigma_out() / [1.107e15, 1.348e15][g - 2];
-        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         assert!(grouped.to_toml().contains(&format!("grouping = {g}\n")));
         assert_eq!(ParameterSet::from_toml(&grouped.to_toml()).expect("its own file"), grouped);
     }
     assert!(!one.to_toml().contains("grouping"));
+}
+
+/// With the f64 transform: 262,144, 262,144 and 65,536 outputs on an H200 (`bench --op lut`, commit ea002f5) of a table whose first step
+/// errs as much as any can: its mean of nearly Q/4 was not taken off. The model's c of 4.4 is above what these kernels have, alike for all.
+#[test]
+fn the_f64_transform_adds_what_outputs_showed() {
+    for (name, measured) in [("TFHERS_2_2", 9.505e14), ("TFHERS_2_2_GROUP_2", 1.0755e15), ("TFHERS_2_2_GROUP_3", 1.2834e15)] {
+        let ratio = NoiseModel::with_transform(&set(name), Transform::Fft).sigma_out() / measured;
+        println!("{name}: {ratio:.3} of what was measured");
+        assert!((ratio - 1.028).abs() < 0.01, "{name}: {ratio}");
+    }
 }
 
 #[test]

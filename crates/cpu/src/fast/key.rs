@@ -1,6 +1,6 @@
 //! The bootstrapping key in the transform domain, in the order in which it is read.
 
-use super::{TORUS_DROPPED, centre, shorten};
+use super::{TORUS_DROPPED, centre};
 use girih_backend::{BackendError, KeySource, Progress, SecretKind};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;
@@ -22,7 +22,8 @@ impl FourierKey {
         let shape = keys.shape();
         let block = shape.bootstrapping_block_len();
         let modulus = shape.key_modulus_value();
-        let residue = |x: u64| modulus.map_or_else(|| centre(shorten(x), 1 << (64 - TORUS_DROPPED)), |m| centre(x, m));
+        // A word of the native torus in units of accumulators, as near as doubles come.
+        let residue = |x: u64| modulus.map_or_else(|| x as i64 as f64 * 0.5f64.powi(TORUS_DROPPED as i32), |m| centre(x, m));
         let out_of_memory = |doubles: usize| BackendError::OutOfMemory {
             device: "cpu".into(),
             bytes: (doubles * size_of::<f64>()) as u64,

@@ -310,8 +310,8 @@ fn results_do_not_depend_on_the_group() {
     }
 }
 
-/// Keys of any 64-bit words.
-struct TorusKeys(BootstrapShape);
+/// Keys of any 64-bit words, others for each seed.
+struct TorusKeys(BootstrapShape, u64);
 
 impl KeySource for TorusKeys {
     fn shape(&self) -> &BootstrapShape {
@@ -319,8 +319,8 @@ impl KeySource for TorusKeys {
     }
 
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
-        let block = out.len() as u64;
-        out.iter_mut().enumerate().for_each(|(i, o)| *o = mix((index as u64 * block + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let first = (self.1 << 32) + index as u64 * out.len() as u64 + 1;
+        out.iter_mut().enumerate().for_each(|(i, o)| *o = mix((first + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     }
 
     fn key_switching_block(&self, _: usize, _: &mut [u64]) {
@@ -387,7 +387,7 @@ fn torus_steps_stay_within_the_stated_error() {
         grouped(4, torus(512, 2, 1, binary, 15, 2)),
     ] {
         shape.validate().expect("a possible shape");
-        let keys = TorusKeys(shape.clone());
+        let keys = TorusKeys(shape.clone(), 0);
         let exponents = |seed: u64| -> Vec<u32> {
             (0..shape.switched_len()).map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32).collect()
         };
@@ -397,11 +397,8 @@ fn torus_steps_stay_within_the_stated_error() {
         for simd in Simd::available() {
             let rotator = FastRotator::with_simd(&keys, &NoProgress, simd).expect("in range");
             let (start, after) = (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
-            // Stated in units of the held modulus; rounding keys and accumulators to those units is within half of one each.
-            let stated = (rotator.error_per_step() + 1.0) * 2f64.powi(TORUS_DROPPED as i32)
-                + 2f64.powi(TORUS_DROPPED as i32 - 1)
-                    * (shape.levels() as f64 * (shape.columns() * shape.polynomial_size) as f64).sqrt()
-                    * 2f64.powi(shape_base(&shape) - 1);
+            // Stated in units of the held modulus; rounding accumulators to those units is within half of one.
+            let stated = (rotator.error_per_step() + 1.0) * 2f64.powi(TORUS_DROPPED as i32);
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
                 let want = torus_step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
                 let off = |a: &[u64], b: &[u64]| -> f64 {
@@ -418,9 +415,65 @@ fn torus_steps_stay_within_the_stated_error() {
     }
 }
 
-fn shape_base(shape: &BootstrapShape) -> i32 {
-    let Gadget::ClosestRepresentative { log2_base, .. } = shape.gadget else { unreachable!("a torus shape") };
-    log2_base as i32
+/// One word of a quarter of the unit that accumulators are held in.
+struct QuarterUnit(BootstrapShape);
+
+impl KeySource for QuarterUnit {
+    fn shape(&self) -> &BootstrapShape {
+        &self.0
+    }
+
+    fn bootstrapping_block(&self, _: usize, out: &mut [u64]) {
+        out.fill(0);
+        out[0] = 1 << (TORUS_DROPPED - 2);
+    }
+
+    fn key_switching_block(&self, _: usize, _: &mut [u64]) {
+        unreachable!("a rotator asks for no key-switching key");
+    }
+}
+
+/// Errors of masks are multiplied by the secret: words rounded to accumulators' units would add a quarter to TFHERS_2_2's noise of keys.
+#[test]
+fn torus_keys_are_not_rounded_to_units_of_accumulators() {
+    let fft = Fft::new(64).expect("a size");
+    let shape = torus(64, 1, 1, SecretKind::Binary, 4, 12);
+    let key = FourierKey::load(&QuarterUnit(shape), &fft, &NoProgress).expect("in range");
+    assert_eq!(key.block(0).iter().copied().fold(0.0, f64::max), 0.25);
+}
+
+/// The share of the transform's error that is in proportion to the spectrum: what a first step errs at the frequency of a constant
+/// test polynomial of Q/4, over the error of white digits and how much the constant has there. It is 0.40 with N = 2048;
+/// the noise model takes more: CUDA's kernels have up to 0.68.
+#[test]
+fn first_steps_err_where_the_test_polynomial_stands() {
+    const KEYS: u64 = 96;
+    let shape = torus(512, 1, 1, SecretKind::Binary, 23, 1);
+    let (size, digits) = (shape.polynomial_size, 2f64.powi(23));
+    let mut squares = 0.0;
+    for seed in 0..KEYS {
+        let keys = TorusKeys(shape.clone(), seed + 1);
+        let rotator = FastRotator::new(&keys, &NoProgress).expect("in range");
+        let exponents: Vec<u32> = (0..shape.switched_len()).map(|i| (mix(100 * seed + i as u64) % (2 * size as u64)) as u32).collect();
+        let inputs = [(exponents, vec![1u64 << 62; size])];
+        let [start, after] = [0, 1].map(|steps| rotate_fast(&rotator, &inputs, steps).remove(0));
+        let want = torus_step_naive(&keys, 0, &inputs[0].0[..1], &start);
+        // The mask's error at exp(i pi / N).
+        let (mut re, mut im) = (0.0, 0.0);
+        for (j, (&got, &want)) in after.iter().zip(&want).take(size).enumerate() {
+            let (sine, cosine) = (std::f64::consts::PI * j as f64 / size as f64).sin_cos();
+            let error = got.wrapping_sub(want) as i64 as f64 / 2f64.powi(TORUS_DROPPED as i32);
+            (re, im) = (re + error * cosine, im + error * sine);
+        }
+        // As the noise model has it: of one GGSW ciphertext where that tells of two.
+        let per_step = rotator.error_per_step() / FastRotator::ERROR_CONSTANT * 4.4 * 0.5f64.sqrt();
+        squares += (re * re + im * im) / per_step.powi(2) / KEYS as f64;
+    }
+    // |v(z)|^2 of the constant's digits over that of two white polynomials, and N coefficients of error e.
+    let constant = (digits / 4.0 * 2.0 * size as f64 / std::f64::consts::PI).powi(2);
+    let share = squares / size as f64 / (constant / (2.0 * size as f64 * digits.powi(2) / 12.0));
+    println!("{share:.3}");
+    assert!((0.15..0.45).contains(&share), "{share}");
 }
 
 #[test]
@@ -428,6 +481,7 @@ fn refuses_what_doubles_cannot_hold() {
     let wide = shape(1024, 1, 1, SecretKind::Ternary, gd(30, 1, 1), &[1_073_707_009, 1_073_698_817]);
     let error = FastRotator::new(&RandomKeys { shape: wide, modulus: 1 }, &NoProgress).err().expect("refused").to_string();
     assert!(error.contains("54 bits"), "{error}");
-    let error = FastRotator::new(&TorusKeys(torus(1024, 1, 1, SecretKind::Binary, 13, 4)), &NoProgress).err().expect("refused").to_string();
+    let error =
+        FastRotator::new(&TorusKeys(torus(1024, 1, 1, SecretKind::Binary, 13, 4), 0), &NoProgress).err().expect("refused").to_string();
     assert!(error.contains("52 bits"), "{error}");
 }

@@ -75,12 +75,14 @@ impl NoiseModel {
     /// 4.3 measured) and digits of range R_l, in units of the key modulus M (tfhe.md section 4; for MR the one range is Q, and
     /// e is scaled by Q/T). Rounding to integers takes it away from GD where e is small; the accumulator's phase sees it
     /// `1 + k N s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance grows with their number.
+    /// With binary secrets the first step counts more than any other (tfhe.md section 4, too): the model takes the table that makes most
+    /// of it.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
         if transform == Transform::Fft {
             let shape = set.shape();
             let steps = shape.steps() as f64 * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
-            model.accumulator += steps * fft_variance(shape, Moduli::of(shape));
+            model.accumulator += (steps + first_step(shape)) * fft_variance(shape, Moduli::of(shape));
         }
         model
     }
@@ -243,14 +245,31 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     }
 }
 
+/// What the f64 transform adds to a phase in the first step of a rotation, over what it adds to a coefficient in any other.
+///
+/// Digits of that step are those of the test polynomial v alone, no noise: most of it may stand at the lowest frequency,
+/// z = exp(i pi / N), and there the transform errs in proportion. A binary secret is large at that very frequency:
+/// its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2 in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r
+/// slots, white digits having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md, section 4).
+fn first_step(shape: &BootstrapShape) -> f64 {
+    /// Share of the error's variance that is in proportion to the spectrum: what key entries, products and the transforms'
+    /// stages of small blocks make. Measured with N = 2048 in the mean of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and
+    /// 0.68 for one, three and seven GGSW ciphertexts.
+    const LOCAL: f64 = 0.7;
+    match shape.secret {
+        SecretKind::Ternary => 0.0,
+        SecretKind::Binary => {
+            let polynomials = (shape.glwe_dimension * shape.packing) as f64 / shape.columns() as f64;
+            LOCAL * 6.0 * polynomials * (shape.polynomial_size as f64).powi(2) / std::f64::consts::PI.powi(4)
+        }
+    }
+}
+
 /// Variance that the f64 transform adds to a coefficient in one step, in units of Q; see [`NoiseModel::with_transform`].
 fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     let rows = (shape.columns() * shape.polynomial_size) as f64;
-    // One product where binary secrets have one GGSW ciphertext: half the variance of two. Where groups have several, outputs of
-    // TFHERS_2_2's shape deviated by more than in proportion: the error of a step has 3.6 (H200) and 4.3 (CPU) times the variance
-    // of one with three, 9.3 and 11.3 times with seven.
-    let ggsw = shape.ggsw_per_step() as f64;
-    let products = if shape.grouping > 1 { ggsw.powf(1.2) } else { ggsw } / 2.0;
+    // One product where binary secrets have one GGSW ciphertext: half the variance of two.
+    let products = shape.ggsw_per_step() as f64 / 2.0;
     let scale = 4.4 * 2f64.powi(-53) * (products * rows * digit_squares(shape, moduli)).sqrt() / 6.0;
     match shape.gadget {
         Gadget::Decomposition { .. } => {

@@ -18,6 +18,7 @@ use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadO
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use store::Store;
+use table::LoadedTables;
 
 /// Evaluation keys loaded on one device: runs gates and look-up tables there.
 ///
@@ -244,12 +245,11 @@ impl ServerKey {
                 Combination::MAX_OPERANDS
             ));
         }
-        let constant = table.shift(&self.set)?;
-        let index = self.table(table.test_polynomial(self.set.shape()))?;
+        let loaded = self.load_slots(std::slice::from_ref(table))?;
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.table_list(inputs[0].len(), |c| {
                 let operands = inputs.iter().zip(weights).map(|(i, &weight)| Operand { ciphertext: i.at(c), weight }).collect();
-                (operands, constant, index, 0)
+                (operands, loaded)
             })
         })
     }
@@ -278,25 +278,22 @@ impl ServerKey {
         }
         let loaded = tables.chunks_exact(per_ciphertext).map(|tables| self.load_slots(tables)).collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
-            self.table_list(inputs[0].len(), |c| {
-                let (constant, index) = loaded[offset + c];
-                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], constant, index, u32::from(per_ciphertext > 1))
-            })
+            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], loaded[offset + c]))
         })
     }
 
-    /// Runs `len` table look-ups: operands, constant, table and table stride of each.
-    fn table_list(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, u32, u32, u32)) -> Result<DeviceCiphertexts> {
+    /// Runs `len` table look-ups: operands and tables of each.
+    fn table_list(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, LoadedTables)) -> Result<DeviceCiphertexts> {
         let out = self.allocate(len)?;
         let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
             .map(|c| {
-                let (operands, constant, table, table_stride) = job(c);
+                let (operands, tables) = job(c);
                 BootstrapJob {
-                    input: Combination::new(&operands, constant, log2_q),
-                    table,
-                    table_stride,
-                    output_offset: 0,
+                    input: Combination::new(&operands, tables.shift, log2_q),
+                    table: tables.index,
+                    table_stride: tables.stride,
+                    output_offset: tables.offset,
                     log2_output_modulus: log2_q,
                     output: out.at(c),
                 }

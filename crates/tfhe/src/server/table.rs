@@ -3,7 +3,7 @@
 use super::{Batch, ServerKey};
 use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
-use girih_backend::{BootstrapShape, Operand};
+use girih_backend::{BootstrapShape, Operand, SecretKind};
 use girih_ring::switch::mod_switch;
 
 /// Any function from messages of `input_bits` bits to messages of `output_bits` bits, evaluated by one bootstrapping.
@@ -82,6 +82,36 @@ impl LookUpTable {
     }
 }
 
+/// Takes the middle of the values off test polynomials of look-ups, and says what a bootstrapping must add to its result instead.
+///
+/// The first step of a rotation cuts digits of the test polynomial alone, and the f64 transform errs most where their spectrum is
+/// large. A mean stands at the lowest frequency, where a binary secret, of mean 1/2, is large too: tfhe.md, section 4. Ternary
+/// secrets have no such frequency. Phases of messages keep to the half of the rotation where `v - c + c` is v.
+fn take_off_the_middle(shape: &BootstrapShape, polynomials: &mut [u64]) -> u64 {
+    if shape.secret == SecretKind::Ternary {
+        return 0;
+    }
+    // Values are below Q / 2: neither sum nor difference passes Q.
+    let (low, high) = polynomials.iter().fold((u64::MAX, 0), |(low, high), &v| (low.min(v), high.max(v)));
+    let middle = low + (high - low) / 2;
+    let below = |v: u64| shape.accumulator_modulus().map_or(v.wrapping_sub(middle), |q| q - (middle - v));
+    polynomials.iter_mut().for_each(|v| *v = if *v < middle { below(*v) } else { *v - middle });
+    middle
+}
+
+/// Test polynomials of look-ups on the device.
+#[derive(Clone, Copy)]
+pub(super) struct LoadedTables {
+    /// Added to the input.
+    pub shift: u32,
+    /// Of the first; those of further slots follow it.
+    pub index: u32,
+    /// 1 where slots have tables of their own.
+    pub stride: u32,
+    /// Added to the result.
+    pub offset: u64,
+}
+
 impl ServerKey {
     /// Several values of one input by one bootstrapping: slot j of every ciphertext goes through `tables[j]`.
     ///
@@ -101,21 +131,52 @@ impl ServerKey {
                 self.set
             ));
         }
-        let (constant, index) = self.load_slots(tables)?;
+        let loaded = self.load_slots(tables)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
-            self.table_list(inputs[0].len(), |c| {
-                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], constant, index, u32::from(tables.len() > 1))
-            })
+            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], loaded))
         })
     }
 
-    /// The shift of the input, and the index of the first of these tables on the device; they follow each other.
-    pub(super) fn load_slots(&self, tables: &[LookUpTable]) -> Result<(u32, u32)> {
-        let constant = tables[0].shift(&self.set)?;
+    /// Loads the tables of the slots of a ciphertext, or the one that serves them all.
+    pub(super) fn load_slots(&self, tables: &[LookUpTable]) -> Result<LoadedTables> {
+        let shift = tables[0].shift(&self.set)?;
         if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
             return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
         }
-        let polynomials = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
-        Ok((constant, self.table(polynomials)?))
+        let mut polynomials: Vec<u64> = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
+        let offset = take_off_the_middle(self.set.shape(), &mut polynomials);
+        Ok(LoadedTables { shift, index: self.table(polynomials)?, stride: u32::from(tables.len() > 1), offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_binary_secrets_lie_about_zero() {
+        for (name, ternary) in [("TFHERS_2_2", false), ("INSECURE_TOY_BINARY", false), ("STD128", true)] {
+            let set = ParameterSet::by_name(name).expect("built in");
+            let shape = set.shape();
+            let centred = |f: fn(u64) -> u64| {
+                let values = LookUpTable::with_output_bits(2, 3, f).expect("fits").test_polynomial(shape);
+                let mut polynomial = values.clone();
+                let offset = take_off_the_middle(shape, &mut polynomial);
+                (values, polynomial, offset)
+            };
+            let (values, polynomial, offset) = centred(|m| 2 * m + 1);
+            // Back on the circle of Q, and within half of the values' range of 0.
+            let add = |a: u64| shape.accumulator_modulus().map_or(a.wrapping_add(offset), |q| (a + offset) % q);
+            assert!(polynomial.iter().zip(&values).all(|(&p, &v)| add(p) == v), "{name}");
+            if ternary {
+                assert_eq!((polynomial, offset), (values, 0), "{name}");
+                continue;
+            }
+            let size = |p: u64| shape.accumulator_modulus().map_or(p.min(p.wrapping_neg()), |q| p.min(q - p));
+            let half_range = (values[shape.polynomial_size - 1] - values[0]).div_ceil(2);
+            assert_eq!(polynomial.iter().map(|&p| size(p)).max(), Some(half_range), "{name}");
+            let (values, polynomial, offset) = centred(|_| 5);
+            assert!(polynomial.iter().all(|&p| p == 0) && offset == values[0], "{name}: a constant needs no rotation");
+        }
     }
 }
