@@ -140,7 +140,10 @@ fn main() {
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {
-            let (one, other) = (device.clone(), device.clone());
+            let (one, other, third) = (device.clone(), device.clone(), device.clone());
+            trials.push(Trial::test(format!("{}::{transform}::refuses::unknown_choices", info.id), move || {
+                gates::refuses_unknown_choices(of_case(&third).backend(), transform).map_err(Failed::from)
+            }));
             trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || circuits(&of_case(&one), transform)));
             trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || {
                 large_precision(&of_case(&other), transform)

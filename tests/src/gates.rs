@@ -1,7 +1,10 @@
 //! Whole bootstrappings through the public API: encrypt, run on a device, decrypt, compare with plain bits.
 
 use crate::compare::Differences;
-use girih::{Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, Result, ServerKey, Transform};
+use crate::planned::Planned;
+use girih::{
+    Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, PlanRequest, Result, ServerKey, Transform,
+};
 
 /// Ciphertexts in a batch: every pair of bits in every slot, several times.
 const CIPHERTEXTS: usize = 8;
@@ -104,6 +107,20 @@ pub fn refuses_groups(device: &dyn Backend, set: &ParameterSet, transform: Trans
         Ok(_) => Err(format!("{set} loads, and its gates are not compared")),
         Err(error) if error.to_string().contains("indices a step") => Ok(()),
         Err(error) => Err(format!("the refusal does not name the indices: {error}")),
+    }
+}
+
+/// A device says so of a choice of its plan that it does not know, instead of leaving it out.
+///
+/// # Errors
+/// What is wrong with the refusal, or that there was none.
+pub fn refuses_unknown_choices(device: &dyn Backend, transform: Transform) -> std::result::Result<(), String> {
+    let set = ParameterSet::by_name("INSECURE_TOY").map_err(|e| e.to_string())?;
+    let plan = PlanRequest { choices: [("colour".to_owned(), 3)].into(), ..Default::default() };
+    match Bench::new(&Planned { device, plan }, &set, transform) {
+        Ok(_) => Err("a plan with colour=3 loads".into()),
+        Err(error) if error.to_string().contains("colour") => Ok(()),
+        Err(error) => Err(format!("the refusal does not name the choice: {error}")),
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Arguments {
     /// Ciphertext groups a workgroup serves at once, where the device plans tiles.
     #[arg(long)]
     pub groups: Option<usize>,
+    /// What else of the plan is fixed, as the device names it: `--plan ring=4,packed=1`. Devices refuse names that they do not know.
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = plan_choice)]
+    pub plan: Vec<(String, u32)>,
     /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -286,6 +289,13 @@ pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> 
     }
 }
 
+/// A choice of `--plan`.
+fn plan_choice(text: &str) -> Result<(String, u32), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
+    let value = value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX))?;
+    Ok((name.trim().to_owned(), value))
+}
+
 /// 32 bytes of seed from the number on the command line.
 pub fn seed_bytes(seed: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
@@ -299,7 +309,8 @@ pub fn load_options(arguments: &Arguments) -> LoadOptions {
         TransformChoice::Ntt => Some(Transform::Ntt),
         TransformChoice::Fft => Some(Transform::Fft),
     };
-    LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, ..Default::default() }, ..Default::default() }
+    let choices = arguments.plan.iter().cloned().collect();
+    LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, choices, ..Default::default() }, ..Default::default() }
 }
 
 fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {

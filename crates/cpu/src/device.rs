@@ -10,7 +10,8 @@ use crate::rotate_first::RotateFirst;
 use crate::rotator::BlindRotator;
 use crate::switch_first::SwitchFirst;
 use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, Progress, Transform, check_beside,
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanRequest, Progress, Transform,
+    check_beside,
 };
 use std::sync::Arc;
 
@@ -64,6 +65,18 @@ fn processor_name() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
+/// The transform to load for. There is nothing else to choose: a request for a plan is refused, not ignored.
+fn transform(options: &LoadOptions) -> Result<Transform, BackendError> {
+    if options.plan != PlanRequest::default() {
+        return Err(BackendError::Unsupported {
+            device: "cpu".into(),
+            what: format!("a plan with {}", options.plan),
+            why: "the CPU plans no tiles; leave the plan open".into(),
+        });
+    }
+    Ok(options.transform.unwrap_or(Transform::Fft))
+}
+
 impl Backend for CpuBackend {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -72,7 +85,7 @@ impl Backend for CpuBackend {
     fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
         let shape = keys.shape();
         shape.validate()?;
-        let transform = options.transform.unwrap_or(Transform::Fft);
+        let transform = transform(options)?;
         let rotator = rotator(keys, transform, progress)?;
         // Neither rotator takes the torus and a modulus of its own at once.
         let pipeline: Box<dyn Pipeline> = match shape.accumulator_modulus() {
@@ -98,7 +111,7 @@ impl Backend for CpuBackend {
         let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
         let engine = (engine as &dyn std::any::Any).downcast_ref::<CpuEngine>().ok_or_else(other)?;
         let (Some(switcher), Some(modulus)) = (engine.switcher(), shape.accumulator_modulus()) else { return Err(other()) };
-        let transform = options.transform.unwrap_or(Transform::Fft);
+        let transform = transform(options)?;
         let rotator = rotator(keys, transform, progress)?;
         let pipeline = RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher);
         Ok(Box::new(engine.beside(shape.clone(), transform, Box::new(pipeline))))
