@@ -19,7 +19,7 @@ pub(crate) const KEY_SWITCH_TILE_THREADS: usize = 512;
 const KEY_SWITCH_TILE_COLUMNS: usize = 128;
 /// Indices whose digits `key_switch_tiled` takes apart at once.
 const KEY_SWITCH_TILE_CHUNK: usize = 8;
-/// Largest base whose rows a tile of ciphertexts shares to advantage: all of a digit's rows are read for each tile.
+/// Largest base whose rows a tile of ciphertexts shares by default: all of a digit's rows are read for each tile.
 const KEY_SWITCH_TILE_BASE: usize = 64;
 /// Shared memory that the driver keeps of each block.
 const RESERVED_BYTES: usize = 1024;
@@ -296,14 +296,18 @@ fn key_switch_tile_bytes(shape: &BootstrapShape, pairs: usize) -> usize {
 }
 
 /// Stages of `key_switch_tiled` and digits a stage: three or four of two digits, which are added in fewer instructions, else
-/// three or more of one. No stage where fewer fit or the rows of a digit are too many, and none on the torus, which has a key
-/// switch of its own.
+/// three or more of one. No stage where fewer fit, and none on the torus, which has a key switch of its own.
 pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> (usize, usize) {
-    if shape.ks_base() > KEY_SWITCH_TILE_BASE || shape.is_torus() {
+    if shape.is_torus() {
         return (0, 1);
     }
     let fits = |&(stages, pairs): &(usize, usize)| key_switch_tile_bytes(shape, stages * pairs) <= limits.workgroup_memory_bytes;
     [(4, 2), (3, 2), (5, 1), (4, 1), (3, 1)].into_iter().find(fits).unwrap_or((0, 1))
+}
+
+/// Least ciphertexts that go by tiles: a tile costs the same however few it has.
+pub(crate) fn key_switch_tiled_from(shape: &BootstrapShape) -> usize {
+    if shape.ks_base() > KEY_SWITCH_TILE_BASE { usize::MAX } else { key_switch_tile(shape) / 2 }
 }
 
 /// How one key switch of some ciphertexts is launched.
@@ -618,8 +622,7 @@ impl CudaPlan {
             key_switch_threads: key_switch_threads(shape),
             key_switch_stages: stages,
             key_switch_stage_pairs: stage_pairs,
-            // A tile costs the same however few ciphertexts it has.
-            key_switch_tiled_from: key_switch_tile(shape) / 2,
+            key_switch_tiled_from: key_switch_tiled_from(shape),
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 3,
             prefetch_blocks: 128,

@@ -1,6 +1,6 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tile, packs_key, refuse_unsupported};
+use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs_key, refuse_unsupported};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -146,7 +146,7 @@ impl CudaPlan {
             key_switch_threads: key_switch_threads(shape),
             key_switch_stages: stages,
             key_switch_stage_pairs: stage_pairs,
-            key_switch_tiled_from: key_switch_tile(shape) / 2,
+            key_switch_tiled_from: key_switch_tiled_from(shape),
             multiprocessors: limits.multiprocessors,
             prefetch_steps: 4,
             prefetch_blocks: 1,

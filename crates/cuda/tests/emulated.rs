@@ -176,14 +176,15 @@ fn packed_keys_agree() {
     }
 }
 
-/// Key-switching words of two, four and five bytes, by tiles; rows of a quarter of a tile's columns, and of two tiles and a half.
+/// Key-switching words of two, four and five bytes, by tiles; rows of a quarter of a tile's columns, and of two tiles and a half; digits
+/// of more rows than tiles have by default.
 #[test]
 fn shapes_by_tiles() {
     let device = device();
-    let mut widths = std::collections::BTreeSet::new();
-    for case in shapes::all().iter().filter(|s| s.shape.log2_ks_base <= 6 && s.shape.polynomial_size <= 2048) {
+    let mut kinds = std::collections::BTreeSet::new();
+    for case in shapes::all().iter().filter(|s| s.shape.log2_ks_base <= 8 && s.shape.polynomial_size <= 2048) {
         let width = case.shape.log2_ks_modulus.div_ceil(16).min(3);
-        if !widths.insert(width) && case.name != "gd_n_above_kn" {
+        if !kinds.insert((width, case.shape.log2_ks_base > 6)) && case.name != "gd_n_above_kn" {
             continue;
         }
         let planned = Planned { device: &device, plan: chosen(&[("tiled", 1), (SPREAD, 0)]) };
@@ -191,7 +192,8 @@ fn shapes_by_tiles() {
         let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
         assert!(differences.is_empty(), "{}: {}", case.name, differences.join("\n"));
     }
-    assert_eq!(widths.len(), 3, "a shape for each width");
+    assert!((1..=3).all(|width| kinds.contains(&(width, false))), "a shape for each width: {kinds:?}");
+    assert!(kinds.contains(&(1, true)), "a shape with many rows a digit: {kinds:?}");
 }
 
 #[test]
