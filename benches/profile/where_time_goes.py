@@ -146,7 +146,10 @@ def analyse(report, cache, sources):
 
     group = ncu_report.load_report(report).range_by_idx(0)
     action = group.action_by_idx(0)
-    value = lambda metric: action.metric_by_name(metric).value()
+
+    def value(metric):
+        return action.metric_by_name(metric).value()
+
     reasons = {n: action.metric_by_name(n) for n in action.metric_names() if n.startswith(SAMPLES) and not n.endswith("_not_issued")}
     samples, first = {}, None
     for name, metric in reasons.items():
@@ -169,7 +172,7 @@ def analyse(report, cache, sources):
     else:
         sys.exit(f"no cubin under {cache} is the kernel of {report}")
 
-    begins, phases, stalls, lost = functions(sources), Counter(), Counter(), Counter()
+    begins, phases, stalls = functions(sources), Counter(), Counter()
     for pc, counts in samples.items():
         instruction, chain = code[pc - first]
         names = [n for file, line in chain for n in names_at(begins, file, line)]
@@ -177,13 +180,11 @@ def analyse(report, cache, sources):
             where = phase_of(names, mnemonic(instruction), reason)
             phases[where] += count
             stalls[reason] += count
-            if where == "other":
-                lost[str(chain[:3])] += count
     total = sum(phases.values())
-    if os.environ.get("VERBOSE"):
-        for chain, count in lost.most_common(12):
-            print(f"{100 * count / total:.2f} {chain}", file=sys.stderr)
-    share = lambda counts: {k: round(v / total, 4) for k, v in counts.most_common() if v}
+
+    def share(counts):
+        return {k: round(v / total, 4) for k, v in counts.most_common() if v}
+
     return {
         "milliseconds": value(TIME) / 1e6,
         "blocks": int(value("launch__grid_size")),

@@ -654,6 +654,8 @@ fn threads_of_block(
     let step = geometry.team.max(32);
     // Enough for the product phase, no more than there are polynomials to transform.
     let useful = (groups * shape.columns() * geometry.team).min(geometry.frequency_items(transform)).min(256);
+    // As many frequencies for each thread, so that keys can be in flight: worth teams without a polynomial.
+    let useful = if transform == Transform::Fft { useful.next_power_of_two() } else { useful };
     let wanted = request.subgroups_per_polynomial.map_or(useful, |warps| groups * shape.columns() * warps * 32);
     let most = if geometry.team > 32 { NAMED_BARRIERS * geometry.team } else { limits.workgroup_threads };
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
