@@ -135,7 +135,7 @@ fn with_choices(name: &str, choices: &[(&str, u32)], always: &[(&str, u32)], com
     assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
 }
 
-/// Both maps of complex slots, cosines in both places, and rings that turn over one frequency and over several.
+/// Both maps of complex slots, cosines in both places, rings that turn over one frequency and over several, and teams without a polynomial.
 #[test]
 fn every_choice_of_the_fft_agrees() {
     for (name, choices) in [
@@ -143,6 +143,8 @@ fn every_choice_of_the_fft_agrees() {
         ("gd2_std192", &[("gaps", 0), ("cosines", 0), ("ring", 0)]),
         ("gd2_std192", &[("cosines", 1), ("ring", 4)]),
         ("mr_m3_r1", &[("cosines", 1)]),
+        ("mr_m2_r2", &[("groups", 1), ("ring", 8)]),
+        ("mr_m4_r4", &[("groups", 1), ("ring", 8)]),
     ] {
         with_choices(name, choices, &[(SPREAD, 0)], compare::within_fft_error);
     }
