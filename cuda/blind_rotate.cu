@@ -69,7 +69,11 @@ FUNCTION void prefetch_key(const BlindRotateArguments& a, int step) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR) blind_rotate(const BlindRotateArguments a) {
+extern "C" __global__ void
+#if KEEP_STEP
+__cluster_dims__(BLOCKS_IN_STEP, 1, 1)
+#endif
+__launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR) blind_rotate(const BlindRotateArguments a) {
     DYNAMIC_SHARED(memory);
     const Tile tile(memory);
     const Place at = place();
@@ -110,7 +114,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
         const Turns turns(tile, step);
+        // Blocks that begin a product phase together read the same part of the key, which then reaches L2 as one request.
+        if constexpr (BLOCKS_IN_STEP > 1) cluster_arrive_relaxed();
         __syncthreads();
+        if constexpr (BLOCKS_IN_STEP > 1) cluster_wait();
         prefetch_key(a, step + PREFETCH_STEPS);
         fetch_monomials(tile, a, step + 1);
         products(tile, a, step, key, turns);
@@ -139,4 +146,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
     });
 }
 
-EXPORT(blind_rotate, BlindRotateArguments)
+EXPORT_CLUSTER(blind_rotate, BlindRotateArguments, BLOCKS_IN_STEP)

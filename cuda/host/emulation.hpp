@@ -122,6 +122,7 @@ inline void cluster_arrive() {
     emulation::fibers[emulation::current].cluster_generation = emulation::barriers[0].generation;
     emulation::arrive(emulation::barriers[0], (int)(emulation::cluster_size * emulation::threads_of_block));
 }
+inline void cluster_arrive_relaxed() { cluster_arrive(); }
 inline void cluster_wait() { emulation::suspend(0, emulation::fibers[emulation::current].cluster_generation); }
 // Pushed values arrive at once; waiting for them is a barrier of the cluster.
 typedef unsigned long long Inbox;

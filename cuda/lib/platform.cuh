@@ -89,6 +89,8 @@ FUNCTION u32 cluster_rank() {
 // Together a barrier of all threads of the cluster; what was written before `cluster_arrive` is seen after `cluster_wait`.
 FUNCTION void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 FUNCTION void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+// As `cluster_arrive`, for blocks that only keep step: what was written before is not waited for.
+FUNCTION void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;"); }
 
 FUNCTION u32 peer_address(const void* own, u32 rank) {
     u32 address;

@@ -3,7 +3,7 @@
 //! compute-sanitizer.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`, `fft`, default both),
-//! `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `JOINED`, `GAPS`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `JOINED`, `GAPS`, `PACE`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
 //! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
@@ -52,7 +52,8 @@ fn number(name: &str) -> Option<usize> {
 
 /// What the environment fixes of the plan.
 fn request() -> PlanRequest {
-    let choices = ["blocks", "packed", "ring", "cosines", "joined", "gaps", "prefetch", "prefetchers", "tiled", SPREAD, SPREAD_ITEMS];
+    let choices =
+        ["blocks", "packed", "ring", "cosines", "joined", "gaps", "pace", "prefetch", "prefetchers", "tiled", SPREAD, SPREAD_ITEMS];
     let choices = choices.into_iter().filter_map(|name| Some((name.to_string(), number(&name.to_uppercase())? as u32)));
     PlanRequest { groups: number("GROUPS"), subgroups_per_polynomial: number("WARPS"), choices: choices.collect(), ..Default::default() }
 }

@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("JOINED", "joined"),
             ("RING", "ring"),
             ("BLOCKS", "blocks"),
+            ("PACE", "pace"),
         ]
         .into_iter()
         .filter_map(|(variable, name)| Some((name.to_owned(), number(variable)? as u32)))

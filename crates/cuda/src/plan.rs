@@ -47,6 +47,8 @@ pub struct CudaPlan {
     pub key_switch_tiled_from: usize,
     /// Multiprocessors of the device.
     pub multiprocessors: usize,
+    /// Blocks of a cluster that begin each step together (1: blocks run as they may).
+    pub pace: usize,
     /// LWE indices by which the key is asked into L2 ahead of use.
     pub prefetch_steps: usize,
     /// Blocks that divide the asking among them.
@@ -495,6 +497,7 @@ impl CudaPlan {
     /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |
     /// | `joined` | 1: the last two levels of an inverse pass are one step (f64 FFT) |
     /// | `gaps` | 0: slots are swizzled even where memory has room for gaps (f64 FFT) |
+    /// | `pace` | blocks of a cluster that begin each step together: 1, 2, 4 or 8 (sm_90 and above) |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
@@ -504,7 +507,7 @@ impl CudaPlan {
             |why: String| Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why });
         let geometry = Geometry::new(shape, self.transform);
         let most = match name {
-            "blocks" => 8,
+            "blocks" | "pace" => 8,
             "tiled" | "cosines" | "joined" | "gaps" | "packed" => 1,
             "prefetch" => 64,
             "prefetchers" => 128,
@@ -518,12 +521,12 @@ impl CudaPlan {
             }
             _ => {
                 return refuse(
-                    "the choices are groups, blocks, packed, ring, cosines, joined, gaps, prefetch, prefetchers, tiled, spread and spread_items"
+                    "the choices are groups, blocks, packed, ring, cosines, joined, gaps, pace, prefetch, prefetchers, tiled, spread and spread_items"
                         .into(),
                 );
             }
         };
-        let least = usize::from(name == "blocks" || name == "prefetchers");
+        let least = usize::from(["blocks", "pace", "prefetchers"].contains(&name));
         if !(least..=most).contains(&value) {
             return refuse(format!("it may be {least} to {most}"));
         }
@@ -550,6 +553,8 @@ impl CudaPlan {
                     None => self.key_ring = key_ring(shape, &geometry, self.groups, self.threads, self.packed),
                 }
             }
+            "pace" if !value.is_power_of_two() => return refuse("a cluster has 1, 2, 4 or 8 blocks".into()),
+            "pace" => self.pace = value,
             "prefetch" => self.prefetch_steps = value,
             "prefetchers" => self.prefetch_blocks = value,
             "tiled" if value == 1 && self.key_switch_stages == 0 => {
@@ -624,6 +629,7 @@ impl CudaPlan {
             key_switch_stage_pairs: stage_pairs,
             key_switch_tiled_from: key_switch_tiled_from(shape),
             multiprocessors: limits.multiprocessors,
+            pace: 1,
             prefetch_steps: 3,
             prefetch_blocks: 128,
             key_ring,
@@ -742,7 +748,7 @@ mod tests {
     #[test]
     fn a_choice_that_no_kernel_honours_is_refused_by_name() {
         let set = girih_tfhe::ParameterSet::by_name("STD128").expect("built in");
-        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4), ("spread_items", 3)] {
+        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4), ("pace", 3), ("spread_items", 3)] {
             let request = PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
             let error = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
             assert!(error.contains(name), "{error}");

@@ -29,6 +29,13 @@ pub(crate) fn plans(
     let chosen = !request.choices.keys().all(common);
     // Where the variant over blocks is one of several, its refusals leave the others; this one is the request's own fault.
     spread_items(device, request)?;
+    if let Some(pace) = choice(request, "pace").filter(|&pace| pace > cluster) {
+        return Err(BackendError::Unsupported {
+            device: device.into(),
+            what: format!("a plan with pace = {pace}"),
+            why: format!("clusters have at most {cluster} blocks there (several need sm_90 or above)"),
+        });
+    }
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![spread()?]),
@@ -91,8 +98,12 @@ fn load(machine: &dyn Machine, shape: &BootstrapShape, plan: &CudaPlan, trace: b
 }
 
 fn size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
-    let cluster = plan.spread.map_or(1, |s| s.blocks);
-    LaunchSize { blocks: jobs.div_ceil(plan.groups) * cluster, threads: plan.threads, shared_bytes: plan.shared_bytes, cluster }
+    let blocks = match plan.spread {
+        Some(spread) => jobs * spread.blocks,
+        None => jobs.div_ceil(plan.groups).next_multiple_of(plan.pace),
+    };
+    let cluster = plan.spread.map_or(plan.pace, |s| s.blocks);
+    LaunchSize { blocks, threads: plan.threads, shared_bytes: plan.shared_bytes, cluster }
 }
 
 impl Rotation {
@@ -101,12 +112,12 @@ impl Rotation {
         let plan = plans[index].clone();
         let multiprocessors = plan.multiprocessors;
         let (kernel, cost) = load(machine, shape, &plan, false)?;
-        let blocks = plan.spread.map_or(1, |s| s.blocks);
+        let cluster = plan.spread.map_or(plan.pace, |s| s.blocks);
         let resident = if plan.tail { 1 } else { cost.resident_blocks.max(1) as usize };
-        let clusters = cost.resident_clusters.map_or(multiprocessors * resident / blocks, |c| c as usize);
+        let clusters = cost.resident_clusters.map_or(multiprocessors * resident / cluster, |c| c as usize).max(1);
         Ok(Self {
             role: role(plans, index),
-            wave: clusters.max(1) * plan.groups,
+            wave: if plan.spread.is_some() { clusters } else { clusters * cluster * plan.groups },
             wave_seconds: 1.0,
             single_seconds: None,
             plan,
@@ -165,6 +176,7 @@ impl Rotation {
                 "groups": plan.groups,
                 "blocks_per_multiprocessor": plan.blocks_per_multiprocessor,
                 "resident_blocks": cost.resident_blocks,
+                "pace": plan.pace,
                 "prefetch_steps": plan.prefetch_steps,
                 "prefetch_blocks": plan.prefetch_blocks,
                 "key_ring": plan.key_ring,

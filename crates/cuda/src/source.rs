@@ -129,9 +129,10 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let fft = plan.transform == Transform::Fft;
     let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
     let mut t = Text(format!(
-        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n",
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n#define KEEP_STEP {}\n",
         u32::from(fft),
-        u32::from(spread.blocks > 1)
+        u32::from(spread.blocks > 1),
+        u32::from(plan.pace > 1)
     ));
     for (name, value) in [
         ("LWE_DIMENSION", shape.lwe_dimension),
@@ -161,6 +162,7 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("GROUPS", plan.groups),
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
+        ("BLOCKS_IN_STEP", plan.pace),
         ("PREFETCH_STEPS", plan.prefetch_steps),
         ("PREFETCH_BLOCKS", plan.prefetch_blocks),
         ("KEY_RING", plan.key_ring),

@@ -148,6 +148,7 @@ impl CudaPlan {
             key_switch_stage_pairs: stage_pairs,
             key_switch_tiled_from: key_switch_tiled_from(shape),
             multiprocessors: limits.multiprocessors,
+            pace: 1,
             prefetch_steps: 4,
             prefetch_blocks: 1,
             key_ring: 0,

@@ -145,6 +145,7 @@ fn every_choice_of_the_fft_agrees() {
         ("mr_m3_r1", &[("cosines", 1)]),
         ("mr_m2_r2", &[("groups", 1), ("ring", 8)]),
         ("mr_m4_r4", &[("groups", 1), ("ring", 8)]),
+        ("gd_n512_k2_r3", &[("groups", 1), ("pace", 2)]),
     ] {
         with_choices(name, choices, &[(SPREAD, 0)], compare::within_fft_error);
     }
@@ -159,6 +160,7 @@ fn every_choice_of_the_integer_transform_agrees() {
         ("gd_std128", &[("groups", 2), ("ring", 4)]),
         ("mr_m3_r1", &[("groups", 1), ("blocks", 4), ("ring", 0)]),
         ("mr_m3_r1", &[("groups", 3), ("blocks", 2), ("ring", 2)]),
+        ("gd_std128", &[("groups", 1), ("pace", 4)]),
     ] {
         with_choices(name, choices, &[(SPREAD, 0)], compare::bit_for_bit);
     }
