@@ -78,6 +78,7 @@ impl ServerKey {
     /// The device's engine, for jobs of one's own and for reading stages.
     ///
     /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`] instead of choosing them.
+    /// Test polynomials that are added there stay for good.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
     }
