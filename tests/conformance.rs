@@ -5,7 +5,7 @@ use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKin
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{circuits, gates, large, shapes};
+use girih_conformance::{circuits, gates, large, shapes, tables};
 use girih_cpu::CpuBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -68,6 +68,13 @@ fn end_to_end(device: &Device, plan: PlanRequest, set: &ParameterSet, transform:
 fn circuits(device: &Device, transform: Transform) -> Result<(), Failed> {
     let set = ParameterSet::by_name("INSECURE_TOY_R2")?;
     let differences = circuits::end_to_end(device, &set, transform).map_err(|e| e.to_string())?;
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
+}
+
+/// Thousands of tables; hundreds on a software stand-in for a GPU.
+fn changing_tables(device: &Device, transform: Transform) -> Result<(), Failed> {
+    let calls = if device.info().software { 30 } else { 160 };
+    let differences = tables::end_to_end(device.backend(), transform, calls)?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -140,9 +147,12 @@ fn main() {
     for info in Device::enumerate().devices {
         let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
         for &transform in &info.transforms {
-            let (one, other, third) = (device.clone(), device.clone(), device.clone());
+            let (one, other, third, fourth) = (device.clone(), device.clone(), device.clone(), device.clone());
             trials.push(Trial::test(format!("{}::{transform}::refuses::unknown_choices", info.id), move || {
                 gates::refuses_unknown_choices(of_case(&third).backend(), transform).map_err(Failed::from)
+            }));
+            trials.push(Trial::test(format!("{}::{transform}::changing_tables", info.id), move || {
+                changing_tables(&of_case(&fourth), transform)
             }));
             trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || circuits(&of_case(&one), transform)));
             trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || {

@@ -88,8 +88,12 @@ impl Pair {
         for engine in [&pair.twin, &pair.device] {
             engine.reserve(STORED)?;
             engine.write(0, &store)?;
-            engine.add_tables(&tables)?;
         }
+        pair.twin.add_tables(&tables)?;
+        // All but the first come to the device in the place of others.
+        let (first, others) = tables.split_at(shape.polynomial_size);
+        pair.device.add_tables(&[first, &vec![0; others.len()]].concat())?;
+        pair.device.write_tables(1, others)?;
         Ok(pair)
     }
 

@@ -8,6 +8,7 @@
 //! | [`gates`] | gates and look-up tables end to end, decrypted |
 //! | [`circuits`] | small circuits end to end |
 //! | [`large`] | functions that fill their modulus and large-precision functions, end to end |
+//! | [`tables`] | ever new look-up tables from several threads, in little room |
 //! | [`planned`] | a device held to one plan |
 //! | [`synthetic`] | reproducible words in the place of keys |
 
@@ -18,4 +19,5 @@ pub mod large;
 pub mod planned;
 pub mod shapes;
 pub mod synthetic;
+pub mod tables;
 pub mod vectors;

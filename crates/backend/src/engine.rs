@@ -137,7 +137,7 @@ pub trait Backend: Send + Sync {
 }
 
 /// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded shape: whose shape differs in
-/// more than the gadget.
+/// more than the gadget, or whose accumulator modulus does.
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`].
@@ -147,13 +147,17 @@ pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result
             "keys loaded beside others must have a shape that differs from theirs in the gadget alone, on prime words".into(),
         ));
     }
+    // Test polynomials hold values modulo it.
+    if loaded.accumulator_modulus() != further.accumulator_modulus() {
+        return Err(BackendError::InvalidRequest("keys loaded beside others must have their accumulator modulus".into()));
+    }
     Ok(())
 }
 
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
 ///
 /// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
-/// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `combine` and `bootstrap` may return before
+/// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `write_tables`, `combine` and `bootstrap` may return before
 /// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
 pub trait Engine: std::any::Any + Send + Sync {
     /// The shape of the loaded keys.
@@ -193,6 +197,14 @@ pub trait Engine: std::any::Any + Send + Sync {
     /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError>;
 
+    /// Puts test polynomials in the place of added ones, from index `first` on. Bootstrappings asked for before look up what was
+    /// there, those asked for later what is there now, whenever the device gets to them: a caller that keeps a place only until its
+    /// `bootstrap` returns never needs more places than are in use at one time.
+    ///
+    /// # Errors
+    /// As for `add_tables`, and when the places are not among those added.
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError>;
+
     /// Runs independent bootstrappings.
     ///
     /// # Errors
@@ -227,4 +239,35 @@ pub trait Engine: std::any::Any + Send + Sync {
     /// # Errors
     /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does not have.
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gadget, KeyModulus, SecretKind};
+
+    #[test]
+    fn keys_beside_others_share_their_modulus() {
+        let with = |gadget| BootstrapShape {
+            lwe_dimension: 4,
+            log2_lwe_modulus: 9,
+            polynomial_size: 256,
+            glwe_dimension: 1,
+            packing: 1,
+            secret: SecretKind::Ternary,
+            grouping: 1,
+            gadget,
+            key_modulus: KeyModulus::Words(vec![132_120_577]),
+            log2_ks_modulus: 14,
+            log2_ks_base: 4,
+        };
+        let raised = |log2_modulus| Gadget::ModulusRaising { log2_modulus };
+        let digits = |levels| Gadget::Decomposition { log2_base: 9, levels, dropped_bits: 0 };
+        assert!(check_beside(&with(digits(3)), &with(digits(2))).is_ok());
+        let error = check_beside(&with(raised(16)), &with(raised(15))).expect_err("another modulus").to_string();
+        assert!(error.contains("accumulator modulus"), "{error}");
+        let wider = BootstrapShape { lwe_dimension: 5, ..with(digits(3)) };
+        let error = check_beside(&with(digits(3)), &wider).expect_err("another dimension").to_string();
+        assert!(error.contains("gadget alone"), "{error}");
+    }
 }

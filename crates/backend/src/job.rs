@@ -205,14 +205,29 @@ pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()
     }
 }
 
+/// Checks test polynomials that take the place of those from index `first` on, of `loaded`.
+///
+/// # Errors
+/// As [`validate_tables`], and [`BackendError::InvalidRequest`] naming the range.
+pub fn validate_table_range(shape: &BootstrapShape, loaded: usize, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    validate_tables(shape, polynomials)?;
+    let first = first as usize;
+    let last = first + polynomials.len() / shape.polynomial_size;
+    if last > loaded {
+        return Err(BackendError::InvalidRequest(format!(
+            "test polynomials {first}..{last} are not among the {loaded} loaded; add them first"
+        )));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Gadget, KeyModulus, SecretKind};
 
-    #[test]
-    fn ranges_are_whole_ciphertexts_within_the_store() {
-        let shape = BootstrapShape {
+    fn shape() -> BootstrapShape {
+        BootstrapShape {
             lwe_dimension: 4,
             log2_lwe_modulus: 9,
             polynomial_size: 256,
@@ -224,7 +239,22 @@ mod tests {
             key_modulus: KeyModulus::Torus64,
             log2_ks_modulus: 16,
             log2_ks_base: 4,
-        };
+        }
+    }
+
+    #[test]
+    fn tables_replace_only_tables() {
+        let (shape, two) = (shape(), vec![0; 2 * 256]);
+        assert!(validate_table_range(&shape, 3, 1, &two).is_ok());
+        for (first, len, why) in [(2, 512, "2..4 are not among the 3"), (u32::MAX, 256, "among the 3"), (0, 300, "whole number")] {
+            let error = validate_table_range(&shape, 3, first, &two[..len]).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_whole_ciphertexts_within_the_store() {
+        let shape = shape();
         // Two halves of each of kN + r words.
         let len = 2 * 257;
         assert!(validate_range(&shape, 3, 1, 2 * len).is_ok());

@@ -4,7 +4,7 @@ use crate::key_switch::KeySwitcher;
 use crate::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, LinearJob, Stage, StageOutput, Transform, validate_jobs, validate_linear_jobs,
-    validate_range, validate_tables,
+    validate_range, validate_table_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -107,6 +107,14 @@ impl Engine for CpuEngine {
         let first = memory.tables.len() / size;
         memory.tables.extend_from_slice(polynomials);
         Ok(first as u32)
+    }
+
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        let size = self.shape.polynomial_size;
+        let mut memory = self.write_memory();
+        validate_table_range(&self.shape, memory.tables.len() / size, first, polynomials)?;
+        memory.tables[first as usize * size..][..polynomials.len()].copy_from_slice(polynomials);
+        Ok(())
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {

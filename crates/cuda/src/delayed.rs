@@ -273,7 +273,10 @@ mod tests {
                 }
                 6 => {
                     let polynomial: Vec<u64> = (0..shape.polynomial_size).map(|_| words.next_word() >> 38).collect();
-                    tables = engine.add_tables(&polynomial).expect("it is added") + 1;
+                    match words.next_word() % 4 {
+                        0 => tables = engine.add_tables(&polynomial).expect("it is added") + 1,
+                        place => engine.write_tables(place as u32 % tables, &polynomial).expect("it is written"),
+                    }
                 }
                 _ => {
                     let first = window * WINDOW + words.next_word() % (WINDOW - 3);

@@ -13,7 +13,7 @@ use crate::switch_first::SwitchFirst;
 use crate::tables;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
+    Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -48,6 +48,8 @@ struct Memory {
     /// `[table][N]`.
     tables: Buffer,
     table_count: usize,
+    /// The same of test polynomials as `order` of ciphertexts.
+    table_order: Order,
     lanes: [Lane; 2],
     /// The lane of the latest call.
     lane: usize,
@@ -79,6 +81,7 @@ impl Memory {
             order: Order::default(),
             tables: Buffer::new(machine, 0, "test polynomials")?,
             table_count: 0,
+            table_order: Order::default(),
             lanes: [Lane::new(machine)?, Lane::new(machine)?],
             lane: 0,
             turn: None,
@@ -408,7 +411,19 @@ impl CudaEngine {
             memory.turn = Some(end);
         }
         memory.end(reads, writes, end);
+        memory.table_order.add(tables_read_by(jobs, &self.shape), 0..0, end);
         Ok(())
+    }
+
+    /// Copies checked test polynomials to the places from `first` on, as kernels read them.
+    fn upload_tables(&self, memory: &Memory, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        let at = memory.tables.address() + (first * self.shape.polynomial_size * self.accumulator_bytes) as u64;
+        if self.accumulator_bytes == 8 {
+            return self.machine.upload(at, bytes_of(polynomials));
+        }
+        let held = |c: u64| if self.shape.is_torus() { c.wrapping_add(1 << 31) >> 32 } else { c };
+        let narrow: Vec<u32> = polynomials.iter().map(|&c| held(c) as u32).collect();
+        self.machine.upload(at, bytes_of(&narrow))
     }
 
     /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
@@ -553,6 +568,11 @@ fn read_by<'a>(inputs: impl Iterator<Item = &'a Combination>) -> Range<usize> {
     span(inputs.flat_map(|c| c.operands.iter().filter(|o| o.weight != 0).map(|o| o.ciphertext)))
 }
 
+/// The test polynomials that jobs look up, and some between them.
+fn tables_read_by(jobs: &[BootstrapJob], shape: &BootstrapShape) -> Range<usize> {
+    span(jobs.iter().flat_map(|j| [j.table, j.table + j.table_stride * (shape.packing as u32 - 1)]))
+}
+
 /// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
 pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
@@ -668,16 +688,19 @@ impl Engine for CudaEngine {
         if count * bytes > memory.tables.bytes() {
             memory.tables.grow(Queue::Uploads, count.next_power_of_two() * bytes, first * bytes, "test polynomials")?;
         }
-        let at = memory.tables.address() + (first * bytes) as u64;
-        if self.accumulator_bytes == 8 {
-            self.machine.upload(at, bytes_of(polynomials))?;
-        } else {
-            let held = |c: u64| if self.shape.is_torus() { c.wrapping_add(1 << 31) >> 32 } else { c };
-            let narrow: Vec<u32> = polynomials.iter().map(|&c| held(c) as u32).collect();
-            self.machine.upload(at, bytes_of(&narrow))?;
-        }
+        self.upload_tables(&memory, first, polynomials)?;
         memory.table_count = count;
         Ok(first as u32)
+    }
+
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        let memory = self.memory();
+        validate_table_range(&self.shape, memory.table_count, first, polynomials)?;
+        let first = first as usize;
+        let places = first..first + polynomials.len() / self.shape.polynomial_size;
+        // Rotations that read what is there come before; those to come wait for their jobs, which are uploaded behind this.
+        memory.table_order.free(&places).wait(self.machine.as_ref(), Queue::Uploads)?;
+        self.upload_tables(&memory, first, polynomials)
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {

@@ -1,11 +1,11 @@
 //! The kernels' own sources on the host, against the vectors and the exact twin.
 #![cfg(feature = "emulation")]
 
-use girih_backend::{Backend, BackendError, BootstrapShape, PlanRequest};
+use girih_backend::{Backend, BackendError, BootstrapShape, PlanRequest, Transform};
 use girih_conformance::compare::Differences;
 use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{compare, shapes};
+use girih_conformance::{compare, shapes, tables};
 use girih_cpu::CpuBackend;
 use girih_cuda::{EmulatedBackend, SPREAD};
 
@@ -198,6 +198,13 @@ fn shapes_by_tiles() {
     }
     assert!((1..=3).all(|width| kinds.contains(&(width, false))), "a shape for each width: {kinds:?}");
     assert!(kinds.contains(&(1, true)), "a shape with many rows a digit: {kinds:?}");
+}
+
+/// More tables than there is room for, from several threads: `delayed` has them change while rotations wait.
+#[test]
+fn tables_change() {
+    let differences = tables::end_to_end(&device(), Transform::Ntt, 5).unwrap_or_else(|e| panic!("{e}"));
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]

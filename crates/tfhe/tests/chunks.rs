@@ -70,6 +70,10 @@ impl Engine for InWavesEngine {
         self.0.add_tables(polynomials)
     }
 
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.0.write_tables(first, polynomials)
+    }
+
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         self.2.lock().expect("no panic").push(('b', jobs.len()));
         self.0.bootstrap(jobs)

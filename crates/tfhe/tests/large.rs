@@ -309,3 +309,35 @@ fn the_published_context_computes() {
     }
     assert_eq!(values, messages);
 }
+
+/// Keys beside each other have one room for tables: here none beyond what is held at one time.
+#[test]
+fn functions_of_several_threads_take_tables_places_in_turns() {
+    let c = Context::new(Transform::Fft, &[0, 1, 2, 3]);
+    let bytes = || c.server.servers().map(|s| s.table_bytes()).collect::<Vec<_>>();
+    c.server.servers().next().expect("a key").limit_tables(0);
+    let [short, long] = [(3, 8), (17, 22)].map(|(bits, log2_modulus)| {
+        assert_eq!(c.parameters.message_bits(log2_modulus).expect("in range"), bits);
+        let messages: Vec<u64> = (0..8u64).map(|i| i * ((1 << bits) - 1) / 7).collect();
+        (c.encrypt(&messages, log2_modulus), messages)
+    });
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (c, short, long) = (&c, &short, &long);
+            scope.spawn(move || {
+                for i in (thread..240).step_by(3) {
+                    let shuffle = Function::new(3, 3, |m| (m * m * i + m + i / 8) % 8).expect("fits");
+                    let got = c.decrypt(&c.server.function(&short.0, &shuffle).expect("runs"));
+                    assert_eq!(got, short.1.iter().map(|&m| shuffle.values()[m as usize]).collect::<Vec<_>>(), "{i}");
+                    if i % 16 == 0 {
+                        let got = c.decrypt(&c.server.relu(&long.0).expect("runs"));
+                        assert_eq!(got, long.1.iter().map(|&m| if m < 1 << 16 { m } else { 0 }).collect::<Vec<_>>(), "{i}");
+                    }
+                }
+            });
+        }
+    });
+    // Three threads hold three tables each at most.
+    let (bytes, one) = (bytes(), 8 * c.parameters.home().shape().polynomial_size);
+    assert!(bytes.iter().all(|&b| (one..=9 * one).contains(&b) && b == bytes[0]), "{bytes:?} of {one} a table");
+}

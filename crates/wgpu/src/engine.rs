@@ -12,7 +12,7 @@ use crate::upload::Uploads;
 use crate::variant::Kernel;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput, Transform,
-    check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_tables,
+    check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -110,12 +110,7 @@ impl WgpuEngine {
     pub(crate) fn beside<'e>(gpu: &Arc<Gpu>, engine: &'e (dyn Engine + 'static), shape: &BootstrapShape) -> Result<&'e Self, BackendError> {
         check_beside(engine.shape(), shape)?;
         let own = (engine as &dyn std::any::Any).downcast_ref::<Self>().filter(|e| Arc::ptr_eq(&e.gpu, gpu));
-        let own = own.ok_or_else(|| BackendError::InvalidRequest("keys loaded beside an engine of another backend".into()))?;
-        // Test polynomials hold residues for GD, values for MR.
-        if own.plan.shape.accumulator_modulus() != shape.accumulator_modulus() {
-            return Err(BackendError::InvalidRequest("keys loaded beside others must have their accumulator modulus".into()));
-        }
-        Ok(own)
+        own.ok_or_else(|| BackendError::InvalidRequest("keys loaded beside an engine of another backend".into()))
     }
 
     fn pipeline(gpu: &Gpu, kernel: Kernel, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<Pipeline, BackendError> {
@@ -159,6 +154,20 @@ impl WgpuEngine {
             _ => [job.output_offset as u32, 0],
         };
         GpuJob { table: job.table, table_stride: job.table_stride, offsets, ..GpuJob::new(&job.input, job.log2_output_modulus, job.output) }
+    }
+
+    /// Bytes of `count` test polynomials on the device.
+    fn table_bytes(&self, count: usize) -> u64 {
+        4 * (count * self.plan.shape.polynomial_size * self.plan.accumulator_words()) as u64
+    }
+
+    /// Writes checked test polynomials to the places from `first` on, as kernels read them.
+    fn upload_tables(&self, tables: &wgpu::Buffer, first: usize, polynomials: &[u64]) {
+        let words: Vec<u32> = match (self.plan.accumulator_words(), self.constant.rns().words()) {
+            (2, [a, b]) => polynomials.iter().flat_map(|&x| [a.reduce(x), b.reduce(x)]).collect(),
+            _ => polynomials.iter().map(|&x| x as u32).collect(),
+        };
+        self.gpu.queue.write_buffer(tables, self.table_bytes(first), bytemuck::cast_slice(&words));
     }
 
     /// The buffer of test polynomials with room for `bytes`, its first `keep` bytes kept.
@@ -273,21 +282,23 @@ impl Engine for WgpuEngine {
     }
 
     fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        let size = self.plan.shape.polynomial_size;
         validate_tables(&self.plan.shape, polynomials)?;
-        let words: Vec<u32> = match (self.plan.accumulator_words(), self.constant.rns().words()) {
-            (2, [a, b]) => polynomials.iter().flat_map(|&x| [a.reduce(x), b.reduce(x)]).collect(),
-            _ => polynomials.iter().map(|&x| x as u32).collect(),
-        };
         let state = &mut *self.state();
-        let bytes = |count: usize| 4 * (count * size * self.plan.accumulator_words()) as u64;
         let first = state.table_count;
-        let count = first + polynomials.len() / size;
-        let tables = self.grown_tables(state, bytes(first), bytes(count))?;
-        self.gpu.queue.write_buffer(tables, bytes(first), bytemuck::cast_slice(&words));
+        let count = first + polynomials.len() / self.plan.shape.polynomial_size;
+        let tables = self.grown_tables(state, self.table_bytes(first), self.table_bytes(count))?;
+        self.upload_tables(tables, first, polynomials);
         state.table_count = count;
         self.gpu.check("add_tables")?;
         Ok(first as u32)
+    }
+
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        let state = self.state();
+        validate_table_range(&self.plan.shape, state.table_count, first, polynomials)?;
+        // Behind everything submitted so far, as all writes of a queue are.
+        self.upload_tables(tables(&state.tables)?, first as usize, polynomials);
+        self.gpu.check("write_tables")
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {

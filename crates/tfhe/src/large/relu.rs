@@ -6,6 +6,7 @@
 
 use super::rounds::{Rotation, combine, extract_sign, operand, phase_table, rotate};
 use super::{LargeOperation, LargeParameters, LargeServer};
+use crate::server::HeldTables;
 use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey};
 
 impl LargeServer {
@@ -101,36 +102,36 @@ impl<'s> Products<'s> {
             let unit = self.half_unit(round);
             // The top bit of the digit, h in all if set: h/2 + h/2 t with t = -1 or 1.
             let top = self.table(|_| -half_digit / 2 * unit)?;
-            terms.extend(self.twice(before.as_ref().unwrap_or(input), (1, self.beta as u32), top)?);
+            terms.extend(self.twice(before.as_ref().unwrap_or(input), (1, self.beta as u32), &top)?);
             constant += half_digit / 2 * unit;
             // The rest, which stands in the middle half: h/2 to 3h/2.
             let cell = |x: i64| x / (2 * self.beta);
             let rest = |x| if cell(x) < half_digit / 2 { -(cell(x) + half_digit / 2) } else { cell(x) - half_digit / 2 };
-            terms.extend(self.twice(halfway, (1, 0), self.table(|x| rest(x) * unit)?)?);
+            terms.extend(self.twice(halfway, (1, 0), &self.table(|x| rest(x) * unit)?)?);
         }
         if constant > 0 {
             // h/2 times the sign itself, for all digits together.
-            terms.push(self.rotate(self.table(|_| constant)?, |c| (vec![operand(self.sign.at(c), 1)], 1 << (self.log2_rotation - 2)))?);
+            terms.push(self.rotate(&self.table(|_| constant)?, |c| (vec![operand(self.sign.at(c), 1)], 1 << (self.log2_rotation - 2)))?);
         }
         // Spread over a whole rotation.
         let spread = 1i64 << (self.log2_rotation - last.log2_modulus());
         let (unit, step) = (self.half_unit(digits.len()), 2 * self.beta * spread);
         let table = self.table(|x| x / step * unit)?;
-        terms.extend(self.twice(last, (spread as i32, (self.beta * spread) as u32), table)?);
+        terms.extend(self.twice(last, (spread as i32, (self.beta * spread) as u32), &table)?);
         self.sum(terms, constant as u32)
     }
 
-    fn table(&self, f: impl Fn(i64) -> i64) -> Result<u32> {
+    fn table(&self, f: impl Fn(i64) -> i64) -> Result<HeldTables> {
         phase_table(self.server, self.log2_rotation, self.log2_wide, f)
     }
 
-    fn rotate(&self, table: u32, input: impl Fn(usize) -> (Vec<girih_backend::Operand>, u32)) -> Result<DeviceCiphertexts> {
+    fn rotate(&self, table: &HeldTables, input: impl Fn(usize) -> (Vec<girih_backend::Operand>, u32)) -> Result<DeviceCiphertexts> {
         let rotation = Rotation { log2_input: self.log2_rotation, table, offset: 0, log2_output: self.log2_wide };
         rotate(self.server, &rotation, self.sign.len(), input)
     }
 
     /// `weight input + constant` through a table, without the sign and with it.
-    fn twice(&self, input: &DeviceCiphertexts, (weight, constant): (i32, u32), table: u32) -> Result<[DeviceCiphertexts; 2]> {
+    fn twice(&self, input: &DeviceCiphertexts, (weight, constant): (i32, u32), table: &HeldTables) -> Result<[DeviceCiphertexts; 2]> {
         let plain = self.rotate(table, |c| (vec![operand(input.at(c), weight)], constant))?;
         let signed = self.rotate(table, |c| (vec![operand(input.at(c), weight), operand(self.sign.at(c), 1)], constant))?;
         Ok([plain, signed])

@@ -1,5 +1,6 @@
 //! The job lists of one round.
 
+use crate::server::HeldTables;
 use crate::{DeviceCiphertexts, Result, ServerKey};
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand};
 use girih_ring::switch::mod_switch;
@@ -10,10 +11,10 @@ pub(super) fn operand(ciphertext: u32, weight: i32) -> Operand {
 }
 
 /// One bootstrapping of each of `len` inputs through one table.
-pub(super) struct Rotation {
+pub(super) struct Rotation<'t> {
     /// log2 of the modulus of the input, which divides 2N.
     pub log2_input: u32,
-    pub table: u32,
+    pub table: &'t HeldTables,
     /// Added modulo Q.
     pub offset: u64,
     pub log2_output: u32,
@@ -22,7 +23,7 @@ pub(super) struct Rotation {
 /// Runs `rotation` on each input: operands and a constant.
 pub(super) fn rotate(
     server: &ServerKey,
-    rotation: &Rotation,
+    rotation: &Rotation<'_>,
     len: usize,
     input: impl Fn(usize) -> (Vec<Operand>, u32),
 ) -> Result<DeviceCiphertexts> {
@@ -31,7 +32,7 @@ pub(super) fn rotate(
         let (operands, constant) = input(c);
         BootstrapJob {
             input: Combination::new(&operands, constant, rotation.log2_input),
-            table: rotation.table,
+            table: rotation.table.first(),
             table_stride: 0,
             output_offset: rotation.offset,
             log2_output_modulus: rotation.log2_output,
@@ -60,7 +61,7 @@ pub(super) fn combine(
 
 /// The test polynomial that maps phase x, `0 <= x < 2^log2_input / 2`, to phase `f(x)` modulo `2^log2_output`: coefficient u holds
 /// `f(floor(u 2^log2_input / 2N)) Q / 2^log2_output`.
-pub(super) fn phase_table(server: &ServerKey, log2_input: u32, log2_output: u32, f: impl Fn(i64) -> i64) -> Result<u32> {
+pub(super) fn phase_table(server: &ServerKey, log2_input: u32, log2_output: u32, f: impl Fn(i64) -> i64) -> Result<HeldTables> {
     let (size, modulus) = (server.set().shape().polynomial_size as u64, server.accumulator_modulus()?);
     let value = |u: u64| {
         let phase = f(((u << log2_input) / (2 * size)) as i64);
@@ -94,11 +95,11 @@ pub(super) fn floor(
     let q = 1i64 << log2_digit;
     let rotation = |table| Rotation { log2_input: log2_digit, table, offset: 0, log2_output: log2_modulus };
     let down_or_up = phase_table(decide, log2_digit, log2_modulus, |_| -q / 4)?;
-    let quarter = rotate(decide, &rotation(down_or_up), len, |c| (vec![operand(input.at(c), 1)], beta as u32))?;
+    let quarter = rotate(decide, &rotation(&down_or_up), len, |c| (vec![operand(input.at(c), 1)], beta as u32))?;
     let halfway =
         combine(read, (log2_modulus, log2_modulus), len, |c| (vec![operand(input.at(c), 1), operand(quarter.at(c), -1)], beta as u32))?;
     let identity = phase_table(read, log2_digit, log2_modulus, |x| if x < q / 4 { -q / 2 - x } else { x })?;
-    let digit = rotate(read, &rotation(identity), len, |c| (vec![operand(halfway.at(c), 1)], 0))?;
+    let digit = rotate(read, &rotation(&identity), len, |c| (vec![operand(halfway.at(c), 1)], 0))?;
     let result = combine(read, (log2_modulus, log2_result), len, |c| (vec![operand(halfway.at(c), 1), operand(digit.at(c), -1)], 0))?;
     Ok(Floor { result, halfway })
 }
@@ -114,6 +115,6 @@ pub(super) fn extract_sign(
     let modulus = server.accumulator_modulus()?;
     let offset = mod_switch(1, parts, modulus);
     let table = server.constant_table(modulus - offset)?;
-    let rotation = Rotation { log2_input: input.log2_modulus(), table, offset, log2_output };
+    let rotation = Rotation { log2_input: input.log2_modulus(), table: &table, offset, log2_output };
     rotate(server, &rotation, input.len(), |c| (vec![operand(input.at(c), 1)], beta as u32))
 }

@@ -79,9 +79,10 @@ fn accumulator_errors(client: &ClientKey, server: &ServerKey, inputs: [&DeviceCi
     };
     let (size, n) = (shape.polynomial_size, shape.lwe_dimension);
     let polynomial = Gate::Nand.test_polynomial(shape);
+    let table = server.gate_table(Gate::Nand)?;
     let job = BootstrapJob {
         input: Combination::new(&inputs.map(|i| Operand { ciphertext: i.at(index), weight: 1 }), 0, shape.log2_lwe_modulus),
-        table: server.table(polynomial.clone())?,
+        table,
         table_stride: 0,
         output_offset: 0,
         log2_output_modulus: shape.log2_lwe_modulus,

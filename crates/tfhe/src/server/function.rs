@@ -1,7 +1,7 @@
 //! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's EvalFunc).
 
 use super::table::check_values;
-use super::{Batch, DeviceCiphertexts, ServerKey};
+use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey};
 use crate::{NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
 use girih_ring::switch::mod_switch;
@@ -176,9 +176,8 @@ impl NoiseModel {
 }
 
 /// One function on the device: its last test polynomial and what goes with it.
-#[derive(Clone, Copy)]
 struct Loaded {
-    table: u32,
+    table: HeldTables,
     offset: u64,
     /// Half a step of the input.
     shift: u32,
@@ -196,13 +195,13 @@ impl ServerKey {
     /// failures of the device.
     pub fn evaluate<B: Batch>(&self, a: &B, function: &Function, log2_output: u32) -> Result<B> {
         let loaded = self.load_function(function, a.log2_modulus(), log2_output)?;
-        B::run(self, &[a], a.log2_modulus(), &|inputs, _| self.function_list(inputs[0], log2_output, |_| loaded))
+        B::run(self, &[a], a.log2_modulus(), &|inputs, _| self.function_list(inputs[0], log2_output, |_| &loaded))
     }
 
     /// The same on words of ciphertexts that may name another set of these secrets as theirs.
     pub(crate) fn evaluate_words(&self, words: &[u32], log2_modulus: u32, function: &Function, log2_output: u32) -> Result<Vec<u32>> {
         let loaded = self.load_function(function, log2_modulus, log2_output)?;
-        let operation = |inputs: &[&DeviceCiphertexts], _: usize| self.function_list(inputs[0], log2_output, |_| loaded);
+        let operation = |inputs: &[&DeviceCiphertexts], _: usize| self.function_list(inputs[0], log2_output, |_| &loaded);
         Ok(self.run_words(&[words], log2_modulus, &operation)?.0)
     }
 
@@ -216,7 +215,7 @@ impl ServerKey {
         }
         let load = |f| self.load_function(f, a.log2_modulus(), log2_output);
         let loaded = functions.iter().map(load).collect::<Result<Vec<_>>>()?;
-        B::run(self, &[a], a.log2_modulus(), &|inputs, offset| self.function_list(inputs[0], log2_output, |c| loaded[offset + c]))
+        B::run(self, &[a], a.log2_modulus(), &|inputs, offset| self.function_list(inputs[0], log2_output, |c| &loaded[offset + c]))
     }
 
     fn load_function(&self, function: &Function, log2_input: u32, log2_output: u32) -> Result<Loaded> {
@@ -242,8 +241,13 @@ impl ServerKey {
     /// Phase x of modulus D becomes x mod D/2 in `[0, D/2)` by subtracting a first bootstrapping, -D/4 below D/2 and D/4
     /// from there on, less D/4; the function then reads half a rotation. A ciphertext modulo q relabelled modulo D = 2q has
     /// an unknown top bit, which is what goes away, so an arbitrary function is a periodic one of twice the modulus.
-    fn function_list(&self, input: &DeviceCiphertexts, log2_output: u32, loaded: impl Fn(usize) -> Loaded) -> Result<DeviceCiphertexts> {
-        let all: Vec<Loaded> = (0..input.len()).map(loaded).collect();
+    fn function_list<'t>(
+        &self,
+        input: &DeviceCiphertexts,
+        log2_output: u32,
+        loaded: impl Fn(usize) -> &'t Loaded,
+    ) -> Result<DeviceCiphertexts> {
+        let all: Vec<&Loaded> = (0..input.len()).map(loaded).collect();
         let twice: Vec<usize> = (0..input.len()).filter(|&c| all[c].twice).collect();
         let operand = |ciphertext, weight| Operand { ciphertext, weight };
         let mut half = None;
@@ -254,7 +258,14 @@ impl ServerKey {
             let job = |(place, &c): (usize, &usize)| {
                 let (f, output) = (all[c], places.at(place));
                 let input = Combination::new(&[operand(input.at(c), 1)], f.shift, f.log2_rotation);
-                BootstrapJob { input, table, table_stride: 0, output_offset: 0, log2_output_modulus: f.log2_rotation, output }
+                BootstrapJob {
+                    input,
+                    table: table.first(),
+                    table_stride: 0,
+                    output_offset: 0,
+                    log2_output_modulus: f.log2_rotation,
+                    output,
+                }
             };
             self.engine.bootstrap(&twice.iter().enumerate().map(job).collect::<Vec<_>>())?;
             half = Some(places);
@@ -273,7 +284,7 @@ impl ServerKey {
             let input = Combination::new(&operands, constant, f.log2_rotation);
             BootstrapJob {
                 input,
-                table: f.table,
+                table: f.table.first(),
                 table_stride: 0,
                 output_offset: f.offset,
                 log2_output_modulus: log2_output,
@@ -285,7 +296,7 @@ impl ServerKey {
     }
 
     /// A test polynomial of one value: that value below half the modulus, its negative from there on.
-    pub(crate) fn constant_table(&self, value: u64) -> Result<u32> {
+    pub(crate) fn constant_table(&self, value: u64) -> Result<HeldTables> {
         self.table(vec![value; self.set.shape().polynomial_size])
     }
 }

@@ -5,12 +5,12 @@ use crate::{Result, error};
 use girih_backend::{BootstrapJob, Combination, Operand};
 
 impl ServerKey {
-    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`]; loaded at most once.
+    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`]; once loaded it stays.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
     pub fn gate_table(&self, gate: Gate) -> Result<u32> {
-        self.table(gate.test_polynomial(self.set.shape()))
+        self.tables.keep(&*self.engine, gate.test_polynomial(self.set.shape()))
     }
 
     /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added. Operands are places in the engine's store

@@ -4,6 +4,7 @@ mod batch;
 mod function;
 mod gate;
 mod jobs;
+mod shelf;
 mod store;
 mod table;
 
@@ -15,8 +16,9 @@ pub use table::LookUpTable;
 
 use crate::{EvaluationKeys, LweCiphertexts, ParameterSet, Result, error};
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress, timeline};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+pub(crate) use shelf::HeldTables;
+use shelf::Tables;
+use std::sync::Arc;
 use store::Store;
 use table::LoadedTables;
 
@@ -28,8 +30,7 @@ pub struct ServerKey {
     set: ParameterSet,
     engine: Box<dyn Engine>,
     store: Arc<Store>,
-    /// Index of the first of the test polynomials with this content.
-    tables: Arc<Mutex<HashMap<Vec<u64>, u32>>>,
+    tables: Arc<Tables>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -39,6 +40,9 @@ impl std::fmt::Debug for ServerKey {
 }
 
 impl ServerKey {
+    /// The limit of [`ServerKey::limit_tables`] until another is set.
+    pub const TABLE_BYTES: usize = 64 << 20;
+
     /// Loads keys on a device. The keys may be dropped afterwards.
     ///
     /// # Errors
@@ -46,7 +50,8 @@ impl ServerKey {
     /// memory runs out.
     pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
         let engine = backend.load(keys, options, progress)?;
-        Ok(Self { set: keys.set().clone(), engine, store: Arc::new(Store::default()), tables: Arc::default() })
+        let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
+        Ok(Self { set: keys.set().clone(), engine, store: Arc::default(), tables: Arc::new(tables) })
     }
 
     /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these: both work on the same
@@ -73,8 +78,25 @@ impl ServerKey {
     /// The device's engine, for jobs of one's own and for reading stages.
     ///
     /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`] instead of choosing them.
+    /// Test polynomials that are added there stay for good.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
+    }
+
+    /// Limits the memory of look-up tables to `bytes` on the device and as many on the host, at 8 bytes a coefficient of a test
+    /// polynomial (N of them a table; some devices take 4). Each table is loaded once and stays for later calls; when the limit is
+    /// reached, a new one takes the room of those that have gone unused for longest. Gates stay.
+    ///
+    /// A call that has more tables than the limit allows, or calls of several threads that do together, go beyond it for as many as
+    /// they need at one time. Room that there is stays: a lower limit than [`ServerKey::table_bytes`] stops its growth. Keys loaded
+    /// beside each other have one limit.
+    pub fn limit_tables(&self, bytes: usize) {
+        self.tables.limit(bytes);
+    }
+
+    /// Bytes that look-up tables take now, counted as for [`ServerKey::limit_tables`].
+    pub fn table_bytes(&self) -> usize {
+        self.tables.bytes()
     }
 
     /// Copies a batch to the device.
@@ -215,7 +237,7 @@ impl ServerKey {
             let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
             let job = |c: usize| {
                 let operands: Vec<_> = inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
-                self.bit_job(&operands, 0, table, out.at(c))
+                self.bit_job(&operands, 0, table.first(), out.at(c))
             };
             self.engine.bootstrap(&(0..out.len()).map(job).collect::<Vec<_>>())?;
             Ok(out)
@@ -249,7 +271,7 @@ impl ServerKey {
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.table_list(inputs[0].len(), |c| {
                 let operands = inputs.iter().zip(weights).map(|(i, &weight)| Operand { ciphertext: i.at(c), weight }).collect();
-                (operands, loaded)
+                (operands, &loaded)
             })
         })
     }
@@ -278,12 +300,12 @@ impl ServerKey {
         }
         let loaded = tables.chunks_exact(per_ciphertext).map(|tables| self.load_slots(tables)).collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
-            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], loaded[offset + c]))
+            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c]))
         })
     }
 
     /// Runs `len` table look-ups: operands and tables of each.
-    fn table_list(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, LoadedTables)) -> Result<DeviceCiphertexts> {
+    fn table_list<'t>(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, &'t LoadedTables)) -> Result<DeviceCiphertexts> {
         let out = self.allocate(len)?;
         let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
@@ -291,7 +313,7 @@ impl ServerKey {
                 let (operands, tables) = job(c);
                 BootstrapJob {
                     input: Combination::new(&operands, tables.shift, log2_q),
-                    table: tables.index,
+                    table: tables.held.first(),
                     table_stride: tables.stride,
                     output_offset: tables.offset,
                     log2_output_modulus: log2_q,
@@ -303,15 +325,9 @@ impl ServerKey {
         Ok(out)
     }
 
-    /// Index of the first of these test polynomials on the device; loaded at most once.
-    pub(crate) fn table(&self, polynomials: Vec<u64>) -> Result<u32> {
-        let mut tables = self.tables.lock().expect("no holder of this lock panics");
-        if let Some(&index) = tables.get(&polynomials) {
-            return Ok(index);
-        }
-        let index = self.engine.add_tables(&polynomials)?;
-        tables.insert(polynomials, index);
-        Ok(index)
+    /// Whole test polynomials on the device, where they may already be; to be held until the last call that names them returns.
+    pub(crate) fn table(&self, polynomials: Vec<u64>) -> Result<HeldTables> {
+        self.tables.hold(&*self.engine, polynomials)
     }
 
     /// log2 of q, the modulus of gates and look-up tables.

@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 pub(super) struct Store(Mutex<Places>);
 
+/// Places of an array on the device, whatever lies there.
 #[derive(Default)]
-struct Places {
-    capacity: u32,
+pub(super) struct Places {
+    pub capacity: u32,
     /// First place and length of each free range.
     free: BTreeMap<u32, u32>,
 }
 
 impl Places {
     /// The first free range that is long enough.
-    fn take(&mut self, count: u32) -> Option<u32> {
+    pub fn take(&mut self, count: u32) -> Option<u32> {
         let (&first, &len) = self.free.iter().find(|(_, len)| **len >= count)?;
         self.free.remove(&first);
         if len > count {
@@ -27,7 +28,7 @@ impl Places {
         Some(first)
     }
 
-    fn give_back(&mut self, mut first: u32, mut len: u32) {
+    pub fn give_back(&mut self, mut first: u32, mut len: u32) {
         if let Some((&before, &before_len)) = self.free.range(..first).next_back()
             && before + before_len == first
         {

@@ -1,6 +1,6 @@
 //! Look-up tables on messages of several bits.
 
-use super::{Batch, ServerKey};
+use super::{Batch, HeldTables, ServerKey};
 use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapShape, Operand, SecretKind};
@@ -100,12 +100,11 @@ fn take_off_the_middle(shape: &BootstrapShape, polynomials: &mut [u64]) -> u64 {
 }
 
 /// Test polynomials of look-ups on the device.
-#[derive(Clone, Copy)]
 pub(super) struct LoadedTables {
     /// Added to the input.
     pub shift: u32,
-    /// Of the first; those of further slots follow it.
-    pub index: u32,
+    /// Those of further slots follow the first.
+    pub held: HeldTables,
     /// 1 where slots have tables of their own.
     pub stride: u32,
     /// Added to the result.
@@ -133,7 +132,7 @@ impl ServerKey {
         }
         let loaded = self.load_slots(tables)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
-            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], loaded))
+            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded))
         })
     }
 
@@ -145,7 +144,7 @@ impl ServerKey {
         }
         let mut polynomials: Vec<u64> = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
         let offset = take_off_the_middle(self.set.shape(), &mut polynomials);
-        Ok(LoadedTables { shift, index: self.table(polynomials)?, stride: u32::from(tables.len() > 1), offset })
+        Ok(LoadedTables { shift, held: self.table(polynomials)?, stride: u32::from(tables.len() > 1), offset })
     }
 }
 
