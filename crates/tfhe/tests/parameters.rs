@@ -67,6 +67,15 @@ fn the_librarys_own_choice_of_primes_is_the_published_one_for_gd() {
 }
 
 #[test]
+fn the_file_that_the_documents_show_is_one() {
+    let text = include_str!("../../../docs/parameters.md");
+    let (_, block) = text.split_once("```toml\n").expect("an example");
+    let (block, _) = block.split_once("```").expect("its end");
+    let example = ParameterSet::from_toml(block).expect("a parameter file");
+    assert_eq!(example.shape(), set("STD128").shape());
+}
+
+#[test]
 fn every_set_survives_its_file() {
     for set in ParameterSet::all().iter().chain(&ParameterSet::insecure()) {
         for packing in [1, 3, 16] {

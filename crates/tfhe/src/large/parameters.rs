@@ -142,9 +142,9 @@ impl LargeParameters {
         Ok(log2_modulus - self.log2_beta - 1)
     }
 
-    /// log2 of the modulus that messages of `bits` bits take.
+    /// log2 of the modulus that messages of `bits` bits take; [`LargeParameters::message_bits`] says whether there is one.
     pub fn log2_modulus(&self, bits: u32) -> u32 {
-        bits + self.log2_beta + 1
+        bits.saturating_add(self.log2_beta + 1)
     }
 
     /// Encrypts messages under the modulus `2^log2_modulus`; see [`LargeParameters::message_bits`] for their size.
