@@ -260,7 +260,10 @@ fn one_sentence_for_each_impossible_value() {
     assert!(refused("words = [134215681]", "words = []").starts_with("words = 0 numbers"));
     assert!(refused("words = [134215681]", "words = [-1]").starts_with("words = [-1]"));
     assert!(refused("log2_Q = 27", "log2_Q = 28").contains("the product of words [134215681] has 27 bits"));
-    assert!(refused("sigma = 3.19", "sigma = 50.0").starts_with("sigma = 50: a gate of INSECURE_TOY would fail with probability 2^-"));
+    assert!(
+        refused("sigma = 3.19", "sigma = 50.0")
+            .starts_with("sigma = 50: with these digits and moduli a gate of INSECURE_TOY would fail with probability 2^-")
+    );
     assert!(refused("n = 64\n", "").contains("missing field `n`"));
     assert!(refused("k = 1\n", "k = 1\nspeed = 9\n").contains("unknown field `speed`"));
     assert!(refused("k = 1\n", "k = \"one\"\n").contains("in `k = \"one\"`: invalid type"));
