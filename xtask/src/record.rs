@@ -1,10 +1,12 @@
 //! The machine-readable record of a bench run.
 
-use anyhow::{Context, Result};
 use serde::Serialize;
 
+#[path = "../../crates/girih/examples/common/output.rs"]
+mod output;
 #[path = "../../crates/girih/examples/common/stamp.rs"]
 mod stamp;
+pub use output::{check_file, write_json};
 pub use stamp::{commit, today};
 
 /// Milliseconds over the repeats of a run.
@@ -74,37 +76,6 @@ pub struct Record {
     pub date: String,
 }
 
-/// Writes pretty JSON to a file, or to standard output for `-`.
-pub fn write_json(path: &str, value: &serde_json::Value) -> Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    if path == "-" {
-        println!("{text}");
-        return Ok(());
-    }
-    if let Some(folder) = std::path::Path::new(path).parent() {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    std::fs::write(path, text + "\n").with_context(|| path.to_owned())
-}
-
-/// Refuses a file that could not be written when the work that fills it is done. `option` is what named it.
-pub fn check_file(option: &str, path: &str) -> Result<()> {
-    if path == "-" {
-        return Ok(());
-    }
-    let path = std::path::Path::new(path);
-    let context = || format!("{option} {}: cannot be written", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(context)?;
-    }
-    let is_new = !path.exists();
-    std::fs::OpenOptions::new().append(true).create(true).open(path).with_context(context)?;
-    if is_new {
-        std::fs::remove_file(path).with_context(context)?;
-    }
-    Ok(())
-}
-
 /// Memory that could be had now, where the system tells.
 pub fn available_memory_bytes() -> Option<u64> {
     kib("/proc/meminfo", "MemAvailable:")
@@ -131,22 +102,5 @@ mod tests {
         let m = Milliseconds::of(&[3.0, 1.0, 2.0]);
         assert_eq!((m.min, m.median, m.max), (1.0, 2.0, 3.0));
         assert_eq!(Milliseconds::of(&[4.0, 1.0]).median, 2.5);
-    }
-
-    #[test]
-    fn files_that_cannot_be_written_are_refused_and_others_left_as_they_are() {
-        let folder = std::env::temp_dir().join(format!("girih-record-{}", std::process::id()));
-        let path = |name: &str| folder.join(name).display().to_string();
-        check_file("--json", &path("new/record.json")).expect("a folder to be made");
-        assert!(folder.join("new").is_dir() && !folder.join("new/record.json").exists());
-        std::fs::write(folder.join("kept"), "kept").expect("writable");
-        check_file("--json", &path("kept")).expect("writable");
-        assert_eq!(std::fs::read_to_string(folder.join("kept")).expect("there"), "kept");
-        for bad in [path("new"), path("kept/record.json"), String::new()] {
-            let error = check_file("--json", &bad).expect_err(&bad).to_string();
-            assert!(error.starts_with("--json") && error.contains(&bad), "{error}");
-        }
-        check_file("--json", "-").expect("standard output");
-        std::fs::remove_dir_all(&folder).expect("ours");
     }
 }
