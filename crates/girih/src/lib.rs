@@ -115,15 +115,16 @@ mod device;
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration};
 #[doc(inline)]
 pub use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LinearJob,
-    LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, Stage, Transform, TunedPlan, TunedPlans,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, Gadget, KeyModulus,
+    KeySource, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, SecretKind, ShapeError, Stage, Transform,
+    TunedPlan, TunedPlans,
 };
 #[doc(inline)]
 pub use girih_circuit as circuit;
 #[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable, LweCiphertexts, NoiseModel,
-    ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable,
+    LweCiphertexts, Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.

@@ -128,7 +128,7 @@ impl Function {
 
     /// log2 of the modulus of the rotations, for inputs modulo `2^log2_input`.
     pub(crate) fn log2_rotation(&self, log2_input: u32) -> u32 {
-        log2_input + u32::from(self.kind == FunctionKind::Arbitrary)
+        log2_input.saturating_add(u32::from(self.kind == FunctionKind::Arbitrary))
     }
 
     fn check(&self, set: &ParameterSet, log2_input: u32, log2_output: u32) -> Result<()> {
