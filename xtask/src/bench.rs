@@ -220,9 +220,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let set = parameter_set(arguments)?;
     let device = Device::open(&arguments.device)?;
     let batch = batch_size(arguments, &set, &device, 256)?;
-    // Standard output carries the record alone where it goes there.
-    let quiet = arguments.json.as_deref() == Some("-");
-    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {} r={}: {}", set.name(), set.packing(), set.description()));
     for warning in set.warnings() {

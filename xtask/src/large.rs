@@ -35,8 +35,7 @@ pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
     let parameters = context(arguments)?;
     let packing = parameters.home().packing();
     let batch = bench::batch_size(arguments, parameters.home(), &device, 16)?;
-    let quiet = arguments.json.as_deref() == Some("-");
-    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     let bench = Bench::new(arguments, operation, parameters, &device)?;
     bench.describe(&say)?;

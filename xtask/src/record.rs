@@ -1,6 +1,7 @@
 //! The machine-readable record of a bench run.
 
 use serde::Serialize;
+use std::io::Write as _;
 
 #[path = "../../crates/girih/examples/common/output.rs"]
 mod output;
@@ -74,6 +75,17 @@ pub struct Record {
     pub version: &'static str,
     pub commit: String,
     pub date: String,
+}
+
+/// How a command speaks to people: on standard output, or on standard error where the other carries the record (`--json -`) or takes
+/// no more, since a full disk beneath a log must not end an hour's work before its record is written.
+pub fn speaker(json: Option<&str>) -> impl Fn(String) {
+    let quiet = json == Some("-");
+    move |line| {
+        if quiet || writeln!(std::io::stdout(), "{line}").is_err() {
+            eprintln!("{line}");
+        }
+    }
 }
 
 /// Memory that could be had now, where the system tells.

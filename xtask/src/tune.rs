@@ -59,9 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let device = Device::open(&arguments.device)?;
     let path = TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
     check_files(arguments, &path)?;
-    // Standard output carries the measurements alone where they go there.
-    let quiet = arguments.json.as_deref() == Some("-");
-    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({}), plans of {}", device.info().id, device.info().name, device.backend().identity()));
     let mut all = Vec::new();
     let agree = sets.iter().try_fold(true, |agree, set| {

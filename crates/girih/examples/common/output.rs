@@ -1,6 +1,6 @@
 //! Files that records go to, those of examples and of `cargo xtask` alike: refused before the work that fills them.
 
-use std::io::{Error, Result};
+use std::io::{Error, Result, Write as _};
 use std::path::Path;
 
 /// Refuses a file that could not be written when the work that fills it is done. `option` is what named it.
@@ -21,8 +21,7 @@ pub fn check_file(option: &str, path: &str) -> Result<()> {
 pub fn write_json(path: &str, value: &serde_json::Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     if path == "-" {
-        println!("{text}");
-        return Ok(());
+        return writeln!(std::io::stdout(), "{text}");
     }
     let written = make_folder(Path::new(path)).and_then(|()| std::fs::write(path, text + "\n"));
     written.map_err(|e| Error::new(e.kind(), format!("{path}: {e}")))
