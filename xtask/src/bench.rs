@@ -33,7 +33,7 @@ pub struct Arguments {
     /// What to run on every message.
     #[arg(long, default_value = "nand")]
     op: Operation,
-    /// Large-precision functions: bits of a message, 1 to 21 with G4, 3 with G5 [default: 16, and 3 for func]; its modulus is 2 beta times as large.
+    /// Large-precision functions: bits of a message, 1 to 21 and as many as the set bears [default: 16, and 3 for func]; its modulus is 2 beta times as large.
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
     /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision ones), 16384 on a GPU, rounded up].
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write the record (an array of them for a sweep) to FILE, `-` for standard output; times in ms, noise in units of 1/q.
+    /// Write the record (an array of them for a sweep) to FILE, `-` for standard output; times in ms, noise as a deviation modulo q.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
     /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// CUDA architectures to compile for, such as sm_80,sm_89,sm_90.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "sm_90", value_parser = architecture)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "sm_90", value_parser = architecture, conflicts_with = "wgsl_only")]
     arch: Vec<(String, u32)>,
     /// Only these sets, commas between them [default: all built-in ones].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

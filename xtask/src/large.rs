@@ -64,7 +64,7 @@ impl Bench {
         let bits = arguments.message.unwrap_or(if operation == Operation::Func { 3 } else { 16 });
         let log2_modulus = parameters.log2_modulus(bits);
         parameters.message_bits(log2_modulus).with_context(|| format!("--message {bits}"))?;
-        check_operation(operation, bits)?;
+        check_operation(operation, bits, &parameters)?;
         let mut options = bench::load_options(arguments);
         let Some(transform) = options.transform.or_else(|| device.info().transforms.first().copied()) else {
             bail!("{} names no transform", device.info().id)
@@ -268,9 +268,13 @@ fn function(bits: u32) -> girih::Result<Function> {
 }
 
 /// Refuses messages that an operation cannot take, before keys are made for them.
-fn check_operation(operation: Operation, bits: u32) -> Result<()> {
+fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters) -> Result<()> {
     match operation {
-        Operation::Func => function(bits).map(|_| ()).with_context(|| format!("--message {bits}")),
+        Operation::Func => {
+            let log2_modulus = parameters.log2_modulus(bits);
+            let checked = function(bits).and_then(|f| f.check(parameters.home(), log2_modulus, log2_modulus));
+            checked.with_context(|| format!("--message {bits}"))
+        }
         Operation::Floor if bits < CLEARED => {
             bail!("--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of at least {CLEARED}")
         }
@@ -324,5 +328,27 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
         let ratio = function.functions_per_s / rate;
         say(format!("  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_an_operation_cannot_take_are_named_before_keys_are_made() {
+        let g4 = LargeParameters::default();
+        for (parameters, operation, bits, part) in [
+            (LargeParameters::small(), Operation::Func, 3, "from 2^3 to 2^10"),
+            (g4.clone(), Operation::Func, 8, "--message 8"),
+            (g4.clone(), Operation::Func, 20, "from 1 to 14"),
+            (g4.clone(), Operation::Floor, 3, "at least 4"),
+        ] {
+            let refused = format!("{:#}", check_operation(operation, bits, &parameters).expect_err(part));
+            assert!(refused.contains(part), "{refused}");
+        }
+        for (operation, bits) in [(Operation::Func, 3), (Operation::Floor, 4), (Operation::Sign, 1)] {
+            check_operation(operation, bits, &g4).expect("fits");
+        }
     }
 }
