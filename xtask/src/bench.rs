@@ -223,11 +223,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {} r={}: {}", set.name(), set.packing(), set.description()));
+    say(format!("security  {}", set.security().text));
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
     let loaded = load(arguments, &set, &device)?;
     say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
+    let failure = NoiseModel::with_transform(&set, loaded.server.engine().transform()).log2_failure();
+    say(format!("fails     2^{failure:.1} a gate of two bits, by the noise model"));
     say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
 
     measure_all(arguments, sizes(arguments, batch, set.packing()), &say, |size| {

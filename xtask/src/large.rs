@@ -89,6 +89,7 @@ impl Bench {
         let sets: Vec<&str> = self.server.servers().map(|s| s.set().name()).collect();
         say(format!("set       {} with the gadgets of {}", parameters.home(), sets.join(", ")));
         say(format!("messages  {} bits, modulus 2^{}, beta = {}", self.bits, self.log2_modulus, parameters.beta()));
+        say(format!("security  {}", parameters.home().security().text));
         for warning in parameters.home().warnings() {
             say(format!("warning   {warning}"));
         }
