@@ -296,7 +296,16 @@ fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
     let set = match &arguments.params {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-            ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?
+            let set = ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?;
+            // Records and published rates go by name.
+            if ParameterSet::by_name(set.name()).is_ok_and(|known| known.with_packing(set.packing()).ok().as_ref() != Some(&set)) {
+                bail!(
+                    "{}: name = {}: a built-in set of that name has other numbers; give this one a name of its own",
+                    path.display(),
+                    set.name()
+                );
+            }
+            set
         }
         None => ParameterSet::by_name(arguments.set.as_deref().unwrap_or("STD128"))?,
     };
@@ -569,6 +578,16 @@ mod tests {
             assert!(refusal(check(&arguments(more))).contains(part), "{more:?}");
         }
         assert!(!std::path::Path::new("one.json").exists());
+        let file = std::env::temp_dir().join(format!("girih-bench-{}.toml", std::process::id()));
+        let toml = ParameterSet::by_name("INSECURE_TOY_R2").expect("built in").to_toml();
+        let read = |text: &str| {
+            std::fs::write(&file, text).expect("writable");
+            parameter_set(&arguments(&["--params", &file.to_string_lossy()]))
+        };
+        assert_eq!(read(&toml).expect("the built-in set itself").packing(), 2);
+        assert!(refusal(read(&toml.replace("3.19", "3.2"))).contains("name of its own"));
+        assert!(read(&toml.replace("3.19", "3.2").replace("INSECURE_TOY", "MINE")).is_ok());
+        std::fs::remove_file(&file).expect("ours");
         assert!(crate::Arguments::try_parse_from(["xtask", "bench", "--plan", "=4"]).is_err());
         let packed = || ParameterSet::by_name("M3_R5").expect("built in");
         assert!(refusal(repack(packed(), Some("M3_R5"), Some(3))).contains("packing 5"));
