@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write the record (an array of them for a sweep) to FILE, `-` for standard output; times in ms, noise as a deviation modulo q.
+    /// Write the record (of a sweep an array, after each batch size) to FILE, `-` for standard output; times in ms, noise as a deviation modulo q.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
     /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
@@ -276,7 +276,13 @@ pub fn measure_all(
     let (mut records, mut failure) = (Vec::new(), Ok(()));
     for size in sizes {
         match measure(size) {
-            Ok(record) => records.push(record),
+            Ok(record) => {
+                records.push(record);
+                if arguments.json.as_deref() != Some("-") {
+                    // For whoever ends a long sweep early; the last write tells of what stands in the way.
+                    let _ = save(arguments, &records);
+                }
+            }
             Err(error) => {
                 failure = Err(error.context(format!("a batch of {size}")));
                 break;
@@ -533,11 +539,15 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     }
 }
 
+/// Writes the record, or those of a sweep so far, where `--json` wants them.
+fn save(arguments: &Arguments, records: &[Record]) -> Result<()> {
+    let Some(path) = &arguments.json else { return Ok(()) };
+    let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
+    Ok(record::write_json(path, &value)?)
+}
+
 fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
-    if let Some(path) = &arguments.json {
-        let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
-        record::write_json(path, &value)?;
-    }
+    save(arguments, records)?;
     if let Some(folder) = &arguments.plot {
         for path in plot::sweep(folder, records)? {
             say(format!("plot      {path}"));
@@ -615,7 +625,10 @@ mod tests {
         let loaded = load(&arguments, &set, &device).expect("a toy");
         let failed = measure_all(&arguments, vec![1, 4, 16], &|_| {}, |size| match size {
             1 => measure(&arguments, &set, &device, &loaded, size),
-            _ => bail!("no more memory"),
+            _ => {
+                assert!(file.exists(), "the first record is there before the second batch");
+                bail!("no more memory")
+            }
         });
         assert_eq!(format!("{:#}", failed.expect_err("the second batch")), "a batch of 4: no more memory");
         let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
