@@ -21,20 +21,20 @@ pub const PUBLISHED: [(&str, &str); 6] = [
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
     /// It could not be read.
-    #[error("{path}: {source}")]
+    #[error("{path}: {error}")]
     Io {
         /// The file.
         path: String,
-        /// The system's words.
-        source: std::io::Error,
+        /// The system's words, part of the message: no source of its own, which would be told twice.
+        error: std::io::Error,
     },
     /// It is not the JSON that a vector file is.
-    #[error("{path}: not a vector file: {source}")]
+    #[error("{path}: not a vector file: {error}")]
     Json {
         /// The file.
         path: String,
         /// The parser's words, with line and column.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// A field does not fit the others.
     #[error("{path}: {field}: {problem}")]
@@ -351,7 +351,7 @@ impl VectorFile {
     /// [`VectorError`] naming the file and the first field that does not fit.
     pub fn read(path: &Path) -> Result<Self, VectorError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| VectorError::Io { path: shown.clone(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|error| VectorError::Io { path: shown.clone(), error })?;
         Self::parse(&shown, &text)
     }
 
@@ -360,7 +360,7 @@ impl VectorFile {
     /// # Errors
     /// As [`VectorFile::read`].
     pub fn parse(path: &str, text: &str) -> Result<Self, VectorError> {
-        let document: Document = serde_json::from_str(text).map_err(|source| VectorError::Json { path: path.into(), source })?;
+        let document: Document = serde_json::from_str(text).map_err(|error| VectorError::Json { path: path.into(), error })?;
         let check = Checker { path };
         if document.format != 1 {
             return check.fail("format", format!("is {}, this version reads 1", document.format));

@@ -18,13 +18,13 @@ pub struct Arguments {
     /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     pub device: String,
-    /// A built-in parameter set [default: STD128; G4 for large-precision functions, which also take G5].
+    /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision functions, which also take G5].
     #[arg(long, conflicts_with = "params")]
     pub set: Option<String>,
-    /// A parameter file (TOML).
+    /// A parameter file (TOML); the end of docs/parameters.md shows one.
     #[arg(long, value_name = "FILE")]
     pub params: Option<PathBuf>,
-    /// Messages that share a ciphertext (r).
+    /// Messages that share a ciphertext (r), 1 to 16 [default: what the set or file says].
     #[arg(long, value_name = "R")]
     pub packing: Option<usize>,
     /// How polynomials are multiplied; auto leaves it to the device.
@@ -33,19 +33,19 @@ pub struct Arguments {
     /// What to run on every message.
     #[arg(long, default_value = "nand")]
     op: Operation,
-    /// Large-precision functions: bits of a message [default: 16, and 3 for func]; its modulus is 2 beta times as large.
+    /// Large-precision functions: bits of a message, 1 to 21 and as many as the set bears [default: 16, and 3 for func]; its modulus is 2 beta times as large.
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
     /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision ones), 16384 on a GPU, rounded up].
     #[arg(long)]
     batch: Option<usize>,
-    /// Timed runs, after one that warms up.
+    /// Timed runs, after one that warms up; at least 1.
     #[arg(long, default_value_t = 3)]
     pub repeat: usize,
     /// Keep ciphertexts on the device: leave transfers out of the time.
     #[arg(long)]
     pub resident: bool,
-    /// Ciphertext groups a workgroup serves at once, where the device plans tiles.
+    /// Ciphertext groups a workgroup serves at once, where the device plans tiles [default: the device's plan].
     #[arg(long)]
     pub groups: Option<usize>,
     /// What else of the plan is fixed, as the device names it: `--plan ring=4,packed=1`. Devices refuse names that they do not know.
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write the record (an array of them for a sweep) to FILE, `-` for standard output.
+    /// Write the record (of a sweep an array, after each batch size) to FILE, `-` for standard output; times in ms, noise as a deviation modulo q.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
     /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
@@ -210,9 +210,7 @@ struct Loaded {
 }
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    if arguments.repeat == 0 {
-        bail!("--repeat 0: there must be at least one timed run");
-    }
+    check(arguments)?;
     if arguments.op.is_large() {
         return large::run(arguments, arguments.op);
     }
@@ -221,51 +219,133 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let set = parameter_set(arguments)?;
     let device = Device::open(&arguments.device)?;
-    let batch = batch_size(arguments, set.packing(), &device, 256)?;
-    // Standard output carries the record alone where it goes there.
-    let quiet = arguments.json.as_deref() == Some("-");
-    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    let batch = batch_size(arguments, &set, &device, 256)?;
+    let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {} r={}: {}", set.name(), set.packing(), set.description()));
+    say(format!("security  {}", set.security().text));
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
     let loaded = load(arguments, &set, &device)?;
     say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
+    let failure = NoiseModel::with_transform(&set, loaded.server.engine().transform()).log2_failure();
+    say(format!("fails     2^{failure:.1} a gate of two bits, by the noise model"));
     say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
 
-    let mut records = Vec::new();
-    let recorded = arguments.timeline.as_deref().map(Timeline::start);
-    for size in sizes(arguments, batch, set.packing()) {
+    measure_all(arguments, sizes(arguments, batch, set.packing()), &say, |size| {
         let record = measure(arguments, &set, &device, &loaded, size)?;
         report(&record, &say);
-        records.push(record);
+        Ok(record)
+    })
+}
+
+/// Refuses what could only fail, or be ignored, after keys are made and batches run.
+fn check(arguments: &Arguments) -> Result<()> {
+    if arguments.repeat == 0 {
+        bail!("--repeat 0: there must be at least one timed run");
+    }
+    let names: Vec<&str> = arguments.plan.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some(index) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+        bail!("--plan {}: is given twice; give one value", names[index]);
+    }
+    if let Some(json) = &arguments.json {
+        record::check_file("--json", json)?;
+    }
+    if let Some(timeline) = &arguments.timeline {
+        let name = timeline.to_string_lossy();
+        if name == "-" || arguments.json.as_deref() == Some(name.as_ref()) {
+            bail!("--timeline {name}: needs a file of its own");
+        }
+        record::check_file("--timeline", &name)?;
+    }
+    if let Some(folder) = &arguments.plot {
+        record::check_file("--plot", &folder.join("a curve.svg").to_string_lossy())?;
+    }
+    Ok(())
+}
+
+/// Measures one batch size after the other and writes all that was asked for; what was measured before a failure is kept.
+pub fn measure_all(
+    arguments: &Arguments,
+    sizes: Vec<usize>,
+    say: &dyn Fn(String),
+    mut measure: impl FnMut(usize) -> Result<Record>,
+) -> Result<bool> {
+    let recorded = arguments.timeline.as_deref().map(Timeline::start);
+    let (mut records, mut failure) = (Vec::new(), Ok(()));
+    for size in sizes {
+        match measure(size) {
+            Ok(record) => {
+                records.push(record);
+                if arguments.json.as_deref() != Some("-") {
+                    // For whoever ends a long sweep early; the last write tells of what stands in the way.
+                    let _ = save(arguments, &records);
+                }
+            }
+            Err(error) => {
+                failure = Err(error.context(format!("a batch of {size}")));
+                break;
+            }
+        }
+    }
+    if !records.is_empty() {
+        write(arguments, &records, say)?;
     }
     if let Some(recorded) = recorded {
-        recorded.write(&say)?;
+        recorded.write(say)?;
     }
-    write(arguments, &records, &say)?;
-    Ok(records.iter().all(|r| r.wrong == 0))
+    failure.map(|()| records.iter().all(|r| r.wrong == 0))
 }
 
 fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
     let set = match &arguments.params {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-            ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?
+            let set = ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?;
+            // Records and published rates go by name.
+            if ParameterSet::by_name(set.name()).is_ok_and(|known| known.with_packing(set.packing()).ok().as_ref() != Some(&set)) {
+                bail!(
+                    "{}: name = {}: a built-in set of that name has other numbers; give this one a name of its own",
+                    path.display(),
+                    set.name()
+                );
+            }
+            set
         }
         None => ParameterSet::by_name(arguments.set.as_deref().unwrap_or("STD128"))?,
     };
-    Ok(match arguments.packing {
-        Some(r) => set.with_packing(r)?,
-        None => set,
-    })
+    repack(set, arguments.set.as_deref(), arguments.packing)
+}
+
+/// `set` at the packing that was asked for; a name that holds one of its own, such as `M3_R5`, does not go with another.
+pub fn repack(set: ParameterSet, name: Option<&str>, packing: Option<usize>) -> Result<ParameterSet> {
+    match (packing, name) {
+        (None, _) => Ok(set),
+        (Some(r), Some(name)) if ![1, r].contains(&set.packing()) => {
+            bail!("--packing {r}: {name} is a set of packing {}; leave one of the two out", set.packing())
+        }
+        (Some(r), _) => Ok(set.with_packing(r)?),
+    }
 }
 
 /// Messages in a batch; `cpu` of them on the CPU unless told.
-pub fn batch_size(arguments: &Arguments, packing: usize, device: &Device, cpu: usize) -> Result<usize> {
+pub fn batch_size(arguments: &Arguments, set: &ParameterSet, device: &Device, cpu: usize) -> Result<usize> {
+    let packing = set.packing();
     match arguments.batch {
-        Some(batch) if batch > 0 && batch.is_multiple_of(packing) => Ok(batch),
+        Some(batch) if batch > 0 && batch.is_multiple_of(packing) => {
+            // One input and one output in host memory: less than any operation takes.
+            let bytes_each = 2 * 4 * set.shape().ciphertext_len() as u64;
+            let free = record::available_memory_bytes().unwrap_or(isize::MAX as u64);
+            let most = free / bytes_each * packing as u64;
+            if batch as u64 > most {
+                let free = free as f64 / (1u64 << 30) as f64;
+                bail!(
+                    "--batch {batch}: an input and an output of {most} messages fill the {free:.1} GiB of memory that are free; ask for less"
+                );
+            }
+            Ok(batch)
+        }
         Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
         None => {
             let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
@@ -279,7 +359,7 @@ pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> 
     match arguments.sweep {
         None => vec![batch],
         Some(Sweep::Batch) => {
-            let powers = (0..).map(|i| packing << (2 * i)).take_while(|&s| s < batch);
+            let powers = std::iter::successors(Some(packing), |s| s.checked_mul(4)).take_while(|&s| s < batch);
             let mut sizes: Vec<usize> = powers.chain([TABLE_BATCH.next_multiple_of(packing)]).filter(|&s| s < batch).collect();
             sizes.push(batch);
             sizes.sort_unstable();
@@ -293,7 +373,10 @@ pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> 
 fn plan_choice(text: &str) -> Result<(String, u32), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
     let value = value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX))?;
-    Ok((name.trim().to_owned(), value))
+    match name.trim() {
+        "" => Err(format!("{text} has no name; give NAME=VALUE")),
+        name => Ok((name.to_owned(), value)),
+    }
 }
 
 /// 32 bytes of seed from the number on the command line.
@@ -456,11 +539,15 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     }
 }
 
-pub fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
-    if let Some(path) = &arguments.json {
-        let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
-        record::write_json(path, &value)?;
-    }
+/// Writes the record, or those of a sweep so far, where `--json` wants them.
+fn save(arguments: &Arguments, records: &[Record]) -> Result<()> {
+    let Some(path) = &arguments.json else { return Ok(()) };
+    let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
+    Ok(record::write_json(path, &value)?)
+}
+
+fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
+    save(arguments, records)?;
     if let Some(folder) = &arguments.plot {
         for path in plot::sweep(folder, records)? {
             say(format!("plot      {path}"));
@@ -470,4 +557,82 @@ pub fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) ->
         say(format!("memory    {:.2} GiB at most", bytes as f64 / (1u64 << 30) as f64));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    /// The arguments of `cargo xtask bench` on the CPU and a toy set.
+    fn arguments(more: &[&str]) -> Arguments {
+        let all = [&["xtask", "bench", "--device", "cpu", "--repeat", "1"], more].concat();
+        match crate::Arguments::parse_from(all).command {
+            crate::Command::Bench(arguments) => arguments,
+            _ => unreachable!("bench was asked for"),
+        }
+    }
+
+    fn refusal<T>(result: Result<T>) -> String {
+        result.map(|_| ()).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn contradictions_are_named_before_any_work() {
+        for (more, part) in [
+            (&["--plan", "ring=4,ring=5"][..], "--plan ring"),
+            (&["--timeline", "-"], "--timeline -"),
+            (&["--json", "one.json", "--timeline", "one.json"], "a file of its own"),
+            (&["--json", "src"], "--json src"),
+        ] {
+            assert!(refusal(check(&arguments(more))).contains(part), "{more:?}");
+        }
+        assert!(!std::path::Path::new("one.json").exists());
+        let file = std::env::temp_dir().join(format!("girih-bench-{}.toml", std::process::id()));
+        let toml = ParameterSet::by_name("INSECURE_TOY_R2").expect("built in").to_toml();
+        let read = |text: &str| {
+            std::fs::write(&file, text).expect("writable");
+            parameter_set(&arguments(&["--params", &file.to_string_lossy()]))
+        };
+        assert_eq!(read(&toml).expect("the built-in set itself").packing(), 2);
+        assert!(refusal(read(&toml.replace("3.19", "3.2"))).contains("name of its own"));
+        assert!(read(&toml.replace("3.19", "3.2").replace("INSECURE_TOY", "MINE")).is_ok());
+        std::fs::remove_file(&file).expect("ours");
+        assert!(crate::Arguments::try_parse_from(["xtask", "bench", "--plan", "=4"]).is_err());
+        let packed = || ParameterSet::by_name("M3_R5").expect("built in");
+        assert!(refusal(repack(packed(), Some("M3_R5"), Some(3))).contains("packing 5"));
+        assert_eq!(repack(packed(), Some("M3_R5"), Some(5)).expect("the same").packing(), 5);
+    }
+
+    #[test]
+    fn batches_that_fit_no_memory_are_refused_with_what_does() {
+        let device = Device::open("cpu").expect("always there");
+        let set = ParameterSet::by_name("INSECURE_TOY_R4").expect("built in");
+        let size = |batch: &str| batch_size(&arguments(&["--batch", batch]), &set, &device, 256);
+        assert_eq!(size("8").expect("two ciphertexts"), 8);
+        for (batch, part) in [("0", "multiple"), ("6", "r = 4"), ("18446744073709551612", "GiB"), ("4611686018427387904", "GiB")] {
+            assert!(refusal(size(batch)).contains(part), "{batch}: {}", refusal(size(batch)));
+        }
+        let sweep = sizes(&arguments(&["--sweep", "batch"]), usize::MAX / 4 * 4, 4);
+        assert!(sweep.is_sorted() && sweep.contains(&TABLE_BATCH) && sweep[0] == 4);
+    }
+
+    #[test]
+    fn what_was_measured_before_a_failure_is_kept() {
+        let file = std::env::temp_dir().join(format!("girih-bench-{}.json", std::process::id()));
+        let arguments = arguments(&["--set", "INSECURE_TOY", "--sweep", "batch", "--json", &file.to_string_lossy()]);
+        let (set, device) = (parameter_set(&arguments).expect("built in"), Device::open("cpu").expect("always there"));
+        let loaded = load(&arguments, &set, &device).expect("a toy");
+        let failed = measure_all(&arguments, vec![1, 4, 16], &|_| {}, |size| match size {
+            1 => measure(&arguments, &set, &device, &loaded, size),
+            _ => {
+                assert!(file.exists(), "the first record is there before the second batch");
+                bail!("no more memory")
+            }
+        });
+        assert_eq!(format!("{:#}", failed.expect_err("the second batch")), "a batch of 4: no more memory");
+        let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
+        std::fs::remove_file(&file).expect("ours");
+        assert_eq!((written.as_array().map(Vec::len), written[0]["batch"].as_u64()), (Some(1), Some(1)));
+    }
 }

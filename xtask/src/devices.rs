@@ -11,6 +11,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if let Some(path) = &arguments.json {
+        crate::record::check_file("--json", path)?;
+    }
     let found = Device::enumerate();
     if let Some(path) = &arguments.json {
         crate::record::write_json(path, &serde_json::to_value(&found.devices)?)?;

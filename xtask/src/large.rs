@@ -4,9 +4,10 @@ use crate::bench::{self, Arguments, Operation};
 use crate::progress::Terminal;
 use crate::published;
 use crate::record::{self, FunctionFigures, Milliseconds, Noise, Record};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
 use girih::{ClientKey, Device, Function, LweCiphertexts, NoiseModel, Transform};
+use girih_backend::timeline;
 use std::time::Instant;
 
 /// Bits that a floor clears.
@@ -33,20 +34,16 @@ pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
     let device = Device::open(&arguments.device)?;
     let parameters = context(arguments)?;
     let packing = parameters.home().packing();
-    let batch = bench::batch_size(arguments, packing, &device, 16)?;
-    let quiet = arguments.json.as_deref() == Some("-");
-    let say = |line: String| if quiet { eprintln!("{line}") } else { println!("{line}") };
+    let batch = bench::batch_size(arguments, parameters.home(), &device, 16)?;
+    let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     let bench = Bench::new(arguments, operation, parameters, &device)?;
     bench.describe(&say)?;
-    let mut records = Vec::new();
-    for size in bench::sizes(arguments, batch, packing) {
+    bench::measure_all(arguments, bench::sizes(arguments, batch, packing), &say, |size| {
         let record = bench.measure(arguments, &device, size)?;
         report(&record, &say);
-        records.push(record);
-    }
-    bench::write(arguments, &records, &say)?;
-    Ok(records.iter().all(|r| r.wrong == 0))
+        Ok(record)
+    })
 }
 
 fn context(arguments: &Arguments) -> Result<LargeParameters> {
@@ -66,7 +63,8 @@ impl Bench {
     fn new(arguments: &Arguments, operation: Operation, parameters: LargeParameters, device: &Device) -> Result<Self> {
         let bits = arguments.message.unwrap_or(if operation == Operation::Func { 3 } else { 16 });
         let log2_modulus = parameters.log2_modulus(bits);
-        parameters.message_bits(log2_modulus)?;
+        parameters.message_bits(log2_modulus).with_context(|| format!("--message {bits}"))?;
+        check_operation(operation, bits, &parameters)?;
         let mut options = bench::load_options(arguments);
         let Some(transform) = options.transform.or_else(|| device.info().transforms.first().copied()) else {
             bail!("{} names no transform", device.info().id)
@@ -91,6 +89,7 @@ impl Bench {
         let sets: Vec<&str> = self.server.servers().map(|s| s.set().name()).collect();
         say(format!("set       {} with the gadgets of {}", parameters.home(), sets.join(", ")));
         say(format!("messages  {} bits, modulus 2^{}, beta = {}", self.bits, self.log2_modulus, parameters.beta()));
+        say(format!("security  {}", parameters.home().security().text));
         for warning in parameters.home().warnings() {
             say(format!("warning   {warning}"));
         }
@@ -102,10 +101,8 @@ impl Bench {
         Ok(())
     }
 
-    /// A permutation without symmetry, so arbitrary.
     fn function(&self) -> girih::Result<Function> {
-        let last = (1u64 << self.bits) - 1;
-        Function::new(self.bits, self.bits, move |m| (m * (m + 1) / 2 + 3) & last)
+        function(self.bits)
     }
 
     fn bootstraps(&self) -> Result<usize> {
@@ -197,9 +194,15 @@ impl Bench {
         let (mut checked, mut wrong, mut squares, mut log2_output) = (0, 0, 0.0, 0);
         for round in 0..=arguments.repeat {
             let start = Instant::now();
+            let span = timeline::host("a batch");
             let outputs = self.evaluate(&encrypted)?;
+            drop(span);
             if round > 0 {
                 samples.push(1e3 * start.elapsed().as_secs_f64());
+            }
+            if timeline::is_on() {
+                // Devices hand over their spans there.
+                self.server.servers().try_for_each(|s| s.engine().synchronize())?;
             }
             let last = outputs.len() - 1;
             for (index, (output, bits)) in outputs.iter().enumerate() {
@@ -259,6 +262,27 @@ impl Bench {
     }
 }
 
+/// A permutation without symmetry, so arbitrary.
+fn function(bits: u32) -> girih::Result<Function> {
+    let last = 1u64.checked_shl(bits).map_or(u64::MAX, |range| range - 1);
+    Function::new(bits, bits, move |m| (m * (m + 1) / 2 + 3) & last)
+}
+
+/// Refuses messages that an operation cannot take, before keys are made for them.
+fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters) -> Result<()> {
+    match operation {
+        Operation::Func => {
+            let log2_modulus = parameters.log2_modulus(bits);
+            let checked = function(bits).and_then(|f| f.check(parameters.home(), log2_modulus, log2_modulus));
+            checked.with_context(|| format!("--message {bits}"))
+        }
+        Operation::Floor if bits < CLEARED => {
+            bail!("--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of at least {CLEARED}")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The operation as costs and failures are asked for; none for a function.
 fn large_operation(operation: Operation) -> Option<LargeOperation> {
     match operation {
@@ -305,5 +329,27 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
         let ratio = function.functions_per_s / rate;
         say(format!("  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_an_operation_cannot_take_are_named_before_keys_are_made() {
+        let g4 = LargeParameters::default();
+        for (parameters, operation, bits, part) in [
+            (LargeParameters::small(), Operation::Func, 3, "from 2^3 to 2^10"),
+            (g4.clone(), Operation::Func, 8, "--message 8"),
+            (g4.clone(), Operation::Func, 20, "from 1 to 14"),
+            (g4.clone(), Operation::Floor, 3, "at least 4"),
+        ] {
+            let refused = format!("{:#}", check_operation(operation, bits, &parameters).expect_err(part));
+            assert!(refused.contains(part), "{refused}");
+        }
+        for (operation, bits) in [(Operation::Func, 3), (Operation::Floor, 4), (Operation::Sign, 1)] {
+            check_operation(operation, bits, &g4).expect("fits");
+        }
     }
 }

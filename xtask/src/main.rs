@@ -16,7 +16,7 @@ mod timeline;
 mod tune;
 mod vectors;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Everything that girih's developers and users run from the command line.
@@ -47,10 +47,17 @@ enum Command {
     Vectors(vectors::Arguments),
 }
 
+/// What was asked for, with usage lines that can be typed: cargo runs the binary under its alias, a bundle under its file's name.
+fn arguments() -> Arguments {
+    let name = if std::env::var_os("CARGO").is_some() { "cargo xtask" } else { "xtask" };
+    let matches = Arguments::command().bin_name(name).get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 fn main() -> ExitCode {
     // A reader that has seen enough (`| head`) ends the command quietly, where printing would panic.
     sigpipe::reset();
-    let result = match Arguments::parse().command {
+    let result = match arguments().command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),

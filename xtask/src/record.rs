@@ -1,10 +1,13 @@
 //! The machine-readable record of a bench run.
 
-use anyhow::{Context, Result};
 use serde::Serialize;
+use std::io::Write as _;
 
+#[path = "../../crates/girih/examples/common/output.rs"]
+mod output;
 #[path = "../../crates/girih/examples/common/stamp.rs"]
 mod stamp;
+pub use output::{check_file, write_json};
 pub use stamp::{commit, today};
 
 /// Milliseconds over the repeats of a run.
@@ -74,23 +77,31 @@ pub struct Record {
     pub date: String,
 }
 
-/// Writes pretty JSON to a file, or to standard output for `-`.
-pub fn write_json(path: &str, value: &serde_json::Value) -> Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    if path == "-" {
-        println!("{text}");
-        return Ok(());
+/// How a command speaks to people: on standard output, or on standard error where the other carries the record (`--json -`) or takes
+/// no more, since a full disk beneath a log must not end an hour's work before its record is written.
+pub fn speaker(json: Option<&str>) -> impl Fn(String) {
+    let quiet = json == Some("-");
+    move |line| {
+        if quiet || writeln!(std::io::stdout(), "{line}").is_err() {
+            eprintln!("{line}");
+        }
     }
-    if let Some(folder) = std::path::Path::new(path).parent() {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    std::fs::write(path, text + "\n").with_context(|| path.to_owned())
+}
+
+/// Memory that could be had now, where the system tells.
+pub fn available_memory_bytes() -> Option<u64> {
+    kib("/proc/meminfo", "MemAvailable:")
 }
 
 /// The most memory this process has held, where the system tells.
 pub fn peak_memory_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    kib("/proc/self/status", "VmHWM:")
+}
+
+/// A line of one of Linux's tables of sizes, in bytes.
+fn kib(table: &str, name: &str) -> Option<u64> {
+    let table = std::fs::read_to_string(table).ok()?;
+    let line = table.lines().find_map(|l| l.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 

@@ -71,6 +71,18 @@ struct Times {
     median: f64,
 }
 
+/// What a file of records holds: a sweep, one record, or the record of an example, which is in no table.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum File {
+    Sweep(Vec<Measured>),
+    One(Box<Measured>),
+    Example {
+        #[serde(rename = "example")]
+        _example: String,
+    },
+}
+
 /// All records of a folder.
 struct Records(Vec<Measured>);
 
@@ -86,13 +98,20 @@ impl Records {
                 continue;
             }
             let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            // Sweeps are arrays; examples have records of their own, which are in no table.
-            let records = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&text).map(|one| vec![one]));
-            let records: Vec<Measured> = records.unwrap_or_default();
+            let file = serde_json::from_str(&text)
+                .with_context(|| format!("{}: must hold what `cargo xtask bench --json` writes", path.display()))?;
+            let records = match file {
+                File::Sweep(records) => records,
+                File::One(record) => vec![*record],
+                File::Example { .. } => continue,
+            };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!("{}: {} wrong outputs in a batch of {}", path.display(), record.wrong, record.batch);
             }
             all.extend(records);
+        }
+        if all.is_empty() {
+            bail!("{}: no records (.json files of `cargo xtask bench --json`) in this folder", folder.display());
         }
         Ok(Self(all))
     }
@@ -204,6 +223,19 @@ fn against_bounds(records: &Records) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn files_that_hold_no_record_are_named() {
+        let folder = std::env::temp_dir().join(format!("girih-table-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("writable");
+        let refused = || super::Records::read(&folder).map(|_| ()).expect_err("no record").to_string();
+        assert!(refused().contains("no records"), "{}", refused());
+        for text in ["", "{", "[]]", "{\"set\": \"M1\"}", "[{}]"] {
+            std::fs::write(folder.join("cut.json"), text).expect("writable");
+            assert!(refused().contains("cut.json"), "{text}: {}", refused());
+        }
+        std::fs::remove_dir_all(&folder).expect("ours");
+    }
+
     #[test]
     fn thousands_are_set_apart() {
         assert_eq!(super::thousands(Some(308_691.6)), "308,692");

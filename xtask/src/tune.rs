@@ -1,5 +1,6 @@
 //! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest.
 
+use crate::bench;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail};
@@ -11,13 +12,13 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The device: wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
-    #[arg(long, default_value = "auto")]
+    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
+    #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     device: String,
-    /// The parameter sets, by name.
+    /// The parameter sets, by name, commas between them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "STD128")]
     set: Vec<String>,
-    /// Messages that share a ciphertext (r) [default: the set's own].
+    /// Messages that share a ciphertext (r), 1 to 16 [default: the set's own].
     #[arg(long, value_name = "R")]
     packing: Option<usize>,
     /// Ciphertexts in a batch [default: 4096 on a GPU, 4 on a software driver or the CPU].
@@ -28,7 +29,7 @@ pub struct Arguments {
     repeat: usize,
     /// At most this many plans a set, in the device's order of promise.
     #[arg(long, value_name = "COUNT")]
-    most: Option<usize>,
+    most: Option<std::num::NonZeroUsize>,
     /// Measure only; store nothing.
     #[arg(long)]
     dry_run: bool,
@@ -53,48 +54,63 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.repeat == 0 || arguments.batch == Some(0) {
         bail!("--repeat and --batch must be at least 1");
     }
+    let repacked = |name: &String| bench::repack(ParameterSet::by_name(name)?, Some(name), arguments.packing);
+    let sets = arguments.set.iter().map(repacked).collect::<Result<Vec<_>>>()?;
     let device = Device::open(&arguments.device)?;
     let path = TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
-    println!("device    {} ({}), plans of {}", device.info().id, device.info().name, device.backend().identity());
+    check_files(arguments, &path)?;
+    let say = record::speaker(arguments.json.as_deref());
+    say(format!("device    {} ({}), plans of {}", device.info().id, device.info().name, device.backend().identity()));
     let mut all = Vec::new();
-    let mut agree = true;
-    for name in &arguments.set {
-        let set = ParameterSet::by_name(name)?;
-        let set = match arguments.packing {
-            Some(r) => set.with_packing(r)?,
-            None => set,
-        };
-        let measured = measure_set(arguments, &device, &set)?;
-        agree &= agreement(&measured);
+    let agree = sets.iter().try_fold(true, |agree, set| {
+        let measured = measure_set(arguments, &device, set, &say)?;
+        let agree = agreement(&measured, &say) && agree;
         if agree && !arguments.dry_run {
-            store(&path, &device.backend().identity(), set.shape(), &measured)?;
+            store(&path, &device.backend().identity(), set.shape(), &measured, &say)?;
         }
         all.extend(measured);
-    }
-    if let Some(json) = &arguments.json {
+        Ok(agree)
+    });
+    // What was measured before a failure is kept.
+    if let Some(json) = &arguments.json
+        && !all.is_empty()
+    {
         record::write_json(json, &serde_json::to_value(&all)?)?;
     }
-    Ok(agree)
+    agree
 }
 
-fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet) -> Result<Vec<Measurement>> {
+/// Refuses files that could not be read or written when the measurements are there.
+fn check_files(arguments: &Arguments, plans: &Path) -> Result<()> {
+    if let Some(json) = &arguments.json {
+        record::check_file("--json", json)?;
+    }
+    if !arguments.dry_run {
+        TunedPlans::read(plans)?;
+        // They are written beside their place first, and others may be reading them.
+        record::check_file("tuned plans:", &plans.with_extension("json.check").to_string_lossy())?;
+    }
+    Ok(())
+}
+
+fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet, say: &dyn Fn(String)) -> Result<Vec<Measurement>> {
     let backend = device.backend();
     let bulk = device.info().kind != DeviceKind::Cpu && !device.info().software;
     let batch = arguments.batch.unwrap_or(if bulk { 4096 } else { 4 });
     let mut plans = backend.alternatives(set.shape())?;
-    plans.truncate(arguments.most.unwrap_or(usize::MAX));
-    println!("set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys", set.name(), set.packing(), plans.len());
-    println!("{:<10}{:<56}{:>16}{:>12}{:>9}", "transform", "plan", "ciphertexts/s", "median ms", "load s");
+    plans.truncate(arguments.most.map_or(usize::MAX, usize::from));
+    say(format!("set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys", set.name(), set.packing(), plans.len()));
+    say(format!("{:<10}{:<56}{:>16}{:>12}{:>9}", "transform", "plan", "ciphertexts/s", "median ms", "load s"));
     let mut all = Vec::new();
     for options in plans {
         let transform = options.transform.map_or("any".into(), |t| t.to_string());
         let plan = options.plan.to_string();
         match measure(backend, set, options, batch, arguments.repeat) {
             Ok(m) => {
-                println!("{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}", m.ciphertexts_per_s, m.ms.median, m.load_s);
+                say(format!("{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}", m.ciphertexts_per_s, m.ms.median, m.load_s));
                 all.push(m);
             }
-            Err(error) => println!("{transform:<10}{plan:<56} skipped: {error}"),
+            Err(error) => say(format!("{transform:<10}{plan:<56} skipped: {error}")),
         }
     }
     if all.is_empty() {
@@ -125,27 +141,29 @@ fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batc
 }
 
 /// Integer transforms are exact: plans that differ in a bit of the result are wrong, and nothing of theirs is stored.
-fn agreement(measured: &[Measurement]) -> bool {
+fn agreement(measured: &[Measurement], say: &dyn Fn(String)) -> bool {
     let exact: Vec<&Measurement> = measured.iter().filter(|m| m.options.transform == Some(Transform::Ntt)).collect();
     let agree = exact.windows(2).all(|w| w[0].checksum == w[1].checksum);
     if !agree {
-        println!("the exact plans differ in their results: nothing is stored");
-        exact.iter().for_each(|m| println!("  {:016x} {}", m.checksum, m.options.plan));
+        say("the exact plans differ in their results: nothing is stored".into());
+        exact.iter().for_each(|m| say(format!("  {:016x} {}", m.checksum, m.options.plan)));
     }
     agree
 }
 
 /// Keeps the fastest plan of each transform.
-fn store(path: &Path, device: &str, shape: &BootstrapShape, measured: &[Measurement]) -> Result<()> {
+fn store(path: &Path, device: &str, shape: &BootstrapShape, measured: &[Measurement], say: &dyn Fn(String)) -> Result<()> {
     let (mut plans, note) = TunedPlans::read(path)?;
     if let Some(note) = note {
-        println!("{note}");
+        say(note);
     }
     for transform in [Transform::Ntt, Transform::Fft] {
         let of = measured.iter().filter(|m| m.options.transform == Some(transform));
         let Some(best) = of.max_by(|a, b| a.ciphertexts_per_s.total_cmp(&b.ciphertexts_per_s)) else { continue };
-        println!("stored    {transform} {} ({:.1} ciphertexts/s) in {}", best.options.plan, best.ciphertexts_per_s, path.display());
+        say(format!("best      {transform} {} ({:.1} ciphertexts/s)", best.options.plan, best.ciphertexts_per_s));
         plans.put(TunedPlan { device: device.into(), shape: shape.clone(), options: best.options.clone(), per_s: best.ciphertexts_per_s });
     }
-    Ok(plans.write(path)?)
+    plans.write(path)?;
+    say(format!("stored    in {}", path.display()));
+    Ok(())
 }

@@ -94,12 +94,18 @@ impl Builder {
     }
 
     /// Bit by bit `select ? on : off`, for buses of equal width.
+    ///
+    /// # Panics
+    /// For unequal widths.
     pub fn select(&mut self, select: Wire, on: &[Wire], off: &[Wire]) -> Vec<Wire> {
         assert_eq!(on.len(), off.len(), "widths of a selection");
         on.iter().zip(off).map(|(&on, &off)| self.mux(select, on, off)).collect()
     }
 
     /// Bit by bit XOR of two buses of equal width.
+    ///
+    /// # Panics
+    /// For unequal widths.
     pub fn xor_words(&mut self, a: &[Wire], b: &[Wire]) -> Vec<Wire> {
         assert_eq!(a.len(), b.len(), "widths of an XOR");
         a.iter().zip(b).map(|(&a, &b)| self.xor(a, b)).collect()

@@ -36,16 +36,20 @@ impl Circuit {
         Self::with_log2_failure(netlist, set, Self::DEFAULT_LOG2_FAILURE)
     }
 
-    /// As [`Circuit::new`], with a bound on the failure probability of one bootstrapping of one's own.
+    /// As [`Circuit::new`], with a bound of one's own on log2 of the failure probability of one bootstrapping, below 0. Where
+    /// two-input gates exceed it already, [`Circuit::log2_failure`] says what the circuit reaches.
     ///
     /// # Errors
-    /// As [`Circuit::new`].
+    /// As [`Circuit::new`], and for a bound that is no log2 of a probability below 1.
     pub fn with_log2_failure(netlist: &Netlist, set: &ParameterSet, max_log2_failure: f64) -> Result<Self> {
         if netlist.input_bits() == 0 {
             return mismatch("a circuit needs at least one input bit");
         }
         if netlist.gates().len() > MAX_GATES {
             return mismatch(format!("a netlist of {} gates; at most {MAX_GATES} can be scheduled", netlist.gates().len()));
+        }
+        if max_log2_failure.is_nan() || max_log2_failure >= 0.0 {
+            return mismatch(format!("a failure probability of at most 2^{max_log2_failure}: the exponent must be below 0"));
         }
         let model = NoiseModel::new(set);
         let failure = |variance: u32| model.log2_failure_of(0.125, &vec![1; variance as usize]);

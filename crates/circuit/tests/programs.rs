@@ -212,6 +212,10 @@ fn what_does_not_fit_is_refused() {
     assert!(message(EncryptedBits::encrypt(&client, &[[false; 0]; 2]).expect_err("no bit")).contains("at least one bit"));
     assert!(message(EncryptedBits::new(fitting.ciphertexts().clone(), 5).expect_err("4 of 3 each")).contains("no whole number"));
     assert!(message(EncryptedBits::new(fitting.ciphertexts().clone(), 0).expect_err("none")).contains("0 instances"));
+    for bound in [0.0, f64::INFINITY, f64::NAN] {
+        let refused = Circuit::with_log2_failure(&generate::adder(2, false), &set, bound).expect_err("no log2 of a probability");
+        assert!(message(refused).contains("below 0"), "{bound}");
+    }
     let mut constant = Builder::new();
     let one = constant.constant(true);
     constant.output("y", &[one]);

@@ -15,13 +15,15 @@ mod common;
 use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Circuit, EncryptedBits, generate};
+use std::process::ExitCode;
 
+/// Adds encrypted 32-bit numbers, all pairs at once.
 #[derive(Parser)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// Pairs of numbers to add.
-    #[arg(long, default_value_t = 4)]
+    /// Pairs of numbers to add, 1 to 10000.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pairs: u32,
     /// A parallel-prefix adder: 7 levels instead of 32, three times the gates.
     #[arg(long)]
@@ -32,8 +34,8 @@ fn bits(number: u32) -> impl Iterator<Item = bool> {
     (0..32).map(move |i| number >> i & 1 == 1)
 }
 
-fn main() -> Result<(), Failure> {
-    run(&Arguments::parse())
+fn main() -> ExitCode {
+    common::exit(|| run(&Arguments::parse()))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

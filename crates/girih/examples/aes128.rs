@@ -19,7 +19,9 @@ use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Circuit, EncryptedBits, GateKind, Netlist, generate};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
+/// AES-128 on an encrypted block under an encrypted key, checked against FIPS 197.
 #[derive(Parser)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -27,8 +29,8 @@ pub(crate) struct Arguments {
     /// All ten rounds instead of the first.
     #[arg(long)]
     full: bool,
-    /// Blocks encrypted at once.
-    #[arg(long, default_value_t = 1)]
+    /// Blocks encrypted at once, 1 to 10000.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     blocks: u64,
     /// Compute the round keys in the circuit too.
     #[arg(long)]
@@ -54,8 +56,8 @@ fn block(bits: &[bool]) -> u128 {
     bits.chunks(8).fold(0, |n, bits| n << 8 | byte(bits))
 }
 
-fn main() -> Result<(), Failure> {
-    run(&Arguments::parse())
+fn main() -> ExitCode {
+    common::exit(|| run(&Arguments::parse()))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -65,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = made.to_bristol();
     let netlist = Netlist::from_bristol(&text)?;
     if let Some(path) = &arguments.netlist {
-        std::fs::write(path, &text)?;
+        std::fs::write(path, &text).map_err(|e| format!("--netlist {}: {e}", path.display()))?;
     }
     let [and, xor] = [GateKind::And, GateKind::Xor].map(|kind| netlist.count(kind));
     println!("{rounds} of 10 rounds: {and} AND, {xor} XOR");

@@ -19,16 +19,18 @@ use clap::Parser;
 use common::Failure;
 use girih::prelude::*;
 use net::{HIDDEN, Image, Layer, PIXELS, image, largest, relu, train};
+use std::process::ExitCode;
 
+/// Reads handwritten digits that stay encrypted, by a small neural net.
 #[derive(Parser)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// Classify the first N of the 200 images that the net was not trained on.
+    /// Classify the first so many of the 200 images that the net was not trained on.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=200))]
     images: u16,
     /// Classify all of them.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "images")]
     full: bool,
 }
 
@@ -45,8 +47,8 @@ fn encrypted(layer: &Layer, x: &[LweCiphertexts], step: f64) -> girih::Result<Ve
     layer.0.iter().map(sum).collect()
 }
 
-fn main() -> Result<(), Failure> {
-    run(&Arguments::parse())
+fn main() -> ExitCode {
+    common::exit(|| run(&Arguments::parse()))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -14,14 +14,16 @@ mod common;
 use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Builder, Circuit, EncryptedBits, Netlist, Wire, generate};
+use std::process::ExitCode;
 
+/// Classifies Fisher's irises by a decision tree that never sees a measurement.
 #[derive(Parser)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// Classify flower K alone: what one answer takes.
-    #[arg(long, value_name = "K")]
-    row: Option<usize>,
+    /// Classify flower K alone, 1 to 150: what one answer takes.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=150))]
+    row: Option<u16>,
 }
 
 const FEATURES: [&str; 4] = ["sepal length", "sepal width", "petal length", "petal width"];
@@ -120,8 +122,8 @@ impl Tree {
     }
 }
 
-fn main() -> Result<(), Failure> {
-    run(&Arguments::parse())
+fn main() -> ExitCode {
+    common::exit(|| run(&Arguments::parse()))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -130,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     tree.print(0);
     let parties = arguments.options.start("STD128")?;
     let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
-    let rows = arguments.row.map_or(0..flowers.len(), |row| row.wrapping_sub(1)..row);
+    let rows = arguments.row.map_or(0..flowers.len(), |row| usize::from(row) - 1..usize::from(row));
     let batch = flowers.get(rows).ok_or("--row: there are rows 1 to 150")?;
     let bits = |f: &Flower| f.millimetres.iter().flat_map(|&m| (0..WIDTH).map(move |i| m >> i & 1 == 1)).collect::<Vec<_>>();
     let encrypted = EncryptedBits::encrypt(&parties.client, &batch.iter().map(bits).collect::<Vec<_>>())?;

@@ -25,23 +25,106 @@
 //! # }
 //! ```
 //!
-//! Messages of several bits go through look-up tables ([`LookUpTable`], [`Function`]); messages of up to 21 bits are compared,
-//! rounded, taken apart and rectified by the functions of [`large`].
+//! # From here on
 //!
-//! A gate refreshes the noise of its result, so gates may be chained without end. [`ParameterSet::security`] says how
-//! secure a set is and by which estimate; [`NoiseModel`] says how likely a wrong output is.
+//! **Keys and ciphertexts travel as bytes**: [`EvaluationKeys::to_bytes`], [`LweCiphertexts::to_bytes`] and their `from_bytes`, which check
+//! what they read. Only [`ClientKey::to_bytes`] is secret.
+//!
+//! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the price of a gate; the number of bits is
+//! what the set bears ([`NoiseModel`] says how likely a wrong output is). Batches may stay on the device between calls:
+//!
+//! ```
+//! use girih::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
+//! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+//! # let device = Device::open("cpu")?;
+//! # let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! let square = LookUpTable::new(2, |x| x * x % 4)?;
+//! let x = server.upload(&client.encrypt_messages(&[0, 1, 2, 3], 2)?)?;
+//! let y = server.apply(&server.apply(&x, &square)?, &square)?;
+//! assert_eq!(client.decrypt_messages(&server.download(&y)?, 2)?, [0, 1, 0, 1]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Large messages**, of up to 21 bits, are compared, rounded, taken apart and rectified by the functions of [`large`]. They have a
+//! context of their own, and keys for the functions that are wanted:
+//!
+//! ```
+//! use girih::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let parameters = LargeParameters::insecure();
+//! # let client = ClientKey::generate_seeded(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
+//! # /*
+//! let parameters = LargeParameters::default();
+//! let client = ClientKey::generate(parameters.home())?;
+//! # */
+//! let log2_modulus = parameters.log2_modulus(12); // of messages of 12 bits
+//! let a = parameters.encrypt(&client, &[5, 1999], log2_modulus)?;
+//! let b = parameters.encrypt(&client, &[700, 3], log2_modulus)?;
+//!
+//! // The transform decides which gadgets, and so which keys, are needed: it is named on both sides.
+//! let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+//! let gadgets = parameters.gadgets(&[LargeOperation::Sign, LargeOperation::Relu], log2_modulus, Transform::Fft)?;
+//! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
+//!
+//! # let device = Device::open("cpu")?;
+//! let server = LargeServer::load(device.backend(), &keys, &options, &NoProgress)?;
+//! assert_eq!(client.decrypt_bits(&server.less(&a, &b)?)?, [true, false]);
+//! assert_eq!(parameters.decrypt(&client, &server.max(&a, &b)?)?, [700, 1999]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Circuits** ([`circuit`]) come from netlists (Bristol Fashion, Yosys), from generators, or from a builder, and run as levels of
+//! bootstrappings on many inputs at once:
+//!
+//! ```
+//! use girih::circuit::{Circuit, EncryptedBits, generate};
+//! use girih::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
+//! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+//! # let device = Device::open("cpu")?;
+//! # let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! let circuit = Circuit::new(&generate::adder(2, false), server.set())?;
+//! // Two instances: 1 + 2 and 3 + 3, lowest bit first.
+//! let inputs = EncryptedBits::encrypt(&client, &[[true, false, false, true], [true, true, true, true]])?;
+//! let (sums, report) = circuit.evaluate(&server, &inputs, &NoProgress)?;
+//! assert_eq!(sums.decrypt(&client)?, [[true, true, false], [false, true, true]]);
+//! println!("{report}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Devices**: [`Device::enumerate`] lists what is there and why the rest is not; [`Device::open`] takes a name (`cuda:0`, `wgpu:0`,
+//! `cpu`) or `auto`. Nothing falls back silently: a device that cannot run a set says so and names the limit.
+//!
+//! **Parameter sets**: [`ParameterSet::by_name`] for published ones, [`ParameterSet::from_toml`] for any other.
+//! [`ParameterSet::security`] says how secure a set is and by which estimate, [`ParameterSet::warnings`] what must be known before
+//! one relies on it. A gate refreshes the noise of its result, so gates may be chained without end.
+//!
+//! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
 mod device;
 
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration};
+#[doc(inline)]
 pub use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LinearJob,
-    LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, Stage, Transform, TunedPlan, TunedPlans,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, Gadget, KeyModulus,
+    KeySource, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, SecretKind, ShapeError, Stage, Transform,
+    TunedPlan, TunedPlans,
 };
+#[doc(inline)]
 pub use girih_circuit as circuit;
+#[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable, LweCiphertexts, NoiseModel,
-    ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable,
+    LweCiphertexts, Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.

@@ -21,6 +21,20 @@ mod iris;
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
 
 #[test]
+fn outputs_that_cannot_be_written_and_counts_out_of_range_are_refused_first() {
+    let folder = std::env::temp_dir();
+    let json = ["--json", &folder.to_string_lossy()];
+    let refused = adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(&json))).expect_err("a folder");
+    assert!(refused.to_string().contains("--json"), "{refused}");
+    assert!(adder::Arguments::try_parse_from(["adder", "--pairs", "0"]).is_err());
+    assert!(aes128::Arguments::try_parse_from(["aes128", "--blocks", "0"]).is_err());
+    for row in ["0", "151"] {
+        assert!(iris::Arguments::try_parse_from(["iris", "--row", row]).is_err());
+    }
+    assert!(iris::Arguments::try_parse_from(["iris", "--row", "150"]).is_ok());
+}
+
+#[test]
 fn sums() {
     for more in [&["--pairs", "7"][..], &["--fast"]] {
         adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(more))).expect("right sums");

@@ -66,7 +66,7 @@ pub(crate) fn decode<T: DeserializeOwned>(kind: Kind, bytes: &[u8]) -> Result<(P
         e => Error::Malformed { what, why: e.to_string() },
     };
     let (text, rest): (String, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
-    let set = ParameterSet::from_toml(&text)?;
+    let set = ParameterSet::from_toml(&text).map_err(|e| Error::Malformed { what, why: format!("their parameter set: {e}") })?;
     let (payload, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
     if !rest.is_empty() {
         return error::malformed(what, format!("{} bytes too many at the end", rest.len()));

@@ -188,6 +188,10 @@ fn what_does_not_belong_together_is_refused() {
     refuse(LargeParameters::new(toy.sets().iter().rev().cloned().collect(), 4, -40.0).err(), "fewer digits first");
     refuse(LargeParameters::new(vec![set("M3")], 4, -40.0).err(), "gadget decomposition");
     refuse(LargeParameters::new(vec![set("G4")], 11, -60.0).err(), "2^1 to 2^10");
+    for target in [0.0, f64::INFINITY, f64::NAN] {
+        refuse(LargeParameters::new(toy.sets().to_vec(), 4, target).err(), "below 0");
+    }
+    assert_eq!(toy.log2_modulus(u32::MAX), u32::MAX, "which no check lets pass");
     refuse(LargeKeys::generate(&toy, &c.client, &[4], &NoProgress).err(), "gadget 4 of a context that has 4");
     refuse(LargeKeys::generate(&toy, &c.client, &[0, 0], &NoProgress).err(), "two keys of INSECURE_LARGE");
     refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one key");

@@ -67,6 +67,15 @@ fn the_librarys_own_choice_of_primes_is_the_published_one_for_gd() {
 }
 
 #[test]
+fn the_file_that_the_documents_show_is_one() {
+    let text = include_str!("../../../docs/parameters.md");
+    let (_, block) = text.split_once("```toml\n").expect("an example");
+    let (block, _) = block.split_once("```").expect("its end");
+    let example = ParameterSet::from_toml(block).expect("a parameter file");
+    assert_eq!(example.shape(), set("STD128").shape());
+}
+
+#[test]
 fn every_set_survives_its_file() {
     for set in ParameterSet::all().iter().chain(&ParameterSet::insecure()) {
         for packing in [1, 3, 16] {
@@ -251,7 +260,10 @@ fn one_sentence_for_each_impossible_value() {
     assert!(refused("words = [134215681]", "words = []").starts_with("words = 0 numbers"));
     assert!(refused("words = [134215681]", "words = [-1]").starts_with("words = [-1]"));
     assert!(refused("log2_Q = 27", "log2_Q = 28").contains("the product of words [134215681] has 27 bits"));
-    assert!(refused("sigma = 3.19", "sigma = 50.0").starts_with("sigma = 50: a gate of INSECURE_TOY would fail with probability 2^-"));
+    assert!(
+        refused("sigma = 3.19", "sigma = 50.0")
+            .starts_with("sigma = 50: with these digits and moduli a gate of INSECURE_TOY would fail with probability 2^-")
+    );
     assert!(refused("n = 64\n", "").contains("missing field `n`"));
     assert!(refused("k = 1\n", "k = 1\nspeed = 9\n").contains("unknown field `speed`"));
     assert!(refused("k = 1\n", "k = \"one\"\n").contains("in `k = \"one\"`: invalid type"));

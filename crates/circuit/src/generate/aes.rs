@@ -13,6 +13,9 @@ const S_BOX: &str = include_str!("s_box.txt");
 type Byte = Vec<Wire>;
 
 /// SubBytes of one byte: 115 gates.
+///
+/// # Panics
+/// For other than 8 bits.
 pub fn s_box(builder: &mut Builder, byte: &[Wire]) -> Vec<Wire> {
     assert_eq!(byte.len(), 8, "bits of a byte");
     let names = ["x7", "x6", "x5", "x4", "x3", "x2", "x1", "x0"];

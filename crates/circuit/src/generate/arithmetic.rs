@@ -5,6 +5,9 @@ use crate::{Builder, GateKind, Netlist, Wire};
 /// `a + b` of equal widths and the carry out: a chain of full adders.
 ///
 /// Each is an XOR of three and a majority: two bootstrappings a bit, as deep as the words are wide.
+///
+/// # Panics
+/// For unequal widths.
 pub fn add(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Vec<Wire>, Wire) {
     assert_eq!(a.len(), b.len(), "widths of a sum");
     let mut carry = builder.constant(false);
@@ -44,6 +47,9 @@ impl Carries {
 }
 
 /// `a + b` of equal widths and the carry out, about log2 of the width deep: Sklansky's parallel prefix of carries.
+///
+/// # Panics
+/// For unequal widths.
 pub fn add_fast(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Vec<Wire>, Wire) {
     assert_eq!(a.len(), b.len(), "widths of a sum");
     // Of bits from the lowest of a block to bit i; blocks double until there is one.
@@ -66,6 +72,9 @@ pub fn add_fast(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Vec<Wire>, Wi
 }
 
 /// Whether a < b and whether a <= b, for equal widths of at least one bit: carries of NOT a + b, as a tree.
+///
+/// # Panics
+/// For unequal widths, and for width 0.
 pub fn compare(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Wire, Wire) {
     assert!(a.len() == b.len() && !a.is_empty(), "widths of a comparison: {} and {}", a.len(), b.len());
     let carries = carries_of_difference(builder, a, b);

@@ -23,6 +23,9 @@ fn comparisons(count: usize) -> Vec<(usize, usize)> {
 }
 
 /// Sorts words of equal width, smallest first.
+///
+/// # Panics
+/// For words of unequal width or of none.
 pub fn sort(builder: &mut Builder, words: &mut [Vec<Wire>]) {
     for (i, j) in comparisons(words.len()) {
         let (low, high) = (words[i].clone(), words[j].clone());

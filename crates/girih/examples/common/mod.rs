@@ -1,14 +1,16 @@
-//! What every example needs: a device, keys, and a progress bar.
+//! What every example needs: a device, keys, a progress bar, and an end that says what went wrong.
 
 use girih::prelude::*;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::process::ExitCode;
 use std::sync::Mutex;
 
+mod output;
 mod stamp;
 
 pub type Failure = Box<dyn std::error::Error>;
 
-/// The part of the command line that all examples share.
+// The part of the command line that all examples share; a doc comment would become the first line of their help.
 #[derive(clap::Args)]
 pub struct Options {
     /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one.
@@ -17,7 +19,7 @@ pub struct Options {
     /// The parameter set [default: STD128, G4_BASE2P18 for digits]; STD128_R4 packs 4 instances into each ciphertext.
     #[arg(long)]
     set: Option<String>,
-    /// Also write what ran and how long it took to FILE, `-` for standard output.
+    /// Also write what ran and how long it took (JSON) to FILE, `-` for standard output, after the lines for people.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
 }
@@ -32,6 +34,9 @@ pub struct Parties {
 impl Options {
     /// Opens the device, makes keys of the chosen set or `default_set`, and loads them.
     pub fn start(&self, default_set: &str) -> Result<Parties, Failure> {
+        if let Some(path) = &self.json {
+            output::check_file("--json", path)?;
+        }
         let device = Device::open(&self.device)?;
         let set = ParameterSet::by_name(self.set.as_deref().unwrap_or(default_set))?;
         println!("{} ({}), {set}", device.info().id, device.info().name);
@@ -58,13 +63,20 @@ impl Options {
             "commit": stamp::commit(),
             "date": stamp::today(),
         });
-        let text = serde_json::to_string_pretty(&record)?;
-        if path == "-" {
-            println!("{text}")
-        } else {
-            std::fs::write(path, text + "\n")?
+        Ok(output::write_json(path, &record)?)
+    }
+}
+
+/// The end of `main`: an error in its own words.
+pub fn exit(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    // A reader that has seen enough (`| head`) ends the program quietly, where printing would panic.
+    sigpipe::reset();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
-        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use super::packed::PackedWords;
 use super::{ClientKey, bootstrapping, key_switching};
 use crate::wire::{self, Kind};
 use crate::{ParameterSet, Result, error};
-use girih_backend::{BootstrapShape, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
 use girih_ring::sampler::{MaskSeed, SecretSeed};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,19 +51,24 @@ impl EvaluationKeys {
     /// Makes the public keys of `client`, on all threads.
     ///
     /// # Errors
-    /// [`Error::Entropy`](crate::Error::Entropy).
+    /// [`Error::Entropy`](crate::Error::Entropy), and [`BackendError::OutOfMemory`] where this machine cannot hold them.
     pub fn generate(client: &ClientKey, progress: &dyn Progress) -> Result<Self> {
         let set = client.set();
         let layout = Layout::new(set.shape());
+        let room = |what: &str, largest, len| {
+            let refuse = |bytes| BackendError::OutOfMemory { device: "this machine".into(), bytes, what: format!("the {what} of {set}") };
+            PackedWords::zeroed(largest, len).map_err(refuse)
+        };
+        // Both before the work on either.
+        let mut bootstrapping = room("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len)?;
+        let mut key_switching = room("key-switching key", layout.key_switching_largest, layout.key_switching_len)?;
         let seed = MaskSeed(client.entropy.next_seed()?);
         let errors = SecretSeed::new(client.entropy.next_seed()?);
         let Some(generator) = bootstrapping::Generator::new(client, seed, &errors) else {
             return Err(set.unsupported("its modulus has no number-theoretic transform"));
         };
-        let mut bootstrapping = PackedWords::zeroed(layout.bootstrapping_largest, layout.bootstrapping_len);
         fill(&mut bootstrapping, set.shape().steps(), "bootstrapping key", progress, |index, block| generator.block(index, block));
         let generator = key_switching::Generator::new(client, seed, &errors);
-        let mut key_switching = PackedWords::zeroed(layout.key_switching_largest, layout.key_switching_len);
         fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
         Ok(Self { set: set.clone(), seed, bootstrapping, key_switching })
     }

@@ -17,9 +17,16 @@ impl PackedWords {
     }
 
     /// `len` zeros.
-    pub fn zeroed(largest: u64, len: usize) -> Self {
+    ///
+    /// # Errors
+    /// Where there is no memory for them: the bytes they take.
+    pub fn zeroed(largest: u64, len: usize) -> Result<Self, u64> {
         let width = Self::width(largest);
-        Self { width, bytes: vec![0; width * len] }
+        let wanted = (width as u64).saturating_mul(len as u64);
+        let bytes = usize::try_from(wanted).map_err(|_| wanted)?;
+        // Asked for first and given back: zeros straight from the system cost nothing, but end the program where there are none.
+        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| wanted)?;
+        Ok(Self { width, bytes: vec![0; bytes] })
     }
 
     /// Takes bytes from outside.
@@ -86,7 +93,8 @@ mod tests {
             [(1u64, 1), (255, 1), (256, 2), ((1 << 14) - 1, 2), (134_215_680, 4), ((1 << 35) - 1, 5), ((1 << 41) - 1, 6), (u64::MAX, 8)]
         {
             assert_eq!(PackedWords::width(largest), width);
-            let mut words = PackedWords::zeroed(largest, 6);
+            let mut words = PackedWords::zeroed(largest, 6).expect("a few bytes");
+            assert_eq!(PackedWords::zeroed(largest, usize::MAX / 8).err(), Some((width * (usize::MAX / 8)) as u64));
             words.blocks_mut(3).for_each(|block| PackedWords::write(largest, block, 1, &[largest, largest / 2]));
             assert_eq!((words.get(0), words.get(1), words.get(5)), (0, largest, largest / 2));
             let mut out = [0; 3];

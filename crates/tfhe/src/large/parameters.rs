@@ -46,10 +46,10 @@ impl Default for LargeParameters {
 
 impl LargeParameters {
     /// A context of one's own: sets that share everything but the gadget, those with fewer digits first; log2 of beta; log2
-    /// of the largest failure probability that one bootstrapping may have.
+    /// of the largest failure probability that one bootstrapping may have, below 0.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or what beta may be.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or what beta or the probability may be.
     pub fn new(sets: Vec<ParameterSet>, log2_beta: u32, log2_target: f64) -> Result<Self> {
         let Some(home) = sets.first() else { return error::mismatch("a large-precision context needs at least one parameter set") };
         let common = |set: &ParameterSet| BootstrapShape { gadget: home.shape().gadget, ..set.shape().clone() };
@@ -68,6 +68,9 @@ impl LargeParameters {
         let most = home.shape().log2_monomials() - 2;
         if !(1..=most).contains(&log2_beta) {
             return error::mismatch(format!("beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"));
+        }
+        if log2_target.is_nan() || log2_target >= 0.0 {
+            return error::mismatch(format!("a failure probability of at most 2^{log2_target}: the exponent must be below 0"));
         }
         let models = [Transform::Ntt, Transform::Fft].map(|t| sets.iter().map(|s| NoiseModel::with_transform(s, t)).collect());
         Ok(Self { sets, models, log2_beta, log2_target })
@@ -142,9 +145,9 @@ impl LargeParameters {
         Ok(log2_modulus - self.log2_beta - 1)
     }
 
-    /// log2 of the modulus that messages of `bits` bits take.
+    /// log2 of the modulus that messages of `bits` bits take; [`LargeParameters::message_bits`] says whether there is one.
     pub fn log2_modulus(&self, bits: u32) -> u32 {
-        bits + self.log2_beta + 1
+        bits.saturating_add(self.log2_beta + 1)
     }
 
     /// Encrypts messages under the modulus `2^log2_modulus`; see [`LargeParameters::message_bits`] for their size.

@@ -99,7 +99,9 @@ impl ParameterLiteral {
 
 /// What the TOML reader found, in one sentence, with the line it found it on.
 fn one_sentence(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', " ");
+    // Words of Rust's types and of the parser mean nothing to whoever writes a file.
+    let message = error.message().replace('\n', " ").replace("expected i64", "expected a whole number of 64 bits");
+    let message = message.replace("expected f64", "expected a number").replace("wanted string or table", "expected a name in quotes");
     let line = error.span().and_then(|span| {
         let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
         Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())

@@ -153,7 +153,9 @@ impl ParameterSet {
     fn if_it_computes(self) -> Result<Self> {
         let failure = NoiseModel::new(&self).log2_failure();
         if failure > LARGEST_LOG2_FAILURE {
-            let rule = format!("a gate of {self} would fail with probability 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}");
+            let rule = format!(
+                "with these digits and moduli a gate of {self} would fail with probability 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}"
+            );
             let (field, value) = match self.errors() {
                 ErrorDistribution::Gaussian { sigma } => ("sigma", sigma.to_string()),
                 ErrorDistribution::TUniform { lwe_log2_bound, .. } => ("tuniform_lwe", lwe_log2_bound.to_string()),

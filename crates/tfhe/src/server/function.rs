@@ -128,10 +128,15 @@ impl Function {
 
     /// log2 of the modulus of the rotations, for inputs modulo `2^log2_input`.
     pub(crate) fn log2_rotation(&self, log2_input: u32) -> u32 {
-        log2_input + u32::from(self.kind == FunctionKind::Arbitrary)
+        log2_input.saturating_add(u32::from(self.kind == FunctionKind::Arbitrary))
     }
 
-    fn check(&self, set: &ParameterSet, log2_input: u32, log2_output: u32) -> Result<()> {
+    /// Whether [`ServerKey::evaluate`] takes ciphertexts of `set` modulo `2^log2_input` through this function to results modulo
+    /// `2^log2_output`: for asking before keys are made.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the moduli that would do.
+    pub fn check(&self, set: &ParameterSet, log2_input: u32, log2_output: u32) -> Result<()> {
         let shape = set.shape();
         let most = shape.log2_monomials() - u32::from(self.kind == FunctionKind::Arbitrary);
         let kind = match self.kind {
