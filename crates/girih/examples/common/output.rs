@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn files_that_cannot_be_written_are_refused_and_others_left_as_they_are() {
-        let folder = std::env::temp_dir().join(format!("girih-output-{}", std::process::id()));
+        // Each example that brings this file along runs it, at the same time.
+        let folder = std::env::temp_dir().join(format!("girih-output-{}-{}", std::process::id(), module_path!().replace("::", "-")));
         let path = |name: &str| folder.join(name).display().to_string();
         check_file("--json", &path("new/record.json")).expect("a folder to be made");
         assert!(folder.join("new").is_dir() && !folder.join("new/record.json").exists());
