@@ -10,6 +10,7 @@ mod plot;
 mod progress;
 mod published;
 mod record;
+mod sets;
 mod table;
 mod test;
 mod timeline;
@@ -41,6 +42,8 @@ enum Command {
     Table(table::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
+    /// List the built-in parameter sets, or print one as a parameter file.
+    Sets(sets::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
     Bundle(bundle::Arguments),
     /// Replay vector files stage by stage, bit for bit.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
     };

@@ -1,0 +1,76 @@
+//! `cargo xtask sets`
+
+use anyhow::Result;
+use girih::{NoiseModel, ParameterSet, Transform};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print one set as a parameter file (TOML), ready to be changed and given to `bench --params`.
+    name: Option<String>,
+    /// List the insecure toys that tests use, too.
+    #[arg(long, conflicts_with = "name")]
+    toys: bool,
+}
+
+/// One set, a cell a column.
+fn row(set: &ParameterSet) -> [String; 7] {
+    let shape = set.shape();
+    let model = NoiseModel::with_transform(set, Transform::Fft);
+    // The norm for which TFHE-rs states how often its messages of four bits fail.
+    let failure = if shape.is_torus() { model.log2_failure_table(4, &[5]) } else { model.log2_failure() };
+    let security = set.security();
+    let bits = match (&security.estimate, security.claim) {
+        (Some(estimate), _) => format!("{:.0} / {:.0}", estimate.usvp_bdgl16.floor(), estimate.cheapest_matzov.floor()),
+        (None, Some(claim)) => format!("{claim} claimed"),
+        (None, None) => "none".to_owned(),
+    };
+    [
+        set.name().to_owned(),
+        shape.lwe_dimension.to_string(),
+        shape.polynomial_size.to_string(),
+        shape.glwe_dimension.to_string(),
+        format!("2^{failure:.1}"),
+        bits,
+        set.description().to_owned(),
+    ]
+}
+
+/// What the columns hold.
+const LEGEND: &str = "
+fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits of norm 5), f64 transform, by the noise model
+security  bits against uSVP (BDGL16) and the cheapest attack (MATZOV), at least; or what the source of the set claims
+SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; docs/parameters.md has all numbers.";
+
+const HEADS: [&str; 7] = ["set", "n", "N", "k", "fails", "security", "what"];
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    if let Some(name) = &arguments.name {
+        println!("{}", ParameterSet::by_name(name)?.to_toml().trim_end());
+        return Ok(true);
+    }
+    let toys = if arguments.toys { ParameterSet::insecure() } else { Vec::new() };
+    let rows: Vec<[String; 7]> = ParameterSet::all().iter().chain(&toys).map(row).collect();
+    let heads = HEADS.map(str::to_owned);
+    let width = |column: usize| rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    for row in [&heads].into_iter().chain(&rows) {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        println!("{}", cells.join("  ").trim_end());
+    }
+    println!("{LEGEND}");
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_the_set() {
+        for set in ParameterSet::all().iter().chain(&ParameterSet::insecure()) {
+            let read = ParameterSet::from_toml(&set.to_toml()).unwrap_or_else(|e| panic!("{}: {e}", set.name()));
+            assert_eq!(read.shape(), set.shape(), "{}", set.name());
+            assert!(row(set).iter().all(|cell| !cell.is_empty()), "{:?}", row(set));
+        }
+    }
+}
