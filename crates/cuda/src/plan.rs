@@ -585,6 +585,12 @@ impl CudaPlan {
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let threads = threads_of_block(shape, transform, limits, request, groups, &geometry);
+        // As many frequencies for each thread, so that keys can be in flight: for one ciphertext that is worth teams without a
+        // polynomial, and the slots that these have.
+        let even = threads.next_power_of_two();
+        let is_open = transform == Transform::Fft && groups == 1 && request.subgroups_per_polynomial.is_none();
+        let fits = shared_bytes(shape, transform, groups, even, false) <= limits.workgroup_memory_bytes;
+        let threads = if is_open && fits { even } else { threads };
         let registers = product_registers(shape, transform, groups);
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
         // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
@@ -660,8 +666,6 @@ fn threads_of_block(
     let step = geometry.team.max(32);
     // Enough for the product phase, no more than there are polynomials to transform.
     let useful = (groups * shape.columns() * geometry.team).min(geometry.frequency_items(transform)).min(256);
-    // As many frequencies for each thread, so that keys can be in flight: worth teams without a polynomial.
-    let useful = if transform == Transform::Fft { useful.next_power_of_two() } else { useful };
     let wanted = request.subgroups_per_polynomial.map_or(useful, |warps| groups * shape.columns() * warps * 32);
     let most = if geometry.team > 32 { NAMED_BARRIERS * geometry.team } else { limits.workgroup_threads };
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
