@@ -3,7 +3,7 @@
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
 use crate::timeline::Timeline;
-use crate::{large, plot, published};
+use crate::{large, plot, published, sets};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
@@ -229,8 +229,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let loaded = load(arguments, &set, &device)?;
     say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
-    let failure = NoiseModel::with_transform(&set, loaded.server.engine().transform()).log2_failure();
-    say(format!("fails     2^{failure:.1} a gate of two bits, by the noise model"));
+    let (failure, what) = sets::log2_failure(&set, loaded.server.engine().transform());
+    say(format!("fails     2^{failure:.1} {what}, by the noise model"));
     say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
 
     measure_all(arguments, sizes(arguments, batch, set.packing()), &say, |size| {

@@ -12,12 +12,20 @@ pub struct Arguments {
     toys: bool,
 }
 
+/// log2 of the probability that what a set is made for fails, by the noise model, and what that is.
+pub fn log2_failure(set: &ParameterSet, transform: Transform) -> (f64, &'static str) {
+    let model = NoiseModel::with_transform(set, transform);
+    if set.shape().is_torus() {
+        // The norm for which TFHE-rs states how often its messages of four bits fail.
+        return (model.log2_failure_table(4, &[5]), "a look-up of four bits of norm 5");
+    }
+    (model.log2_failure(), "a gate of two bits")
+}
+
 /// One set, a cell a column.
 fn row(set: &ParameterSet) -> [String; 7] {
     let shape = set.shape();
-    let model = NoiseModel::with_transform(set, Transform::Fft);
-    // The norm for which TFHE-rs states how often its messages of four bits fail.
-    let failure = if shape.is_torus() { model.log2_failure_table(4, &[5]) } else { model.log2_failure() };
+    let (failure, _) = log2_failure(set, Transform::Fft);
     let security = set.security();
     let bits = match (&security.estimate, security.claim) {
         (Some(estimate), _) => format!("{:.0} / {:.0}", estimate.usvp_bdgl16.floor(), estimate.cheapest_matzov.floor()),

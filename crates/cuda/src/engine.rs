@@ -189,8 +189,8 @@ impl CudaEngine {
             Arc::new(KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?))
         } else {
             let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
-            if plan.key_switch_stages > 0 {
-                let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+            let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
+            if launch.tiled {
                 let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
                 machine.prepare(switch[2], size)?;
             }
