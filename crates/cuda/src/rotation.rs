@@ -22,11 +22,16 @@ pub(crate) fn plans(
     request: &PlanRequest,
 ) -> Result<Vec<CudaPlan>, BackendError> {
     let whole = || CudaPlan::new(device, shape, transform, limits, request);
-    let spread = || CudaPlan::spread(device, shape, transform, limits, cluster, request);
+    let over_blocks = |request: &PlanRequest| CudaPlan::spread(device, shape, transform, limits, cluster, request);
     // What is asked of groups or teams is asked of the throughput kernel alone; choices by name leave the others in place.
     let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
     let common = |name: &String| ["packed", "tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
     let chosen = !request.choices.keys().all(common);
+    // All variants read one key, and differ in what only some of them have.
+    let shared = || PlanRequest {
+        choices: request.choices.iter().filter(|(name, _)| common(name)).map(|(n, v)| (n.clone(), *v)).collect(),
+        ..request.clone()
+    };
     // Where the variant over blocks is one of several, its refusals leave the others; this one is the request's own fault.
     spread_items(device, request)?;
     if let Some(pace) = choice(request, "pace").filter(|&pace| pace > cluster) {
@@ -38,15 +43,16 @@ pub(crate) fn plans(
     }
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
-        Some(_) => Ok(vec![spread()?]),
+        Some(_) => Ok(vec![over_blocks(request)?]),
         None if fixed => Ok(vec![whole()?]),
-        None => match (whole(), spread()) {
+        None => match (whole(), over_blocks(&shared())) {
             (Ok(whole), spread) => {
                 let tail = |groups| CudaPlan::tail(device, shape, transform, limits, &whole, groups);
                 let half = (whole.groups / 2 > 1).then(|| tail(whole.groups / 2)).flatten();
                 let pairs = spread.as_ref().ok().and_then(|s| s.spread).filter(|s| s.blocks > 2).and_then(|_| {
-                    let choices = request.choices.clone().into_iter().chain([(SPREAD.to_owned(), 2)]).collect();
-                    CudaPlan::spread(device, shape, transform, limits, cluster, &PlanRequest { choices, ..request.clone() }).ok()
+                    let mut request = shared();
+                    request.choices.insert(SPREAD.to_owned(), 2);
+                    over_blocks(&request).ok()
                 });
                 let tail = tail(1);
                 Ok([Some(whole), half, tail, spread.ok(), pairs].into_iter().flatten().collect())
@@ -301,6 +307,25 @@ mod tests {
     use super::*;
     use crate::spread::MAX_CLUSTER;
     use crate::variants::limits_of;
+
+    /// A kernel that takes the key for another layout than the first plan's reads past its end.
+    #[test]
+    fn all_variants_of_a_set_read_one_key() {
+        for set in girih_tfhe::ParameterSet::all() {
+            for r in [1, 2, 5] {
+                let Ok(set) = set.with_packing(r) else { continue };
+                let name = set.name();
+                for choices in [&[][..], &[("packed", 0)], &[("packed", 1)], &[("ring", 0)], &[("packed", 1), ("blocks", 1)]] {
+                    let choices = choices.iter().map(|&(n, v)| (n.to_owned(), v)).collect();
+                    let request = PlanRequest { choices, ..Default::default() };
+                    let Ok(plans) = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &request) else { continue };
+                    assert!(plans.iter().all(|p| p.packed == plans[0].packed), "{name} r={r} {:?}", request.choices);
+                    let spread = plans.iter().filter(|p| p.spread.is_some()).count();
+                    assert!(spread > 0, "{name} r={r} {:?} leaves no variant over blocks", request.choices);
+                }
+            }
+        }
+    }
 
     /// The variants of STD128 with the times that an H200 measured.
     fn measured() -> Vec<Rotation> {

@@ -76,14 +76,10 @@ impl CudaPlan {
             Some(blocks) => Self::over(shape, transform, limits, blocks, items).map_err(fits),
             None => {
                 // The most: an H200 ran all sets faster on eight blocks than on four.
-                let mut refused = None;
-                for blocks in [8, 4, 2, 1].into_iter().filter(|&b| b <= most) {
-                    match Self::over(shape, transform, limits, blocks, items) {
-                        Ok(plan) => return Ok(plan),
-                        Err(reason) => refused = Some(reason),
-                    }
-                }
-                Err(fits(refused.unwrap_or(DoesNotFit::Transform { transform, why: "the ring is too small to be spread".into() })))
+                let none = Err(DoesNotFit::Transform { transform, why: "the ring is too small to be spread".into() });
+                let over = |blocks: &usize| Self::over(shape, transform, limits, *blocks, items);
+                let largest_first = [8, 4, 2, 1].iter().filter(|&&b| b <= most);
+                largest_first.map(over).fold(none, |best, plan| if best.is_ok() { best } else { plan }).map_err(fits)
             }
         }?;
         for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {

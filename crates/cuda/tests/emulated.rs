@@ -175,6 +175,7 @@ fn packed_keys_agree() {
         ("mr_m6_r2", &[(SPREAD, 0), ("ring", 24)]),
         ("mr_m6_r2", &[(SPREAD, 2)]),
         ("mr_m3_r1", &[(SPREAD, 4)]),
+        ("mr_m3_r1", &[]),
     ] {
         with_choices(name, choices, &[("packed", 1)], compare::within_fft_error);
     }
