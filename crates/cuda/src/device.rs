@@ -66,6 +66,11 @@ impl CudaBackend {
         Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu) })
     }
 
+    /// Blocks that the device allows in a cluster.
+    fn cluster(&self) -> usize {
+        cluster_of(self.gpu.facts().capability)
+    }
+
     /// The transform that a set runs fastest with, as far as the model knows.
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
@@ -73,7 +78,7 @@ impl CudaBackend {
             // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The FFT's key is four times as
             // large, so it wins where a block has room for four ciphertexts that share it: three digits, not two or five.
             KeyModulus::Words(words) if words.len() == 1 && first == Transform::Fft => {
-                let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, &PlanRequest::default());
+                let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, self.cluster(), &PlanRequest::default());
                 if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
             }
             KeyModulus::Words(_) => first,
@@ -92,7 +97,9 @@ impl Backend for CudaBackend {
         let preferred = self.preferred(shape);
         let other = self.info.transforms.iter().copied().filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
         let of = |transform| {
-            CudaPlan::alternatives(&self.info.id, shape, transform, &self.info.limits).into_iter().map(move |plan| (transform, plan))
+            CudaPlan::alternatives(&self.info.id, shape, transform, &self.info.limits, self.cluster())
+                .into_iter()
+                .map(move |plan| (transform, plan))
         };
         let all = std::iter::once(preferred).chain(other).flat_map(of);
         let options = |(transform, plan)| LoadOptions { transform: Some(transform), plan, ..Default::default() };
@@ -130,8 +137,7 @@ impl CudaBackend {
         let shape = keys.shape();
         let (options, source) = choose_plan(&self.identity(), shape, options, progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        let cluster = cluster_of(self.gpu.facts().capability);
-        let plans = plans(&self.info.id, shape, transform, &self.info.limits, cluster, &options.plan)?;
+        let plans = plans(&self.info.id, shape, transform, &self.info.limits, self.cluster(), &options.plan)?;
         CudaEngine::load(self.gpu.clone(), keys, plans, source, beside, progress)
     }
 }

@@ -262,7 +262,7 @@ mod tests {
     fn m5() -> (BootstrapShape, CudaPlan) {
         let set = girih_tfhe::ParameterSet::by_name("M5").and_then(|s| s.with_packing(5)).expect("built in");
         let shape = set.shape().clone();
-        let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), &PlanRequest::default()).expect("it fits");
+        let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
         assert!(plan.packed, "M5 packs its key");
         (shape, plan)
     }

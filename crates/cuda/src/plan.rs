@@ -1,7 +1,7 @@
 //! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
 
 use crate::source::{TORUS_BITS, ks_word_bytes};
-use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice, key_ring as spread_ring};
+use crate::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
@@ -182,11 +182,35 @@ pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> O
     (error <= 0.2).then_some(exponent as i32)
 }
 
-/// Whether the model packs the key: where it has a megabyte a step or more, so that reading it bounds the product phase
-/// (M5 r=5: 68,900 a second, 60,300 unpacked; M3, M4, M1 and M6: 0 to 1.4 % slower).
-pub(crate) fn packs_key(shape: &BootstrapShape, transform: Transform) -> bool {
-    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * shape.polynomial_size / 2;
-    16 * entries >= 1 << 20 && packed_exponent(shape, transform).is_some()
+/// Bytes of one step's key under the f64 FFT, before packing.
+fn step_bytes(shape: &BootstrapShape) -> usize {
+    16 * shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * shape.polynomial_size / 2
+}
+
+/// Whether a plan packs the key: as asked, else where a step has so much of it that reading it bounds the product phase, whatever the order in
+/// which blocks read (an H200, packed and not but paced: M3 r=6 316,100 and 304,400 a second, M4 r=5 165,800 and 163,200, M1 r=6
+/// 208,600 and 204,500). Below, packing has nothing to win (M3, M1 and M6: 0 to 1.8 % slower; M4 r=4 alike), and batches that do
+/// not fill the device wait for it (64 bits of M4: 2.47 ms, else 2.18).
+pub(crate) fn packs(shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> bool {
+    // `CudaPlan::choose` refuses what is impossible.
+    let wanted = choice(request, "packed").map_or(step_bytes(shape) >= 640 << 10, |packed| packed == 1);
+    wanted && packed_exponent(shape, transform).is_some()
+}
+
+/// Blocks that begin each step together, where clusters exist: neighbours read the same part of the key at once, which counts
+/// where all blocks together ask L2 for nearly as much as it delivers, and blocks that drift apart for more (an H200, in pairs and
+/// alone: STD128 r=3 80,300 and 72,700 a second, M5 r=3 64,600 and 59,000, M4 r=4 183,600 and 169,300). Lighter keys lose what
+/// waiting costs (M3 r=5, of 512 KiB, 2.7 %; others 0.5 to 1.8 %), and so do packed ones and blocks of one ciphertext (0.4 to 2 %).
+/// Four together were slower wherever tried.
+fn model_pace(shape: &BootstrapShape, transform: Transform, groups: usize, packed: bool) -> usize {
+    let heavy = transform == Transform::Fft && step_bytes(shape) > 512 << 10;
+    if heavy && groups > 1 && !packed { 2 } else { 1 }
+}
+
+/// Blocks that divide the asking for keys among them: fewer of packed ones (M5 r=5: 68,700 a second with 16 or 32, 67,500 with 128;
+/// other sets, unpacked, 0.5 % faster to 3.6 % slower with 32).
+fn prefetch_blocks(packed: bool) -> usize {
+    if packed { 32 } else { 128 }
 }
 
 /// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of cuda/lib/fft.cuh).
@@ -344,7 +368,7 @@ fn waves(blocks: usize, plan: &CudaPlan) -> usize {
 }
 
 impl CudaPlan {
-    /// Plans `shape` within `limits`, keeping what `request` fixes.
+    /// Plans `shape` within `limits`, keeping what `request` fixes; `cluster` is what the device allows in a cluster (1: no clusters).
     ///
     /// # Errors
     /// [`BackendError::DoesNotFit`] with the bound that is exceeded; [`BackendError::Unsupported`] for shapes and requests
@@ -354,6 +378,7 @@ impl CudaPlan {
         shape: &BootstrapShape,
         transform: Transform,
         limits: &DeviceLimits,
+        cluster: usize,
         request: &PlanRequest,
     ) -> Result<Self, BackendError> {
         shape.validate()?;
@@ -408,6 +433,15 @@ impl CudaPlan {
             }
         }
         if let Some((_, mut plan)) = best {
+            // Without clusters no block can wait for another.
+            plan.pace = plan.pace.min(cluster);
+            if let Some(pace) = choice(request, "pace").filter(|&pace| pace > cluster) {
+                return Err(BackendError::Unsupported {
+                    device: device.into(),
+                    what: format!("a plan with pace = {pace}"),
+                    why: format!("clusters have at most {cluster} blocks there (several need sm_90 or above)"),
+                });
+            }
             // Whether and how ciphertexts are spread, and how many a block serves, was decided before.
             for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS, GROUPS].contains(&name.as_str())) {
                 plan.choose(device, shape, name, value as usize)?;
@@ -419,12 +453,19 @@ impl CudaPlan {
     }
 
     /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a
-    /// multiprocessor, key entries in flight, and, for the f64 FFT, where cosines are multiplied.
-    pub(crate) fn alternatives(device: &str, shape: &BootstrapShape, transform: Transform, limits: &DeviceLimits) -> Vec<PlanRequest> {
+    /// multiprocessor, key entries in flight, and, for the f64 FFT, where cosines are multiplied, whether keys are packed, and how
+    /// blocks read them.
+    pub(crate) fn alternatives(
+        device: &str,
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        cluster: usize,
+    ) -> Vec<PlanRequest> {
         let plan = |choices: &[(&str, usize)]| {
             let choices = choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
             let request = PlanRequest { choices, ..Default::default() };
-            Self::new(device, shape, transform, limits, &request).ok().map(|plan| (request, plan))
+            Self::new(device, shape, transform, limits, cluster, &request).ok().map(|plan| (request, plan))
         };
         // What the model would choose is asked for by name, so that a stored plan outlives a change of the model.
         let mut all: Vec<(PlanRequest, Self)> = Vec::new();
@@ -439,7 +480,10 @@ impl CudaPlan {
                 choices.push(("packed", usize::from(p.packed)));
             }
             if transform == Transform::Fft {
-                choices.push(("cosines", usize::from(p.defer_cosines)));
+                choices.extend([("cosines", usize::from(p.defer_cosines)), ("prefetchers", p.prefetch_blocks)]);
+            }
+            if transform == Transform::Fft && cluster > 1 {
+                choices.push(("pace", p.pace));
             }
             choices
         };
@@ -457,8 +501,13 @@ impl CudaPlan {
                 add(&variation("ring", ring));
             }
             add(&variation("cosines", usize::from(!model.defer_cosines)));
-            if choices.iter().any(|(name, _)| *name == "packed") {
-                add(&variation("packed", usize::from(!model.packed)));
+            let others = [
+                ("packed", usize::from(!model.packed)),
+                ("prefetchers", if model.prefetch_blocks > 32 { 32 } else { 128 }),
+                ("pace", if model.pace > 1 { 1 } else { 2 }),
+            ];
+            for (name, value) in others.into_iter().filter(|(name, _)| choices.iter().any(|(known, _)| known == name)) {
+                add(&variation(name, value));
             }
         }
         all.into_iter().map(|(request, _)| request).collect()
@@ -471,13 +520,14 @@ impl CudaPlan {
         shape: &BootstrapShape,
         transform: Transform,
         limits: &DeviceLimits,
+        cluster: usize,
         whole: &Self,
         groups: usize,
     ) -> Option<Self> {
         // All variants read one key.
         let choices = [("blocks".into(), 1)].into_iter().chain(whole.packed_choice()).collect();
         let request = PlanRequest { groups: Some(groups), choices, ..Default::default() };
-        let plan = Self::new(device, shape, transform, limits, &request).ok().filter(|_| whole.groups > groups)?;
+        let plan = Self::new(device, shape, transform, limits, cluster, &request).ok().filter(|_| whole.groups > groups)?;
         Some(Self { tail: true, ..plan })
     }
 
@@ -545,14 +595,8 @@ impl CudaPlan {
             "packed" if value == 1 && packed_exponent(shape, self.transform).is_none() => {
                 return refuse("a key of that size, in that order or without sums and differences needs all bits of an f64".into());
             }
-            "packed" => {
-                self.packed = value == 1;
-                match &mut self.spread {
-                    Some(spread) => spread.key_ring = spread_ring(shape, self.transform, spread.blocks, self.threads, self.packed),
-                    None if self.transform == Transform::Ntt => {}
-                    None => self.key_ring = key_ring(shape, &geometry, self.groups, self.threads, self.packed),
-                }
-            }
+            // It was taken before the rest was planned (`packs`).
+            "packed" => {}
             "pace" if !value.is_power_of_two() => return refuse("a cluster has 1, 2, 4 or 8 blocks".into()),
             "pace" => self.pace = value,
             "prefetch" => self.prefetch_steps = value,
@@ -619,7 +663,7 @@ impl CudaPlan {
             return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
-        let packed = packs_key(shape, transform);
+        let packed = packs(shape, transform, request);
         let key_ring = match transform {
             Transform::Ntt => ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1)),
             Transform::Fft => key_ring(shape, &geometry, groups, threads, packed),
@@ -635,9 +679,9 @@ impl CudaPlan {
             key_switch_stage_pairs: stage_pairs,
             key_switch_tiled_from: key_switch_tiled_from(shape),
             multiprocessors: limits.multiprocessors,
-            pace: 1,
+            pace: model_pace(shape, transform, groups, packed),
             prefetch_steps: 3,
-            prefetch_blocks: 128,
+            prefetch_blocks: prefetch_blocks(packed),
             key_ring,
             packed,
             gaps,
@@ -729,12 +773,12 @@ mod tests {
         for name in ["STD128", "G2", "G5", "M3_R5", "M1_R3", "TFHERS_2_2"] {
             let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
             for transform in [Transform::Fft, Transform::Ntt] {
-                let plan = |request: &PlanRequest| CudaPlan::new("cuda", set.shape(), transform, &limits, request);
+                let plan = |request: &PlanRequest| CudaPlan::new("cuda", set.shape(), transform, &limits, MAX_CLUSTER, request);
                 let Ok(model) = plan(&PlanRequest::default()) else {
-                    assert!(CudaPlan::alternatives("cuda", set.shape(), transform, &limits).is_empty());
+                    assert!(CudaPlan::alternatives("cuda", set.shape(), transform, &limits, MAX_CLUSTER).is_empty());
                     continue;
                 };
-                let all = CudaPlan::alternatives("cuda", set.shape(), transform, &limits);
+                let all = CudaPlan::alternatives("cuda", set.shape(), transform, &limits, MAX_CLUSTER);
                 assert!(all.len() >= 3, "{name} {transform}: {all:?}");
                 assert_eq!(plan(&all[0]).expect("it was planned"), model, "{name} {transform}");
                 let found: Vec<CudaPlan> = all.iter().map(|request| plan(request).expect("it was planned")).collect();
@@ -744,6 +788,26 @@ mod tests {
                 for request in &all {
                     let spread = |p: &CudaPlan| p.spread.is_some();
                     assert!(variants(request).iter().any(spread), "{name} {transform} {request}: no variant for small batches");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_keep_step_only_under_heavy_keys_and_in_clusters() {
+        for (name, r, paces) in [("M4", 4, [2, 1]), ("STD128", 3, [2, 1]), ("M3", 5, [1, 1]), ("M5", 5, [1, 1]), ("G1", 4, [1, 1])] {
+            let set = girih_tfhe::ParameterSet::by_name(name).and_then(|s| s.with_packing(r)).expect("built in");
+            for (cluster, pace) in [MAX_CLUSTER, 1].into_iter().zip(paces) {
+                let plan = |choices: &[(&str, u32)]| {
+                    let choices = choices.iter().map(|&(n, v)| (n.to_owned(), v)).collect();
+                    let request = PlanRequest { choices, ..Default::default() };
+                    CudaPlan::new("cuda", set.shape(), Transform::Fft, &limits_of(90), cluster, &request)
+                };
+                assert_eq!(plan(&[]).expect("it fits").pace, pace, "{name} r={r}, clusters of {cluster}");
+                let asked = plan(&[("pace", 4)]);
+                match cluster {
+                    1 => assert!(asked.expect_err("no clusters").to_string().contains("sm_90"), "{name}"),
+                    _ => assert_eq!(asked.expect("it fits").pace, 4, "{name}"),
                 }
             }
         }

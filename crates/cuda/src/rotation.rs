@@ -21,7 +21,7 @@ pub(crate) fn plans(
     cluster: usize,
     request: &PlanRequest,
 ) -> Result<Vec<CudaPlan>, BackendError> {
-    let whole = || CudaPlan::new(device, shape, transform, limits, request);
+    let whole = || CudaPlan::new(device, shape, transform, limits, cluster, request);
     let over_blocks = |request: &PlanRequest| CudaPlan::spread(device, shape, transform, limits, cluster, request);
     // What is asked of groups or teams is asked of the throughput kernel alone; choices by name leave the others in place.
     let fixed = request.groups.is_some() || request.subgroups_per_polynomial.is_some() || request.layout.is_some();
@@ -34,20 +34,13 @@ pub(crate) fn plans(
     };
     // Where the variant over blocks is one of several, its refusals leave the others; this one is the request's own fault.
     spread_items(device, request)?;
-    if let Some(pace) = choice(request, "pace").filter(|&pace| pace > cluster) {
-        return Err(BackendError::Unsupported {
-            device: device.into(),
-            what: format!("a plan with pace = {pace}"),
-            why: format!("clusters have at most {cluster} blocks there (several need sm_90 or above)"),
-        });
-    }
     match choice(request, SPREAD) {
         Some(0) => Ok(vec![whole()?]),
         Some(_) => Ok(vec![over_blocks(request)?]),
         None if fixed => Ok(vec![whole()?]),
         None => match (whole(), over_blocks(&shared())) {
             (Ok(whole), spread) => {
-                let tail = |groups| CudaPlan::tail(device, shape, transform, limits, &whole, groups);
+                let tail = |groups| CudaPlan::tail(device, shape, transform, limits, cluster, &whole, groups);
                 let half = (whole.groups / 2 > 1).then(|| tail(whole.groups / 2)).flatten();
                 let pairs = spread.as_ref().ok().and_then(|s| s.spread).filter(|s| s.blocks > 2).and_then(|_| {
                     let mut request = shared();

@@ -1,6 +1,6 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs_key, refuse_unsupported};
+use crate::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs, refuse_unsupported};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -69,15 +69,16 @@ impl CudaPlan {
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
         let items = spread_items(device, request)?;
+        let packed = packs(shape, transform, request);
         let mut plan = match choice(request, SPREAD) {
             Some(blocks) if !blocks.is_power_of_two() || blocks > most => {
                 Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
             }
-            Some(blocks) => Self::over(shape, transform, limits, blocks, items).map_err(fits),
+            Some(blocks) => Self::over(shape, transform, limits, blocks, items, packed).map_err(fits),
             None => {
                 // The most: an H200 ran all sets faster on eight blocks than on four.
                 let none = Err(DoesNotFit::Transform { transform, why: "the ring is too small to be spread".into() });
-                let over = |blocks: &usize| Self::over(shape, transform, limits, *blocks, items);
+                let over = |blocks: &usize| Self::over(shape, transform, limits, *blocks, items, packed);
                 let largest_first = [8, 4, 2, 1].iter().filter(|&&b| b <= most);
                 largest_first.map(over).fold(none, |best, plan| if best.is_ok() { best } else { plan }).map_err(fits)
             }
@@ -101,6 +102,7 @@ impl CudaPlan {
         limits: &DeviceLimits,
         blocks: usize,
         items: Option<usize>,
+        packed: bool,
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
@@ -132,7 +134,6 @@ impl CudaPlan {
             });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
-        let packed = packs_key(shape, transform);
         Ok(Self {
             transform,
             groups: 1,
@@ -173,7 +174,7 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
 }
 
 /// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor of those of a step.
-pub(crate) fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usize, threads: usize, packed: bool) -> usize {
+fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usize, threads: usize, packed: bool) -> usize {
     let geometry = &Geometry::new(shape, transform);
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {

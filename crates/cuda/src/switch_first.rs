@@ -232,7 +232,7 @@ mod emulated_tests {
     fn check(shape: &BootstrapShape, count: usize, multiprocessors: usize) {
         let machine: Arc<dyn Machine> = Arc::new(Emulated::new().expect("there is a compiler"));
         let keys = SyntheticKeys::new(shape.clone(), 3);
-        let plan = CudaPlan::new("cuda", shape, Transform::Fft, &limits_of(90), &PlanRequest::default()).expect("it fits");
+        let plan = CudaPlan::new("cuda", shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
         let switch = SwitchFirst::load(&machine, &keys, &plan, multiprocessors, &NoProgress).expect("it loads");
         let mut words = Words::new(4);
         let store: Vec<u64> = (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();
