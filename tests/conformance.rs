@@ -1,4 +1,5 @@
-//! Runs the list of cases on every device found. A case that cannot run says why.
+//! Runs the list of cases on every device found, on two CPUs as one device, and on what `GIRIH_DEVICES` names (several joined by
+//! `+`, as in `cuda:0+cuda:1`; commas between). A case that cannot run says why.
 
 use girih::{Device, ParameterSet};
 use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform};
@@ -7,6 +8,7 @@ use girih_conformance::planned::Planned;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{circuits, gates, large, shapes, tables};
 use girih_cpu::CpuBackend;
+use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Plans that run kernels of their own, as (suffix of the case's name, plan): the batches of this suite are small, so a device
@@ -83,12 +85,29 @@ fn large_precision(device: &Device, transform: Transform) -> Result<(), Failed> 
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
+/// Several devices as one that divides even the small lists of this suite.
+fn divided(members: Vec<Device>) -> Result<Device, BackendError> {
+    let several = MultiBackend::new(members.into_iter().map(Device::into_backend).collect())?;
+    Ok(Device::from_backend(std::sync::Arc::new(several.with_least_share(1))))
+}
+
+fn devices() -> Result<Vec<Device>, BackendError> {
+    let found = Device::enumerate().devices;
+    let found = found.iter().map(|info| Device::open(&info.id));
+    let named = std::env::var("GIRIH_DEVICES").unwrap_or_default();
+    let named =
+        named.split(',').filter(|name| !name.is_empty()).map(|name| divided(name.split('+').map(Device::open).collect::<Result<_, _>>()?));
+    let two = || divided(vec![Device::open("cpu")?, Device::open("cpu")?]);
+    found.chain([two()]).chain(named).collect()
+}
+
 fn main() {
     let arguments = Arguments::from_args();
+    let devices = devices().unwrap_or_else(|e| panic!("{e}"));
     let mut trials = Vec::new();
-    for info in Device::enumerate().devices {
-        let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
-        for (suffix, plan) in plans(&info) {
+    for device in &devices {
+        let info = device.info();
+        for (suffix, plan) in plans(info) {
             if info.transforms.contains(&Transform::Ntt) {
                 for (name, text) in PUBLISHED {
                     let (device, plan) = (device.clone(), plan.clone());
@@ -121,9 +140,9 @@ fn main() {
             }
         }
     }
-    for info in Device::enumerate().devices {
-        let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
-        for (suffix, plan) in plans(&info) {
+    for device in &devices {
+        let info = device.info();
+        for (suffix, plan) in plans(info) {
             for set in sets(info.software) {
                 for &transform in &info.transforms {
                     // 2^64 has no roots of unity.
@@ -144,8 +163,8 @@ fn main() {
             }
         }
     }
-    for info in Device::enumerate().devices {
-        let device = Device::open(&info.id).unwrap_or_else(|e| panic!("{e}"));
+    for device in &devices {
+        let info = device.info();
         for &transform in &info.transforms {
             let (one, other, third, fourth) = (device.clone(), device.clone(), device.clone(), device.clone());
             trials.push(Trial::test(format!("{}::{transform}::refuses::unknown_choices", info.id), move || {

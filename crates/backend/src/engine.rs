@@ -234,6 +234,11 @@ pub trait Engine: std::any::Any + Send + Sync {
         1
     }
 
+    /// Devices that share the work of one call: the parts of a batch are as many times as large.
+    fn devices(&self) -> usize {
+        1
+    }
+
     /// Runs one job and returns what the device held at each of `stages`; the store does not change.
     ///
     /// # Errors

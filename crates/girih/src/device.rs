@@ -2,6 +2,7 @@
 
 use girih_backend::{Backend, BackendError, DeviceInfo};
 use girih_cpu::CpuBackend;
+use girih_multi::MultiBackend;
 use std::sync::Arc;
 
 /// The environment variable that names the device to open, where the program does not.
@@ -46,12 +47,33 @@ const KINDS: &[Kind] = &[
     },
 ];
 
+/// The kind of device that a name begins with.
+fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
+    KINDS.iter().find(|k| k.prefix == prefix).ok_or_else(|| {
+        let known: Vec<&str> = KINDS.iter().map(|k| k.prefix).collect();
+        BackendError::NoDevice { requested: name.into(), why: format!("this build knows auto, {}", known.join(", ")) }
+    })
+}
+
 impl Device {
-    /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one for `auto`.
+    /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one for `auto`. Several are one where
+    /// their names are joined by `+` (`cuda:0+cuda:1`, of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind.
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what was asked for and what there is.
     pub fn open(name: &str) -> Result<Self, BackendError> {
+        if name.contains('+') {
+            return Self::open_several(name, &name.split('+').collect::<Vec<_>>());
+        }
+        if let Some(prefix) = name.strip_suffix(":*") {
+            let kind = find(name, prefix)?;
+            let real: Vec<String> = (kind.enumerate)()?.into_iter().filter(|d| !d.software).map(|d| d.id).collect();
+            return match real.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                [] => Err(BackendError::NoDevice { requested: name.into(), why: format!("this machine has no real {prefix} device") }),
+                [only] => Self::open(only),
+                ref several => Self::open_several(name, several),
+            };
+        }
         if name == "auto" {
             let found = Self::enumerate();
             // Software stand-ins for GPUs are slower than the CPU device, which is always there.
@@ -59,11 +81,21 @@ impl Device {
             return Self::open(best);
         }
         let prefix = name.split(':').next().unwrap_or_default();
-        let Some(kind) = KINDS.iter().find(|k| k.prefix == prefix) else {
-            let known: Vec<&str> = KINDS.iter().map(|k| k.prefix).collect();
-            return Err(BackendError::NoDevice { requested: name.into(), why: format!("this build knows auto, {}", known.join(", ")) });
-        };
-        Ok(Self { backend: (kind.open)(name)? })
+        Ok(Self { backend: (find(name, prefix)?.open)(name)? })
+    }
+
+    fn open_several(requested: &str, names: &[&str]) -> Result<Self, BackendError> {
+        let members = names.iter().map(|name| Ok(Self::open(name)?.backend)).collect::<Result<Vec<_>, BackendError>>()?;
+        let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
+        if let Some(twice) = ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)) {
+            return Err(BackendError::NoDevice { requested: requested.into(), why: format!("{} is named twice", twice.1) });
+        }
+        Ok(Self { backend: Arc::new(MultiBackend::new(members)?) })
+    }
+
+    /// A device of a kind that this crate does not know, or that was opened elsewhere.
+    pub fn from_backend(backend: Arc<dyn Backend>) -> Self {
+        Self { backend }
     }
 
     /// Opens the device that the environment variable `GIRIH_DEVICE` names, or `auto` where it is not set.
@@ -96,6 +128,11 @@ impl Device {
         self.backend.info()
     }
 
+    /// The same, to be kept.
+    pub fn into_backend(self) -> Arc<dyn Backend> {
+        self.backend
+    }
+
     /// The contract beneath, which server keys are loaded through.
     pub fn backend(&self) -> &dyn Backend {
         self.backend.as_ref()
@@ -120,9 +157,18 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_with_what_there_is() {
-        for name in ["", "gpu", "cpu:1", "tpu:0"] {
+        for name in ["", "gpu", "cpu:1", "tpu:0", "tpu:*"] {
             let error = Device::open(name).expect_err("no such device").to_string();
             assert!(error.contains(&format!("`{name}`")) && error.contains("cpu"), "{error}");
+        }
+    }
+
+    #[test]
+    fn several_are_named_once_each() {
+        assert_eq!(Device::open("cpu:*").expect("there is one").info().id, "cpu");
+        for (name, why) in [("cpu+cpu", "cpu is named twice"), ("cpu+", "no device ``"), ("cpu+tpu:0", "no device `tpu:0`")] {
+            let error = Device::open(name).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
         }
     }
 }

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Ciphertexts that one upload carries at most: bounds memory on both sides while a batch of any size is worked through, and
-/// lets the allocator keep buffers between chunks.
+/// Ciphertexts that one upload carries at most for each device: bounds memory on both sides while a batch of any size is worked
+/// through, and lets the allocator keep buffers between chunks.
 pub(crate) const CHUNK: usize = 3168;
 /// Chunks on the device whose results are not asked for yet: it works on the first of them and has the next at hand.
 const IN_FLIGHT: usize = 2;
@@ -22,12 +22,15 @@ const ALONE: usize = 4224;
 /// Where transfers overlap, a device waits only for the first upload, and the host for the last download. The first chunk is
 /// what whole waves leave: the device has places for others beside it, and its upload is short. The last is one wave, and those
 /// between grow to what a chunk may be.
-fn chunks(batch: usize, wave: Option<usize>) -> Vec<usize> {
+///
+/// `wave` is that of all `devices` together, if their transfers overlap.
+fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
+    let (chunk, alone) = (CHUNK * devices, ALONE * devices);
     let Some(wave) = wave else {
-        return (0..batch).step_by(ALONE).map(|first| (batch - first).min(ALONE)).collect();
+        return (0..batch).step_by(alone).map(|first| (batch - first).min(alone)).collect();
     };
-    let wave = wave.clamp(1, CHUNK);
-    let (left, most) = (batch % wave, CHUNK / wave);
+    let wave = wave.clamp(1, chunk);
+    let (left, most) = (batch % wave, chunk / wave);
     let mut waves = (batch / wave).saturating_sub(1);
     let (mut lengths, mut next) = if left > 0 { (vec![left], 3.min(most)) } else { (Vec::new(), 1) };
     while waves > 0 {
@@ -151,7 +154,7 @@ impl ServerKey {
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
         let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> = VecDeque::new();
         let wave = self.engine().overlaps_transfers().then(|| self.engine().wave());
-        for length in chunks(total / len, wave) {
+        for length in chunks(total / len, wave, self.engine().devices()) {
             let range = first * len..(first + length) * len;
             let span = timeline::host("upload");
             let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;
@@ -188,26 +191,28 @@ mod tests {
 
     #[test]
     fn chunks_begin_and_end_small() {
-        assert_eq!(chunks(16_384, Some(528)), [16, 1584, 3168, 3168, 3168, 3168, 1584, 528]);
-        assert_eq!(chunks(5462, Some(264)), [182, 792, 2376, 1848, 264]);
-        assert_eq!(chunks(6336, Some(528)), [528, 1584, 3168, 528, 528]);
-        assert_eq!(chunks(528, Some(528)), [528]);
-        assert_eq!(chunks(1056, Some(528)), [528, 528]);
-        assert_eq!(chunks(700, Some(528)), [172, 528]);
-        assert_eq!(chunks(500, Some(528)), [500]);
-        assert_eq!(chunks(1, Some(528)), [1]);
-        assert_eq!(chunks(9000, None), [4224, 4224, 552]);
+        assert_eq!(chunks(16_384, Some(528), 1), [16, 1584, 3168, 3168, 3168, 3168, 1584, 528]);
+        assert_eq!(chunks(5462, Some(264), 1), [182, 792, 2376, 1848, 264]);
+        assert_eq!(chunks(6336, Some(528), 1), [528, 1584, 3168, 528, 528]);
+        assert_eq!(chunks(528, Some(528), 1), [528]);
+        assert_eq!(chunks(1056, Some(528), 1), [528, 528]);
+        assert_eq!(chunks(700, Some(528), 1), [172, 528]);
+        assert_eq!(chunks(500, Some(528), 1), [500]);
+        assert_eq!(chunks(1, Some(528), 1), [1]);
+        assert_eq!(chunks(9000, None, 1), [4224, 4224, 552]);
+        assert_eq!(chunks(16_384, Some(1056), 2), [544, 3168, 6336, 5280, 1056]);
+        assert_eq!(chunks(9000, None, 2), [8448, 552]);
     }
 
     proptest! {
         /// Every batch is covered by chunks of bounded length, all but the first of whole waves.
         #[test]
-        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000)) {
-            let lengths = chunks(batch, wave);
+        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000), devices in 1usize..5) {
+            let lengths = chunks(batch, wave, devices);
             prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
-            prop_assert!(lengths.iter().all(|&l| (1..2 * CHUNK.max(ALONE)).contains(&l)));
+            prop_assert!(lengths.iter().all(|&l| (1..2 * devices * CHUNK.max(ALONE)).contains(&l)));
             if let Some(wave) = wave {
-                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(wave.min(CHUNK))));
+                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(wave.min(devices * CHUNK))));
                 prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
             }
         }

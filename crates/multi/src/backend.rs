@@ -1,0 +1,198 @@
+//! Opening and loading.
+
+use crate::engine::{MultiEngine, SCRATCH};
+use crate::schedule::Shares;
+use girih_backend::{
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits, Engine, KeySource, LoadOptions, Operand,
+    Progress,
+};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Fewest bootstrappings worth handing to one more device: fewer take as long as these, and copies take time too.
+const LEAST: usize = 16;
+
+/// Most members: one bit each.
+const MOST: usize = 32;
+
+/// Several devices as one.
+pub struct MultiBackend {
+    members: Vec<Arc<dyn Backend>>,
+    info: DeviceInfo,
+    least: usize,
+}
+
+impl MultiBackend {
+    /// Takes 2 to 32 devices, of one kind or several. Those of different names are timed when keys are loaded, and get work in
+    /// proportion to their speed.
+    ///
+    /// # Errors
+    /// [`BackendError::NoDevice`] for another number of them, or where they have no transform in common.
+    pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self, BackendError> {
+        let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
+        let refuse = |why: String| Err(BackendError::NoDevice { requested: ids.join("+"), why });
+        if !(2..=MOST).contains(&members.len()) {
+            return refuse(format!("several devices are 2 to {MOST}, not {}", members.len()));
+        }
+        let info = joined(&members);
+        if info.transforms.is_empty() {
+            return refuse("they have no transform in common".into());
+        }
+        Ok(Self { members, info, least: LEAST })
+    }
+
+    /// Hands work to one more device from `jobs` bootstrappings for each on (16 else): 1 divides the smallest lists, for tests.
+    #[must_use]
+    pub fn with_least_share(self, jobs: usize) -> Self {
+        Self { least: jobs.max(1), ..self }
+    }
+}
+
+/// What the members are together: the transforms of all, the limits of the first, all their multiprocessors.
+fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
+    let infos: Vec<&DeviceInfo> = members.iter().map(|m| m.info()).collect();
+    let first = infos[0];
+    let name = if alike(&infos) {
+        format!("{} x {}", infos.len(), first.name)
+    } else {
+        infos.iter().map(|i| i.name.as_str()).collect::<Vec<_>>().join(" + ")
+    };
+    DeviceInfo {
+        id: infos.iter().map(|i| i.id.as_str()).collect::<Vec<_>>().join("+"),
+        name,
+        kind: first.kind,
+        transforms: first.transforms.iter().copied().filter(|t| infos.iter().all(|i| i.transforms.contains(t))).collect(),
+        limits: DeviceLimits { multiprocessors: infos.iter().map(|i| i.limits.multiprocessors).sum(), ..first.limits.clone() },
+        software: infos.iter().any(|i| i.software),
+        notes: infos.iter().flat_map(|i| i.notes.iter().map(|note| format!("{}: {note}", i.id))).collect(),
+    }
+}
+
+fn alike(infos: &[&DeviceInfo]) -> bool {
+    infos.iter().all(|i| i.kind == infos[0].kind && i.name == infos[0].name)
+}
+
+impl Backend for MultiBackend {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// None: each member takes the plan that is stored for it alone.
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        Err(BackendError::Unsupported {
+            device: self.info.id.clone(),
+            what: "measurements of plans".into(),
+            why: "each device takes the plan that is stored for it; tune them one by one".into(),
+        })
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        let engines = self.load_all(options, progress, |member, options, progress| self.members[member].load(keys, options, progress))?;
+        for engine in &engines {
+            engine.reserve(SCRATCH)?;
+        }
+        let infos: Vec<&DeviceInfo> = self.members.iter().map(|m| m.info()).collect();
+        let (speeds, tables) = match alike(&infos) {
+            true => (vec![1.0; engines.len()], 0),
+            // One after the other: they may share what makes them fast.
+            false => (engines.iter().map(|e| speed(e.as_ref())).collect::<Result<_, _>>()?, 1),
+        };
+        Ok(Box::new(MultiEngine::new(engines, Shares::new(&speeds, self.least), tables)))
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        let other = || BackendError::InvalidRequest("keys loaded beside an engine of other devices".into());
+        let loaded = (engine as &dyn std::any::Any).downcast_ref::<MultiEngine>();
+        let loaded = loaded.filter(|e| e.members().len() == self.members.len()).ok_or_else(other)?;
+        let engines = self.load_all(options, progress, |member, options, progress| {
+            self.members[member].load_beside(loaded.members()[member].as_ref(), keys, options, progress)
+        })?;
+        Ok(Box::new(loaded.beside(engines)))
+    }
+}
+
+impl MultiBackend {
+    /// Loads the first member, then the others at once, with its transform: all members hold the same kind of noise.
+    fn load_all(
+        &self,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+        load: impl Fn(usize, &LoadOptions, &dyn Progress) -> Result<Box<dyn Engine>, BackendError> + Sync,
+    ) -> Result<Vec<Box<dyn Engine>>, BackendError> {
+        let of = |member: usize| Named { progress, device: &self.members[member].info().id };
+        let options = match options.transform {
+            None => LoadOptions { transform: self.common_transform(), ..options.clone() },
+            Some(_) => options.clone(),
+        };
+        let first = load(0, &options, &of(0))?;
+        let options = LoadOptions { transform: Some(first.transform()), ..options };
+        let others: Vec<Result<_, _>> = std::thread::scope(|scope| {
+            let load = |member| (&load, &options, of(member));
+            let threads: Vec<_> = (1..self.members.len())
+                .map(|member| {
+                    let (load, options, progress) = load(member);
+                    scope.spawn(move || load(member, options, &progress))
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        std::iter::once(Ok(first)).chain(others).collect()
+    }
+
+    /// The transform that is left where members differ in what they have; else the first member chooses.
+    fn common_transform(&self) -> Option<girih_backend::Transform> {
+        let only = self.info.transforms.first().copied();
+        only.filter(|_| self.info.transforms.len() < self.members[0].info().transforms.len())
+    }
+}
+
+/// Bootstrappings a second on words that look like ciphertexts. Adds a table.
+fn speed(engine: &dyn Engine) -> Result<f64, BackendError> {
+    let shape = engine.shape();
+    let log2_modulus = shape.log2_stored_modulus();
+    let mut state = 1u32;
+    let words: Vec<u32> = (0..shape.ciphertext_len())
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if log2_modulus < 32 { state >> (32 - log2_modulus) } else { state }
+        })
+        .collect();
+    engine.write(0, &words)?;
+    let table = engine.add_tables(&vec![0; shape.polynomial_size])?;
+    // A wave fills the device; one that takes single ciphertexts has cores.
+    let count = engine.wave().clamp(LEAST, SCRATCH - 1);
+    let input = Combination::new(&[Operand { ciphertext: 0, weight: 1 }], 0, log2_modulus);
+    let job = |i| BootstrapJob { input, table, table_stride: 0, output_offset: 0, log2_output_modulus: log2_modulus, output: 1 + i };
+    let jobs: Vec<BootstrapJob> = (0..count as u32).map(job).collect();
+    let mut seconds = 0.0;
+    // The first run warms up caches and clocks.
+    for _ in 0..2 {
+        let start = Instant::now();
+        engine.bootstrap(&jobs)?;
+        engine.synchronize()?;
+        seconds = start.elapsed().as_secs_f64();
+    }
+    Ok(count as f64 / seconds.max(1e-9))
+}
+
+/// Says of which device it speaks.
+struct Named<'a> {
+    progress: &'a dyn Progress,
+    device: &'a str,
+}
+
+impl Progress for Named<'_> {
+    fn report(&self, what: &str, done: usize, total: usize) {
+        self.progress.report(&format!("{}: {what}", self.device), done, total);
+    }
+
+    fn note(&self, message: &str) {
+        self.progress.note(&format!("{}: {message}", self.device));
+    }
+}

@@ -1,0 +1,345 @@
+//! The members' engines behind one store.
+
+use crate::places::{Places, neighbours};
+use crate::schedule::Shares;
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand, Stage, StageOutput, Transform, validate_jobs,
+    validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Places at the beginning of each member's store through which scattered ciphertexts pass, side by side, on their way.
+pub(crate) const SCRATCH: usize = 1024;
+
+/// Runs of neighbours that are read or written one by one; more pass through the scratch places.
+const FEW: usize = 4;
+
+/// Several engines as one.
+pub(crate) struct MultiEngine {
+    members: Vec<Box<dyn Engine>>,
+    shares: Shares,
+    /// Shared with engines loaded beside this one.
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// What engines beside each other have in common.
+struct Shared {
+    places: Places,
+    /// Test polynomials of each member.
+    tables: usize,
+}
+
+/// Work of some members: which one, and what.
+type Parts<T> = Vec<(usize, T)>;
+
+/// Ciphertexts on their way: their places, ascending, and their words.
+struct Sent {
+    places: Vec<u32>,
+    words: Vec<u32>,
+}
+
+impl MultiEngine {
+    /// Members have [`SCRATCH`] places each and the same `tables`.
+    pub fn new(members: Vec<Box<dyn Engine>>, shares: Shares, tables: usize) -> Self {
+        Self { members, shares, shared: Arc::new(Mutex::new(Shared { places: Places::default(), tables })) }
+    }
+
+    /// Engines that were loaded beside those of this one.
+    pub fn beside(&self, members: Vec<Box<dyn Engine>>) -> Self {
+        Self { members, shares: self.shares.clone(), shared: Arc::clone(&self.shared) }
+    }
+
+    pub fn members(&self) -> &[Box<dyn Engine>] {
+        &self.members
+    }
+
+    // What a panic elsewhere left half done is known to the members alone.
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has members work at the same time, and returns the first error once all are done.
+    fn together<T: Send, R: Send>(
+        &self,
+        parts: Parts<T>,
+        work: impl Fn(&dyn Engine, T) -> Result<R, BackendError> + Sync,
+    ) -> Result<Vec<R>, BackendError> {
+        if parts.len() <= 1 {
+            return parts.into_iter().map(|(member, part)| work(self.members[member].as_ref(), part)).collect();
+        }
+        let results: Vec<Result<R, BackendError>> = std::thread::scope(|scope| {
+            let run = |(member, part): (usize, T)| {
+                let (engine, work) = (self.members[member].as_ref(), &work);
+                scope.spawn(move || work(engine, part))
+            };
+            let threads: Vec<_> = parts.into_iter().map(run).collect();
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        results.into_iter().collect()
+    }
+
+    fn all<R: Send>(&self, work: impl Fn(&dyn Engine) -> Result<R, BackendError> + Sync) -> Result<Vec<R>, BackendError> {
+        self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| work(engine))
+    }
+
+    /// Copies to each member the places of its list (ascending) that it lacks.
+    fn bring(&self, places: &mut Places, wanted: &[Vec<u32>]) -> Result<(), BackendError> {
+        // By the member that has them.
+        let mut from: BTreeMap<usize, Parts<Vec<u32>>> = BTreeMap::new();
+        for (member, list) in wanted.iter().enumerate() {
+            let mut by_holder: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+            list.iter().filter(|&&p| !places.holds(member, p)).for_each(|&p| by_holder.entry(places.holder(p)).or_default().push(p));
+            by_holder.into_iter().for_each(|(holder, list)| from.entry(holder).or_default().push((member, list)));
+        }
+        if from.is_empty() {
+            return Ok(());
+        }
+        let fetched = self.together(from.into_iter().collect(), |engine, parts: Parts<Vec<u32>>| {
+            let fetch = |(member, places): (usize, Vec<u32>)| Ok((member, Sent { words: fetch(engine, &places)?, places }));
+            parts.into_iter().map(fetch).collect::<Result<Parts<Sent>, BackendError>>()
+        })?;
+        let mut to: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
+        for (member, sent) in fetched.into_iter().flatten() {
+            sent.places.iter().for_each(|&p| places.add(member, p));
+            to.entry(member).or_default().push(sent);
+        }
+        let deliver = |engine: &dyn Engine, all: Vec<Sent>| all.iter().try_for_each(|sent| deliver(engine, sent));
+        self.together(to.into_iter().collect(), deliver).map(drop)
+    }
+
+    /// Divides jobs among members, brings operands there and notes where results will be.
+    fn divide<J: Copy>(
+        &self,
+        places: &mut Places,
+        jobs: &[J],
+        assigned: &[usize],
+        of: impl Fn(&J) -> (Combination, u32),
+        moved: impl Fn(J, Combination, u32) -> J,
+    ) -> Result<Parts<Vec<J>>, BackendError> {
+        let mut parts: Vec<Vec<J>> = vec![Vec::new(); self.members.len()];
+        let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); self.members.len()];
+        for (job, &member) in jobs.iter().zip(assigned) {
+            let (mut input, output) = of(job);
+            wanted[member].extend(input.used().map(|o| o.ciphertext));
+            input.operands.iter_mut().filter(|o| o.weight != 0).for_each(|o| o.ciphertext += SCRATCH as u32);
+            parts[member].push(moved(*job, input, output + SCRATCH as u32));
+        }
+        for list in &mut wanted {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.bring(places, &wanted)?;
+        for (job, &member) in jobs.iter().zip(assigned) {
+            places.set(member, of(job).1);
+        }
+        Ok(parts.into_iter().enumerate().filter(|(_, part)| !part.is_empty()).collect())
+    }
+}
+
+/// The holders of each operand of a combination.
+fn held(places: &Places, input: &Combination) -> Vec<u32> {
+    input.used().map(|o| places.holders(o.ciphertext)).collect()
+}
+
+/// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
+fn copies(engine: &dyn Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<(), BackendError> {
+    let log2_modulus = if engine.shape().is_torus() { 64 } else { 30 };
+    let copy = |(from, output)| LinearJob {
+        input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 0, log2_modulus),
+        log2_output_modulus: log2_modulus,
+        output,
+    };
+    engine.combine(&pairs.map(copy).collect::<Vec<_>>())
+}
+
+/// Where a member has the ciphertext of a place.
+fn at(place: u32) -> u32 {
+    place + SCRATCH as u32
+}
+
+/// Reads ascending places of one member.
+fn fetch(engine: &dyn Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> {
+    let len = engine.shape().ciphertext_len();
+    let mut words = vec![0; places.len() * len];
+    let runs = neighbours(places);
+    if runs.len() <= FEW {
+        let mut rest = &mut words[..];
+        for run in runs {
+            let (now, later) = rest.split_at_mut(run.len() * len);
+            engine.read(SCRATCH + run.start, now)?;
+            rest = later;
+        }
+    } else {
+        for (places, words) in places.chunks(SCRATCH).zip(words.chunks_mut(SCRATCH * len)) {
+            copies(engine, places.iter().copied().zip(0..).map(|(place, i)| (at(place), i)))?;
+            engine.read(0, words)?;
+        }
+    }
+    Ok(words)
+}
+
+/// Writes ciphertexts to their places.
+fn deliver(engine: &dyn Engine, Sent { places, words }: &Sent) -> Result<(), BackendError> {
+    let len = engine.shape().ciphertext_len();
+    let runs = neighbours(places);
+    if runs.len() <= FEW {
+        let mut rest = &words[..];
+        for run in runs {
+            let (now, later) = rest.split_at(run.len() * len);
+            engine.write(SCRATCH + run.start, now)?;
+            rest = later;
+        }
+        return Ok(());
+    }
+    for (places, words) in places.chunks(SCRATCH).zip(words.chunks(SCRATCH * len)) {
+        engine.write(0, words)?;
+        copies(engine, places.iter().copied().zip(0..).map(|(place, i)| (i, at(place))))?;
+    }
+    Ok(())
+}
+
+impl Engine for MultiEngine {
+    fn shape(&self) -> &BootstrapShape {
+        self.members[0].shape()
+    }
+
+    fn transform(&self) -> Transform {
+        self.members[0].transform()
+    }
+
+    fn plan(&self) -> serde_json::Value {
+        let mut plan = self.members[0].plan();
+        if let Some(plan) = plan.as_object_mut() {
+            plan.insert("devices".into(), self.members.len().into());
+        }
+        plan
+    }
+
+    fn devices(&self) -> usize {
+        self.members.len()
+    }
+
+    fn stored(&self) -> usize {
+        self.shared().places.len()
+    }
+
+    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+        let mut shared = self.shared();
+        self.all(|engine| engine.reserve(SCRATCH.saturating_add(ciphertexts)))?;
+        shared.places.grow(ciphertexts, self.members.len());
+        Ok(())
+    }
+
+    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+        let mut shared = self.shared();
+        let len = self.shape().ciphertext_len();
+        validate_range(self.shape(), shared.places.len(), first, words.len())?;
+        let (mut rest, mut place) = (words, first);
+        let mut parts = Parts::new();
+        for (member, count) in self.shares.split(words.len() / len).into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            let (now, later) = rest.split_at(count * len);
+            (place..place + count).for_each(|p| shared.places.set(member, p as u32));
+            parts.push((member, (SCRATCH + place, now)));
+            (rest, place) = (later, place + count);
+        }
+        self.together(parts, |engine, (first, words)| engine.write(first, words)).map(drop)
+    }
+
+    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+        let shared = self.shared();
+        let len = self.shape().ciphertext_len();
+        validate_range(self.shape(), shared.places.len(), first, words.len())?;
+        let mut parts: Vec<Vec<(u32, &mut [u32])>> = (0..self.members.len()).map(|_| Vec::new()).collect();
+        let range = first..first + words.len() / len;
+        let mut rest = words;
+        for (member, run) in shared.places.runs(range) {
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(run.len() * len);
+            parts[member].push((run.start as u32, now));
+            rest = later;
+        }
+        let read = |engine: &dyn Engine, runs: Vec<(u32, &mut [u32])>| {
+            if runs.len() <= FEW {
+                return runs.into_iter().try_for_each(|(first, words)| engine.read(at(first) as usize, words));
+            }
+            let places: Vec<u32> = runs.iter().flat_map(|(first, words)| *first..*first + (words.len() / len) as u32).collect();
+            let all = fetch(engine, &places)?;
+            let mut rest = &all[..];
+            for (_, words) in runs {
+                let (now, later) = rest.split_at(words.len());
+                words.copy_from_slice(now);
+                rest = later;
+            }
+            Ok(())
+        };
+        self.together(parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(), read).map(drop)
+    }
+
+    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+        validate_tables(self.shape(), polynomials)?;
+        let mut shared = self.shared();
+        let first = self.all(|engine| engine.add_tables(polynomials))?;
+        if let Some(other) = first.iter().find(|&&f| f as usize != shared.tables) {
+            return Err(BackendError::DeviceFailed {
+                device: "several devices".into(),
+                what: format!("adding tables: the members have {} and {other} of them", shared.tables),
+            });
+        }
+        shared.tables += polynomials.len() / self.shape().polynomial_size;
+        Ok(first[0])
+    }
+
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        let shared = self.shared();
+        validate_table_range(self.shape(), shared.tables, first, polynomials)?;
+        self.all(|engine| engine.write_tables(first, polynomials)).map(drop)
+    }
+
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        let shared = &mut *self.shared();
+        validate_jobs(self.shape(), shared.places.len(), shared.tables, jobs)?;
+        let operands: Vec<Vec<u32>> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
+        let assigned = self.shares.assign(&operands);
+        let moved = |job, input, output| BootstrapJob { input, output, ..job };
+        let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
+    }
+
+    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        let shared = &mut *self.shared();
+        validate_linear_jobs(self.shape(), shared.places.len(), jobs)?;
+        // Cheaper than a copy: where most operands are, in whatever numbers.
+        let mut own = self.shares.split(jobs.len()).into_iter().enumerate().flat_map(|(member, part)| std::iter::repeat_n(member, part));
+        let assigned: Vec<usize> =
+            jobs.iter().map(|j| self.shares.nearest(&held(&shared.places, &j.input), own.next().unwrap_or(0))).collect();
+        let moved = |job, input, output| LinearJob { input, output, ..job };
+        let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        self.together(parts, |engine, jobs| engine.combine(&jobs)).map(drop)
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        // Calls of other threads need not wait for this one.
+        self.all(|engine| engine.synchronize()).map(drop)
+    }
+
+    fn overlaps_transfers(&self) -> bool {
+        self.members.iter().all(|m| m.overlaps_transfers())
+    }
+
+    fn wave(&self) -> usize {
+        self.members.iter().map(|m| m.wave()).sum()
+    }
+
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+        let shared = &mut *self.shared();
+        validate_jobs(self.shape(), shared.places.len(), shared.tables, std::slice::from_ref(job))?;
+        let mut job = *job;
+        let mut operands: Vec<u32> = job.input.used().map(|o| o.ciphertext).collect();
+        operands.sort_unstable();
+        operands.dedup();
+        self.bring(&mut shared.places, &[operands])?;
+        job.input.operands.iter_mut().filter(|o| o.weight != 0).for_each(|o| o.ciphertext = at(o.ciphertext));
+        job.output = at(job.output);
+        self.members[0].trace(&job, stages)
+    }
+}

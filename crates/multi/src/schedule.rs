@@ -1,0 +1,118 @@
+//! Which member does which job.
+
+/// The members, as far as a division of work is concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// The part of the work that each member does, as fast as it is; the sum is 1.
+    weights: Vec<f64>,
+    /// Fewest jobs worth handing to one more member.
+    least: usize,
+}
+
+impl Shares {
+    /// Members that do `speeds` jobs in one time, of any unit.
+    pub fn new(speeds: &[f64], least: usize) -> Self {
+        let sum: f64 = speeds.iter().sum();
+        Self { weights: speeds.iter().map(|s| s / sum).collect(), least: least.max(1) }
+    }
+
+    /// How many of `count` each member gets; all to the first where they are too few to share. Where members are alike, no two
+    /// differ by more than one.
+    pub fn split(&self, count: usize) -> Vec<usize> {
+        let members = self.weights.len().min((count / self.least).max(1));
+        let sum: f64 = self.weights[..members].iter().sum();
+        let (mut done, mut weight) = (0, 0.0);
+        let parts = self.weights.iter().enumerate().map(|(member, w)| {
+            weight += w;
+            // The last takes what rounding leaves.
+            let end = if member + 1 < members { (count as f64 * weight / sum).round() as usize } else { count };
+            let part = end.max(done) - done;
+            done += part;
+            part
+        });
+        parts.collect()
+    }
+
+    pub fn members(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// A member for each of `jobs`, given as the sets of members (one bit each) that hold their operands: where most operands
+    /// are, but no member more than its part; operands that several hold leave the choice to the order of jobs.
+    pub fn assign(&self, jobs: &[Vec<u32>]) -> Vec<usize> {
+        let parts = self.split(jobs.len());
+        // Too few to share: all go where most operands of all are.
+        if parts[0] == jobs.len() {
+            let all: Vec<u32> = jobs.iter().flatten().copied().collect();
+            return vec![self.nearest(&all, 0); jobs.len()];
+        }
+        let mut room = parts.clone();
+        let mut own = (0..parts.len()).flat_map(|member| std::iter::repeat_n(member, parts[member]));
+        let mut assigned: Vec<Option<usize>> = jobs
+            .iter()
+            .map(|operands| {
+                let member = self.nearest(operands, own.next().unwrap_or(0));
+                room[member] = room[member].checked_sub(1)?;
+                Some(member)
+            })
+            .collect();
+        let mut left = (0..room.len()).flat_map(|member| std::iter::repeat_n(member, room[member]));
+        assigned.iter_mut().filter(|a| a.is_none()).for_each(|a| *a = left.next());
+        // Parts add up to all jobs, so there was room for each.
+        assigned.into_iter().map(|a| a.unwrap_or(0)).collect()
+    }
+
+    /// The member that holds most of `operands`: `preferred` where no other holds more, else the first.
+    pub fn nearest(&self, operands: &[u32], preferred: usize) -> usize {
+        let held = |member: usize| operands.iter().filter(|&&holders| holders >> member & 1 == 1).count();
+        (0..self.members()).fold(preferred, |best, member| if held(member) > held(best) { member } else { best })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parts_are_as_speeds() {
+        let alike = Shares::new(&[2.0, 2.0, 2.0], 16);
+        assert_eq!(alike.split(3168), [1056, 1056, 1056]);
+        assert_eq!(alike.split(100), [33, 34, 33]);
+        assert_eq!(alike.split(40), [20, 20, 0]);
+        assert_eq!(alike.split(31), [31, 0, 0]);
+        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(8), [6, 2]);
+        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(0), [0, 0]);
+    }
+
+    #[test]
+    fn jobs_go_where_their_operands_are() {
+        let shares = Shares::new(&[1.0, 1.0], 1);
+        assert_eq!(shares.assign(&[vec![2, 2], vec![1, 1], vec![2, 1], vec![1]]), [1, 0, 1, 0]);
+        // A member with more than its part hands the last ones on.
+        assert_eq!(shares.assign(&[vec![2], vec![2], vec![2], vec![2]]), [1, 1, 0, 0]);
+        // What all hold is divided in order.
+        assert_eq!(shares.assign(&[vec![3], vec![3], vec![3], vec![3]]), [0, 0, 1, 1]);
+        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![1], vec![2], vec![2]]), [1, 1, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_member_gets_its_part(
+            speeds in prop::collection::vec(0.1f64..10.0, 1..6),
+            least in 1usize..20,
+            jobs in prop::collection::vec(prop::collection::vec(1u32..64, 0..4), 0..200),
+        ) {
+            let shares = Shares::new(&speeds, least);
+            let parts = shares.split(jobs.len());
+            prop_assert_eq!(parts.iter().sum::<usize>(), jobs.len());
+            let assigned = shares.assign(&jobs);
+            prop_assert_eq!(assigned.len(), jobs.len());
+            if parts[0] < jobs.len() {
+                for (member, part) in parts.iter().enumerate() {
+                    prop_assert_eq!(assigned.iter().filter(|&&a| a == member).count(), *part);
+                }
+            }
+        }
+    }
+}

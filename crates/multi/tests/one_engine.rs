@@ -1,0 +1,307 @@
+//! Several devices are one: whatever is asked of them, in whatever order, the store holds what it holds on a single one.
+
+use girih_backend::{
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget, KeyModulus, KeySource, LinearJob,
+    LoadOptions, NoProgress, Operand, Progress, SecretKind, Stage, Transform,
+};
+use girih_conformance::synthetic::{SyntheticKeys, Words};
+use girih_cpu::CpuBackend;
+use girih_multi::MultiBackend;
+use std::sync::Arc;
+
+/// Small enough for thousands of bootstrappings; two slots.
+fn shape() -> BootstrapShape {
+    BootstrapShape {
+        lwe_dimension: 4,
+        log2_lwe_modulus: 9,
+        polynomial_size: 256,
+        glwe_dimension: 1,
+        packing: 2,
+        secret: SecretKind::Ternary,
+        grouping: 1,
+        gadget: Gadget::Decomposition { log2_base: 9, levels: 3, dropped_bits: 0 },
+        key_modulus: KeyModulus::Words(vec![132_120_577]),
+        log2_ks_modulus: 14,
+        log2_ks_base: 4,
+    }
+}
+
+/// The CPU under another name.
+struct Renamed(CpuBackend, DeviceInfo);
+
+impl Renamed {
+    fn new(name: &str) -> Self {
+        let cpu = CpuBackend::new();
+        let info = DeviceInfo { id: name.into(), name: name.into(), ..cpu.info().clone() };
+        Self(cpu, info)
+    }
+}
+
+impl Backend for Renamed {
+    fn info(&self) -> &DeviceInfo {
+        &self.1
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        self.0.load(keys, options, progress)
+    }
+
+    fn load_beside(
+        &self,
+        engine: &(dyn Engine + 'static),
+        keys: &dyn KeySource,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Box<dyn Engine>, BackendError> {
+        self.0.load_beside(engine, keys, options, progress)
+    }
+}
+
+fn exact() -> LoadOptions {
+    LoadOptions { transform: Some(Transform::Ntt), ..Default::default() }
+}
+
+/// As many CPUs, alike or each of a name of its own.
+fn several(members: usize, alike: bool) -> MultiBackend {
+    let member = |i| -> Arc<dyn Backend> { if alike { Arc::new(CpuBackend::new()) } else { Arc::new(Renamed::new(&format!("cpu{i}"))) } };
+    MultiBackend::new((0..members).map(member).collect()).expect("2 to 32").with_least_share(1)
+}
+
+fn load(backend: &dyn Backend, keys: &SyntheticKeys) -> Box<dyn Engine> {
+    backend.load(keys, &exact(), &NoProgress).expect("it loads")
+}
+
+fn random(words: &mut Words, count: usize, log2: u32) -> Vec<u32> {
+    (0..count).map(|_| words.below(1 << log2) as u32).collect()
+}
+
+fn combination(words: &mut Words, places: &[u32], log2_modulus: u32) -> Combination {
+    let operand = |ciphertext: &u32| Operand { ciphertext: *ciphertext, weight: [1, -1, 2, 3][*ciphertext as usize % 4] };
+    Combination::new(&places.iter().map(operand).collect::<Vec<_>>(), words.below(16) as u32, log2_modulus)
+}
+
+/// Distinct places in random order.
+fn shuffled(words: &mut Words, stored: usize) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..stored as u32).collect();
+    for i in (1..all.len()).rev() {
+        all.swap(i, words.below(i as u64 + 1) as usize);
+    }
+    all
+}
+
+/// A random list in which no job reads what another writes: outputs from one part of a shuffled store, operands from the rest, and
+/// some that replace their own operand.
+fn independent<J>(words: &mut Words, stored: usize, most: usize, job: impl Fn(&mut Words, &[u32], u32) -> J) -> Vec<J> {
+    let places = shuffled(words, stored);
+    let (outputs, inputs) = places.split_at(1 + words.below(most.min(stored / 2) as u64) as usize);
+    outputs
+        .iter()
+        .map(|&output| {
+            let count = words.below(4) as usize;
+            let mut operands: Vec<u32> = (0..count).map(|_| inputs[words.below(inputs.len() as u64) as usize]).collect();
+            if words.below(3) == 0 {
+                operands.push(output);
+            }
+            job(words, &operands, output)
+        })
+        .collect()
+}
+
+fn same(engine: &dyn Engine, reference: &dyn Engine, first: usize, count: usize, step: usize) {
+    let len = engine.shape().ciphertext_len();
+    let (mut found, mut wanted) = (vec![0; count * len], vec![0; count * len]);
+    engine.read(first, &mut found).expect("in range");
+    reference.read(first, &mut wanted).expect("in range");
+    assert_eq!(found, wanted, "ciphertexts {first}..{} after step {step}", first + count);
+}
+
+/// Random calls, the same to both; every few of them the whole stores are compared.
+fn run(members: usize, alike: bool, seed: u64) {
+    let (shape, mut words) = (shape(), Words::new(seed));
+    let keys = SyntheticKeys::new(shape.clone(), seed);
+    let (backend, cpu) = (several(members, alike), CpuBackend::new());
+    let (mut engines, mut references) = (vec![load(&backend, &keys)], vec![load(&cpu, &keys)]);
+    // A further key with another gadget, on the same store.
+    let coarser = BootstrapShape { gadget: Gadget::Decomposition { log2_base: 14, levels: 2, dropped_bits: 0 }, ..shape.clone() };
+    let coarser = SyntheticKeys::new(coarser, seed + 1);
+    engines.push(backend.load_beside(engines[0].as_ref(), &coarser, &exact(), &NoProgress).expect("beside"));
+    references.push(cpu.load_beside(references[0].as_ref(), &coarser, &exact(), &NoProgress).expect("beside"));
+    let modulus = shape.accumulator_modulus().expect("prime words");
+    let table = |words: &mut Words| (0..shape.polynomial_size).map(|_| words.below(modulus)).collect::<Vec<u64>>();
+
+    let mut stored = 40;
+    let mut tables = 0;
+    let both = |call: &dyn Fn(&dyn Engine) -> Result<(), BackendError>, which: usize| {
+        for engine in [&engines[which], &references[which]] {
+            call(engine.as_ref()).unwrap_or_else(|e| panic!("{e}"));
+        }
+    };
+    both(&|e| e.reserve(stored), 0);
+    assert_eq!(engines[1].stored(), stored);
+    for step in 0..60 {
+        let which = words.below(2) as usize;
+        match words.below(8) {
+            _ if tables < 3 => {
+                // Two polynomials, one for each slot.
+                let polynomials = [table(&mut words), table(&mut words)].concat();
+                let added = |e: &dyn Engine| e.add_tables(&polynomials).expect("valid");
+                // Devices that were timed have a table of their own first.
+                let (first, reference) = (added(engines[which].as_ref()), added(references[which].as_ref()));
+                assert_eq!(first, reference + u32::from(!alike));
+                tables += 2;
+            }
+            0 | 1 => {
+                let first = words.below(stored as u64) as usize;
+                let count = 1 + words.below((stored - first) as u64) as usize;
+                let text = random(&mut words, count * shape.ciphertext_len(), 9);
+                both(&|e| e.write(first, &text), which);
+            }
+            2 => {
+                stored += words.below(30) as usize;
+                both(&|e| e.reserve(stored), which);
+            }
+            3 => {
+                let jobs = independent(&mut words, stored, 30, |words, operands, output| LinearJob {
+                    input: combination(words, operands, 9),
+                    log2_output_modulus: 5 + words.below(5) as u32,
+                    output,
+                });
+                both(&|e| e.combine(&jobs), which);
+            }
+            4 => {
+                let first = words.below(tables as u64 - 1) as u32;
+                let polynomials = [table(&mut words), table(&mut words)].concat();
+                engines[which].write_tables(first + u32::from(!alike), &polynomials).expect("among those added");
+                references[which].write_tables(first, &polynomials).expect("among those added");
+            }
+            _ => {
+                let jobs = independent(&mut words, stored, 25, |words, operands, output| BootstrapJob {
+                    input: combination(words, operands, 9),
+                    table: words.below(tables as u64 - 1) as u32,
+                    table_stride: words.below(2) as u32,
+                    output_offset: words.below(modulus),
+                    log2_output_modulus: 9,
+                    output,
+                });
+                references[which].bootstrap(&jobs).expect("valid");
+                let shifted: Vec<_> = jobs.iter().map(|j| BootstrapJob { table: j.table + u32::from(!alike), ..*j }).collect();
+                engines[which].bootstrap(&shifted).expect("valid");
+            }
+        }
+        let first = words.below(stored as u64) as usize;
+        same(engines[which].as_ref(), references[which].as_ref(), first, 1 + words.below((stored - first) as u64) as usize, step);
+        if step % 5 == 0 {
+            same(engines[0].as_ref(), references[0].as_ref(), 0, stored, step);
+        }
+    }
+    both(&|e| e.synchronize(), 0);
+    same(engines[1].as_ref(), references[1].as_ref(), 0, stored, 60);
+}
+
+#[test]
+fn two_are_one() {
+    (0..4).for_each(|seed| run(2, true, seed));
+}
+
+#[test]
+fn five_are_one() {
+    (10..13).for_each(|seed| run(5, true, seed));
+}
+
+#[test]
+fn devices_of_other_names_are_timed_and_are_one() {
+    run(3, false, 20);
+}
+
+/// More scattered ciphertexts than pass at once.
+#[test]
+fn thousands_move() {
+    let (shape, mut words) = (shape(), Words::new(7));
+    let keys = SyntheticKeys::new(shape.clone(), 7);
+    let (engine, reference) = (load(&several(2, true), &keys), load(&CpuBackend::new(), &keys));
+    let stored = 6000;
+    let text = random(&mut words, stored * shape.ciphertext_len(), 9);
+    // Every second ciphertext is computed where its operand is, at the other end of the store; then all are added up crosswise.
+    let copy = |from: u32, output| LinearJob {
+        input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 1, 9),
+        log2_output_modulus: 9,
+        output,
+    };
+    let first: Vec<LinearJob> = (0..1500).map(|i| copy(4 * i, 5999 - 2 * i)).collect();
+    let crossed: Vec<LinearJob> = (0..2000)
+        .map(|i| {
+            let operands = [2 * i + 1, 5998 - 2 * (i % 900), 3001].map(|ciphertext| Operand { ciphertext, weight: 1 });
+            LinearJob { input: Combination::new(&operands, 0, 9), log2_output_modulus: 9, output: 2 * i }
+        })
+        .filter(|j| j.output < 4000)
+        .collect();
+    for engine in [&engine, &reference] {
+        engine.reserve(stored).expect("memory");
+        engine.write(0, &text).expect("in range");
+        engine.combine(&first).expect("independent");
+        engine.combine(&crossed).expect("independent");
+    }
+    same(engine.as_ref(), reference.as_ref(), 0, stored, 0);
+}
+
+#[test]
+fn a_trace_shows_what_one_device_shows() {
+    let (shape, mut words) = (shape(), Words::new(9));
+    let keys = SyntheticKeys::new(shape.clone(), 9);
+    let (engine, reference) = (load(&several(3, true), &keys), load(&CpuBackend::new(), &keys));
+    let text = random(&mut words, 9 * shape.ciphertext_len(), 9);
+    let table: Vec<u64> = (0..shape.polynomial_size as u64).collect();
+    let stages = [Stage::Combined, Stage::Accumulator { steps: 2 }, Stage::Output];
+    let traces = [&engine, &reference].map(|engine| {
+        engine.reserve(9).expect("memory");
+        engine.write(0, &text).expect("in range");
+        let table = engine.add_tables(&table).expect("valid");
+        let input = Combination::new(&[8, 1, 4].map(|ciphertext| Operand { ciphertext, weight: 1 }), 0, 9);
+        let job = BootstrapJob { input, table, table_stride: 0, output_offset: 5, log2_output_modulus: 9, output: 0 };
+        engine.trace(&job, &stages).expect("valid")
+    });
+    assert_eq!(traces[0], traces[1]);
+}
+
+#[test]
+fn bad_calls_are_refused_in_words_and_change_nothing() {
+    let keys = SyntheticKeys::new(shape(), 1);
+    let engine = load(&several(2, true), &keys);
+    engine.reserve(4).expect("memory");
+    let input = |ciphertext| Combination::new(&[Operand { ciphertext, weight: 1 }], 0, 9);
+    // The scratch places of the members are behind what callers see.
+    let copy = LinearJob { input: input(4), log2_output_modulus: 9, output: 0 };
+    for (error, why) in [
+        (engine.combine(&[copy]), "outside the store of 4"),
+        (engine.combine(&[LinearJob { input: input(0), log2_output_modulus: 9, output: 4 }]), "outside the store of 4"),
+        (engine.write(3, &vec![0; 2 * shape().ciphertext_len()]), "3..5 are outside the store of 4"),
+        (engine.read(0, &mut [0; 3]), "not a whole number"),
+        (engine.add_tables(&[0; 3]).map(drop), "not a whole number"),
+        (engine.write_tables(0, &vec![0; 256]), "not among the 0 loaded"),
+        (
+            engine.bootstrap(&[BootstrapJob {
+                input: input(0),
+                table: 0,
+                table_stride: 0,
+                output_offset: 0,
+                log2_output_modulus: 9,
+                output: 0,
+            }]),
+            "not among the 0 loaded",
+        ),
+    ] {
+        let error = error.expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let mut words = vec![1; 4 * shape().ciphertext_len()];
+    engine.read(0, &mut words).expect("in range");
+    assert!(words.iter().all(|&w| w == 0));
+    let one = load(&CpuBackend::new(), &keys);
+    let error = several(2, true).load_beside(one.as_ref(), &keys, &exact(), &NoProgress).err().expect("another backend").to_string();
+    assert!(error.contains("other devices"), "{error}");
+    for count in [0, 1, 33] {
+        let error = MultiBackend::new((0..count).map(|_| Arc::new(CpuBackend::new()) as Arc<dyn Backend>).collect());
+        let error = error.err().expect("2 to 32").to_string();
+        assert!(error.contains(&format!("not {count}")), "{error}");
+    }
+}
