@@ -1,5 +1,6 @@
 //! Opening and loading.
 
+use crate::crew::Crew;
 use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
 use girih_backend::{
@@ -97,7 +98,11 @@ impl Backend for MultiBackend {
             // One after the other: they may share what makes them fast.
             false => (engines.iter().map(|e| speed(e.as_ref())).collect::<Result<_, _>>()?, 1),
         };
-        Ok(Box::new(MultiEngine::new(engines, Shares::new(&speeds, self.least), tables)))
+        let crew = Crew::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
+            device: self.info.id.clone(),
+            what: format!("starting a thread for each of {} devices: {e}", engines.len()),
+        })?;
+        Ok(Box::new(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, tables)))
     }
 
     fn load_beside(

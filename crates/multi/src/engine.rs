@@ -1,5 +1,6 @@
 //! The members' engines behind one store.
 
+use crate::crew::{Crew, Task};
 use crate::places::{Places, neighbours};
 use crate::schedule::Shares;
 use girih_backend::{
@@ -19,7 +20,8 @@ const FEW: usize = 4;
 pub(crate) struct MultiEngine {
     members: Vec<Box<dyn Engine>>,
     shares: Shares,
-    /// Shared with engines loaded beside this one.
+    /// This and `shared` are shared with engines loaded beside this one.
+    crew: Arc<Crew>,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -41,13 +43,14 @@ struct Sent {
 
 impl MultiEngine {
     /// Members have [`SCRATCH`] places each and the same `tables`.
-    pub fn new(members: Vec<Box<dyn Engine>>, shares: Shares, tables: usize) -> Self {
-        Self { members, shares, shared: Arc::new(Mutex::new(Shared { places: Places::default(), tables })) }
+    pub fn new(members: Vec<Box<dyn Engine>>, shares: Shares, crew: Crew, tables: usize) -> Self {
+        let shared = Shared { places: Places::default(), tables };
+        Self { members, shares, crew: Arc::new(crew), shared: Arc::new(Mutex::new(shared)) }
     }
 
     /// Engines that were loaded beside those of this one.
     pub fn beside(&self, members: Vec<Box<dyn Engine>>) -> Self {
-        Self { members, shares: self.shares.clone(), shared: Arc::clone(&self.shared) }
+        Self { members, shares: self.shares.clone(), crew: Arc::clone(&self.crew), shared: Arc::clone(&self.shared) }
     }
 
     pub fn members(&self) -> &[Box<dyn Engine>] {
@@ -68,15 +71,14 @@ impl MultiEngine {
         if parts.len() <= 1 {
             return parts.into_iter().map(|(member, part)| work(self.members[member].as_ref(), part)).collect();
         }
-        let results: Vec<Result<R, BackendError>> = std::thread::scope(|scope| {
-            let run = |(member, part): (usize, T)| {
-                let (engine, work) = (self.members[member].as_ref(), &work);
-                scope.spawn(move || work(engine, part))
-            };
-            let threads: Vec<_> = parts.into_iter().map(run).collect();
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let mut results: Vec<Option<Result<R, BackendError>>> = parts.iter().map(|_| None).collect();
+        let tasks = parts.into_iter().zip(&mut results).map(|((member, part), result)| {
+            let (engine, work) = (self.members[member].as_ref(), &work);
+            (member, Box::new(move || *result = Some(work(engine, part))) as Task<'_>)
         });
-        results.into_iter().collect()
+        self.crew.run(tasks.collect());
+        // Each was done, or `run` would not have returned.
+        results.into_iter().flatten().collect()
     }
 
     fn all<R: Send>(&self, work: impl Fn(&dyn Engine) -> Result<R, BackendError> + Sync) -> Result<Vec<R>, BackendError> {
@@ -318,8 +320,8 @@ impl Engine for MultiEngine {
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {
-        // Calls of other threads need not wait for this one.
-        self.all(|engine| engine.synchronize()).map(drop)
+        // One after the other, for all of them work meanwhile; calls of other threads need not wait.
+        self.members.iter().map(|engine| engine.synchronize()).fold(Ok(()), Result::and)
     }
 
     fn overlaps_transfers(&self) -> bool {

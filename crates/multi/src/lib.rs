@@ -9,6 +9,7 @@
 //! that a decryption never sees.
 
 mod backend;
+mod crew;
 mod engine;
 mod places;
 mod schedule;
