@@ -79,7 +79,7 @@ mod wire;
 
 pub use ciphertext::LweCiphertexts;
 pub use error::{Error, Result};
-pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys};
+pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
 pub use noise::NoiseModel;
 pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
 pub use server::{Batch, DeviceCiphertexts, Function, FunctionKind, Gate, LookUpTable, ServerKey};
