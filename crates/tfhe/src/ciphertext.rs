@@ -273,7 +273,9 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        wire::encode(Kind::Ciphertexts, &self.set, &(self.key.map(|key| key.0), self.log2_modulus, &self.words))
+        // Seven bits a byte.
+        let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
+        wire::encode(Kind::Ciphertexts, &self.set, room, &(self.key.map(|key| key.0), self.log2_modulus, &self.words))
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote.

@@ -22,11 +22,17 @@ const MAGIC: [u8; 4] = *b"GRIH";
 /// Raised with every change of what follows, including what mask seeds expand to.
 const VERSION: u16 = 3;
 
+/// Where the length stands.
+const LENGTH: usize = 7;
+
 /// Bytes before the set.
 const HEADER: usize = 15;
 
 /// Bytes after the payload.
 const CHECKSUM: usize = 16;
+
+/// Bytes that a payload takes at most besides its large parts: a name, a seed and a few lengths.
+const SMALL: usize = 128;
 
 /// What older versions lack, for whoever still holds their files.
 fn describe(version: u16) -> &'static str {
@@ -65,26 +71,21 @@ pub(crate) fn digest(mut hasher: blake3::Hasher, bytes: &[u8]) -> [u8; CHECKSUM]
     digest
 }
 
-/// Counts bytes in the place of keeping them.
-struct Count(usize);
-
-impl Extend<u8> for Count {
-    fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
-        self.0 += bytes.into_iter().count();
-    }
-}
-
-/// The form described above, made in one piece: of secrets no copy stays behind, and of large keys there is none on the way.
-pub(crate) fn encode(kind: Kind, set: &ParameterSet, payload: &impl Serialize) -> Result<Vec<u8>> {
-    let content = (set.to_toml(), payload);
-    let refuse = |e: postcard::Error| Error::Malformed { what: kind.name(), why: format!("cannot be serialized: {e}") };
-    let length = postcard::to_extend(&content, Count(HEADER + CHECKSUM)).map_err(refuse)?.0;
-    let mut bytes = Vec::with_capacity(length);
+/// The form described above, in one piece: `room` is what the large parts of the payload take at most, so that of secrets no copy
+/// stays behind and of large keys there is none on the way.
+pub(crate) fn encode(kind: Kind, set: &ParameterSet, room: usize, payload: &impl Serialize) -> Result<Vec<u8>> {
+    let text = set.to_toml();
+    let room = HEADER + text.len() + SMALL + room + CHECKSUM;
+    let mut bytes = Vec::with_capacity(room);
     bytes.extend(MAGIC);
     bytes.extend(VERSION.to_le_bytes());
     bytes.push(kind as u8);
-    bytes.extend((length as u64).to_le_bytes());
-    let mut bytes = postcard::to_extend(&content, bytes).map_err(refuse)?;
+    bytes.resize(HEADER, 0);
+    let mut bytes = postcard::to_extend(&(text, payload), bytes)
+        .map_err(|e| Error::Malformed { what: kind.name(), why: format!("cannot be serialized: {e}") })?;
+    let length = bytes.len() + CHECKSUM;
+    debug_assert!(length <= room, "{length} bytes in room for {room}");
+    bytes[LENGTH..HEADER].copy_from_slice(&(length as u64).to_le_bytes());
     bytes.extend(digest(blake3::Hasher::new(), &bytes));
     Ok(bytes)
 }

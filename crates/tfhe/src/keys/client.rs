@@ -247,8 +247,8 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
-        let payload = (self.id.0, self.lwe.coefficients(), self.glwe.coefficients());
-        Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, &payload)?))
+        let (lwe, glwe) = (self.lwe.coefficients(), self.glwe.coefficients());
+        Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, lwe.len() + glwe.len(), &(self.id.0, lwe, glwe))?))
     }
 
     /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness from the operating system.

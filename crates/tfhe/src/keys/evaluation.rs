@@ -95,7 +95,7 @@ impl EvaluationKeys {
     /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let payload = (self.id.0, self.seed.0, Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
-        wire::encode(Kind::EvaluationKeys, &self.set, &payload)
+        wire::encode(Kind::EvaluationKeys, &self.set, self.bytes(), &payload)
     }
 
     /// Reads what [`EvaluationKeys::to_bytes`] wrote and checks every word of it.
