@@ -72,7 +72,8 @@ impl Circuit {
     /// Runs the circuit on every instance; inputs and outputs are bits of the netlist's buses in order.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits or another set, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set or another client's ciphertexts, and failures
+    /// of the device.
     pub fn evaluate(&self, server: &ServerKey, inputs: &EncryptedBits, progress: &dyn Progress) -> Result<(EncryptedBits, Report)> {
         if inputs.bits() != self.input_bits() {
             return mismatch(format!("{} encrypted bits for a circuit of {}", inputs.bits(), self.input_bits()));

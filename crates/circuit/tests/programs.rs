@@ -207,6 +207,12 @@ fn what_does_not_fit_is_refused() {
     assert!(message(other.evaluate(&server, &fitting, &NoProgress).expect_err("another set")).contains("STD128"));
     let elsewhere = keys(&set).1.upload(fitting.ciphertexts()).expect("fits");
     assert!(message(circuit.evaluate_resident(&server, &elsewhere, &NoProgress).expect_err("another key")).contains("another server key"));
+    let stranger = ClientKey::generate_seeded(&set, [99; 32]).expect("a set on prime words");
+    let foreign = EncryptedBits::encrypt(&stranger, &[[true; 4]]).expect("equal lengths");
+    let text = message(circuit.evaluate(&server, &foreign, &NoProgress).expect_err("another client"));
+    assert!([&stranger, &client].iter().all(|key| text.contains(&format!("client key {:.8}", key.key_id()))), "{text}");
+    let text = message(foreign.decrypt(&client).expect_err("another client"));
+    assert!(text.contains(&format!("client key {:.8}", stranger.key_id())), "{text}");
     let unequal = [vec![true; 2], vec![true; 3]];
     assert!(message(EncryptedBits::encrypt(&client, &unequal).expect_err("unequal")).contains("instance 1 has 3 bits"));
     assert!(message(EncryptedBits::encrypt(&client, &[[false; 0]; 2]).expect_err("no bit")).contains("at least one bit"));

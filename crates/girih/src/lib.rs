@@ -28,7 +28,12 @@
 //! # From here on
 //!
 //! **Keys and ciphertexts travel as bytes**: [`EvaluationKeys::to_bytes`], [`LweCiphertexts::to_bytes`] and their `from_bytes`, which check
-//! what they read. Only [`ClientKey::to_bytes`] is secret.
+//! what they read. Only [`ClientKey::to_bytes`] is secret. A checksum finds bytes that were damaged or cut short on the way; it does not
+//! authenticate them, so who sent them is for the channel to say.
+//!
+//! **Every client key has a name**, its [`KeyId`], which its evaluation keys and its ciphertexts carry and which says nothing about its
+//! secrets. What belongs to two keys is refused where it meets (gates, sums, look-ups, decryption), and a service for many clients finds a
+//! batch's [`ServerKey`] by [`LweCiphertexts::key_id`]. Constants ([`LweCiphertexts::trivial_bits`]) name no key and go with any.
 //!
 //! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the price of a gate; the number of bits is
 //! what the set bears ([`NoiseModel`] says how likely a wrong output is). Batches may stay on the device between calls:
@@ -123,15 +128,15 @@ pub use girih_backend::{
 pub use girih_circuit as circuit;
 #[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, LookUpTable,
-    LweCiphertexts, Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
+    LookUpTable, LweCiphertexts, Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, LoadOptions, LookUpTable, LweCiphertexts,
-        NoProgress, NoiseModel, ParameterSet, Progress, ServerKey, Transform,
+        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId, LoadOptions, LookUpTable,
+        LweCiphertexts, NoProgress, NoiseModel, ParameterSet, Progress, ServerKey, Transform,
         large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
     };
 }

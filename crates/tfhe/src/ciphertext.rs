@@ -1,7 +1,7 @@
 //! Batches of ciphertexts on the host.
 
 use crate::wire::{self, Kind};
-use crate::{ClientKey, Error, ParameterSet, Result, error};
+use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::sampler::SecretSeed;
 use girih_ring::switch::{mod_switch, mod_switch_pow2};
@@ -21,9 +21,13 @@ const MIN_LOG2_MODULUS: u32 = 3;
 /// The batch holds `len()` ciphertexts and `messages() = len() r` messages. Gates and look-up tables work modulo q of the
 /// set; large-precision functions start from a larger modulus and pass through smaller ones. On the native torus masks have
 /// kN words, words are modulo 2^64, and each takes two of 32 bits, the low half first.
+///
+/// A batch names the client key that it is under, and what is computed from it does, too: batches under two keys are refused where
+/// they meet. Constants and words that were made elsewhere name none and go with any key.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
+    key: Option<KeyId>,
     log2_modulus: u32,
     words: Vec<u32>,
 }
@@ -65,7 +69,17 @@ impl LweCiphertexts {
             let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
             return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));
         }
-        Ok(Self { set: set.clone(), log2_modulus, words })
+        Ok(Self { set: set.clone(), key: None, log2_modulus, words })
+    }
+
+    /// The same ciphertexts, known to be under `key`.
+    pub(crate) fn under(self, key: Option<KeyId>) -> Self {
+        Self { key, ..self }
+    }
+
+    /// The same ciphertexts by the name of another set of these secrets.
+    pub(crate) fn named(&self, set: &ParameterSet) -> Result<Self> {
+        Ok(Self::from_words_at(set, self.log2_modulus, self.words.clone())?.under(self.key))
     }
 
     /// Ciphertexts of known messages, without mask or secret: `m q / modulus` in each body.
@@ -91,7 +105,7 @@ impl LweCiphertexts {
                 put(body, encode(m, modulus, log2_modulus));
             }
         }
-        Ok(Self { set: set.clone(), log2_modulus, words })
+        Ok(Self { set: set.clone(), key: None, log2_modulus, words })
     }
 
     /// Constant bits for gates.
@@ -105,6 +119,11 @@ impl LweCiphertexts {
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
+    }
+
+    /// Name of the client key that they are under; none for constants and words that were made elsewhere.
+    pub fn key_id(&self) -> Option<KeyId> {
+        self.key
     }
 
     /// log2 of the modulus.
@@ -136,31 +155,31 @@ impl LweCiphertexts {
     #[must_use]
     pub fn not(&self) -> Self {
         let quarter = 1i64 << (self.log2_modulus - 2);
-        self.combine(&[(self, -1)], quarter)
+        self.combine(&[(self, -1)], quarter, self.key)
     }
 
     /// `sum weight_i c_i + constant`, ciphertext by ciphertext, without bootstrapping: the constant is a phase, in units of
     /// one, and errors grow with the weights.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no terms, or batches that differ in set, modulus or length.
+    /// [`Error::Mismatch`] for no terms, or batches that differ in set, key, modulus or length.
     pub fn weighted_sum(terms: &[(&Self, i64)], constant: i64) -> Result<Self> {
         let Some((first, _)) = terms.first() else { return error::mismatch("a weighted sum of no ciphertexts") };
         terms.iter().try_for_each(|(c, _)| first.check_alike(c))?;
-        Ok(first.combine(terms, constant))
+        Ok(first.combine(terms, constant, KeyId::common(terms.iter().map(|(c, _)| c.key))?))
     }
 
     /// One batch after the other.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no batches, or batches that differ in set or modulus.
+    /// [`Error::Mismatch`] for no batches, or batches that differ in set, key or modulus.
     pub fn concatenate(batches: &[&Self]) -> Result<Self> {
         let Some(first) = batches.first() else { return error::mismatch("there must be at least one batch") };
         if let Some(other) = batches.iter().find(|b| (&b.set, b.log2_modulus) != (&first.set, first.log2_modulus)) {
             return error::mismatch(format!("{first:?} and {other:?}: set and modulus must be the same"));
         }
         let words = batches.iter().flat_map(|b| b.words.iter().copied()).collect();
-        Ok(Self { set: first.set.clone(), log2_modulus: first.log2_modulus, words })
+        Ok(Self { set: first.set.clone(), key: KeyId::common(batches.iter().map(|b| b.key))?, log2_modulus: first.log2_modulus, words })
     }
 
     /// The ciphertexts of `range`.
@@ -170,21 +189,36 @@ impl LweCiphertexts {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Result<Self> {
         let len = self.set.shape().ciphertext_len();
         match self.words.get(range.start.saturating_mul(len)..range.end.saturating_mul(len)) {
-            Some(words) if !words.is_empty() => Ok(Self { set: self.set.clone(), log2_modulus: self.log2_modulus, words: words.to_vec() }),
+            Some(words) if !words.is_empty() => Ok(self.with_words(self.log2_modulus, words.to_vec())),
             _ => error::mismatch(format!("ciphertexts {range:?} of a batch of {}", self.len())),
         }
     }
 
+    /// Other words of the same set and key.
+    fn with_words(&self, log2_modulus: u32, words: Vec<u32>) -> Self {
+        Self { set: self.set.clone(), key: self.key, log2_modulus, words }
+    }
+
     /// Refuses a batch of another set, modulus or length.
-    pub(crate) fn check_alike(&self, other: &Self) -> Result<()> {
+    fn check_alike(&self, other: &Self) -> Result<()> {
         if (&self.set, self.log2_modulus, self.words.len()) != (&other.set, other.log2_modulus, other.words.len()) {
             return error::mismatch(format!("{self:?} and {other:?}: set, number and modulus must be the same"));
         }
         Ok(())
     }
 
+    /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
+    pub(crate) fn check_key(&self, key: KeyId, why: &str) -> Result<()> {
+        match self.key {
+            Some(own) if own != key => {
+                error::mismatch(format!("ciphertexts under client key {own:.8} where they must be under client key {key:.8}: {why}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// [`LweCiphertexts::weighted_sum`] of batches that are known to be alike.
-    fn combine(&self, terms: &[(&Self, i64)], constant: i64) -> Self {
+    fn combine(&self, terms: &[(&Self, i64)], constant: i64, key: Option<KeyId>) -> Self {
         let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
         let mut sums = vec![0u64; self.words.len() / width];
         for (batch, weight) in terms {
@@ -197,7 +231,7 @@ impl LweCiphertexts {
         }
         let mut words = vec![0u32; self.words.len()];
         words.chunks_exact_mut(width).zip(sums).for_each(|(word, sum)| put(word, sum & mask));
-        Self { set: self.set.clone(), log2_modulus: self.log2_modulus, words }
+        self.with_words(self.log2_modulus, words).under(key)
     }
 
     /// The same messages modulo the smaller `2^log2_modulus`, every word rounded: adds the rounding error of n + 1 words.
@@ -207,7 +241,7 @@ impl LweCiphertexts {
     pub fn rescale(&self, log2_modulus: u32) -> Result<Self> {
         self.check_smaller(log2_modulus)?;
         let words = self.words.iter().map(|&w| mod_switch_pow2(u64::from(w), self.log2_modulus, log2_modulus) as u32).collect();
-        Ok(Self { set: self.set.clone(), log2_modulus, words })
+        Ok(self.with_words(log2_modulus, words))
     }
 
     /// The lowest part of every message: phases modulo `2^log2_modulus`, exactly.
@@ -217,7 +251,7 @@ impl LweCiphertexts {
     pub fn reduce(&self, log2_modulus: u32) -> Result<Self> {
         self.check_smaller(log2_modulus)?;
         let words = self.words.iter().map(|&w| w & ((1 << log2_modulus) - 1)).collect();
-        Ok(Self { set: self.set.clone(), log2_modulus, words })
+        Ok(self.with_words(log2_modulus, words))
     }
 
     fn check_smaller(&self, log2_modulus: u32) -> Result<()> {
@@ -234,21 +268,23 @@ impl LweCiphertexts {
         u64::MAX >> (64 - self.log2_modulus)
     }
 
-    /// The batch as bytes.
+    /// The batch as bytes, which end with a checksum: it finds accidents on the way, and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        wire::encode(Kind::Ciphertexts, &self.set, &(self.log2_modulus, &self.words))
+        // Seven bits a byte.
+        let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
+        wire::encode(Kind::Ciphertexts, &self.set, room, &(self.key.map(|key| key.0), self.log2_modulus, &self.words))
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`Error::Malformed`] naming what is wrong.
+    /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong length, a word out of range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (log2_modulus, words)) = wire::decode(Kind::Ciphertexts, bytes)?;
-        Self::from_words_at(&set, log2_modulus, words)
+        let (set, (key, log2_modulus, words)): (_, (Option<_>, _, _)) = wire::decode(Kind::Ciphertexts, bytes)?;
+        Ok(Self::from_words_at(&set, log2_modulus, words)?.under(key.map(KeyId)))
     }
 
     pub(crate) fn encrypt(client: &ClientKey, messages: &[u64], modulus: u64, log2_modulus: u32, seed: &SecretSeed) -> Result<Self> {
@@ -265,13 +301,14 @@ impl LweCiphertexts {
                 put(body, phase.wrapping_add(inner_product(masks, width, client.stored_secret(slot))) & mask);
             }
         });
-        Ok(batch)
+        Ok(batch.under(Some(client.key_id())))
     }
 
     pub(crate) fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {
         if client.set() != &self.set {
             return error::mismatch(format!("ciphertexts of {} and a key of {}", self.set, client.set()));
         }
+        self.check_key(client.key_id(), "a client key decrypts what is under it and nothing else")?;
         let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
         let phases = |ciphertext: &[u32]| {
             let (masks, bodies) = ciphertext.split_at(shape.stored_mask_len() * width);

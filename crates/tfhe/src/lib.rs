@@ -56,6 +56,11 @@
 //! ([`KeySource`](girih_backend::KeySource)), from several threads, while the device loads. What the seed expands to is part
 //! of the format and pinned by tests.
 //!
+//! # Bytes, and whose they are
+//!
+//! What is serialized ends with a checksum, which finds damage on the way and authenticates nothing. Keys and ciphertexts carry
+//! the [`KeyId`] of their client key, in memory and in bytes: ciphertexts of one client never go through another's keys unnoticed.
+//!
 //! # Noise
 //!
 //! [`NoiseModel`] holds exact variances, not bounds, so that a measurement can contradict it: [`noise::measure()`] makes
@@ -79,7 +84,7 @@ mod wire;
 
 pub use ciphertext::LweCiphertexts;
 pub use error::{Error, Result};
-pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys};
+pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
 pub use noise::NoiseModel;
 pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
 pub use server::{Batch, DeviceCiphertexts, Function, FunctionKind, Gate, LookUpTable, ServerKey};

@@ -49,6 +49,16 @@ fn message<T>(result: Result<T, Error>) -> String {
     message
 }
 
+/// Bytes with a header and a checksum that are right for them, as someone who changes them on purpose would write them.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let length = bytes.len() as u64;
+    bytes[7..15].copy_from_slice(&length.to_le_bytes());
+    let end = bytes.len() - 16;
+    let checksum = blake3::hash(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum.as_bytes()[..16]);
+    bytes
+}
+
 /// A field of the good file and a value that it cannot have.
 fn impossible_field() -> impl Strategy<Value = (&'static str, String)> {
     let not_power =
@@ -140,6 +150,19 @@ proptest! {
     }
 
     #[test]
+    fn serialized_things_cut_short_on_purpose(which in 0usize..3, cut in any::<prop::sample::Index>()) {
+        let good = good();
+        let bytes = [&good.client_bytes, &good.key_bytes, &good.batch_bytes][which];
+        let bytes = sealed(bytes[..15 + 16 + cut.index(bytes.len() - 15 - 16)].to_vec());
+        let message = match which {
+            0 => message(ClientKey::from_bytes(&bytes)),
+            1 => message(EvaluationKeys::from_bytes(&bytes)),
+            _ => message(LweCiphertexts::from_bytes(&bytes)),
+        };
+        prop_assert!(message.contains("truncated"), "{message}");
+    }
+
+    #[test]
     fn serialized_things_with_a_wrong_head(which in 0usize..3, at in 0usize..7, by in 1u8..=255) {
         let good = good();
         let mut bytes = [&good.client_bytes, &good.key_bytes, &good.batch_bytes][which].clone();
@@ -164,13 +187,21 @@ proptest! {
         near_head: bool,
     ) {
         let good = good();
-        let mut bytes = [&good.client_bytes, &good.key_bytes, &good.batch_bytes][which].clone();
+        let whole = [&good.client_bytes, &good.key_bytes, &good.batch_bytes][which];
+        let mut bytes = whole.clone();
         let range = if near_head { bytes.len().min(400) } else { bytes.len() };
         for (at, value) in changes {
             bytes[at.index(range)] = value;
         }
-        // What is accepted must be whole and in range; what is refused must say what it is and why.
         let names_it = |error: Error| matches!(error, Error::Malformed { .. });
+        let refused = match which {
+            0 => ClientKey::from_bytes(&bytes).err(),
+            1 => EvaluationKeys::from_bytes(&bytes).err(),
+            _ => LweCiphertexts::from_bytes(&bytes).err(),
+        };
+        prop_assert_eq!(refused.map(names_it), (bytes != *whole).then_some(true));
+        // Changed on purpose: what is accepted must be whole and in range; what is refused must say what it is and why.
+        let bytes = sealed(bytes);
         match which {
             0 => {
                 if let Err(error) = ClientKey::from_bytes(&bytes) { prop_assert!(names_it(error)) }
@@ -245,18 +276,20 @@ proptest! {
 #[test]
 fn the_bodies_of_keys_are_checked_word_by_word() {
     let good = good();
-    // The last word of the file belongs to the key-switching key, modulo 2^14; the middle is bootstrapping key.
+    // The last word before the checksum belongs to the key-switching key, modulo 2^14; the middle is bootstrapping key.
     let mut bytes = good.key_bytes.clone();
-    *bytes.last_mut().expect("not empty") = 0xFF;
-    let message_ks = message(EvaluationKeys::from_bytes(&bytes));
+    let last = bytes.len() - 17;
+    bytes[last] = 0xFF;
+    let message_ks = message(EvaluationKeys::from_bytes(&sealed(bytes)));
     assert!(message_ks.contains("key-switching key") && message_ks.contains("above the largest residue 16383"), "{message_ks}");
     let mut bytes = good.key_bytes.clone();
     bytes[1000..1008].fill(0xFF);
-    let message_bsk = message(EvaluationKeys::from_bytes(&bytes));
+    let message_bsk = message(EvaluationKeys::from_bytes(&sealed(bytes)));
     assert!(message_bsk.contains("bootstrapping key") && message_bsk.contains("134215680"), "{message_bsk}");
     let mut bytes = good.key_bytes.clone();
     bytes.push(0);
     assert!(message(EvaluationKeys::from_bytes(&bytes)).contains("1 bytes too many"));
+    assert!(message(EvaluationKeys::from_bytes(&sealed(bytes))).contains("1 bytes too many"));
 }
 
 #[test]
@@ -287,6 +320,9 @@ fn moduli_of_ciphertexts_are_checked() {
     old[4] = 1;
     let text = message(LweCiphertexts::from_bytes(&old));
     assert!(text.contains("format version 1 (of girih before ciphertexts carried their modulus"), "{text}");
+    old[4] = 2;
+    let text = message(LweCiphertexts::from_bytes(&old));
+    assert!(text.contains("format version 2 (of girih before bytes ended with a checksum") && text.contains("anew"), "{text}");
 }
 
 #[test]
@@ -327,6 +363,8 @@ fn keys_and_ciphertexts_survive_serialization() {
     let client = ClientKey::from_bytes(&good.client_bytes).expect("own output");
     let batch = LweCiphertexts::from_bytes(&good.batch_bytes).expect("own output");
     assert_eq!(client.decrypt_bits(&batch).expect("same set"), [true; 12]);
+    assert!(batch == good.batch && batch.to_bytes().expect("prime words") == good.batch_bytes);
+    assert_eq!(*client.to_bytes().expect("prime words"), good.client_bytes);
     let keys = EvaluationKeys::from_bytes(&good.key_bytes).expect("own output");
     assert_eq!(keys.to_bytes().expect("prime words"), good.key_bytes);
     let shown = format!("{:?} {:?} {:?}", good.client, good.keys, good.batch);

@@ -1,7 +1,7 @@
 //! The secret key of one user.
 
-use super::domain;
 use super::secret::{Entropy, Secret, system_seed};
+use super::{KeyId, domain};
 use crate::wire::{self, Kind};
 use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, error};
 use girih_ring::sampler::{Gaussian, RandomStream, SecretSeed, TUniform};
@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 /// are wiped when it is dropped and never printed.
 pub struct ClientKey {
     set: ParameterSet,
+    id: KeyId,
     /// `[r][n]`.
     lwe: Secret,
     /// `[r][k][N]`.
@@ -61,10 +62,10 @@ impl ClientKey {
         let (lwe_len, glwe_len) = secret_lens(set);
         let lwe = Secret::sample(shape.secret, lwe_len, &mut seed.stream(domain::SECRETS, 0));
         let glwe = Secret::sample(shape.secret, glwe_len, &mut seed.stream(domain::SECRETS, 1));
-        Self::assemble(set, lwe, glwe, entropy)
+        Self::assemble(set, KeyId::of_seed(&seed), lwe, glwe, entropy)
     }
 
-    fn assemble(set: &ParameterSet, lwe: Secret, glwe: Secret, entropy: Entropy) -> Result<Self> {
+    fn assemble(set: &ParameterSet, id: KeyId, lwe: Secret, glwe: Secret, entropy: Entropy) -> Result<Self> {
         let out_of_range = || set.unsupported("its errors are out of range");
         let errors = match set.errors() {
             ErrorDistribution::Gaussian { sigma } => Errors::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?),
@@ -73,14 +74,18 @@ impl ClientKey {
                 glwe: TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?,
             },
         };
-        Ok(Self { set: set.clone(), lwe, glwe, entropy, errors })
+        Ok(Self { set: set.clone(), id, lwe, glwe, entropy, errors })
     }
 
-    /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`.
+    /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`. Equal secrets give keys of one [`KeyId`].
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) naming a wrong length or a coefficient that the set's secrets cannot have.
     pub fn from_secrets(set: &ParameterSet, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
+        Self::checked(set, KeyId::of_secrets(&lwe, &glwe), lwe, glwe)
+    }
+
+    fn checked(set: &ParameterSet, id: KeyId, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
         let (lwe_len, glwe_len) = secret_lens(set);
         let check = |name: &str, coefficients: Vec<i8>, len: usize| {
             let given = coefficients.len();
@@ -92,7 +97,7 @@ impl ClientKey {
                 None => error::malformed("client key", format!("a coefficient of the {name} secret is not {:?}", set.shape().secret)),
             }
         };
-        Self::assemble(set, check("LWE", lwe, lwe_len)?, check("GLWE", glwe, glwe_len)?, Entropy::System)
+        Self::assemble(set, id, check("LWE", lwe, lwe_len)?, check("GLWE", glwe, glwe_len)?, Entropy::System)
     }
 
     /// The parameter set.
@@ -100,7 +105,12 @@ impl ClientKey {
         &self.set
     }
 
-    /// The same secrets under another set of equal dimensions, such as one with another gadget; what it makes has errors
+    /// Its name, which its evaluation keys and ciphertexts carry.
+    pub fn key_id(&self) -> KeyId {
+        self.id
+    }
+
+    /// The same secrets, by the same name, under another set of equal dimensions, such as one with another gadget; what it makes has errors
     /// and masks of its own.
     pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
         let copy = |secret: &Secret| Secret::checked(set.shape().secret, secret.coefficients().to_vec());
@@ -110,7 +120,7 @@ impl ClientKey {
         if (lwe.coefficients().len(), glwe.coefficients().len()) != secret_lens(set) {
             return error::mismatch(format!("{set} has other dimensions than {}", self.set));
         }
-        Self::assemble(set, lwe, glwe, self.entropy.child()?)
+        Self::assemble(set, self.id, lwe, glwe, self.entropy.child()?)
     }
 
     /// LWE secret of slot `slot < r`: n coefficients.
@@ -194,7 +204,7 @@ impl ClientKey {
     /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own modulus.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set, or a modulus outside `2..=q`.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another key, or a modulus outside `2..=q`.
     pub fn decrypt(&self, ciphertexts: &LweCiphertexts, modulus: u64) -> Result<Vec<u64>> {
         ciphertexts.decrypt(self, modulus)
     }
@@ -227,7 +237,7 @@ impl ClientKey {
     /// Phases `b_j - <a, s_j>` of every slot modulo the ciphertexts' modulus, error included: what noise is measured on.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another key.
     pub fn phases(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<u64>> {
         ciphertexts.phases(self)
     }
@@ -237,16 +247,18 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
-        Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, &(self.lwe.coefficients(), self.glwe.coefficients()))?))
+        let (lwe, glwe) = (self.lwe.coefficients(), self.glwe.coefficients());
+        Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, lwe.len() + glwe.len(), &(self.id.0, lwe, glwe))?))
     }
 
     /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness from the operating system.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong.
+    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a wrong length, an
+    /// impossible coefficient.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (lwe, glwe)) = wire::decode(Kind::ClientKey, bytes)?;
-        Self::from_secrets(&set, lwe, glwe)
+        let (set, (id, lwe, glwe)) = wire::decode(Kind::ClientKey, bytes)?;
+        Self::checked(&set, KeyId(id), lwe, glwe)
     }
 }
 

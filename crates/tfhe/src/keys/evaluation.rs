@@ -1,7 +1,7 @@
 //! The public keys of one user, compact.
 
 use super::packed::PackedWords;
-use super::{ClientKey, bootstrapping, key_switching};
+use super::{ClientKey, KeyId, bootstrapping, key_switching};
 use crate::wire::{self, Kind};
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// thread. So the key of STD128 takes 30 MB instead of 160, and a device's copy is the only whole one.
 pub struct EvaluationKeys {
     set: ParameterSet,
+    id: KeyId,
     seed: MaskSeed,
     /// `[step][GGSW][level][row K][r][N]` modulo M.
     bootstrapping: PackedWords,
@@ -70,7 +71,7 @@ impl EvaluationKeys {
         fill(&mut bootstrapping, set.shape().steps(), "bootstrapping key", progress, |index, block| generator.block(index, block));
         let generator = key_switching::Generator::new(client, seed, &errors);
         fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
-        Ok(Self { set: set.clone(), seed, bootstrapping, key_switching })
+        Ok(Self { set: set.clone(), id: client.key_id(), seed, bootstrapping, key_switching })
     }
 
     /// The parameter set.
@@ -78,27 +79,32 @@ impl EvaluationKeys {
         &self.set
     }
 
+    /// Name of the client key that they were made from.
+    pub fn key_id(&self) -> KeyId {
+        self.id
+    }
+
     /// Bytes held in memory, which is also about the serialized size.
     pub fn bytes(&self) -> usize {
         self.bootstrapping.as_bytes().len() + self.key_switching.as_bytes().len()
     }
 
-    /// The keys as bytes.
+    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let payload = (self.seed.0, Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
-        wire::encode(Kind::EvaluationKeys, &self.set, &payload)
+        let payload = (self.id.0, self.seed.0, Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
+        wire::encode(Kind::EvaluationKeys, &self.set, self.bytes(), &payload)
     }
 
     /// Reads what [`EvaluationKeys::to_bytes`] wrote and checks every word of it.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, another version, a wrong length,
-    /// a word out of range.
+    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a
+    /// wrong length, a word out of range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], OwnedBytes, OwnedBytes)) =
+        let (set, (id, seed, bootstrapping, key_switching)): (_, (_, _, OwnedBytes, OwnedBytes)) =
             wire::decode(Kind::EvaluationKeys, bytes)?;
         let layout = Layout::new(set.shape());
         let check = |name: &str, largest, len, bytes: OwnedBytes| match PackedWords::checked(largest, len, bytes.0) {
@@ -107,7 +113,7 @@ impl EvaluationKeys {
         };
         let bootstrapping = check("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len, bootstrapping)?;
         let key_switching = check("key-switching key", layout.key_switching_largest, layout.key_switching_len, key_switching)?;
-        Ok(Self { seed: MaskSeed(seed), bootstrapping, key_switching, set })
+        Ok(Self { id: KeyId(id), seed: MaskSeed(seed), bootstrapping, key_switching, set })
     }
 }
 

@@ -4,6 +4,7 @@ mod bootstrapping;
 mod client;
 mod evaluation;
 mod explicit;
+mod id;
 mod key_switching;
 mod packed;
 mod secret;
@@ -13,6 +14,7 @@ mod tests;
 pub use client::ClientKey;
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
+pub use id::KeyId;
 
 /// Numbers of the random streams; with the seed they say what every mask and error of a key is.
 mod domain {
@@ -24,4 +26,6 @@ mod domain {
     pub const KEY_SWITCHING: u16 = 3;
     /// Seeds drawn from a seeded client key.
     pub const CHILDREN: u16 = 5;
+    /// Name of a client key; index 0.
+    pub const NAME: u16 = 7;
 }

@@ -113,13 +113,11 @@ impl LargeServer {
     pub fn gate(&self, gate: Gate, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
         let home = self.parameters().home();
         let log2_q = home.shape().log2_lwe_modulus;
-        a.check_alike(b)?;
-        self.parameters().check_home(a.set())?;
+        [a, b].into_iter().try_for_each(|c| self.parameters().check_home(c.set()))?;
         if a.log2_modulus() != log2_q {
             return error::mismatch(format!("ciphertexts modulo 2^{}: bits of gates are modulo 2^{log2_q}", a.log2_modulus()));
         }
         let server = self.server(log2_q)?;
-        let of = |c: &LweCiphertexts| LweCiphertexts::from_words(server.set(), c.words().to_vec());
-        LweCiphertexts::from_words(home, server.gate(gate, &of(a)?, &of(b)?)?.words().to_vec())
+        server.gate(gate, &a.named(server.set())?, &b.named(server.set())?)?.named(home)
     }
 }

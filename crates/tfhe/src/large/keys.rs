@@ -1,7 +1,7 @@
 //! Public keys of a large-precision context.
 
 use super::LargeParameters;
-use crate::{ClientKey, EvaluationKeys, Result, error};
+use crate::{ClientKey, EvaluationKeys, KeyId, Result, error};
 use girih_backend::Progress;
 
 /// Evaluation keys under one pair of secrets, one for each gadget that was asked for.
@@ -32,17 +32,22 @@ impl LargeKeys {
     /// Puts keys together that were made by one client for this context.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the context's, or two of one set.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the context's, two of one set, or keys of
+    /// two clients.
     pub fn new(parameters: &LargeParameters, keys: Vec<EvaluationKeys>) -> Result<Self> {
-        if keys.is_empty() {
-            return error::mismatch("a large-precision context needs at least one key");
-        }
+        let Some(first) = keys.first() else { return error::mismatch("a large-precision context needs at least one key") };
         for (index, key) in keys.iter().enumerate() {
             if !parameters.sets().contains(key.set()) {
                 return error::mismatch(format!("keys of {}, which is no set of this context", key.set()));
             }
             if keys[..index].iter().any(|k| k.set() == key.set()) {
                 return error::mismatch(format!("two keys of {}", key.set()));
+            }
+            if key.key_id() != first.key_id() {
+                let (one, other) = (first.key_id(), key.key_id());
+                return error::mismatch(format!(
+                    "evaluation keys of client key {one:.8} and of client key {other:.8}: a context takes keys of one client key"
+                ));
             }
         }
         Ok(Self { parameters: parameters.clone(), keys })
@@ -51,6 +56,11 @@ impl LargeKeys {
     /// The context.
     pub fn parameters(&self) -> &LargeParameters {
         &self.parameters
+    }
+
+    /// Name of the client key that all of them were made from.
+    pub fn key_id(&self) -> KeyId {
+        self.keys[0].key_id()
     }
 
     /// One key for each gadget.

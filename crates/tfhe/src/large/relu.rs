@@ -34,7 +34,7 @@ impl LargeServer {
             let sign = extract_sign(last_server, last, self.parameters().beta(), 4, rotation)?;
             Products::new(self.parameters(), server, sign, log2_modulus).all(inputs[0], &digits, last)
         })?;
-        LweCiphertexts::from_words_at(self.parameters().home(), log2_modulus, words)
+        self.result(log2_modulus, words)
     }
 
     /// The larger of every pair, `b + max(a - b, 0)`. Messages are as for [`LargeServer::less`].

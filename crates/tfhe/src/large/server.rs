@@ -3,7 +3,7 @@
 use super::course::Course;
 use super::rounds::{Floor, extract_sign, floor};
 use super::{LargeKeys, LargeOperation, LargeParameters};
-use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey, error};
+use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
 use girih_backend::{Backend, LoadOptions, Progress, Transform};
 
 /// Keys loaded on a device, one engine for each gadget: runs large-precision functions on batches of any size.
@@ -14,6 +14,7 @@ use girih_backend::{Backend, LoadOptions, Progress, Transform};
 pub struct LargeServer {
     parameters: LargeParameters,
     transform: Transform,
+    id: KeyId,
     /// By position of the gadget; none where no key was loaded.
     servers: Vec<Option<ServerKey>>,
 }
@@ -37,7 +38,7 @@ impl LargeServer {
             };
             servers.push(keys.keys().iter().find(|k| k.set() == set).map(load).transpose()?);
         }
-        Ok(Self { parameters, transform, servers })
+        Ok(Self { parameters, transform, id: keys.key_id(), servers })
     }
 
     /// The context.
@@ -48,6 +49,11 @@ impl LargeServer {
     /// The transform in use.
     pub fn transform(&self) -> Transform {
         self.transform
+    }
+
+    /// Name of the client key whose ciphertexts it works on.
+    pub fn key_id(&self) -> KeyId {
+        self.id
     }
 
     /// The server keys that are loaded, those with fewer digits first.
@@ -82,7 +88,7 @@ impl LargeServer {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) if the function's inputs are not as many as the ciphertexts' messages, for moduli out
-    /// of range or without a loaded key, for ciphertexts of another context, and failures of the device.
+    /// of range or without a loaded key, for ciphertexts of another context or key, and failures of the device.
     pub fn function(&self, a: &LweCiphertexts, function: &Function) -> Result<LweCiphertexts> {
         let bits = self.check(a)?;
         if function.input_bits() != bits {
@@ -93,7 +99,7 @@ impl LargeServer {
         self.parameters.message_bits(log2_output)?;
         let log2_widest = log2_output.max(function.log2_rotation(a.log2_modulus()).min(self.parameters.log2_rotation()));
         let words = self.server(log2_widest)?.evaluate_words(a.words(), a.log2_modulus(), function, log2_output)?;
-        LweCiphertexts::from_words_at(self.parameters.home(), log2_output, words)
+        self.result(log2_output, words)
     }
 
     /// EvalFloor: clears the `bits` lowest bits of every message, by two bootstrappings.
@@ -111,7 +117,7 @@ impl LargeServer {
         let words = keys[0].run_words(&[a.words()], log2_modulus, &|inputs, _| {
             Ok(floor(keys, inputs[0], self.parameters.beta(), log2_digit, log2_modulus)?.result)
         })?;
-        LweCiphertexts::from_words_at(self.parameters.home(), words.1, words.0)
+        self.result(words.1, words.0)
     }
 
     /// EvalSign: the top bit of every message, which is the sign of a message in two's complement, as bits for gates.
@@ -119,8 +125,8 @@ impl LargeServer {
     /// Floors take digits off from the low end until a rotation sees the top one: 2 bootstrappings a digit and 1 more.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another context or a modulus out of range or without a loaded key,
-    /// and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another context or key, or a modulus out of range or without a loaded
+    /// key, and failures of the device.
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
@@ -131,7 +137,7 @@ impl LargeServer {
             // A bit of a gate: a quarter of q or nothing.
             extract_sign(server, shortened.as_ref().unwrap_or(inputs[0]), self.parameters.beta(), 8, log2_q)
         })?;
-        LweCiphertexts::from_words(self.parameters.home(), words)
+        self.result(log2_q, words)
     }
 
     /// EvalDecomp: the digits of every message, least significant first, each under the modulus of a rotation but the last,
@@ -141,7 +147,7 @@ impl LargeServer {
     /// As [`LargeServer::sign`].
     pub fn decompose(&self, a: &LweCiphertexts) -> Result<Vec<LweCiphertexts>> {
         self.check(a)?;
-        let (home, rotation) = (self.parameters.home(), self.parameters.log2_rotation());
+        let rotation = self.parameters.log2_rotation();
         let course = self.course(LargeOperation::Decompose, a.log2_modulus())?;
         let Some(first) = course.rounds.first() else { return Ok(vec![a.clone()]) };
         // The first digit is the input itself; the others are what each round leaves.
@@ -151,11 +157,11 @@ impl LargeServer {
             Ok(left.into_iter().chain(last).collect())
         })?;
         let reduce = |words: &[u32]| words.iter().map(|w| w & ((1 << rotation) - 1)).collect();
-        let mut digits = vec![LweCiphertexts::from_words_at(home, rotation, reduce(a.words()))?];
+        let mut digits = vec![self.result(rotation, reduce(a.words()))?];
         for (words, log2_modulus) in results {
             let log2_digit = log2_modulus.min(rotation);
             let words = if log2_modulus > rotation { reduce(&words) } else { words };
-            digits.push(LweCiphertexts::from_words_at(home, log2_digit, words)?);
+            digits.push(self.result(log2_digit, words)?);
         }
         Ok(digits)
     }
@@ -187,9 +193,15 @@ impl LargeServer {
         Ok(left)
     }
 
-    /// Bits of the messages of a batch of this context.
+    /// What this server computed.
+    pub(super) fn result(&self, log2_modulus: u32, words: Vec<u32>) -> Result<LweCiphertexts> {
+        Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?.under(Some(self.id)))
+    }
+
+    /// Bits of the messages of a batch of this context and key.
     pub(super) fn check(&self, a: &LweCiphertexts) -> Result<u32> {
         self.parameters.check_home(a.set())?;
+        a.check_key(self.id, ServerKey::ONE_CLIENT)?;
         self.parameters.message_bits(a.log2_modulus())
     }
 }

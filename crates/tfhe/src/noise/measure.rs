@@ -28,7 +28,7 @@ const BITS: u16 = 6;
 /// Needs the client key: on one's own machine only. `seed` chooses the bits.
 ///
 /// # Errors
-/// [`Error::Mismatch`](crate::Error::Mismatch) for keys of different sets or no samples, and failures of the device.
+/// [`Error::Mismatch`](crate::Error::Mismatch) for keys of different sets or clients or no samples, and failures of the device.
 pub fn measure(client: &ClientKey, server: &ServerKey, samples: usize, seed: [u8; 32]) -> Result<MeasuredNoise> {
     if client.set() != server.set() || samples == 0 {
         return error::mismatch(format!("{samples} samples with a client key of {} and a server key of {}", client.set(), server.set()));

@@ -113,11 +113,11 @@ impl Batch for LweCiphertexts {
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
     fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self> {
         check_alike(inputs, log2_modulus)?;
-        inputs.iter().try_for_each(|i| server.check_set(i.set()))?;
+        inputs.iter().try_for_each(|i| server.check(i))?;
         let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
         let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
         let _span = timeline::host("check the result");
-        LweCiphertexts::from_words_at(server.set(), log2_modulus, words)
+        Ok(LweCiphertexts::from_words_at(server.set(), log2_modulus, words)?.under(Some(server.key_id())))
     }
 }
 

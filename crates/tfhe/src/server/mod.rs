@@ -14,7 +14,7 @@ pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
-use crate::{EvaluationKeys, LweCiphertexts, ParameterSet, Result, error};
+use crate::{EvaluationKeys, KeyId, LweCiphertexts, ParameterSet, Result, error};
 use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress, timeline};
 pub(crate) use shelf::HeldTables;
 use shelf::Tables;
@@ -26,8 +26,11 @@ use table::LoadedTables;
 ///
 /// Every function takes batches of either kind (see [`Batch`]): [`LweCiphertexts`] on the host are carried to the
 /// device and back in chunks of bounded size; [`DeviceCiphertexts`] stay there between calls. It can be shared between threads.
+///
+/// Ciphertexts under another client key than its own are refused; results name its own.
 pub struct ServerKey {
     set: ParameterSet,
+    id: KeyId,
     engine: Box<dyn Engine>,
     store: Arc<Store>,
     tables: Arc<Tables>,
@@ -43,6 +46,9 @@ impl ServerKey {
     /// The limit of [`ServerKey::limit_tables`] until another is set.
     pub const TABLE_BYTES: usize = 64 << 20;
 
+    /// Why it works on the ciphertexts of one client key.
+    pub(crate) const ONE_CLIENT: &str = "each client's ciphertexts need evaluation keys from that client";
+
     /// Loads keys on a device. The keys may be dropped afterwards.
     ///
     /// # Errors
@@ -51,14 +57,15 @@ impl ServerKey {
     pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
         let engine = backend.load(keys, options, progress)?;
         let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Ok(Self { set: keys.set().clone(), engine, store: Arc::default(), tables: Arc::new(tables) })
+        Ok(Self { set: keys.set().clone(), id: keys.key_id(), engine, store: Arc::default(), tables: Arc::new(tables) })
     }
 
     /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these: both work on the same
     /// [`DeviceCiphertexts`], with one key-switching table between them.
     ///
     /// # Errors
-    /// As [`ServerKey::load`], and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ in more.
+    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another client, and
+    /// [`Error::Backend`](crate::Error::Backend) for another device or keys that differ in more.
     pub fn load_beside(
         &self,
         backend: &dyn Backend,
@@ -66,13 +73,25 @@ impl ServerKey {
         options: &LoadOptions,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        if keys.key_id() != self.id {
+            return error::mismatch(format!(
+                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must be of one client key",
+                keys.key_id(),
+                self.id
+            ));
+        }
         let engine = backend.load_beside(&*self.engine, keys, options, progress)?;
-        Ok(Self { set: keys.set().clone(), engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
+        Ok(Self { set: keys.set().clone(), id: self.id, engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
     }
 
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
+    }
+
+    /// Name of the client key whose ciphertexts it works on.
+    pub fn key_id(&self) -> KeyId {
+        self.id
     }
 
     /// The device's engine, for jobs of one's own and for reading stages.
@@ -102,10 +121,11 @@ impl ServerKey {
     /// Copies a batch to the device.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another set, [`Error::Backend`](crate::Error::Backend) from the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for another set or another client's ciphertexts,
+    /// [`Error::Backend`](crate::Error::Backend) from the device.
     pub fn upload(&self, ciphertexts: &LweCiphertexts) -> Result<DeviceCiphertexts> {
-        self.check_set(ciphertexts.set())?;
-        self.upload_words(ciphertexts.words(), ciphertexts.log2_modulus())
+        self.check(ciphertexts)?;
+        Ok(self.upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?.under(ciphertexts.key_id()))
     }
 
     pub(crate) fn upload_words(&self, words: &[u32], log2_modulus: u32) -> Result<DeviceCiphertexts> {
@@ -121,7 +141,7 @@ impl ServerKey {
     pub fn download(&self, ciphertexts: &DeviceCiphertexts) -> Result<LweCiphertexts> {
         let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
         self.download_words(ciphertexts, &mut words)?;
-        LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)
+        Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?.under(ciphertexts.key_id()))
     }
 
     pub(crate) fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
@@ -130,7 +150,8 @@ impl ServerKey {
         Ok(self.engine.read(ciphertexts.first() as usize, words)?)
     }
 
-    /// Reserves places for `count` ciphertexts modulo q on the device; what they hold is unspecified until something writes them.
+    /// Reserves places for `count` ciphertexts modulo q on the device, for results under this key; what they hold is unspecified until
+    /// something writes them.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
@@ -139,7 +160,7 @@ impl ServerKey {
     }
 
     pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
-        DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &*self.engine, count)
+        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &*self.engine, count)?.under(Some(self.id)))
     }
 
     /// One gate on every pair of bits of two batches of equal length.
@@ -335,10 +356,11 @@ impl ServerKey {
         self.set.shape().log2_stored_modulus()
     }
 
-    fn check_set(&self, set: &ParameterSet) -> Result<()> {
-        if *set != self.set {
-            return error::mismatch(format!("ciphertexts of {set} and keys of {}", self.set));
+    /// Refuses ciphertexts of another set or under another client key.
+    fn check(&self, ciphertexts: &LweCiphertexts) -> Result<()> {
+        if *ciphertexts.set() != self.set {
+            return error::mismatch(format!("ciphertexts of {} and keys of {}", ciphertexts.set(), self.set));
         }
-        Ok(())
+        ciphertexts.check_key(self.id, Self::ONE_CLIENT)
     }
 }

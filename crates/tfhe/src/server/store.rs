@@ -1,6 +1,6 @@
 //! Who holds which place of the device's store.
 
-use crate::{ParameterSet, Result, error};
+use crate::{KeyId, ParameterSet, Result, error};
 use girih_backend::Engine;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -46,6 +46,7 @@ impl Places {
 pub struct DeviceCiphertexts {
     store: Arc<Store>,
     set: ParameterSet,
+    key: Option<KeyId>,
     log2_modulus: u32,
     first: u32,
     len: u32,
@@ -78,12 +79,23 @@ impl DeviceCiphertexts {
             }
         };
         drop(places);
-        Ok(Self { store: Arc::clone(store), set: set.clone(), log2_modulus, first, len })
+        Ok(Self { store: Arc::clone(store), set: set.clone(), key: None, log2_modulus, first, len })
+    }
+
+    /// The same ciphertexts, known to be under `key`.
+    pub(super) fn under(mut self, key: Option<KeyId>) -> Self {
+        self.key = key;
+        self
     }
 
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
+    }
+
+    /// Name of the client key that they are under; none for uploaded ciphertexts that name none.
+    pub fn key_id(&self) -> Option<KeyId> {
+        self.key
     }
 
     /// log2 of the modulus.
