@@ -15,7 +15,7 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
+    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one; several joined by +, or cuda:* for all of a kind.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     pub device: String,
     /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision functions, which also take G5].
