@@ -27,11 +27,10 @@ fn row(set: &ParameterSet) -> [String; 7] {
     let shape = set.shape();
     let (failure, _) = log2_failure(set, Transform::Fft);
     let security = set.security();
-    let bits = match (&security.estimate, security.claim) {
-        (Some(estimate), _) => format!("{:.0} / {:.0}", estimate.usvp_bdgl16.floor(), estimate.cheapest_matzov.floor()),
-        (None, Some(claim)) => format!("{claim} claimed"),
-        (None, None) => "none".to_owned(),
-    };
+    let known = |bits: Option<f64>| bits.map_or_else(|| "-".to_owned(), |bits| format!("{:.0}", bits.floor()));
+    let estimate = security.estimate;
+    let bits =
+        format!("{} / {} / {}", known(Some(estimate.usvp_bdgl16)), known(estimate.cheapest_matzov), known(security.claim.map(f64::from)));
     [
         set.name().to_owned(),
         shape.lwe_dimension.to_string(),
@@ -46,7 +45,7 @@ fn row(set: &ParameterSet) -> [String; 7] {
 /// What the columns hold.
 const LEGEND: &str = "
 fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits of norm 5), f64 transform, by the noise model
-security  bits against uSVP (BDGL16) and the cheapest attack (MATZOV), at least; or what the source of the set claims
+security  bits against uSVP (BDGL16); at least against the cheapest attack (MATZOV), where estimated; what the source of the set claims
 SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; docs/parameters.md has all numbers.";
 
 const HEADS: [&str; 7] = ["set", "n", "N", "k", "fails", "security", "what"];

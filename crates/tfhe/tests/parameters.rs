@@ -104,22 +104,30 @@ fn names_packings_and_aliases() {
 
 #[test]
 fn security_comes_with_its_cost_model_and_a_warning_where_due() {
+    // What the lattice estimator said; M1's is rounded down.
     for (name, usvp, matzov) in [
-        ("G1", 128.6, 120.9),
-        ("G2", 141.0, 134.1),
-        ("G3", 130.9, 122.9),
-        ("M1", 95.0, 95.0),
-        ("M2", 141.0, 137.0),
-        ("M3", 128.5, 122.9),
-        ("M5", 256.5, 241.0),
-        ("M6", 197.5, 188.0),
-        ("G5", 128.2, 124.2),
+        ("G1", 128.6, Some(120.9)),
+        ("G2", 141.0, Some(134.1)),
+        ("G3", 130.9, Some(122.9)),
+        ("M1", 96.0, Some(95.0)),
+        ("M2", 141.0, Some(137.0)),
+        ("M3", 128.5, Some(122.9)),
+        ("M5", 256.5, Some(241.0)),
+        ("M6", 197.5, Some(188.0)),
+        ("G5", 128.2, Some(124.2)),
+        ("STD128", 131.6, None),
     ] {
         let security = set(name).security();
-        let estimate = security.estimate.unwrap_or_else(|| panic!("{name} is in the table"));
-        assert_eq!((estimate.usvp_bdgl16, estimate.cheapest_matzov), (usvp, matzov), "{name}");
-        assert!(security.text.contains("MATZOV") && security.text.contains("BDGL16"), "{}", security.text);
+        let estimate = security.estimate;
+        assert!((estimate.usvp_bdgl16 - usvp).abs() < 0.6, "{name}: {} where the estimator has {usvp}", estimate.usvp_bdgl16);
+        assert_eq!(estimate.cheapest_matzov, matzov, "{name}");
+        assert!(security.text.contains("BDGL16") && security.text.contains("MATZOV") == matzov.is_some(), "{}", security.text);
         assert_eq!(security.warning.is_some(), name == "M1", "{name}: {:?}", security.warning);
+    }
+    // Sources of sets round down what they claim; M1's is its own warning.
+    for set in ParameterSet::all().iter().filter(|s| s.name() != "M1") {
+        let security = set.security();
+        assert!(security.claim.is_some_and(|claim| security.estimate.usvp_bdgl16 >= f64::from(claim)), "{set}: {}", security.text);
     }
     assert!(set("M1").description().contains("95-BIT"));
     assert!(set("M1").security().warning.is_some_and(|w| w.contains("95-bit")));
@@ -131,7 +139,10 @@ fn security_comes_with_its_cost_model_and_a_warning_where_due() {
     let mut literal = set("STD128").literal();
     literal.n = 100;
     let weak = ParameterSet::new(&literal).expect("possible, if weak").security();
-    assert!(weak.claim.is_none() && weak.estimate.is_none() && weak.warning.is_some_and(|w| w.contains("cannot be judged")));
+    assert!(weak.claim.is_none() && weak.estimate.usvp_bdgl16 < 50.0 && weak.warning.is_some_and(|w| w.contains("-bit set (uSVP")));
+    literal.n = 560;
+    let other = ParameterSet::new(&literal).expect("possible").security();
+    assert!(other.estimate.usvp_bdgl16 > 128.0 && other.warning.is_some_and(|w| w.contains("only the primal attack")));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod builtin;
 mod literal;
 mod security;
+mod usvp;
 
 pub use literal::{Mode, ParameterLiteral};
 pub use security::{Estimate, Security};
