@@ -57,7 +57,8 @@ fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
 
 impl Device {
     /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one for `auto`. Several are one where
-    /// their names are joined by `+` (`cuda:0+cuda:1`, of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind.
+    /// their names are joined by `+` (`cuda:0+cuda:1`, of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name
+    /// them one by one where one GPU is listed twice, as drivers of two interfaces do).
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what was asked for and what there is.

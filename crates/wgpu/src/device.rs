@@ -45,7 +45,18 @@ struct Found {
     adapter: wgpu::Adapter,
 }
 
-/// Adapters with compute shaders, real ones first; the numbers in their names count real ones only.
+/// What `wgpu:0` is taken from first, whatever order the drivers have.
+fn rank(kind: wgpu::DeviceType) -> u8 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::VirtualGpu => 1,
+        wgpu::DeviceType::IntegratedGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    }
+}
+
+/// Adapters with compute shaders: GPUs of their own memory first, software last; the numbers in their names count real ones only.
 fn adapters() -> Vec<Found> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
@@ -53,7 +64,9 @@ fn adapters() -> Vec<Found> {
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
     let instance = wgpu::Instance::new(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
-    for adapter in pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all())) {
+    let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    for adapter in all {
         if !adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
             continue;
         }
