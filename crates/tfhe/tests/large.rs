@@ -244,7 +244,11 @@ fn the_published_context_switches_gadgets_with_the_modulus() {
     assert_eq!(names(&[LargeOperation::Sign], Transform::Ntt), ["G4", "G4_BASE2P18"]);
     assert_eq!(names(&[LargeOperation::Decompose, LargeOperation::Sign], Transform::Fft), ["G4_1X23", "G4_2X15"]);
     // OpenFHE's switches, and the finer gadgets of a smaller probability.
-    let strict = p.clone().with_target(-60.0);
+    let strict = p.clone().with_target(-60.0).expect("below 0");
+    for bad in [0.0, 3.0, f64::NAN, f64::INFINITY] {
+        let error = p.clone().with_target(bad).expect_err("no probability below 1").to_string();
+        assert!(error.contains("must be below 0"), "{error}");
+    }
     assert_eq!([17, 18, 26, 27].map(|l| strict.gadget(l, Transform::Ntt).expect("in range")), [0, 2, 2, 4]);
     assert_eq!(strict.sets()[strict.gadget(24, Transform::Fft).expect("in range")].name(), "G4_3X12");
     let boots = |operation| p.bootstraps(operation, 24);

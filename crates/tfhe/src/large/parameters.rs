@@ -44,6 +44,13 @@ impl Default for LargeParameters {
     }
 }
 
+fn check_target(log2_target: f64) -> Result<()> {
+    if log2_target.is_nan() || log2_target >= 0.0 {
+        return error::mismatch(format!("a failure probability of at most 2^{log2_target}: the exponent must be below 0"));
+    }
+    Ok(())
+}
+
 impl LargeParameters {
     /// A context of one's own: sets that share everything but the gadget, those with fewer digits first; log2 of beta; log2
     /// of the largest failure probability that one bootstrapping may have, below 0.
@@ -69,9 +76,7 @@ impl LargeParameters {
         if !(1..=most).contains(&log2_beta) {
             return error::mismatch(format!("beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"));
         }
-        if log2_target.is_nan() || log2_target >= 0.0 {
-            return error::mismatch(format!("a failure probability of at most 2^{log2_target}: the exponent must be below 0"));
-        }
+        check_target(log2_target)?;
         let models = [Transform::Ntt, Transform::Fft].map(|t| sets.iter().map(|s| NoiseModel::with_transform(s, t)).collect());
         Ok(Self { sets, models, log2_beta, log2_target })
     }
@@ -101,8 +106,12 @@ impl LargeParameters {
 
     /// The same context, in which one bootstrapping fails on a refreshed message with a probability of at most `2^log2_target`: less
     /// takes more digits.
-    pub fn with_target(self, log2_target: f64) -> Self {
-        Self { log2_target, ..self }
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for an exponent that is not below 0.
+    pub fn with_target(self, log2_target: f64) -> Result<Self> {
+        check_target(log2_target)?;
+        Ok(Self { log2_target, ..self })
     }
 
     /// The set that ciphertexts and the client key name as theirs.
