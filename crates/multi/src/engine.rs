@@ -8,6 +8,7 @@ use girih_backend::{
     validate_linear_jobs, validate_range, validate_table_range, validate_tables,
 };
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places at the beginning of each member's store through which scattered ciphertexts pass, side by side, on their way.
@@ -139,6 +140,13 @@ impl MultiEngine {
     }
 }
 
+/// The member that short lists of the calling thread go to: threads that call at the same time then use different ones.
+fn home(members: usize) -> usize {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed));
+    NUMBER.with(|number| number % members)
+}
+
 /// The holders of each operand of a combination.
 fn held(places: &Places, input: &Combination) -> Vec<u32> {
     input.used().map(|o| places.holders(o.ciphertext)).collect()
@@ -239,7 +247,9 @@ impl Engine for MultiEngine {
         validate_range(self.shape(), shared.places.len(), first, words.len())?;
         let (mut rest, mut place) = (words, first);
         let mut parts = Parts::new();
-        for (member, count) in self.shares.split(words.len() / len).into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        for (member, count) in
+            self.shares.split(words.len() / len, home(self.members.len())).into_iter().enumerate().filter(|(_, count)| *count > 0)
+        {
             let (now, later) = rest.split_at(count * len);
             (place..place + count).for_each(|p| shared.places.set(member, p as u32));
             parts.push((member, (SCRATCH + place, now)));
@@ -274,6 +284,8 @@ impl Engine for MultiEngine {
             }
             Ok(())
         };
+        // Only the scratch places need the lock while members finish what comes before.
+        let _scratch = parts.iter().any(|runs| runs.len() > FEW).then_some(shared);
         self.together(parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(), read).map(drop)
     }
 
@@ -301,7 +313,7 @@ impl Engine for MultiEngine {
         let shared = &mut *self.shared();
         validate_jobs(self.shape(), shared.places.len(), shared.tables, jobs)?;
         let operands: Vec<Vec<u32>> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
-        let assigned = self.shares.assign(&operands);
+        let assigned = self.shares.assign(&operands, home(self.members.len()));
         let moved = |job, input, output| BootstrapJob { input, output, ..job };
         let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
         self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
@@ -311,7 +323,8 @@ impl Engine for MultiEngine {
         let shared = &mut *self.shared();
         validate_linear_jobs(self.shape(), shared.places.len(), jobs)?;
         // Cheaper than a copy: where most operands are, in whatever numbers.
-        let mut own = self.shares.split(jobs.len()).into_iter().enumerate().flat_map(|(member, part)| std::iter::repeat_n(member, part));
+        let parts = self.shares.split(jobs.len(), home(self.members.len()));
+        let mut own = parts.into_iter().enumerate().flat_map(|(member, part)| std::iter::repeat_n(member, part));
         let assigned: Vec<usize> =
             jobs.iter().map(|j| self.shares.nearest(&held(&shared.places, &j.input), own.next().unwrap_or(0))).collect();
         let moved = |job, input, output| LinearJob { input, output, ..job };

@@ -16,21 +16,24 @@ impl Shares {
         Self { weights: speeds.iter().map(|s| s / sum).collect(), least: least.max(1) }
     }
 
-    /// How many of `count` each member gets; all to the first where they are too few to share. Where members are alike, no two
-    /// differ by more than one.
-    pub fn split(&self, count: usize) -> Vec<usize> {
-        let members = self.weights.len().min((count / self.least).max(1));
-        let sum: f64 = self.weights[..members].iter().sum();
+    /// How many of `count` each member gets. Where they are too few for all, `home` and those behind it share them. Where members are
+    /// alike, no two of these differ by more than one.
+    pub fn split(&self, count: usize, home: usize) -> Vec<usize> {
+        let all = self.weights.len();
+        let members = all.min((count / self.least).max(1));
+        let first = if members < all { home } else { 0 };
+        let chosen = || (0..members).map(|i| (first + i) % all);
+        let sum: f64 = chosen().map(|member| self.weights[member]).sum();
+        let mut parts = vec![0; all];
         let (mut done, mut weight) = (0, 0.0);
-        let parts = self.weights.iter().enumerate().map(|(member, w)| {
-            weight += w;
+        for (i, member) in chosen().enumerate() {
+            weight += self.weights[member];
             // The last takes what rounding leaves.
-            let end = if member + 1 < members { (count as f64 * weight / sum).round() as usize } else { count };
-            let part = end.max(done) - done;
-            done += part;
-            part
-        });
-        parts.collect()
+            let end = if i + 1 < members { (count as f64 * weight / sum).round() as usize } else { count };
+            parts[member] = end.max(done) - done;
+            done += parts[member];
+        }
+        parts
     }
 
     pub fn members(&self) -> usize {
@@ -38,13 +41,13 @@ impl Shares {
     }
 
     /// A member for each of `jobs`, given as the sets of members (one bit each) that hold their operands: where most operands
-    /// are, but no member more than its part; operands that several hold leave the choice to the order of jobs.
-    pub fn assign(&self, jobs: &[Vec<u32>]) -> Vec<usize> {
-        let parts = self.split(jobs.len());
+    /// are, but no member more than its part; operands that several hold leave the choice to the order of jobs, or to `home`.
+    pub fn assign(&self, jobs: &[Vec<u32>], home: usize) -> Vec<usize> {
+        let parts = self.split(jobs.len(), home);
         // Too few to share: all go where most operands of all are.
-        if parts[0] == jobs.len() {
+        if parts[home] == jobs.len() {
             let all: Vec<u32> = jobs.iter().flatten().copied().collect();
-            return vec![self.nearest(&all, 0); jobs.len()];
+            return vec![self.nearest(&all, home); jobs.len()];
         }
         let mut room = parts.clone();
         let mut own = (0..parts.len()).flat_map(|member| std::iter::repeat_n(member, parts[member]));
@@ -77,23 +80,27 @@ mod tests {
     #[test]
     fn parts_are_as_speeds() {
         let alike = Shares::new(&[2.0, 2.0, 2.0], 16);
-        assert_eq!(alike.split(3168), [1056, 1056, 1056]);
-        assert_eq!(alike.split(100), [33, 34, 33]);
-        assert_eq!(alike.split(40), [20, 20, 0]);
-        assert_eq!(alike.split(31), [31, 0, 0]);
-        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(8), [6, 2]);
-        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(0), [0, 0]);
+        assert_eq!(alike.split(3168, 2), [1056, 1056, 1056]);
+        assert_eq!(alike.split(100, 1), [33, 34, 33]);
+        assert_eq!(alike.split(40, 0), [20, 20, 0]);
+        assert_eq!(alike.split(40, 2), [20, 0, 20]);
+        assert_eq!(alike.split(31, 0), [31, 0, 0]);
+        assert_eq!(alike.split(31, 1), [0, 31, 0]);
+        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(8, 0), [6, 2]);
+        assert_eq!(Shares::new(&[3.0, 1.0], 1).split(0, 1), [0, 0]);
     }
 
     #[test]
     fn jobs_go_where_their_operands_are() {
         let shares = Shares::new(&[1.0, 1.0], 1);
-        assert_eq!(shares.assign(&[vec![2, 2], vec![1, 1], vec![2, 1], vec![1]]), [1, 0, 1, 0]);
+        assert_eq!(shares.assign(&[vec![2, 2], vec![1, 1], vec![2, 1], vec![1]], 0), [1, 0, 1, 0]);
         // A member with more than its part hands the last ones on.
-        assert_eq!(shares.assign(&[vec![2], vec![2], vec![2], vec![2]]), [1, 1, 0, 0]);
+        assert_eq!(shares.assign(&[vec![2], vec![2], vec![2], vec![2]], 0), [1, 1, 0, 0]);
         // What all hold is divided in order.
-        assert_eq!(shares.assign(&[vec![3], vec![3], vec![3], vec![3]]), [0, 0, 1, 1]);
-        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![1], vec![2], vec![2]]), [1, 1, 1]);
+        assert_eq!(shares.assign(&[vec![3], vec![3], vec![3], vec![3]], 1), [0, 0, 1, 1]);
+        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![1], vec![2], vec![2]], 0), [1, 1, 1]);
+        // What no one member holds more of than others goes home.
+        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![3], vec![]], 1), [1, 1]);
     }
 
     proptest! {
@@ -102,13 +109,14 @@ mod tests {
             speeds in prop::collection::vec(0.1f64..10.0, 1..6),
             least in 1usize..20,
             jobs in prop::collection::vec(prop::collection::vec(1u32..64, 0..4), 0..200),
+            home in 0usize..6,
         ) {
-            let shares = Shares::new(&speeds, least);
-            let parts = shares.split(jobs.len());
+            let (shares, home) = (Shares::new(&speeds, least), home % speeds.len());
+            let parts = shares.split(jobs.len(), home);
             prop_assert_eq!(parts.iter().sum::<usize>(), jobs.len());
-            let assigned = shares.assign(&jobs);
+            let assigned = shares.assign(&jobs, home);
             prop_assert_eq!(assigned.len(), jobs.len());
-            if parts[0] < jobs.len() {
+            if parts[home] < jobs.len() {
                 for (member, part) in parts.iter().enumerate() {
                     prop_assert_eq!(assigned.iter().filter(|&&a| a == member).count(), *part);
                 }

@@ -213,6 +213,47 @@ fn devices_of_other_names_are_timed_and_are_one() {
     run(3, false, 20);
 }
 
+/// Threads that work on places of their own, with lists so short that each goes to one member, and with lists that are divided.
+#[test]
+fn threads_call_at_once() {
+    const PLACES: usize = 30;
+    let (shape, keys) = (shape(), SyntheticKeys::new(shape(), 5));
+    for least in [1, 16, 1000] {
+        let members = (0..3).map(|_| Arc::new(CpuBackend::new()) as Arc<dyn Backend>).collect();
+        let several = MultiBackend::new(members).expect("2 to 32").with_least_share(least);
+        let (engine, reference) = (load(&several, &keys), load(&CpuBackend::new(), &keys));
+        let table: Vec<u64> = (0..shape.polynomial_size as u64).map(|i| i * 500_000).collect();
+        for engine in [&engine, &reference] {
+            engine.reserve(4 * PLACES).expect("memory");
+            engine.add_tables(&table).expect("valid");
+        }
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (engine, reference, shape) = (&engine, &reference, &shape);
+                scope.spawn(move || {
+                    let mut words = Words::new(100 + thread as u64);
+                    let first = thread * PLACES;
+                    for step in 0..12 {
+                        let text = random(&mut words, PLACES * shape.ciphertext_len(), 9);
+                        let jobs = independent(&mut words, PLACES, 20, |words, operands, output| {
+                            let operands: Vec<u32> = operands.iter().map(|o| o + first as u32).collect();
+                            let input = combination(words, &operands, 9);
+                            let output = output + first as u32;
+                            BootstrapJob { input, table: 0, table_stride: 0, output_offset: 1, log2_output_modulus: 9, output }
+                        });
+                        for engine in [engine, reference] {
+                            engine.write(first, &text).expect("in range");
+                            engine.bootstrap(&jobs).expect("valid");
+                        }
+                        same(engine.as_ref(), reference.as_ref(), first, PLACES, step);
+                    }
+                });
+            }
+        });
+        same(engine.as_ref(), reference.as_ref(), 0, 4 * PLACES, 12);
+    }
+}
+
 /// More scattered ciphertexts than pass at once.
 #[test]
 fn thousands_move() {
