@@ -114,7 +114,7 @@ __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR) blind_rotate(const BlindRo
 #pragma unroll 1
     for (int step = 0; step < (int)a.steps; step++) {
         const Turns turns(tile, step);
-        // Blocks that begin a product phase together read the same part of the key, which then reaches L2 as one request.
+        // Blocks that begin a product phase together read the same part of the key at one time.
         if constexpr (BLOCKS_IN_STEP > 1) cluster_arrive_relaxed();
         __syncthreads();
         if constexpr (BLOCKS_IN_STEP > 1) cluster_wait();

@@ -1,7 +1,7 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
 use crate::arguments::bytes_of;
-use crate::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled};
+use crate::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes};
 use crate::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::tables;
 use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, SecretKind, Transform};
@@ -57,8 +57,9 @@ impl KeyLayout {
         let entries = self.rows() * self.shape.ggsw_per_step() * g.tail;
         match self.transform {
             Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
-            Transform::Fft if self.packed.is_some() => PACKED_BYTES / 2 * self.shape.columns() * entries * groups,
-            Transform::Fft => 16 * self.shape.columns() * entries * groups,
+            // Two entries in so many bytes, else 16 each.
+            Transform::Fft if self.packed.is_some() => step_bytes(&self.shape) / 32 * PACKED_BYTES,
+            Transform::Fft => step_bytes(&self.shape),
         }
     }
 

@@ -183,7 +183,7 @@ pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> O
 }
 
 /// Bytes of one step's key under the f64 FFT, before packing.
-fn step_bytes(shape: &BootstrapShape) -> usize {
+pub(crate) fn step_bytes(shape: &BootstrapShape) -> usize {
     16 * shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * shape.polynomial_size / 2
 }
 
@@ -197,9 +197,8 @@ pub(crate) fn packs(shape: &BootstrapShape, transform: Transform, request: &Plan
     wanted && packed_exponent(shape, transform).is_some()
 }
 
-/// Blocks that begin each step together, where clusters exist: neighbours read the same part of the key at once, which counts
-/// where all blocks together ask L2 for nearly as much as it delivers, and blocks that drift apart for more (an H200, in pairs and
-/// alone: STD128 r=3 80,300 and 72,700 a second, M5 r=3 64,600 and 59,000, M4 r=4 183,600 and 169,300). Lighter keys lose what
+/// Blocks that begin each step together, where clusters exist: what blocks that share much of a key gain by staying together (an
+/// H200, in pairs and alone: STD128 r=3 80,300 and 72,700 a second, M5 r=3 64,600 and 59,000, M4 r=4 183,600 and 169,300). Lighter keys lose what
 /// waiting costs (M3 r=5, of 512 KiB, 2.7 %; others 0.5 to 1.8 %), and so do packed ones and blocks of one ciphertext (0.4 to 2 %).
 /// Four together were slower wherever tried.
 fn model_pace(shape: &BootstrapShape, transform: Transform, groups: usize, packed: bool) -> usize {
@@ -286,8 +285,7 @@ fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, th
 /// a second with a ring of four entries and levels apart, 31,600 with eight, 31,900 with eight and levels joined; G2, of 79 MB,
 /// 79,100, 80,900 and 82,100.
 fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
-    let entries = shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * geometry.points;
-    geometry.tail == 4 && groups > 1 && 16 * entries * shape.steps() > 128 << 20
+    geometry.tail == 4 && groups > 1 && step_bytes(shape) * shape.steps() > 128 << 20
 }
 
 /// Where it was faster (TFHERS_2_2: 59,200 a second, else 58,200; G1: 98,200 and 97,700), but not where accumulators leave

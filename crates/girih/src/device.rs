@@ -69,10 +69,11 @@ impl Device {
         if let Some(prefix) = name.strip_suffix(":*") {
             let kind = find(name, prefix)?;
             let real: Vec<String> = (kind.enumerate)()?.into_iter().filter(|d| !d.software).map(|d| d.id).collect();
-            return match real.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            let real: Vec<&str> = real.iter().map(String::as_str).collect();
+            return match real.as_slice() {
                 [] => Err(BackendError::NoDevice { requested: name.into(), why: format!("this machine has no real {prefix} device") }),
                 [only] => Self::open(only),
-                ref several => Self::open_several(name, several),
+                several => Self::open_several(name, several),
             };
         }
         if name == "auto" {

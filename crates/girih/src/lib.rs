@@ -107,7 +107,8 @@
 //! ```
 //!
 //! **Devices**: [`Device::enumerate`] lists what is there and why the rest is not; [`Device::open`] takes a name (`cuda:0`, `wgpu:0`,
-//! `cpu`), several of them joined by `+`, all of a kind (`cuda:*`) or `auto`. Nothing falls back silently: a device that cannot run a set says so and names the limit.
+//! `cpu`), several of them joined by `+`, all of a kind (`cuda:*`) or `auto`. Nothing falls back silently: a device that cannot run a
+//! set says so and names the limit.
 //!
 //! **Parameter sets**: [`ParameterSet::by_name`] for published ones, [`ParameterSet::from_toml`] for any other.
 //! [`ParameterSet::security`] says how secure a set is and by which estimate, [`ParameterSet::warnings`] what must be known before

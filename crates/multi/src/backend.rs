@@ -5,7 +5,7 @@ use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits, Engine, KeySource, LoadOptions, Operand,
-    Progress,
+    Progress, Transform,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -138,20 +138,18 @@ impl MultiBackend {
         let first = load(0, &options, &of(0))?;
         let options = LoadOptions { transform: Some(first.transform()), ..options };
         let others: Vec<Result<_, _>> = std::thread::scope(|scope| {
-            let load = |member| (&load, &options, of(member));
-            let threads: Vec<_> = (1..self.members.len())
-                .map(|member| {
-                    let (load, options, progress) = load(member);
-                    scope.spawn(move || load(member, options, &progress))
-                })
-                .collect();
+            let start = |member| {
+                let (load, options, progress) = (&load, &options, of(member));
+                scope.spawn(move || load(member, options, &progress))
+            };
+            let threads: Vec<_> = (1..self.members.len()).map(start).collect();
             threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
         std::iter::once(Ok(first)).chain(others).collect()
     }
 
     /// The transform that is left where members differ in what they have; else the first member chooses.
-    fn common_transform(&self) -> Option<girih_backend::Transform> {
+    fn common_transform(&self) -> Option<Transform> {
         let only = self.info.transforms.first().copied();
         only.filter(|_| self.info.transforms.len() < self.members[0].info().transforms.len())
     }
@@ -161,14 +159,9 @@ impl MultiBackend {
 fn speed(engine: &dyn Engine) -> Result<f64, BackendError> {
     let shape = engine.shape();
     let log2_modulus = shape.log2_stored_modulus();
-    let mut state = 1u32;
-    let words: Vec<u32> = (0..shape.ciphertext_len())
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if log2_modulus < 32 { state >> (32 - log2_modulus) } else { state }
-        })
-        .collect();
-    engine.write(0, &words)?;
+    // Fibonacci hashing: no exponent is left out that a ciphertext would have.
+    let word = |i: u32| i.wrapping_mul(0x9e37_79b9) >> 32u32.saturating_sub(log2_modulus);
+    engine.write(0, &(1..=shape.ciphertext_len() as u32).map(word).collect::<Vec<_>>())?;
     let table = engine.add_tables(&vec![0; shape.polynomial_size])?;
     // A wave fills the device; one that takes single ciphertexts has cores.
     let count = engine.wave().clamp(LEAST, SCRATCH - 1);

@@ -2,7 +2,7 @@
 
 use crate::crew::{Crew, Task};
 use crate::places::{Places, neighbours};
-use crate::schedule::Shares;
+use crate::schedule::{Holders, Shares};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand, Stage, StageOutput, Transform, validate_jobs,
     validate_linear_jobs, validate_range, validate_table_range, validate_tables,
@@ -86,13 +86,16 @@ impl MultiEngine {
         self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| work(engine))
     }
 
-    /// Copies to each member the places of its list (ascending) that it lacks.
-    fn bring(&self, places: &mut Places, wanted: &[Vec<u32>]) -> Result<(), BackendError> {
+    /// Copies to each member the places of its list that it lacks.
+    fn bring(&self, places: &mut Places, wanted: Vec<Vec<u32>>) -> Result<(), BackendError> {
         // By the member that has them.
         let mut from: BTreeMap<usize, Parts<Vec<u32>>> = BTreeMap::new();
-        for (member, list) in wanted.iter().enumerate() {
+        for (member, mut list) in wanted.into_iter().enumerate() {
+            list.retain(|&p| !places.holds(member, p));
+            list.sort_unstable();
+            list.dedup();
             let mut by_holder: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-            list.iter().filter(|&&p| !places.holds(member, p)).for_each(|&p| by_holder.entry(places.holder(p)).or_default().push(p));
+            list.into_iter().for_each(|p| by_holder.entry(places.holder(p)).or_default().push(p));
             by_holder.into_iter().for_each(|(holder, list)| from.entry(holder).or_default().push((member, list)));
         }
         if from.is_empty() {
@@ -103,12 +106,14 @@ impl MultiEngine {
             parts.into_iter().map(fetch).collect::<Result<Parts<Sent>, BackendError>>()
         })?;
         let mut to: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
-        for (member, sent) in fetched.into_iter().flatten() {
-            sent.places.iter().for_each(|&p| places.add(member, p));
-            to.entry(member).or_default().push(sent);
+        fetched.into_iter().flatten().for_each(|(member, sent)| to.entry(member).or_default().push(sent));
+        let parts = to.iter().map(|(&member, all)| (member, all)).collect();
+        self.together(parts, |engine, all| all.iter().try_for_each(|sent| deliver(engine, sent)))?;
+        // Only now: a copy that failed is none.
+        for (member, all) in to {
+            all.iter().flat_map(|sent| &sent.places).for_each(|&p| places.add(member, p));
         }
-        let deliver = |engine: &dyn Engine, all: Vec<Sent>| all.iter().try_for_each(|sent| deliver(engine, sent));
-        self.together(to.into_iter().collect(), deliver).map(drop)
+        Ok(())
     }
 
     /// Divides jobs among members, brings operands there and notes where results will be.
@@ -123,16 +128,11 @@ impl MultiEngine {
         let mut parts: Vec<Vec<J>> = vec![Vec::new(); self.members.len()];
         let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); self.members.len()];
         for (job, &member) in jobs.iter().zip(assigned) {
-            let (mut input, output) = of(job);
+            let (input, output) = of(job);
             wanted[member].extend(input.used().map(|o| o.ciphertext));
-            input.operands.iter_mut().filter(|o| o.weight != 0).for_each(|o| o.ciphertext += SCRATCH as u32);
-            parts[member].push(moved(*job, input, output + SCRATCH as u32));
+            parts[member].push(moved(*job, on_member(input), at(output)));
         }
-        for list in &mut wanted {
-            list.sort_unstable();
-            list.dedup();
-        }
-        self.bring(places, &wanted)?;
+        self.bring(places, wanted)?;
         for (job, &member) in jobs.iter().zip(assigned) {
             places.set(member, of(job).1);
         }
@@ -147,9 +147,14 @@ fn home(members: usize) -> usize {
     NUMBER.with(|number| number % members)
 }
 
-/// The holders of each operand of a combination.
-fn held(places: &Places, input: &Combination) -> Vec<u32> {
-    input.used().map(|o| places.holders(o.ciphertext)).collect()
+/// Who holds the operands of a combination.
+fn held(places: &Places, input: &Combination) -> Holders {
+    input.operands.map(|o| if o.weight == 0 { 0 } else { places.holders(o.ciphertext) })
+}
+
+/// A combination as a member has its operands.
+fn on_member(input: Combination) -> Combination {
+    Combination { operands: input.operands.map(|o| if o.weight == 0 { o } else { Operand { ciphertext: at(o.ciphertext), ..o } }), ..input }
 }
 
 /// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
@@ -247,9 +252,8 @@ impl Engine for MultiEngine {
         validate_range(self.shape(), shared.places.len(), first, words.len())?;
         let (mut rest, mut place) = (words, first);
         let mut parts = Parts::new();
-        for (member, count) in
-            self.shares.split(words.len() / len, home(self.members.len())).into_iter().enumerate().filter(|(_, count)| *count > 0)
-        {
+        let counts = self.shares.split(words.len() / len, home(self.members.len()));
+        for (member, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
             let (now, later) = rest.split_at(count * len);
             (place..place + count).for_each(|p| shared.places.set(member, p as u32));
             parts.push((member, (SCRATCH + place, now)));
@@ -312,7 +316,7 @@ impl Engine for MultiEngine {
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let shared = &mut *self.shared();
         validate_jobs(self.shape(), shared.places.len(), shared.tables, jobs)?;
-        let operands: Vec<Vec<u32>> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
+        let operands: Vec<Holders> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
         let assigned = self.shares.assign(&operands, home(self.members.len()));
         let moved = |job, input, output| BootstrapJob { input, output, ..job };
         let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
@@ -348,13 +352,7 @@ impl Engine for MultiEngine {
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
         let shared = &mut *self.shared();
         validate_jobs(self.shape(), shared.places.len(), shared.tables, std::slice::from_ref(job))?;
-        let mut job = *job;
-        let mut operands: Vec<u32> = job.input.used().map(|o| o.ciphertext).collect();
-        operands.sort_unstable();
-        operands.dedup();
-        self.bring(&mut shared.places, &[operands])?;
-        job.input.operands.iter_mut().filter(|o| o.weight != 0).for_each(|o| o.ciphertext = at(o.ciphertext));
-        job.output = at(job.output);
-        self.members[0].trace(&job, stages)
+        self.bring(&mut shared.places, vec![job.input.used().map(|o| o.ciphertext).collect()])?;
+        self.members[0].trace(&BootstrapJob { input: on_member(job.input), output: at(job.output), ..*job }, stages)
     }
 }

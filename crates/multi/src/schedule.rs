@@ -1,5 +1,10 @@
 //! Which member does which job.
 
+use girih_backend::Combination;
+
+/// The members that hold each operand of a job, one bit each; none where there is no operand.
+pub(crate) type Holders = [u32; Combination::MAX_OPERANDS];
+
 /// The members, as far as a division of work is concerned.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shares {
@@ -40,14 +45,13 @@ impl Shares {
         self.weights.len()
     }
 
-    /// A member for each of `jobs`, given as the sets of members (one bit each) that hold their operands: where most operands
+    /// A member for each of `jobs`, given as who holds their operands: where most operands
     /// are, but no member more than its part; operands that several hold leave the choice to the order of jobs, or to `home`.
-    pub fn assign(&self, jobs: &[Vec<u32>], home: usize) -> Vec<usize> {
+    pub fn assign(&self, jobs: &[Holders], home: usize) -> Vec<usize> {
         let parts = self.split(jobs.len(), home);
         // Too few to share: all go where most operands of all are.
         if parts[home] == jobs.len() {
-            let all: Vec<u32> = jobs.iter().flatten().copied().collect();
-            return vec![self.nearest(&all, home); jobs.len()];
+            return vec![self.nearest(jobs.as_flattened(), home); jobs.len()];
         }
         let mut room = parts.clone();
         let mut own = (0..parts.len()).flat_map(|member| std::iter::repeat_n(member, parts[member]));
@@ -93,14 +97,17 @@ mod tests {
     #[test]
     fn jobs_go_where_their_operands_are() {
         let shares = Shares::new(&[1.0, 1.0], 1);
-        assert_eq!(shares.assign(&[vec![2, 2], vec![1, 1], vec![2, 1], vec![1]], 0), [1, 0, 1, 0]);
+        let of = |jobs: &[&[u32]]| -> Vec<Holders> {
+            jobs.iter().map(|job| std::array::from_fn(|i| job.get(i).copied().unwrap_or(0))).collect()
+        };
+        assert_eq!(shares.assign(&of(&[&[2, 2], &[1, 1], &[2, 1], &[1]]), 0), [1, 0, 1, 0]);
         // A member with more than its part hands the last ones on.
-        assert_eq!(shares.assign(&[vec![2], vec![2], vec![2], vec![2]], 0), [1, 1, 0, 0]);
+        assert_eq!(shares.assign(&of(&[&[2], &[2], &[2], &[2]]), 0), [1, 1, 0, 0]);
         // What all hold is divided in order.
-        assert_eq!(shares.assign(&[vec![3], vec![3], vec![3], vec![3]], 1), [0, 0, 1, 1]);
-        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![1], vec![2], vec![2]], 0), [1, 1, 1]);
+        assert_eq!(shares.assign(&of(&[&[3], &[3], &[3], &[3]]), 1), [0, 0, 1, 1]);
+        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&of(&[&[1], &[2], &[2]]), 0), [1, 1, 1]);
         // What no one member holds more of than others goes home.
-        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&[vec![3], vec![]], 1), [1, 1]);
+        assert_eq!(Shares::new(&[1.0, 1.0], 16).assign(&of(&[&[3], &[]]), 1), [1, 1]);
     }
 
     proptest! {
@@ -108,7 +115,7 @@ mod tests {
         fn every_member_gets_its_part(
             speeds in prop::collection::vec(0.1f64..10.0, 1..6),
             least in 1usize..20,
-            jobs in prop::collection::vec(prop::collection::vec(1u32..64, 0..4), 0..200),
+            jobs in prop::collection::vec(prop::array::uniform4(0u32..64), 0..200),
             home in 0usize..6,
         ) {
             let (shares, home) = (Shares::new(&speeds, least), home % speeds.len());

@@ -2,12 +2,13 @@
 
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget, KeyModulus, KeySource, LinearJob,
-    LoadOptions, NoProgress, Operand, Progress, SecretKind, Stage, Transform,
+    LoadOptions, NoProgress, Operand, Progress, SecretKind, Stage, StageOutput, Transform,
 };
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Small enough for thousands of bootstrappings; two slots.
 fn shape() -> BootstrapShape {
@@ -54,6 +55,69 @@ impl Backend for Renamed {
         progress: &dyn Progress,
     ) -> Result<Box<dyn Engine>, BackendError> {
         self.0.load_beside(engine, keys, options, progress)
+    }
+}
+
+/// A CPU that can be made to refuse what is written to it.
+struct Refusing(CpuBackend, Arc<AtomicBool>);
+struct RefusingEngine(Box<dyn Engine>, Arc<AtomicBool>);
+
+impl Backend for Refusing {
+    fn info(&self) -> &DeviceInfo {
+        self.0.info()
+    }
+
+    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        Ok(Box::new(RefusingEngine(self.0.load(keys, options, progress)?, Arc::clone(&self.1))))
+    }
+
+    fn load_beside(&self, _: &dyn Engine, _: &dyn KeySource, _: &LoadOptions, _: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
+        Err(BackendError::InvalidRequest("nothing is loaded beside it".into()))
+    }
+}
+
+impl Engine for RefusingEngine {
+    fn shape(&self) -> &BootstrapShape {
+        self.0.shape()
+    }
+    fn transform(&self) -> Transform {
+        self.0.transform()
+    }
+    fn plan(&self) -> serde_json::Value {
+        self.0.plan()
+    }
+    fn stored(&self) -> usize {
+        self.0.stored()
+    }
+    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+        self.0.reserve(ciphertexts)
+    }
+    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+        if self.1.load(Ordering::SeqCst) {
+            return Err(BackendError::OutOfMemory { device: "cpu".into(), bytes: 1, what: "a test".into() });
+        }
+        self.0.write(first, words)
+    }
+    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+        self.0.read(first, words)
+    }
+    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+        self.0.add_tables(polynomials)
+    }
+    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.0.write_tables(first, polynomials)
+    }
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        self.0.bootstrap(jobs)
+    }
+    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        self.0.combine(jobs)
+    }
+    fn synchronize(&self) -> Result<(), BackendError> {
+        self.0.synchronize()
+    }
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+        self.0.trace(job, stages)
     }
 }
 
@@ -283,6 +347,29 @@ fn thousands_move() {
         engine.combine(&crossed).expect("independent");
     }
     same(engine.as_ref(), reference.as_ref(), 0, stored, 0);
+}
+
+/// What a copy that failed should have brought is brought by the next call.
+#[test]
+fn a_copy_that_failed_is_none() {
+    let (shape, keys, refuses) = (shape(), SyntheticKeys::new(shape(), 3), Arc::new(AtomicBool::new(false)));
+    let member = || Arc::new(Refusing(CpuBackend::new(), Arc::clone(&refuses))) as Arc<dyn Backend>;
+    let several = MultiBackend::new(vec![member(), member()]).expect("2 to 32").with_least_share(1);
+    let (engine, reference) = (load(&several, &keys), load(&CpuBackend::new(), &keys));
+    let text = random(&mut Words::new(4), 4 * shape.ciphertext_len(), 9);
+    for engine in [&engine, &reference] {
+        engine.reserve(4).expect("memory");
+        engine.write(0, &text).expect("in range");
+    }
+    let operands = [0, 3].map(|ciphertext| Operand { ciphertext, weight: 1 });
+    let sum = [LinearJob { input: Combination::new(&operands, 0, 9), log2_output_modulus: 9, output: 1 }];
+    refuses.store(true, Ordering::SeqCst);
+    assert!(engine.combine(&sum).expect_err("it refuses").to_string().contains("out of memory"));
+    refuses.store(false, Ordering::SeqCst);
+    for engine in [&engine, &reference] {
+        engine.combine(&sum).expect("valid");
+    }
+    same(engine.as_ref(), reference.as_ref(), 0, 4, 0);
 }
 
 #[test]
