@@ -21,6 +21,7 @@ mod engine;
 mod error;
 mod job;
 mod plan;
+pub mod poly;
 mod shape;
 pub mod timeline;
 mod tune;
