@@ -1,0 +1,3 @@
+//! RNS-CKKS: encrypted vectors of real and complex numbers.
+
+pub mod program;
