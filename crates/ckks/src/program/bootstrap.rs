@@ -170,8 +170,7 @@ impl BootstrappingPlan {
         }
         let n = groups.len();
         let to = labels(raised_scale, shape.cts_shift, n, sine / 2.0);
-        let mut to_slots =
-            transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encode)?;
+        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encode)?;
         let last = &groups[n - 1..];
         let at = shape.top() + 1 - n;
         to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encode)?);
@@ -190,10 +189,8 @@ impl BootstrappingPlan {
             back.len(),
             last.expect("a normal level"),
         );
-        let mut to_coefficients =
-            transforms(chain, &back[..1], period, top, &from, encode)?;
-        to_coefficients
-            .extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encode)?);
+        let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encode)?;
+        to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encode)?);
         let factor = factor.into();
         Ok(Self {
             slots,
@@ -397,11 +394,7 @@ impl Recorder {
     }
 
     /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
-    fn sine(
-        &mut self,
-        x: &Recorded,
-        plan: &BootstrappingPlan,
-    ) -> Result<Recorded, RecordError> {
+    fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
         let scale = self.chain().sine_scale(x.level).expect("EvalMod starts here");
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;

@@ -70,7 +70,11 @@ pub struct BootstrappingShape {
 impl BootstrappingShape {
     /// The level under EvalMod, at which the sine arrives.
     pub fn out(&self) -> usize {
-        if self.stc_first { self.effective_level + 1 } else { self.effective_level + self.stc_groups }
+        if self.stc_first {
+            self.effective_level + 1
+        } else {
+            self.effective_level + self.stc_groups
+        }
     }
 
     /// The level at which EvalMod starts.

@@ -162,8 +162,7 @@ impl Recorder {
         let lower = chain.level(x.level - 1)?;
         let mut divide = |terms: Terms| -> Result<Value, RecordError> {
             let low = self.sum(terms.low)?;
-            let high =
-                if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
             let whole = self.whole(Extended { low, high }, zeros)?;
             self.divide_round(whole, lower)
         };
