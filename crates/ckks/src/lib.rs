@@ -5,10 +5,12 @@
 //! |---|---|
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`encoder`] | vectors to integer polynomials and back |
+//! | [`program`] | what operations are, recorded as programs of the poly family |
 
 pub mod encoder;
 mod error;
 pub mod params;
+pub mod program;
 
 pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};
