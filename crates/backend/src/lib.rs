@@ -18,6 +18,7 @@
 mod backend;
 pub mod bootstrap;
 pub mod device;
+pub mod poly;
 
 pub use backend::Backend;
 pub use bootstrap::*;
