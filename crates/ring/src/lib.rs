@@ -8,8 +8,10 @@
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
 //! | [`gadget`] | balanced digits |
 //! | [`switch`] | rounding between moduli |
+//! | [`constant_time`] | the same and more, of secret values |
 //! | [`sampler`] | secrets, errors and masks from a ChaCha20 stream |
 
+pub mod constant_time;
 pub mod fft;
 pub mod gadget;
 mod ntt;
