@@ -208,7 +208,7 @@ impl Placer<'_> {
             self.store_wanted(id, first, Form::Evaluations, needs);
         }
         let later = levels.last().is_some_and(|&last| last > first);
-        let only = needs.inside.first().copied().filter(|_| levels.len() == 1);
+        let only = needs.inside.first().copied().filter(|_| levels.len() == 1 && !wanted);
         let early = only.is_some_and(|level| level > own && self.better_early(id, level));
         let memory = wanted || !needs.turned.is_empty() || parted || early;
         if !memory && (!later || self.cheap(id)) {
