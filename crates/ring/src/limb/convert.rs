@@ -119,20 +119,38 @@ fn convert<L: WordLanes, const T: usize>(
     out: [&mut [u32]; T],
 ) {
     let size = u.len();
-    let reducers: [Reducer<L>; T] = std::array::from_fn(|t| {
-        let modulus = targets[t].modulus;
-        Reducer::new(l, Capacity::new(bound, modulus.value()), modulus)
-    });
-    let sources = targets[0].factors.len() - 1;
-    let factors: [&[u32]; T] = std::array::from_fn(|t| &targets[t].factors[..=sources]);
+    let largest = targets.iter().map(|target| target.modulus.value()).max().unwrap_or(0);
+    let capacity = Capacity::new(bound, largest);
+    let mut reducers = [Reducer::new(l, capacity, targets[0].modulus); T];
+    let mut factors = [&targets[0].factors[..]; T];
+    for t in 0..T {
+        reducers[t] = Reducer::new(l, capacity, targets[t].modulus);
+        factors[t] = &targets[t].factors;
+    }
+    let terms = factors[0].len();
     for at in (0..size).step_by(L::WIDTH) {
-        let mut sums: [_; T] = std::array::from_fn(|t| reducers[t].zero());
-        for i in 0..=sources {
-            let words =
-                if i < sources { l.load_at(&y[i * size..][..size], at) } else { l.load_at(u, at) };
-            for t in 0..T {
-                reducers[t].add(&mut sums[t], words, l.splat(factors[t][i]));
+        let mut sums = [[l.splat_wide(0); 2]; T];
+        let (mut i, mut room) = (0, capacity.first);
+        loop {
+            let end = terms.min(i + room);
+            while i < end {
+                let limb = if i + 1 < terms { &y[i * size..][..size] } else { u };
+                let even = l.load_at(limb, at);
+                let odd = l.odd(even);
+                for t in 0..T {
+                    let factor = l.splat(factors[t][i]);
+                    sums[t][0] = l.add_wide(sums[t][0], l.mul_even(even, factor));
+                    sums[t][1] = l.add_wide(sums[t][1], l.mul_even(odd, factor));
+                }
+                i += 1;
             }
+            if i == terms {
+                break;
+            }
+            for t in 0..T {
+                sums[t] = reducers[t].below_e(sums[t]);
+            }
+            room = capacity.later;
         }
         for t in 0..T {
             let word = reducers[t].canonical(reducers[t].montgomery_lazy(sums[t]));

@@ -97,25 +97,16 @@ pub(crate) trait WordLanes: Copy {
         neg_inverse: Self::Words,
         p: Self::Words,
     ) -> Self::Words {
-        let [even, odd] = sum.map(|x| {
-            let m = self.as_words(self.mul_even(self.as_words(x), neg_inverse));
-            self.add_wide(x, self.mul_even(m, p))
-        });
+        let m = self.as_words(self.mul_even(self.as_words(sum[0]), neg_inverse));
+        let even = self.add_wide(sum[0], self.mul_even(m, p));
+        let m = self.as_words(self.mul_even(self.as_words(sum[1]), neg_inverse));
+        let odd = self.add_wide(sum[1], self.mul_even(m, p));
         self.upper(even, odd)
-    }
-
-    /// `sum + a b`, as even and odd products.
-    #[inline(always)]
-    fn mul_add_wide(self, sum: [Self::Wide; 2], a: Self::Words, b: Self::Words) -> [Self::Wide; 2] {
-        [
-            self.add_wide(sum[0], self.mul_even(a, b)),
-            self.add_wide(sum[1], self.mul_even(self.odd(a), self.odd(b))),
-        ]
     }
 }
 
 /// Code to be compiled for each instruction set. `run` must be `#[inline(always)]`, and so must all
-/// that it calls with lanes.
+/// that it calls with lanes; a closure that calls them would be compiled for none.
 pub(crate) trait WordKernel {
     type Output;
     fn run<L: WordLanes>(self, lanes: L) -> Self::Output;

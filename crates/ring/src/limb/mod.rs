@@ -33,6 +33,8 @@ pub(crate) use transform::{Columns, RootsView, Rows};
 #[derive(Clone, Copy, Debug)]
 pub struct LimbKernels {
     modulus: Modulus,
+    /// 2^32 mod p.
+    restore: Shoup,
     simd: Simd,
 }
 
@@ -44,7 +46,7 @@ impl LimbKernels {
 
     /// On the vectors named. Its functions panic where the processor lacks them.
     pub fn with_simd(modulus: Modulus, simd: Simd) -> Self {
-        Self { modulus, simd }
+        Self { modulus, restore: modulus.shoup(modulus.to_montgomery(1)), simd }
     }
 
     /// p.
@@ -58,8 +60,8 @@ impl LimbKernels {
             same(out, term.a);
             term.b.into_iter().for_each(|b| same(out, b));
         }
-        let kernel = SumOfProducts { modulus: self.modulus, constant, terms, out };
-        dispatch(self.simd, kernel);
+        let (modulus, restore) = (self.modulus, self.restore);
+        dispatch(self.simd, SumOfProducts { modulus, constant, restore, terms, out });
     }
 
     /// `out = factor a`.

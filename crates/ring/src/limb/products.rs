@@ -11,34 +11,30 @@ use crate::{Modulus, Shoup};
 #[derive(Clone, Copy)]
 pub(super) struct Capacity {
     /// Products that fit a sum that starts at 0.
-    first: usize,
+    pub(super) first: usize,
     /// Products that fit beside a sum below E.
-    later: usize,
+    pub(super) later: usize,
     /// Whether a full sum may reach 4E, else 2E.
     four: bool,
 }
 
 impl Capacity {
-    /// For factors below `a` and below the modulus p itself.
+    /// For factors below `a` and below a modulus p; what is right for one p is for all smaller.
     pub(super) fn new(a: u32, p: u32) -> Self {
         let four = p < 1 << 30;
-        let (cap, quarters) = (if four { 16 } else { 8 }, if a < 1 << 30 { 1 } else { 2 });
+        let (cap, quarters) = (if four { 16 } else { 8 }, if a <= 1 << 30 { 1 } else { 2 });
         Self { first: cap / quarters, later: (cap - 4) / quarters, four }
     }
 }
 
-/// A sum of products of even and of odd words, with what is left of its capacity.
-#[derive(Clone, Copy)]
-pub(super) struct Sum<L: WordLanes> {
-    value: [L::Wide; 2],
-    left: usize,
-}
+/// A sum of products: those of even and those of odd words.
+pub(super) type Sum<L> = [<L as WordLanes>::Wide; 2];
 
 /// p in the forms that sums are reduced with.
 #[derive(Clone, Copy)]
 pub(super) struct Reducer<L: WordLanes> {
     l: L,
-    capacity: Capacity,
+    four: bool,
     e: L::Wide,
     e2: L::Wide,
     p: L::Words,
@@ -51,7 +47,7 @@ impl<L: WordLanes> Reducer<L> {
         let e = u64::from(modulus.value()) << 32;
         Self {
             l,
-            capacity,
+            four: capacity.four,
             e: l.splat_wide(e),
             // Read only where 4E fits 64 bits.
             e2: l.splat_wide(e.wrapping_mul(2)),
@@ -60,35 +56,20 @@ impl<L: WordLanes> Reducer<L> {
         }
     }
 
+    /// A full sum, reduced below E.
     #[inline(always)]
-    pub(super) fn zero(&self) -> Sum<L> {
-        Sum { value: [self.l.splat_wide(0); 2], left: self.capacity.first }
-    }
-
-    /// `sum += a b`, words of `a` below the capacity's bound, of `b` below p (or the reverse).
-    #[inline(always)]
-    pub(super) fn add(&self, sum: &mut Sum<L>, a: L::Words, b: L::Words) {
-        if sum.left == 0 {
-            sum.value = self.below_e(sum.value);
-            sum.left = self.capacity.later;
+    pub(super) fn below_e(&self, mut sum: Sum<L>) -> Sum<L> {
+        if self.four {
+            sum[0] = self.l.reduce_wide(sum[0], self.e2);
+            sum[1] = self.l.reduce_wide(sum[1], self.e2);
         }
-        sum.value = self.l.mul_add_wide(sum.value, a, b);
-        sum.left -= 1;
-    }
-
-    #[inline(always)]
-    fn below_e(&self, value: [L::Wide; 2]) -> [L::Wide; 2] {
-        let l = self.l;
-        value.map(|x| {
-            let x = if self.capacity.four { l.reduce_wide(x, self.e2) } else { x };
-            l.reduce_wide(x, self.e)
-        })
+        [self.l.reduce_wide(sum[0], self.e), self.l.reduce_wide(sum[1], self.e)]
     }
 
     /// `sum 2^-32` modulo p, below 2p.
     #[inline(always)]
     pub(super) fn montgomery_lazy(&self, sum: Sum<L>) -> L::Words {
-        self.l.montgomery_lazy(self.below_e(sum.value), self.neg_inverse, self.p)
+        self.l.montgomery_lazy(self.below_e(sum), self.neg_inverse, self.p)
     }
 
     #[inline(always)]
@@ -101,8 +82,8 @@ impl<L: WordLanes> Reducer<L> {
 /// `factor * a * b`, `b` being 1 where it is missing.
 #[derive(Clone, Copy, Debug)]
 pub struct ProductTerm<'a> {
-    /// A canonical residue.
-    pub factor: u32,
+    /// A canonical residue, prepared.
+    pub factor: Shoup,
     /// Canonical residues.
     pub a: &'a [u32],
     /// Canonical residues.
@@ -112,56 +93,75 @@ pub struct ProductTerm<'a> {
 pub(super) struct SumOfProducts<'a> {
     pub(super) modulus: Modulus,
     pub(super) constant: u32,
+    /// 2^32 mod p.
+    pub(super) restore: Shoup,
     pub(super) terms: &'a [ProductTerm<'a>],
     pub(super) out: &'a mut [u32],
 }
-
-/// Vectors that one walk through the terms works on.
-const BATCH: usize = 4;
 
 impl WordKernel for SumOfProducts<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: WordLanes>(self, l: L) {
-        let m = self.modulus;
-        let reducer = Reducer::new(l, Capacity::new(m.value(), m.value()), m);
-        let splat = |w: Shoup| (l.splat(w.value), l.splat(w.quotient));
-        // Takes the 2^-32 of the reduction back.
-        let restore = splat(m.shoup(m.to_montgomery(1)));
-        let (one, constant) = (l.splat(1), l.splat(self.constant));
+    fn run<L: WordLanes>(mut self, l: L) {
         let mut at = 0;
+        while at + 4 * L::WIDTH <= self.out.len() {
+            self.vectors::<L, 4>(l, at);
+            at += 4 * L::WIDTH;
+        }
         while at < self.out.len() {
-            let mut sums = [reducer.zero(); BATCH];
-            let places: [usize; BATCH] = std::array::from_fn(|v| at + v * L::WIDTH);
-            let here = if places[BATCH - 1] + L::WIDTH <= self.out.len() { BATCH } else { 1 };
-            if self.constant != 0 {
+            self.vectors::<L, 1>(l, at);
+            at += L::WIDTH;
+        }
+    }
+}
+
+impl SumOfProducts<'_> {
+    /// `V` vectors from `at` on, for one walk through the terms.
+    #[inline(always)]
+    fn vectors<L: WordLanes, const V: usize>(&mut self, l: L, at: usize) {
+        let m = self.modulus;
+        let capacity = Capacity::new(m.value(), m.value());
+        let reducer = Reducer::new(l, capacity, m);
+        // Takes the 2^-32 of the reduction back.
+        let restore = (l.splat(self.restore.value), l.splat(self.restore.quotient));
+        // The constant is below a product.
+        let mut left = capacity.first - 1;
+        let constant = l.mul_even(l.splat(self.constant), l.splat(1));
+        let mut sums = [[constant; 2]; V];
+        for term in self.terms {
+            if left == 0 {
                 for sum in &mut sums {
-                    reducer.add(sum, constant, one);
+                    *sum = reducer.below_e(*sum);
                 }
+                left = capacity.later;
             }
-            for term in self.terms {
-                let factor = splat(m.shoup(term.factor));
-                for (sum, &place) in sums.iter_mut().zip(&places).take(here) {
-                    let a = l.load_at(term.a, place);
-                    match term.b {
-                        None => reducer.add(sum, a, factor.0),
-                        Some(b) => {
-                            let a = if term.factor == 1 {
-                                a
-                            } else {
-                                reducer.canonical(l.mul_shoup_lazy(a, factor, reducer.p))
-                            };
-                            reducer.add(sum, a, l.load_at(b, place));
+            left -= 1;
+            let factor = (l.splat(term.factor.value), l.splat(term.factor.quotient));
+            match term.b {
+                None => {
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        let a = l.load_at(term.a, at + v * L::WIDTH);
+                        sum[0] = l.add_wide(sum[0], l.mul_even(a, factor.0));
+                        sum[1] = l.add_wide(sum[1], l.mul_even(l.odd(a), factor.0));
+                    }
+                }
+                Some(b) => {
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        let mut a = l.load_at(term.a, at + v * L::WIDTH);
+                        let b = l.load_at(b, at + v * L::WIDTH);
+                        if term.factor.value != 1 {
+                            a = reducer.canonical(l.mul_shoup_lazy(a, factor, reducer.p));
                         }
+                        sum[0] = l.add_wide(sum[0], l.mul_even(a, b));
+                        sum[1] = l.add_wide(sum[1], l.mul_even(l.odd(a), l.odd(b)));
                     }
                 }
             }
-            for (&sum, &place) in sums.iter().zip(&places).take(here) {
-                let x = l.mul_shoup_lazy(reducer.montgomery_lazy(sum), restore, reducer.p);
-                l.store_at(reducer.canonical(x), self.out, place);
-            }
-            at += here * L::WIDTH;
+        }
+        for (v, sum) in sums.iter().enumerate() {
+            let x = l.mul_shoup_lazy(reducer.montgomery_lazy(*sum), restore, reducer.p);
+            l.store_at(reducer.canonical(x), self.out, at + v * L::WIDTH);
         }
     }
 }

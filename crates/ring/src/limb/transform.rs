@@ -173,6 +173,11 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
         self.l.reduce(x, self.p)
     }
 
+    #[inline(always)]
+    fn settle(&self, x: L::Words, last: bool) -> L::Words {
+        if last { self.canonical(x) } else { x }
+    }
+
     /// The first `stages` stages, between words in different vectors.
     #[inline(always)]
     fn forward(&self, data: &mut [L::Array], head: usize, stages: usize, canonical: bool) {
@@ -194,7 +199,12 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
     /// canonical words; times `factor`.
     #[inline(always)]
     fn inverse(&self, data: &mut [L::Array], head: usize, stages: usize, factor: Option<Shoup>) {
-        let factor = factor.map(|f| (self.l.splat(f.value), self.l.splat(f.quotient)));
+        // A closure would not be compiled for the instruction set.
+        #[allow(clippy::manual_map)]
+        let factor = match factor {
+            Some(f) => Some((self.l.splat(f.value), self.l.splat(f.quotient))),
+            None => None,
+        };
         let mut left = stages;
         if left == 0 {
             for word in data.iter_mut() {
@@ -233,11 +243,8 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
             for (low, high) in low.iter_mut().zip(high) {
                 let (mut a, mut b) = (l.load(low), l.load(high));
                 self.butterfly(&mut a, &mut b, w);
-                if last {
-                    (a, b) = (self.canonical(a), self.canonical(b));
-                }
-                l.store(a, low);
-                l.store(b, high);
+                l.store(self.settle(a, last), low);
+                l.store(self.settle(b, last), high);
             }
         }
     }
@@ -252,14 +259,16 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
             let second = 2 * (blocks * head + i);
             let (w2, w3) = (self.root(second), self.root(second + 1));
             for j in 0..d {
-                let [mut a, mut b, mut c, mut e] = [0, 1, 2, 3].map(|q| l.load(&block[q * d + j]));
+                let (mut a, mut b) = (l.load(&block[j]), l.load(&block[d + j]));
+                let (mut c, mut e) = (l.load(&block[2 * d + j]), l.load(&block[3 * d + j]));
                 self.butterfly(&mut a, &mut c, w1);
                 self.butterfly(&mut b, &mut e, w1);
                 self.butterfly(&mut a, &mut b, w2);
                 self.butterfly(&mut c, &mut e, w3);
-                for (q, x) in [a, b, c, e].into_iter().enumerate() {
-                    l.store(if last { self.canonical(x) } else { x }, &mut block[q * d + j]);
-                }
+                l.store(self.settle(a, last), &mut block[j]);
+                l.store(self.settle(b, last), &mut block[d + j]);
+                l.store(self.settle(c, last), &mut block[2 * d + j]);
+                l.store(self.settle(e, last), &mut block[3 * d + j]);
             }
         }
     }
@@ -272,11 +281,14 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
         for (i, block) in data.chunks_exact_mut(len).enumerate() {
             let first = blocks * head + i;
             let w1 = self.root(first);
-            let [w2, w3] = [0, 1].map(|q| self.root(2 * first + q));
-            let [w4, w5, w6, w7] = [0, 1, 2, 3].map(|q| self.root(4 * first + q));
+            let (w2, w3) = (self.root(2 * first), self.root(2 * first + 1));
+            let (w4, w5) = (self.root(4 * first), self.root(4 * first + 1));
+            let (w6, w7) = (self.root(4 * first + 2), self.root(4 * first + 3));
             for j in 0..d {
-                let [mut x0, mut x1, mut x2, mut x3, mut x4, mut x5, mut x6, mut x7] =
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|q| l.load(&block[q * d + j]));
+                let (mut x0, mut x1) = (l.load(&block[j]), l.load(&block[d + j]));
+                let (mut x2, mut x3) = (l.load(&block[2 * d + j]), l.load(&block[3 * d + j]));
+                let (mut x4, mut x5) = (l.load(&block[4 * d + j]), l.load(&block[5 * d + j]));
+                let (mut x6, mut x7) = (l.load(&block[6 * d + j]), l.load(&block[7 * d + j]));
                 self.butterfly(&mut x0, &mut x4, w1);
                 self.butterfly(&mut x1, &mut x5, w1);
                 self.butterfly(&mut x2, &mut x6, w1);
@@ -289,9 +301,14 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
                 self.butterfly(&mut x2, &mut x3, w5);
                 self.butterfly(&mut x4, &mut x5, w6);
                 self.butterfly(&mut x6, &mut x7, w7);
-                for (q, x) in [x0, x1, x2, x3, x4, x5, x6, x7].into_iter().enumerate() {
-                    l.store(if last { self.canonical(x) } else { x }, &mut block[q * d + j]);
-                }
+                l.store(self.settle(x0, last), &mut block[j]);
+                l.store(self.settle(x1, last), &mut block[d + j]);
+                l.store(self.settle(x2, last), &mut block[2 * d + j]);
+                l.store(self.settle(x3, last), &mut block[3 * d + j]);
+                l.store(self.settle(x4, last), &mut block[4 * d + j]);
+                l.store(self.settle(x5, last), &mut block[5 * d + j]);
+                l.store(self.settle(x6, last), &mut block[6 * d + j]);
+                l.store(self.settle(x7, last), &mut block[7 * d + j]);
             }
         }
     }
@@ -336,14 +353,16 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
             let second = 2 * (blocks * head + i);
             let (w2, w3) = (self.root(second), self.root(second + 1));
             for j in 0..d {
-                let [mut a, mut b, mut c, mut e] = [0, 1, 2, 3].map(|q| l.load(&block[q * d + j]));
+                let (mut a, mut b) = (l.load(&block[j]), l.load(&block[d + j]));
+                let (mut c, mut e) = (l.load(&block[2 * d + j]), l.load(&block[3 * d + j]));
                 self.inverse_butterfly(&mut a, &mut b, w2);
                 self.inverse_butterfly(&mut c, &mut e, w3);
                 self.inverse_butterfly(&mut a, &mut c, w1);
                 self.inverse_butterfly(&mut b, &mut e, w1);
-                for (q, x) in [a, b, c, e].into_iter().enumerate() {
-                    l.store(self.finish(x, last, factor), &mut block[q * d + j]);
-                }
+                l.store(self.finish(a, last, factor), &mut block[j]);
+                l.store(self.finish(b, last, factor), &mut block[d + j]);
+                l.store(self.finish(c, last, factor), &mut block[2 * d + j]);
+                l.store(self.finish(e, last, factor), &mut block[3 * d + j]);
             }
         }
     }
@@ -363,11 +382,14 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
         for (i, block) in data.chunks_exact_mut(len).enumerate() {
             let first = blocks * head + i;
             let w1 = self.root(first);
-            let [w2, w3] = [0, 1].map(|q| self.root(2 * first + q));
-            let [w4, w5, w6, w7] = [0, 1, 2, 3].map(|q| self.root(4 * first + q));
+            let (w2, w3) = (self.root(2 * first), self.root(2 * first + 1));
+            let (w4, w5) = (self.root(4 * first), self.root(4 * first + 1));
+            let (w6, w7) = (self.root(4 * first + 2), self.root(4 * first + 3));
             for j in 0..d {
-                let [mut x0, mut x1, mut x2, mut x3, mut x4, mut x5, mut x6, mut x7] =
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|q| l.load(&block[q * d + j]));
+                let (mut x0, mut x1) = (l.load(&block[j]), l.load(&block[d + j]));
+                let (mut x2, mut x3) = (l.load(&block[2 * d + j]), l.load(&block[3 * d + j]));
+                let (mut x4, mut x5) = (l.load(&block[4 * d + j]), l.load(&block[5 * d + j]));
+                let (mut x6, mut x7) = (l.load(&block[6 * d + j]), l.load(&block[7 * d + j]));
                 self.inverse_butterfly(&mut x0, &mut x1, w4);
                 self.inverse_butterfly(&mut x2, &mut x3, w5);
                 self.inverse_butterfly(&mut x4, &mut x5, w6);
@@ -380,9 +402,14 @@ impl<L: WordLanes, const LARGE: bool> Passes<'_, L, LARGE> {
                 self.inverse_butterfly(&mut x1, &mut x5, w1);
                 self.inverse_butterfly(&mut x2, &mut x6, w1);
                 self.inverse_butterfly(&mut x3, &mut x7, w1);
-                for (q, x) in [x0, x1, x2, x3, x4, x5, x6, x7].into_iter().enumerate() {
-                    l.store(self.finish(x, last, factor), &mut block[q * d + j]);
-                }
+                l.store(self.finish(x0, last, factor), &mut block[j]);
+                l.store(self.finish(x1, last, factor), &mut block[d + j]);
+                l.store(self.finish(x2, last, factor), &mut block[2 * d + j]);
+                l.store(self.finish(x3, last, factor), &mut block[3 * d + j]);
+                l.store(self.finish(x4, last, factor), &mut block[4 * d + j]);
+                l.store(self.finish(x5, last, factor), &mut block[5 * d + j]);
+                l.store(self.finish(x6, last, factor), &mut block[6 * d + j]);
+                l.store(self.finish(x7, last, factor), &mut block[7 * d + j]);
             }
         }
     }
