@@ -8,6 +8,7 @@
 //! | [`ntt`](NttTable) | negacyclic NTT, a naive oracle beside a fast one; the order that every device shares |
 //! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, for 2^11 coefficients and more |
 //! | [`automorphism`](Automorphism) | X -> X^g as a gather of evaluations |
+//! | [`limb`] | loops over limbs on the vectors of the processor |
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
 //! | [`gadget`] | balanced digits |
 //! | [`switch`] | rounding between moduli |
@@ -18,6 +19,7 @@ mod basis;
 mod error;
 pub mod fft;
 pub mod gadget;
+pub mod limb;
 mod ntt;
 mod prime;
 mod rns;
