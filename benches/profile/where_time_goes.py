@@ -83,7 +83,7 @@ def functions(folder):
     begins = {}
     declared = re.compile(r"^\s*(?:template <.*?> )?(?:static )?(?:FUNCTION|CONSTANT_FUNCTION)\b[^(]*?\b(operator\(\)|\w+)\(")
     opened = re.compile(r"^(?:template <.*> )?struct (\w+)")
-    for path in glob.glob(f"{folder}/*.cu") + glob.glob(f"{folder}/lib/*.cuh"):
+    for path in glob.glob(f"{folder}/*/*.cu") + glob.glob(f"{folder}/*/*.cuh"):
         found, struct = [], None
         for number, line in enumerate(open(path), 1):
             if line.startswith("}"):

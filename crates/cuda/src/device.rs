@@ -2,6 +2,7 @@
 
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::queues::QUEUES;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::variants::cluster_of;
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
@@ -62,7 +63,7 @@ impl CudaBackend {
         if ordinal >= count {
             return Err(no_device(format!("this machine has {count} CUDA devices")));
         }
-        let gpu = Gpu::open(ordinal)?;
+        let gpu = Gpu::open(ordinal, &QUEUES)?;
         Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu) })
     }
 

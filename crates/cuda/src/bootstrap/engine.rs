@@ -1,16 +1,17 @@
 //! A CUDA device with the keys of one shape loaded.
 
-use crate::bootstrap::arguments::{
-    BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, Plain, TorusKeySwitchArguments, bytes_of, bytes_of_mut,
-};
+use crate::bootstrap::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, TorusKeySwitchArguments};
 use crate::bootstrap::keys::{self, KeyLayout};
 use crate::bootstrap::plan::{CudaPlan, Geometry, KeySwitchLaunch};
+use crate::bootstrap::queues;
 use crate::bootstrap::rotation::{self, Rotation};
-use crate::bootstrap::source::{COMBINE, KEY_SWITCH, Source, TORUS_BITS, ks_word_bytes};
+use crate::bootstrap::source::{self, COMBINE, KEY_SWITCH, TORUS_BITS, ks_word_bytes};
 use crate::bootstrap::switch_first::SwitchFirst;
 use crate::bootstrap::tables;
+use crate::runtime::bytes::{Plain, bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::order::{Marks, Order, span};
+use crate::runtime::source::Source;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
     Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
@@ -122,12 +123,12 @@ impl Lane {
     /// Uploads jobs once the call before has done with its own, and lets `queue` wait for them (and, since uploads keep their
     /// order, for everything that was uploaded before).
     fn stage(&mut self, machine: &dyn Machine, queue: Queue, jobs: &[u8]) -> Result<(), BackendError> {
-        self.jobs.grow(Queue::Uploads, jobs.len(), 0, "jobs")?;
+        self.jobs.grow(Queue::UPLOADS, jobs.len(), 0, "jobs")?;
         if let Some(last) = self.last {
-            machine.wait(Queue::Uploads, last)?;
+            machine.wait(Queue::UPLOADS, last)?;
         }
         machine.upload(self.jobs.address(), jobs)?;
-        machine.wait(queue, machine.mark(Queue::Uploads)?)
+        machine.wait(queue, machine.mark(Queue::UPLOADS)?)
     }
 }
 
@@ -178,7 +179,7 @@ impl CudaEngine {
             .into_par_iter()
             .map(|index| Rotation::load(machine.as_ref(), &shape, &plans, index))
             .collect::<Result<Vec<_>, _>>()?;
-        let combine = kernels(machine.as_ref(), &Source::new(COMBINE, &shape, &plan, false))?;
+        let combine = kernels(machine.as_ref(), &source::source(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
         let key = upload_blocks(&machine, "bootstrapping key", shape.steps(), layout.step_bytes(), progress, |i| layout.step(keys, i))?;
@@ -188,7 +189,7 @@ impl CudaEngine {
         } else if shape.is_torus() {
             Arc::new(KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?))
         } else {
-            let switch = kernels(machine.as_ref(), &Source::new(KEY_SWITCH, &shape, &plan, false))?;
+            let switch = kernels(machine.as_ref(), &source::source(KEY_SWITCH, &shape, &plan, false))?;
             let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
             if launch.tiled {
                 let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
@@ -246,7 +247,7 @@ impl CudaEngine {
 
     /// What takes the rotations of a lane, and everything of its small calls.
     fn queue(&self, lane: usize) -> Queue {
-        if lane == 1 && self.overlaps { Queue::Second } else { Queue::First }
+        if lane == 1 && self.overlaps { queues::SECOND } else { queues::FIRST }
     }
 
     fn rotate_arguments(&self, memory: &Memory, lane: &Lane, jobs: usize) -> BlindRotateArguments {
@@ -357,10 +358,10 @@ impl CudaEngine {
         Ok(())
     }
 
-    /// What `Queue::First` has put there.
+    /// What `queues::FIRST` has put there.
     fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
         let mut values = vec![T::default(); len];
-        self.machine.wait(Queue::Downloads, self.machine.mark(Queue::First)?)?;
+        self.machine.wait(Queue::DOWNLOADS, self.machine.mark(queues::FIRST)?)?;
         self.machine.download(from, bytes_of_mut(&mut values))?;
         Ok(values)
     }
@@ -374,9 +375,9 @@ impl CudaEngine {
         let full = self.overlaps && jobs.len() >= self.wave();
         let (first, last) = match &*self.key_switch {
             // Where the rotation before leaves places idle at its end.
-            KeySwitch::First(_) if full => (Queue::Tail, queue),
+            KeySwitch::First(_) if full => (queues::TAIL, queue),
             // Beside the rotation behind, and before its waiting blocks.
-            KeySwitch::Last(..) if full => (queue, Queue::Switch),
+            KeySwitch::Last(..) if full => (queue, queues::SWITCH),
             _ => (queue, queue),
         };
         let in_turns = full && self.takes_turns();
@@ -393,7 +394,7 @@ impl CudaEngine {
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
         for (index, (rotation, share)) in rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate() {
             // What is left after whole waves fills multiprocessors as these drain.
-            let queue = if index > 0 && self.overlaps { Queue::Tail } else { queue };
+            let queue = if index > 0 && self.overlaps { queues::TAIL } else { queue };
             if queue != first {
                 machine.wait(queue, ready)?;
             }
@@ -429,7 +430,7 @@ impl CudaEngine {
     /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
     fn dump(&self, memory: &Memory, steps: usize, dump_stage: u32, dump_step: usize, len: usize) -> Result<Vec<u64>, BackendError> {
         let buffer = Buffer::new(&self.machine, len * 8, "a trace")?;
-        self.machine.zero(Queue::First, buffer.address(), len * 8)?;
+        self.machine.zero(queues::FIRST, buffer.address(), len * 8)?;
         let arguments = BlindRotateArguments {
             dump: buffer.address(),
             steps: steps as u32,
@@ -475,13 +476,13 @@ impl CudaEngine {
             Stage::Combined => {
                 let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
                 let lane = &mut memory.lanes[0];
-                self.run_combine(Queue::First, memory.store.address(), lane, &[Linear::from(&linear)], false)?;
+                self.run_combine(queues::FIRST, memory.store.address(), lane, &[Linear::from(&linear)], false)?;
                 let combined = if self.shape.is_torus() {
                     self.download(lane.combined.address(), self.shape.extracted_len())?
                 } else {
                     self.download::<u32>(lane.combined.address(), len)?.into_iter().map(u64::from).collect()
                 };
-                self.stage_jobs(lane, Queue::First, &[Job::from(job)])?;
+                self.stage_jobs(lane, queues::FIRST, &[Job::from(job)])?;
                 combined
             }
             Stage::AccumulatorInitial => self.accumulator(memory, 0)?,
@@ -507,7 +508,7 @@ impl CudaEngine {
             Stage::Output if self.shape.is_torus() => self.trace_stage(memory, job, Stage::Extracted)?,
             Stage::KeySwitched if self.shape.is_torus() => {
                 let before = Buffer::new(&self.machine, self.shape.switched_len() * 8, "a trace")?;
-                self.switch_first(Queue::First, memory.store.address(), &memory.lanes[0], 1, before.address())?;
+                self.switch_first(queues::FIRST, memory.store.address(), &memory.lanes[0], 1, before.address())?;
                 self.download(before.address(), self.shape.switched_len())?
             }
             Stage::SwitchedToKs if self.shape.is_torus() => {
@@ -526,7 +527,7 @@ impl CudaEngine {
                 let before = Buffer::new(&self.machine, len * 8, "a trace")?;
                 // The one job writes where its output index says, in a store of its own.
                 let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
-                self.switch_last(Queue::First, &memory.lanes[0], 1, result.address(), before.address())?;
+                self.switch_last(queues::FIRST, &memory.lanes[0], 1, result.address(), before.address())?;
                 if stage == Stage::KeySwitched {
                     self.download(before.address(), len)?
                 } else {
@@ -583,7 +584,7 @@ pub(crate) fn upload_blocks(
     make: impl Fn(usize) -> Vec<u8> + Sync,
 ) -> Result<Buffer, BackendError> {
     let buffer = Buffer::new(machine, count * block_bytes + SLACK_BYTES, what)?;
-    machine.zero(Queue::Uploads, buffer.address() + (count * block_bytes) as u64, SLACK_BYTES)?;
+    machine.zero(Queue::UPLOADS, buffer.address() + (count * block_bytes) as u64, SLACK_BYTES)?;
     let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
     for first in (0..count).step_by(per_chunk) {
         let last = (first + per_chunk).min(count);
@@ -651,7 +652,7 @@ impl Engine for CudaEngine {
             let kept = memory.stored * bytes;
             // Nobody needs to wait for what is over on both sides of this.
             self.machine.synchronize()?;
-            memory.store.grow(Queue::First, ciphertexts * bytes, kept, "ciphertexts")?;
+            memory.store.grow(queues::FIRST, ciphertexts * bytes, kept, "ciphertexts")?;
             self.machine.synchronize()?;
             memory.order = Order::default();
             memory.stored = ciphertexts;
@@ -664,9 +665,9 @@ impl Engine for CudaEngine {
         validate_range(&self.shape, memory.stored, first, words.len())?;
         let len = self.shape.ciphertext_len();
         let places = first..first + words.len() / len;
-        memory.order.free(&places).wait(self.machine.as_ref(), Queue::Uploads)?;
+        memory.order.free(&places).wait(self.machine.as_ref(), Queue::UPLOADS)?;
         self.machine.upload(memory.store.address() + (first * len * 4) as u64, bytes_of(words))?;
-        memory.order.add(0..0, places, self.machine.mark(Queue::Uploads)?);
+        memory.order.add(0..0, places, self.machine.mark(Queue::UPLOADS)?);
         Ok(())
     }
 
@@ -674,7 +675,7 @@ impl Engine for CudaEngine {
         let memory = self.memory();
         validate_range(&self.shape, memory.stored, first, words.len())?;
         let len = self.shape.ciphertext_len();
-        memory.order.settled(&(first..first + words.len() / len)).wait(self.machine.as_ref(), Queue::Downloads)?;
+        memory.order.settled(&(first..first + words.len() / len)).wait(self.machine.as_ref(), Queue::DOWNLOADS)?;
         self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words))
     }
 
@@ -686,7 +687,7 @@ impl Engine for CudaEngine {
         let count = first + polynomials.len() / size;
         // Room for many more: tables are added a few at a time.
         if count * bytes > memory.tables.bytes() {
-            memory.tables.grow(Queue::Uploads, count.next_power_of_two() * bytes, first * bytes, "test polynomials")?;
+            memory.tables.grow(Queue::UPLOADS, count.next_power_of_two() * bytes, first * bytes, "test polynomials")?;
         }
         self.upload_tables(&memory, first, polynomials)?;
         memory.table_count = count;
@@ -699,7 +700,7 @@ impl Engine for CudaEngine {
         let first = first as usize;
         let places = first..first + polynomials.len() / self.shape.polynomial_size;
         // Rotations that read what is there come before; those to come wait for their jobs, which are uploaded behind this.
-        memory.table_order.free(&places).wait(self.machine.as_ref(), Queue::Uploads)?;
+        memory.table_order.free(&places).wait(self.machine.as_ref(), Queue::UPLOADS)?;
         self.upload_tables(&memory, first, polynomials)
     }
 
@@ -749,9 +750,9 @@ impl Engine for CudaEngine {
         // Everything runs in the first lane, beside nothing.
         self.machine.synchronize()?;
         let memory = &mut *memory;
-        self.stage_jobs(&mut memory.lanes[0], Queue::First, &[Job::from(job)])?;
-        self.switch_first(Queue::First, memory.store.address(), &memory.lanes[0], 1, 0)?;
-        memory.lanes[0].last = Some(self.machine.mark(Queue::First)?);
+        self.stage_jobs(&mut memory.lanes[0], queues::FIRST, &[Job::from(job)])?;
+        self.switch_first(queues::FIRST, memory.store.address(), &memory.lanes[0], 1, 0)?;
+        memory.lanes[0].last = Some(self.machine.mark(queues::FIRST)?);
         stages.iter().map(|&stage| self.trace_stage(memory, job, stage)).collect()
     }
 }

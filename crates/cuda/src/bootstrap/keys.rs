@@ -1,9 +1,9 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
-use crate::bootstrap::arguments::bytes_of;
 use crate::bootstrap::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes};
 use crate::bootstrap::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::bootstrap::tables;
+use crate::runtime::bytes::bytes_of;
 use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, SecretKind, Transform};
 use girih_ring::NttTable;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,13 @@
 //! Compiled variants of `blind_rotate`, and which one a batch gets.
 
-use crate::bootstrap::arguments::{BlindRotateArguments, Job, bytes_of};
+use crate::bootstrap::arguments::{BlindRotateArguments, Job};
 use crate::bootstrap::plan::{CudaPlan, Geometry};
-use crate::bootstrap::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source};
+use crate::bootstrap::queues;
+use crate::bootstrap::source::{self, BLIND_ROTATE, BLIND_ROTATE_SPREAD};
 use crate::bootstrap::spread::{SPREAD, SPREAD_ITEMS, choice, spread_items};
+use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
+use crate::runtime::source::Source;
 use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanRequest, Transform};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -88,7 +91,7 @@ pub(crate) struct Rotation {
 }
 
 fn source(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
-    Source::new(if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE }, shape, plan, trace)
+    source::source(if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE }, shape, plan, trace)
 }
 
 fn load(machine: &dyn Machine, shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Result<(Kernel, KernelCost), BackendError> {
@@ -149,7 +152,7 @@ impl Rotation {
                 *self.traced.get_or_init(|| kernel)
             }
         };
-        machine.launch(Queue::First, kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
+        machine.launch(queues::FIRST, kernel, size(&self.plan, arguments.job_count as usize), bytes_of(&[arguments]))
     }
 
     /// Adds the plan and its cost to a record, under names that begin with the role.
@@ -267,7 +270,7 @@ pub(crate) fn measure(
     let jobs_buffer = Buffer::holding(machine, bytes_of(&jobs), what)?;
     let switched = Buffer::new(machine, most * (shape.ks_indices() + shape.packing) * 8, what)?;
     // The native torus finds its exponents there.
-    machine.zero(Queue::First, switched.address(), switched.bytes())?;
+    machine.zero(queues::FIRST, switched.address(), switched.bytes())?;
     let time = |rotation: &Rotation, jobs: usize| {
         let arguments = BlindRotateArguments {
             store: store.address(),
@@ -282,7 +285,7 @@ pub(crate) fn measure(
         for _ in 0..2 {
             machine.synchronize()?;
             let start = Instant::now();
-            rotation.launch(machine.as_ref(), Queue::First, arguments)?;
+            rotation.launch(machine.as_ref(), queues::FIRST, arguments)?;
             machine.synchronize()?;
             best = best.min(start.elapsed().as_secs_f64());
         }
