@@ -1,0 +1,158 @@
+//! What a device implements to run schedules.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::{ResidentShape, RingShape, Schedule};
+use crate::{BackendError, Progress};
+
+/// Number of a buffer of limbs on a device; never used again after it is freed.
+pub type BufferId = u64;
+
+/// Number of a resident polynomial on a device; never used again after it is freed.
+pub type ResidentId = u64;
+
+/// Number of a prepared routine; never used again after it is freed.
+pub type RoutineId = u64;
+
+/// A polynomial in a buffer: its limbs side by side from limb `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Its first limb there.
+    pub first: usize,
+}
+
+/// What one call of a routine works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bindings {
+    /// For each input slot, where the polynomial lies.
+    pub inputs: Vec<Place>,
+    /// For each output slot, where it goes. No output shares a limb with an input or output of any call that runs
+    /// with it.
+    pub outputs: Vec<Place>,
+}
+
+/// Hands out resident polynomials limb by limb, so that no second whole copy exists on the host. Limbs may be asked
+/// for in any order and from several threads at once.
+pub trait ResidentSource: Sync {
+    /// The polynomials, in order.
+    fn shapes(&self) -> Vec<ResidentShape>;
+
+    /// Writes limb `limb` of polynomial `polynomial`: N / 2^log2_run canonical words.
+    fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]);
+
+    /// What these are, for progress and for errors, such as "rotation keys".
+    fn what(&self) -> &str {
+        "polynomials"
+    }
+}
+
+/// A device with the tables of one ring loaded. Nothing is checked here: the engine of this crate
+/// checks before it calls, and is all that others see.
+///
+/// Calls take effect in the order in which they are made; only `read` and `synchronize` wait.
+pub trait PolyDevice: Any + Send + Sync {
+    /// The ring.
+    fn ring(&self) -> &Arc<RingShape>;
+
+    /// Makes room for `limbs` limbs.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError>;
+
+    /// Frees a buffer when all calls made so far are done with it.
+    fn free(&self, buffer: BufferId);
+
+    /// Writes whole limbs.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError>;
+
+    /// Reads whole limbs, after all calls made so far.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError>;
+
+    /// Copies `limbs` limbs on the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError>;
+
+    /// Makes polynomials resident; one number each, in order.
+    ///
+    /// # Errors
+    /// When memory runs out or the device fails; then none of them is resident.
+    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError>;
+
+    /// Frees a resident polynomial when all calls made so far are done with it.
+    fn unload(&self, resident: ResidentId);
+
+    /// Makes a schedule ready to run: compiles kernels, uploads tables, lays out what calls need.
+    /// `residents` are those of the schedule's program, by slot.
+    ///
+    /// # Errors
+    /// When something does not fit this device, or memory runs out.
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError>;
+
+    /// Frees a routine when all calls made so far are done with it.
+    fn forget(&self, routine: RoutineId);
+
+    /// Runs independent calls of one routine.
+    ///
+    /// # Errors
+    /// When memory for their arenas runs out or the device fails.
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError>;
+
+    /// Runs one call and reads the arena of that call afterwards: the limbs that the schedule kept, in order. (Kept
+    /// limbs may also lie in inputs, outputs or resident polynomials.)
+    ///
+    /// # Errors
+    /// As `run`.
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError>;
+
+    /// Waits until everything is done.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn synchronize(&self) -> Result<(), BackendError>;
+
+    /// Bytes that resident polynomials, buffers, arenas and tables take on the device.
+    fn bytes_in_use(&self) -> u64;
+}
+
+/// Opens rings on a device.
+pub trait Loader: Send + Sync {
+    /// Loads the tables of a ring.
+    ///
+    /// # Errors
+    /// When the ring does not fit this device, or memory runs out.
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError>;
+
+    /// What `lower` should assume of this device.
+    fn plan(&self, ring: &RingShape) -> PolyPlan;
+}
+
+/// How programs are lowered for a device. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct PolyPlan {
+    /// Whether sums, halves of transforms and conversions share launches; without, every operation is a launch of its own.
+    pub fuse: bool,
+    /// Most slots of a row tile that need a transform at once (loads that are half transformed, and sums stored half
+    /// transformed), from 2 to 1024: what fits the memory of a block.
+    pub most_row_slots: usize,
+    /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats the
+    /// inverse half of its loads.
+    pub most_column_sums: usize,
+}
+
+impl Default for PolyPlan {
+    fn default() -> Self {
+        Self { fuse: true, most_row_slots: 24, most_column_sums: 64 }
+    }
+}
