@@ -7,6 +7,7 @@
 //! | [`encoder`] | vectors to integer polynomials and back |
 //! | [`keys`] | client key, public key, switching keys; encryption and decryption |
 //! | [`noise`] | how large errors are expected to be |
+//! | [`program`] | what is computed on ciphertexts, recorded as programs of polynomial operations |
 //!
 //! # Approximate results leak
 //!
@@ -21,6 +22,7 @@ mod host;
 pub mod keys;
 pub mod noise;
 pub mod params;
+pub mod program;
 mod wire;
 
 pub use ciphertext::{Ciphertext, CiphertextHeader};

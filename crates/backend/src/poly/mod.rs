@@ -8,9 +8,10 @@
 //! | module | what |
 //! |---|---|
 //! | [`program`] | values, operations, types; the builder that checks them |
-//! | `interpret` | a program run on the host, one operation after the other |
+//! | [`interpret()`] | a program run on the host, one operation after the other |
 //! | [`schedule`] | launches of fused kernels, as data |
-//! | `lower` | from a program to a schedule, by a plan |
+//! | [`run_schedule`] | a schedule run on the host, slowly, every rule checked |
+//! | [`lower()`] | from a program to a schedule, by a plan |
 //! | [`device`] | what a device implements, and the engine that checks before it is asked |
 //!
 //! # A polynomial in memory
@@ -19,10 +20,21 @@
 //! order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`, and lie in one of three
 //! [forms](schedule::Form): coefficients, evaluations (the order of `girih_ring::NttTable`), or half transformed.
 
+mod check;
 pub mod device;
+mod interpret;
+mod lower;
 pub mod program;
+#[cfg(any(test, feature = "testing"))]
+pub mod random;
+mod reference;
+mod resident;
 pub mod schedule;
 
 pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
+pub use interpret::{Interpreted, interpret};
+pub use lower::lower;
 pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value};
+pub use reference::run_schedule;
+pub use resident::HostPolynomials;
 pub use schedule::Schedule;

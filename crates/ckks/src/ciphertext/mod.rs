@@ -190,8 +190,7 @@ impl Ciphertext {
     fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
         opened.check_payload(most_bytes(&opened.set))?;
         let key = opened.named_key()?;
-        let (set, payload) = opened.payload()?;
-        let (head, b, a): ((u32, u32, f64, Noise), &[u8], &[u8]) = payload;
+        let (set, (head, b, a)): (_, Payload<'_>) = opened.payload()?;
         let (level, slots, scale, noise) = head;
         let header = CiphertextHeader {
             set,
@@ -213,6 +212,9 @@ impl Ciphertext {
         Ok(Self { set, key, level, scale, slots, noise, b, a })
     }
 }
+
+/// Level, slots, scale and noise, then the bytes of b and of a.
+type Payload<'a> = ((u32, u32, f64, Noise), &'a [u8], &'a [u8]);
 
 /// Bytes that limbs of any level take at most.
 fn most_bytes(set: &CkksParameters) -> usize {

@@ -146,7 +146,7 @@ impl EvaluationKeys {
     fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
         let what = "evaluation keys";
         let id = opened.named_key()?;
-        let (set, list): (_, Vec<(u64, [u8; 32], &[u8])>) = opened.payload()?;
+        let (set, list): (_, Vec<KeyPayload<'_>>) = opened.payload()?;
         let mut keys = BTreeMap::new();
         for (number, seed, bytes) in list {
             let Some(kind) = KeyKind::of_number(number) else {
@@ -167,6 +167,9 @@ impl EvaluationKeys {
         Ok(Self { set_id: SetId::of(&set), set, id, keys })
     }
 }
+
+/// The number of a key's kind, the seed of its masks, and the bytes of its bodies.
+type KeyPayload<'a> = (u64, [u8; 32], &'a [u8]);
 
 impl SwitchingKeySource for EvaluationKeys {
     fn set(&self) -> &CkksParameters {

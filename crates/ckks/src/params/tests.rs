@@ -132,8 +132,8 @@ fn the_fixed_sets_have_the_stated_sizes() {
     for level in 1..=28 {
         let drop = d40.rescale_ratio(level).log2();
         let (low, high) = match level {
-            ..=16 => (39.80, 40.10),
-            ..=24 => (57.97, 58.02),
+            1..=16 => (39.80, 40.10),
+            17..=24 => (57.97, 58.02),
             25 | 26 => (59.98, 60.0),
             _ => (49.96, 50.01),
         };

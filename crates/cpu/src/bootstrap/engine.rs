@@ -1,0 +1,134 @@
+//! The CPU as a [`BootstrapDevice`]: a store, test polynomials, and lists of jobs spread over threads.
+
+use crate::bootstrap::key_switch::KeySwitcher;
+use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
+use girih_backend::bootstrap::BootstrapDevice;
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput, Transform, Waiting, at_once};
+use rayon::prelude::*;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+pub(crate) struct CpuEngine {
+    shape: BootstrapShape,
+    transform: Transform,
+    pipeline: Box<dyn Pipeline>,
+    /// Shared with engines loaded beside this one.
+    memory: Arc<RwLock<Memory>>,
+}
+
+impl CpuEngine {
+    pub(crate) fn new(shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
+        Self { shape, transform, pipeline, memory: Arc::default() }
+    }
+
+    /// Over the memory of `self`, with a pipeline of its own.
+    pub(crate) fn beside(&self, shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
+        Self { shape, transform, pipeline, memory: Arc::clone(&self.memory) }
+    }
+
+    /// The key switch of this engine, where it stands last.
+    pub(crate) fn switcher(&self) -> Option<Arc<KeySwitcher>> {
+        self.pipeline.switcher()
+    }
+
+    // A panic while the lock is held leaves words of a store that hold no invariant: reading on is sound.
+    fn read_memory(&self) -> RwLockReadGuard<'_, Memory> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_memory(&self) -> RwLockWriteGuard<'_, Memory> {
+        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Jobs of one task: as many as share well, but no fewer tasks than threads.
+    fn jobs_per_task(&self, jobs: usize) -> usize {
+        let group = self.pipeline.group();
+        let even = jobs.div_ceil(rayon::current_num_threads());
+        let most = MAX_JOBS_PER_TASK.next_multiple_of(group);
+        if even >= most { most } else { even.max(1) }
+    }
+}
+
+impl BootstrapDevice for CpuEngine {
+    fn shape(&self) -> &BootstrapShape {
+        &self.shape
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
+    }
+
+    fn report(&self) -> PlanReport {
+        self.pipeline.describe().with("threads", rayon::current_num_threads())
+    }
+
+    fn grow(&self, _: usize, to: usize) -> Result<(), BackendError> {
+        let mut memory = self.write_memory();
+        let words = to * self.shape.ciphertext_len();
+        let more = words - memory.store.len();
+        memory.store.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
+            device: "cpu".into(),
+            bytes: 4 * words as u64,
+            what: format!("{to} ciphertexts"),
+        })?;
+        memory.store.resize(words, 0);
+        Ok(())
+    }
+
+    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+        let len = self.shape.ciphertext_len();
+        self.write_memory().store[first * len..][..words.len()].copy_from_slice(words);
+        Ok(())
+    }
+
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        at_once(move || {
+            let len = self.shape.ciphertext_len();
+            words.copy_from_slice(&self.read_memory().store[first * len..][..words.len()]);
+            Ok(())
+        })
+    }
+
+    fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.write_memory().tables.extend_from_slice(polynomials);
+        Ok(())
+    }
+
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.write_memory().tables[first * self.shape.polynomial_size..][..polynomials.len()].copy_from_slice(polynomials);
+        Ok(())
+    }
+
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        let len = self.shape.ciphertext_len();
+        let outputs = {
+            let memory = self.read_memory();
+            let tasks = jobs.par_chunks(self.jobs_per_task(jobs.len()));
+            tasks.map(|jobs| self.pipeline.bootstrap(&memory, jobs)).collect::<Vec<_>>().concat()
+        };
+        let mut memory = self.write_memory();
+        for (job, words) in jobs.iter().zip(outputs.chunks_exact(len)) {
+            memory.store[job.output as usize * len..][..len].copy_from_slice(words);
+        }
+        Ok(())
+    }
+
+    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        let len = self.shape.ciphertext_len();
+        let mut memory = self.write_memory();
+        let mut words = vec![0; len];
+        for job in jobs {
+            // Jobs are independent, so each may write before the next reads.
+            self.pipeline.combine(&memory, job, &mut words);
+            memory.store[job.output as usize * len..][..len].copy_from_slice(&words);
+        }
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+        at_once(|| Ok(()))
+    }
+
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+        self.pipeline.trace(&self.read_memory(), job, stages)
+    }
+}
