@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`encoder`] | vectors to integer polynomials and back |
-//! | [`program`] | what operations are, recorded as programs of the poly family |
+//! | [`program`] | what is computed on ciphertexts, recorded as programs of polynomial operations |
 
 pub mod encoder;
 mod error;

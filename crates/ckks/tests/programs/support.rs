@@ -83,6 +83,11 @@ impl Keys {
         self
     }
 
+    /// Takes one polynomial.
+    pub fn insert(&mut self, kind: KeyKind, digit: usize, part: Part, words: Vec<u32>) {
+        self.0.insert((kind, digit, part), words);
+    }
+
     /// The groups of the KLSS form of a key's polynomial, by a program of its own.
     pub fn klss(&self, chain: &Arc<Chain>, key: (KeyKind, usize, Part)) -> Vec<Vec<u32>> {
         let mut r = Recorder::new(chain.clone());
