@@ -1,7 +1,7 @@
 //! One device, opened, whatever families of work it runs.
 
-use crate::device::DeviceInfo;
 use crate::{bootstrap, poly};
+use crate::device::DeviceInfo;
 
 /// One device, opened. A family that it does not run is `None`.
 pub trait Backend: Send + Sync {
@@ -19,7 +19,7 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Opens rings for programs of operations on polynomials.
+    /// Opens rings for programs on polynomials ([`poly::PolyEngine::open`] is what calls it).
     fn poly(&self) -> Option<&dyn poly::Loader> {
         None
     }
