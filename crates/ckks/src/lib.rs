@@ -4,8 +4,10 @@
 //! | module | what |
 //! |---|---|
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
+//! | [`approximation`] | functions as polynomials, each with its error |
 //! | [`encoder`] | vectors to integer polynomials and back |
 
+pub mod approximation;
 pub mod encoder;
 mod error;
 pub mod params;

@@ -1,0 +1,270 @@
+//! Sums and products, with ciphertexts, vectors and constants.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use num_complex::Complex64;
+
+use super::{Builder, Node};
+use crate::program::Recorded;
+use crate::server::recording::InputShape;
+use crate::{Error, Result};
+use girih_backend::poly::{Domain, Term, Value};
+
+/// Constants that are Gaussian integers up to this magnitude cost no level.
+const LARGEST_FREE_CONSTANT: f64 = 65536.0;
+
+/// A plaintext of a recording: part of the program, or brought along by each call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainNode {
+    value: Value,
+    level: usize,
+    scale: f64,
+    slots: usize,
+    /// Largest magnitude of a slot.
+    magnitude: f64,
+}
+
+impl Builder<'_> {
+    /// x + y. The operand of higher level is adjusted.
+    ///
+    /// # Errors
+    /// [`Error::Scale`] when the scales at that level differ.
+    pub fn add(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        self.check(&[x, y])?;
+        let (x, y) = self.at_one_level(x, y)?;
+        let at = self.recorder.add(&x.at, &y.at)?;
+        Ok(self.noted_sum(at, &x, &y))
+    }
+
+    /// x - y. The operand of higher level is adjusted.
+    ///
+    /// # Errors
+    /// [`Error::Scale`] when the scales at that level differ.
+    pub fn sub(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        self.check(&[x, y])?;
+        let (x, y) = self.at_one_level(x, y)?;
+        let at = self.recorder.sub(&x.at, &y.at)?;
+        Ok(self.noted_sum(at, &x, &y))
+    }
+
+    fn noted_sum(&mut self, at: Recorded, x: &Node, y: &Node) -> Node {
+        let (x, y) = (x.estimate, y.estimate);
+        // A ciphertext and itself have one error.
+        self.noted(at, move |e| if x == y { e[x].times(2.0) } else { e[x].plus(e[y]) })
+    }
+
+    /// -x.
+    ///
+    /// # Errors
+    /// [`Error::Order`] for a node of another recording.
+    pub fn neg(&mut self, x: &Node) -> Result<Node> {
+        self.check(&[x])?;
+        let at = self.recorder.negate(&x.at)?;
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| e[x]))
+    }
+
+    /// x y, relinearised and rescaled: one level below the lower operand.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] at level 0, [`Error::MissingKey`] without the multiplication key.
+    pub fn mul(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        let product = self.mul_unscaled(x, y)?;
+        self.rescale(&product)
+    }
+
+    /// x y, relinearised but not rescaled: the scale is the product of both. Sums of such products
+    /// are rescaled once, by [`Builder::rescale`].
+    ///
+    /// # Errors
+    /// As [`Builder::mul`].
+    pub fn mul_unscaled(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        self.check(&[x, y])?;
+        let same = x.estimate == y.estimate;
+        let x = self.with_levels("a product", x, 1)?;
+        let y = if same { x } else { self.with_levels("a product", y, 1)? };
+        let (x, y) = self.at_one_level(&x, &y)?;
+        let at = self.recorder.multiply(&x.at, &y.at)?;
+        let noise = self.model().key_switch(at.level, at.slots, at.scale);
+        let (x, y) = (x.estimate, y.estimate);
+        Ok(self.noted(at, move |e| {
+            if x == y { e[x].square() } else { e[x].product(e[y]) }.with_noise(noise)
+        }))
+    }
+
+    /// x^2, relinearised and rescaled.
+    ///
+    /// # Errors
+    /// As [`Builder::mul`].
+    pub fn square(&mut self, x: &Node) -> Result<Node> {
+        self.mul(x, x)
+    }
+
+    /// x plus a vector of real or complex numbers: a power of two of them, at most as many as `x`
+    /// has slots; fewer are repeated.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for another length, [`Error::Value`] for a number that is not finite or
+    /// too large.
+    pub fn add_plain<T: Copy + Into<Complex64>>(&mut self, x: &Node, values: &[T]) -> Result<Node> {
+        self.check(&[x])?;
+        let plain = self.encoded("the vector to add", x, values, x.at.scale)?;
+        self.add_plain_node(x, &plain)
+    }
+
+    /// x times a vector of real or complex numbers, slot by slot; rescaled. Lengths as in
+    /// [`Builder::add_plain`].
+    ///
+    /// # Errors
+    /// As [`Builder::add_plain`], and [`Error::OutOfLevels`] at level 0.
+    pub fn mul_plain<T: Copy + Into<Complex64>>(&mut self, x: &Node, values: &[T]) -> Result<Node> {
+        self.check(&[x])?;
+        let x = self.with_levels("a product with a vector", x, 1)?;
+        let scale = self.product_scale(&x)? / x.at.scale;
+        let plain = self.encoded("the vector to multiply by", &x, values, scale)?;
+        self.mul_plain_node(&x, &plain)
+    }
+
+    /// The scale at which a vector must be encoded for a product with `x`.
+    pub(crate) fn plain_scale(&self, x: &Node) -> Result<f64> {
+        Ok(self.product_scale(x)? / x.at.scale)
+    }
+
+    fn encoded<T: Copy + Into<Complex64>>(
+        &mut self,
+        what: &'static str,
+        x: &Node,
+        values: &[T],
+        scale: f64,
+    ) -> Result<PlainNode> {
+        check_length(what, values.len(), x.at.slots)?;
+        let encoded = self.server.encoder().encode(values, scale)?;
+        let gap = self.set().degree() / (2 * values.len());
+        let coefficients: Arc<[i64]> = encoded.coefficients().iter().step_by(gap).copied().collect();
+        let value = self.recorder.plaintext(coefficients, x.at.level)?;
+        let magnitude = largest(values);
+        let (level, slots) = (x.at.level, x.at.slots);
+        Ok(PlainNode { value, level, scale, slots, magnitude })
+    }
+
+    /// Declares a plaintext that each call brings along, in coefficients at `level` and `scale`.
+    pub(crate) fn plain_input(
+        &mut self,
+        level: usize,
+        scale: f64,
+        slots: usize,
+        magnitude: f64,
+    ) -> Result<PlainNode> {
+        let basis = self.recorder.chain().clone().level(level)?.clone();
+        let builder = self.recorder.builder();
+        let input = builder.input(basis, Domain::Coefficients).map_err(crate::program::RecordError::from)?;
+        let value = builder.transform(input, Domain::Evaluations);
+        self.inputs.push(InputShape::Plaintext { level });
+        Ok(PlainNode { value, level, scale, slots, magnitude })
+    }
+
+    pub(crate) fn add_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
+        let at = self.recorder.add_plaintext(&x.at, plain.value)?;
+        let noise = self.model().encoding(plain.slots, plain.scale);
+        let (x, magnitude) = (x.estimate, plain.magnitude);
+        Ok(self.noted(at, move |e| {
+            let sum = e[x].with_noise(noise);
+            super::Estimate { magnitude: sum.magnitude + magnitude, ..sum }
+        }))
+    }
+
+    pub(crate) fn mul_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
+        debug_assert_eq!(x.at.level, plain.level);
+        let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
+        let encoding = self.model().encoding(plain.slots, plain.scale);
+        let (x, magnitude) = (x.estimate, plain.magnitude);
+        let product = self.noted(at, move |e| {
+            e[x].times(magnitude).with_noise(e[x].magnitude * encoding)
+        });
+        self.rescale(&product)
+    }
+
+    /// x plus a number in every slot.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a number that is not finite or too large.
+    pub fn add_constant(&mut self, x: &Node, c: impl Into<Complex64>) -> Result<Node> {
+        self.check(&[x])?;
+        let c = c.into();
+        self.check_constant("the number to add", c, x.at.level, x.at.scale)?;
+        let at = self.recorder.add_constant(&x.at, c.re, c.im)?;
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| super::Estimate { magnitude: e[x].magnitude + c.norm(), ..e[x] }))
+    }
+
+    /// x times a number in every slot.
+    ///
+    /// Whole numbers and whole multiples of i (Gaussian integers, to be exact) up to 65,536 cost
+    /// no level and no noise; any other number costs a level.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a number that is not finite or too large, [`Error::OutOfLevels`] at
+    /// level 0.
+    pub fn mul_constant(&mut self, x: &Node, c: impl Into<Complex64>) -> Result<Node> {
+        self.check(&[x])?;
+        let c = c.into();
+        self.check_constant("the number to multiply by", c, x.at.level, x.at.scale)?;
+        let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
+        if whole(c.re) && whole(c.im) {
+            return self.mul_gaussian(x, c);
+        }
+        let x = self.with_levels("a product with a number", x, 1)?;
+        let scale = self.product_scale(&x)?;
+        let at = self.recorder.multiply_constant(&x.at, c.re, c.im, scale)?;
+        // The number itself was rounded to a multiple of x.scale / scale.
+        let rounding = 0.5 * x.at.scale / scale;
+        let x = x.estimate;
+        let product = self.noted(at, move |e| {
+            e[x].times(c.norm()).with_bias(e[x].magnitude * rounding * std::f64::consts::SQRT_2)
+        });
+        self.rescale(&product)
+    }
+
+    fn mul_gaussian(&mut self, x: &Node, c: Complex64) -> Result<Node> {
+        let at = if c.im == 0.0 {
+            self.recorder.multiply_integer(&x.at, &BigInt::from(c.re as i64))?
+        } else {
+            let scale = x.at.scale;
+            self.recorder.multiply_constant(&x.at, c.re, c.im, scale)?
+        };
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| e[x].times(c.norm())))
+    }
+
+    /// Refuses numbers that are not finite, or that no ciphertext at `level` could hold.
+    fn check_constant(&self, what: &str, c: Complex64, level: usize, scale: f64) -> Result<()> {
+        let refuse = |rule: String| {
+            Err(Error::Value { what: what.into(), value: c.to_string(), rule })
+        };
+        if !c.is_finite() {
+            return refuse("only finite numbers can be encoded".into());
+        }
+        let chain = self.set().chain();
+        let log2_most = chain.log2_product(chain.base(level)) - 1.0 - scale.log2();
+        if c.norm().log2() >= log2_most {
+            return refuse(format!("at level {level} slots must stay below 2^{log2_most:.1}"));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a vector whose length is no power of two up to `slots`.
+pub(crate) fn check_length(what: &'static str, found: usize, slots: usize) -> Result<()> {
+    if found.is_power_of_two() && found <= slots {
+        return Ok(());
+    }
+    let rule = format!("a power of two up to {slots}, the ciphertext's slots, is needed");
+    Err(Error::Length { what, found, rule })
+}
+
+/// The largest magnitude among `values`; 0 for numbers that are not finite, which the encoder
+/// refuses.
+pub(crate) fn largest<T: Copy + Into<Complex64>>(values: &[T]) -> f64 {
+    values.iter().map(|&v| v.into().norm()).fold(0.0, f64::max)
+}
