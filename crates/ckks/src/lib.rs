@@ -6,11 +6,13 @@
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`approximation`] | functions as polynomials, each with its error |
 //! | [`encoder`] | vectors to integer polynomials and back |
+//! | [`program`] | operations of the scheme, recorded as programs of polynomial operations |
 
 pub mod approximation;
 pub mod encoder;
 mod error;
 pub mod params;
+pub mod program;
 
 pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};

@@ -1,10 +1,10 @@
 //! NVIDIA GPUs as [`Backend`]s.
 
-use crate::engine::CudaEngine;
-use crate::gpu::{self, Gpu, GpuFacts};
-use crate::plan::CudaPlan;
-use crate::rotation::plans;
-use crate::variants::cluster_of;
+use crate::bootstrap::engine::CudaEngine;
+use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::rotation::plans;
+use crate::bootstrap::variants::cluster_of;
+use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
     Transform, choose_plan,

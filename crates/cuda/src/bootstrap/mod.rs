@@ -1,0 +1,12 @@
+//! The bootstrap family: launches `cuda/bootstrap/`.
+
+pub(crate) mod arguments;
+pub(crate) mod engine;
+pub(crate) mod keys;
+pub(crate) mod plan;
+pub(crate) mod rotation;
+pub(crate) mod source;
+pub(crate) mod spread;
+pub(crate) mod switch_first;
+pub(crate) mod tables;
+pub(crate) mod variants;
