@@ -192,7 +192,8 @@ impl Polynomial {
 
     /// Levels that evaluating it takes, the line from the interval to [-1, 1] included.
     pub fn levels(&self) -> usize {
-        let map = usize::from(!self.is_on_unit_interval() && self.degree() > 0);
+        // A line and the line before it are one.
+        let map = usize::from(!self.is_on_unit_interval() && self.degree() > 1);
         levels_of_degree(self.degree()) + map
     }
 
@@ -294,8 +295,9 @@ mod tests {
     fn levels_are_bits_of_the_degree() {
         let of = [0, 1, 2, 3, 4, 7, 8, 15, 27, 31, 63].map(levels_of_degree);
         assert_eq!(of, [0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6]);
-        let p = Polynomial::from_chebyshev(&[0.0, 1.0], 0.0..=2.0).unwrap();
-        assert_eq!(p.levels(), 2);
+        let on = |list: &[f64], hi| Polynomial::from_chebyshev(list, -1.0..=hi).unwrap().levels();
+        assert_eq!([on(&[0.0, 1.0], 2.0), on(&[0.0, 0.0, 1.0], 2.0)], [1, 3]);
+        assert_eq!([on(&[0.0, 1.0], 1.0), on(&[0.0, 0.0, 1.0], 1.0)], [1, 2]);
         assert_eq!(Polynomial::from_chebyshev(&[5.0, 0.0], 0.0..=2.0).unwrap().levels(), 0);
     }
 

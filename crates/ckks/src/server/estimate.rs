@@ -139,6 +139,11 @@ impl Model {
         (slots as f64 * (self.rounding + self.key_switch[level])).sqrt() / scale
     }
 
+    /// A key product that is not yet divided, at `level` and `scale`.
+    pub fn key_product(&self, level: usize, slots: usize, scale: f64) -> f64 {
+        (slots as f64 * self.key_switch[level]).sqrt() / scale
+    }
+
     /// The rounding of a plaintext's coefficients at `scale`: the deviation in its slots.
     pub fn encoding(&self, slots: usize, scale: f64) -> f64 {
         (slots as f64 / 12.0).sqrt() / scale

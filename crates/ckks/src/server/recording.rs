@@ -55,8 +55,9 @@ impl std::fmt::Debug for Recording {
 /// What one input of a run is bound to.
 pub(super) enum Operand<'a> {
     Ciphertexts(&'a Ciphertexts),
-    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch.
-    Plaintext(Place),
+    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, and the
+    /// largest magnitude of its slots.
+    Plaintext { place: Place, magnitude: f64 },
 }
 
 impl ServerKey {
@@ -141,7 +142,11 @@ impl Recording {
                 rule: format!("all inputs need one length; the first has {}", first.len()),
             });
         }
-        let estimates: Vec<Estimate> = batches.iter().map(|batch| batch.estimate()).collect();
+        let estimate = |operand: &Operand<'_>| match operand {
+            Operand::Ciphertexts(batch) => batch.estimate(),
+            Operand::Plaintext { magnitude, .. } => Estimate::new(0.0, *magnitude),
+        };
+        let estimates: Vec<Estimate> = operands.iter().map(estimate).collect();
         let estimates = self.tape.run(&estimates);
         let outputs: Vec<Ciphertexts> = self
             .outputs
@@ -156,7 +161,7 @@ impl Recording {
                     .iter()
                     .flat_map(|operand| match operand {
                         Operand::Ciphertexts(batch) => batch.places(i).to_vec(),
-                        Operand::Plaintext(place) => vec![*place],
+                        Operand::Plaintext { place, .. } => vec![*place],
                     })
                     .collect(),
                 outputs: outputs.iter().flat_map(|batch| batch.places(i)).collect(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
-use super::{Builder, Node};
-use crate::program::Recorded;
+use super::{Builder, Estimate, Node};
+use crate::program::{RecordError, Recorded};
 use crate::server::recording::InputShape;
 use crate::{Error, Result};
 use girih_backend::poly::{Domain, Term, Value};
@@ -21,29 +21,30 @@ pub(crate) struct PlainNode {
     level: usize,
     scale: f64,
     slots: usize,
-    /// Largest magnitude of a slot.
-    magnitude: f64,
+    /// Its place on the tape: only the magnitude counts.
+    estimate: usize,
 }
 
 impl Builder<'_> {
-    /// x + y. The operand of higher level is adjusted.
+    /// x + y. The operand of higher level is adjusted; where scales differ at one level, which only
+    /// products that were not rescaled and real bootstrappings leave, both go a level down.
     ///
     /// # Errors
-    /// [`Error::Scale`] when the scales at that level differ.
+    /// [`Error::Scale`] when the scales differ at level 0.
     pub fn add(&mut self, x: &Node, y: &Node) -> Result<Node> {
         self.check(&[x, y])?;
-        let (x, y) = self.at_one_level(x, y)?;
+        let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.add(&x.at, &y.at)?;
         Ok(self.noted_sum(at, &x, &y))
     }
 
-    /// x - y. The operand of higher level is adjusted.
+    /// x - y; levels and scales as in [`Builder::add`].
     ///
     /// # Errors
-    /// [`Error::Scale`] when the scales at that level differ.
+    /// [`Error::Scale`] when the scales differ at level 0.
     pub fn sub(&mut self, x: &Node, y: &Node) -> Result<Node> {
         self.check(&[x, y])?;
-        let (x, y) = self.at_one_level(x, y)?;
+        let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.sub(&x.at, &y.at)?;
         Ok(self.noted_sum(at, &x, &y))
     }
@@ -93,6 +94,68 @@ impl Builder<'_> {
         }))
     }
 
+    /// The sum of x_i y_i, with one relinearisation and one rescale. All operands are adjusted to
+    /// the lowest level among them.
+    ///
+    /// # Errors
+    /// As [`Builder::mul`], [`Error::Length`] for lists that are empty or of unequal lengths, and
+    /// [`Error::Scale`] when the products have different scales.
+    pub fn inner_product(&mut self, x: &[Node], y: &[Node]) -> Result<Node> {
+        if x.is_empty() || x.len() != y.len() {
+            return Err(Error::Length {
+                what: "a list of factors",
+                found: y.len(),
+                rule: format!("it must be as long as the other, which has {}, and not empty", x.len()),
+            });
+        }
+        let mut factors = Vec::with_capacity(2 * x.len());
+        for node in x.iter().chain(y) {
+            self.check(&[node])?;
+            factors.push(self.with_levels("an inner product", node, 1)?);
+        }
+        let level = factors.iter().map(|node| node.at.level).min().unwrap_or(0);
+        for node in &mut factors {
+            if node.at.level > level {
+                *node = self.adjust(node, level)?;
+            }
+        }
+        let (x, y) = factors.split_at(x.len());
+        let scale = x[0].at.scale * y[0].at.scale;
+        let mut tensor: Option<[Value; 3]> = None;
+        for (x, y) in x.iter().zip(y) {
+            if !self.set().scales_agree(x.at.scale * y.at.scale, scale) {
+                return Err(Error::Scale {
+                    operation: "an inner product".into(),
+                    rule: "all products need one scale: rescale or adjust the factors first".into(),
+                });
+            }
+            let product = self.recorder.tensor(&x.at, &y.at)?;
+            tensor = Some(match tensor {
+                None => product,
+                Some(mut sum) => {
+                    for (part, more) in sum.iter_mut().zip(product) {
+                        let terms = vec![Term::plus(*part), Term::plus(more)];
+                        *part = self.recorder.builder().sum(terms).map_err(RecordError::from)?;
+                    }
+                    sum
+                }
+            });
+        }
+        let slots = factors.iter().map(|node| node.at.slots).max().unwrap_or(1);
+        let tensor = tensor.expect("the lists are not empty");
+        let at = self.recorder.relinearise(tensor, level, scale, slots)?;
+        let noise = self.model().key_switch(level, slots, scale);
+        let pairs: Vec<_> = x.iter().zip(y).map(|(x, y)| (x.estimate, y.estimate)).collect();
+        let product = self.noted(at, move |e| {
+            let one = |&(x, y): &(usize, usize)| {
+                if x == y { e[x].square() } else { e[x].product(e[y]) }
+            };
+            let sum = pairs.iter().map(one).reduce(Estimate::plus);
+            sum.expect("the lists are not empty").with_noise(noise)
+        });
+        self.rescale(&product)
+    }
+
     /// x^2, relinearised and rescaled.
     ///
     /// # Errors
@@ -126,11 +189,6 @@ impl Builder<'_> {
         self.mul_plain_node(&x, &plain)
     }
 
-    /// The scale at which a vector must be encoded for a product with `x`.
-    pub(crate) fn plain_scale(&self, x: &Node) -> Result<f64> {
-        Ok(self.product_scale(x)? / x.at.scale)
-    }
-
     fn encoded<T: Copy + Into<Complex64>>(
         &mut self,
         what: &'static str,
@@ -144,8 +202,9 @@ impl Builder<'_> {
         let coefficients: Arc<[i64]> = encoded.coefficients().iter().step_by(gap).copied().collect();
         let value = self.recorder.plaintext(coefficients, x.at.level)?;
         let magnitude = largest(values);
+        let estimate = self.noted(x.at, move |_| Estimate::new(0.0, magnitude)).estimate;
         let (level, slots) = (x.at.level, x.at.slots);
-        Ok(PlainNode { value, level, scale, slots, magnitude })
+        Ok(PlainNode { value, level, scale, slots, estimate })
     }
 
     /// Declares a plaintext that each call brings along, in coefficients at `level` and `scale`.
@@ -154,33 +213,30 @@ impl Builder<'_> {
         level: usize,
         scale: f64,
         slots: usize,
-        magnitude: f64,
     ) -> Result<PlainNode> {
         let basis = self.recorder.chain().clone().level(level)?.clone();
         let builder = self.recorder.builder();
-        let input = builder.input(basis, Domain::Coefficients).map_err(crate::program::RecordError::from)?;
+        let input = builder.input(basis, Domain::Coefficients).map_err(RecordError::from)?;
         let value = builder.transform(input, Domain::Evaluations);
         self.inputs.push(InputShape::Plaintext { level });
-        Ok(PlainNode { value, level, scale, slots, magnitude })
+        self.tape.inputs += 1;
+        Ok(PlainNode { value, level, scale, slots, estimate: self.tape.inputs - 1 })
     }
 
     pub(crate) fn add_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         let at = self.recorder.add_plaintext(&x.at, plain.value)?;
         let noise = self.model().encoding(plain.slots, plain.scale);
-        let (x, magnitude) = (x.estimate, plain.magnitude);
-        Ok(self.noted(at, move |e| {
-            let sum = e[x].with_noise(noise);
-            super::Estimate { magnitude: sum.magnitude + magnitude, ..sum }
-        }))
+        let (x, plain) = (x.estimate, plain.estimate);
+        Ok(self.noted(at, move |e| e[x].plus(e[plain]).with_noise(noise)))
     }
 
     pub(crate) fn mul_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         debug_assert_eq!(x.at.level, plain.level);
         let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
         let encoding = self.model().encoding(plain.slots, plain.scale);
-        let (x, magnitude) = (x.estimate, plain.magnitude);
+        let (x, plain) = (x.estimate, plain.estimate);
         let product = self.noted(at, move |e| {
-            e[x].times(magnitude).with_noise(e[x].magnitude * encoding)
+            e[x].times(e[plain].magnitude).with_noise(e[x].magnitude * encoding)
         });
         self.rescale(&product)
     }
@@ -195,7 +251,7 @@ impl Builder<'_> {
         self.check_constant("the number to add", c, x.at.level, x.at.scale)?;
         let at = self.recorder.add_constant(&x.at, c.re, c.im)?;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| super::Estimate { magnitude: e[x].magnitude + c.norm(), ..e[x] }))
+        Ok(self.noted(at, move |e| Estimate { magnitude: e[x].magnitude + c.norm(), ..e[x] }))
     }
 
     /// x times a number in every slot.

@@ -78,6 +78,17 @@ impl Builder<'_> {
         Err(out_of_levels(operation, levels, x.at.level))
     }
 
+    /// Both ready to be added: at the lower of their levels, and where scales differ there, both at
+    /// the canonical scale of the level below.
+    pub(super) fn at_one_scale(&mut self, x: &Node, y: &Node) -> Result<(Node, Node)> {
+        let (x, y) = self.at_one_level(x, y)?;
+        if x.at.level == 0 || self.set().scales_agree(x.at.scale, y.at.scale) {
+            return Ok((x, y));
+        }
+        let below = x.at.level - 1;
+        Ok((self.adjust(&x, below)?, self.adjust(&y, below)?))
+    }
+
     /// Both at the lower of their levels: the higher one is adjusted.
     pub(super) fn at_one_level(&mut self, x: &Node, y: &Node) -> Result<(Node, Node)> {
         Ok(match x.at.level.cmp(&y.at.level) {

@@ -1,8 +1,13 @@
 //! What one recording is made with: every operation of the evaluator, levels managed.
 
 mod arithmetic;
+mod bootstrap;
+mod functions;
 mod levels;
+mod matrix;
 mod slots;
+
+pub(super) use arithmetic::{PlainNode, check_length, largest};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
