@@ -1,5 +1,6 @@
 //! The one error type of this crate.
 
+use crate::program::RecordError;
 use girih_backend::BackendError;
 
 /// Why something was refused. Every message names what is wrong and what would be right.
@@ -112,6 +113,9 @@ pub enum Error {
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Entropy(String),
+    /// An operation that cannot be recorded.
+    #[error(transparent)]
+    Recording(#[from] RecordError),
     /// The device refused or failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

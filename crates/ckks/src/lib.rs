@@ -6,7 +6,7 @@
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`approximation`] | functions as polynomials, each with its error |
 //! | [`encoder`] | vectors to integer polynomials and back |
-//! | [`program`] | operations of the scheme, recorded as programs of polynomial operations |
+//! | [`program`] | what is computed on ciphertexts, recorded as programs of polynomial operations |
 
 pub mod approximation;
 pub mod encoder;

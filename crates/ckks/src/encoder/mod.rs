@@ -108,8 +108,7 @@ impl Encoder {
         check_scale("decoding", scale)?;
         let gap = self.degree / (2 * slots);
         let part = |k: usize| coefficients[k * gap] / scale;
-        let mut z: Vec<_> =
-            (0..slots).map(|k| Complex64::new(part(k), part(k + slots))).collect();
+        let mut z: Vec<_> = (0..slots).map(|k| Complex64::new(part(k), part(k + slots))).collect();
         self.transform.to_slots(&mut z);
         Ok(z)
     }

@@ -134,7 +134,11 @@ fn stages(log2_slots: u32, order: &[usize]) -> Result<Vec<usize>> {
     if total < groups {
         return Err(Error::Unsupported {
             set: "bootstrapping".into(),
-            why: format!("{} slots are too few: at least {} are needed", 1u64 << total, 1 << groups),
+            why: format!(
+                "{} slots are too few: at least {} are needed",
+                1u64 << total,
+                1 << groups
+            ),
         });
     }
     let mut stages = vec![total / groups; groups];

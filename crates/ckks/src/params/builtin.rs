@@ -8,6 +8,11 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40.toml"),
     include_str!("../../sets/CKKS_D35.toml"),
     include_str!("../../sets/CKKS_D30.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT.toml"),
+    include_str!("../../sets/CKKS_D45.toml"),
+    include_str!("../../sets/CKKS_D50.toml"),
+    include_str!("../../sets/CKKS_N15_D40.toml"),
+    include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
 
 /// Sets for tests: the file whose primes they have, and log2 N.
@@ -18,6 +23,10 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40", 13),
     ("CKKS_D35", 10),
     ("CKKS_D30", 10),
+    ("CKKS_D40_30BIT", 10),
+    ("CKKS_D45", 10),
+    ("CKKS_D50", 10),
+    ("CKKS_N14_D40", 10),
 ];
 
 fn read(literal: &ParameterLiteral) -> CkksParameters {

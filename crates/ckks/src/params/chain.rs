@@ -63,8 +63,7 @@ impl ModulusChain {
     /// # Errors
     /// [`Error::Parameter`] naming the field and the rule: degree out of range, a prime out of
     /// range, composite, repeated or not 1 modulo 2N; a state with no prime, with primes that there
-    /// are not, or whose product does not grow; a top state that lacks primes; digits that are not
-    /// F.
+    /// are not, or whose product does not grow; digits that are not F.
     pub fn new(parts: ChainParts<'_>) -> Result<Self> {
         let ChainParts { log2_degree, terminal, main, auxiliary, states, digits } = parts;
         if !(4..=17).contains(&log2_degree) {
@@ -120,11 +119,12 @@ impl ModulusChain {
     }
 
     fn check_states(&self, main: usize) -> Result<()> {
-        let Some(top) = self.states.last() else {
-            return Err(Error::parameter("states", "[]", "at least one level is needed"));
-        };
-        if self.states.len() > 256 {
-            return Err(Error::parameter("states", self.states.len(), "at most 256 levels"));
+        if !(1..=256).contains(&self.states.len()) {
+            return Err(Error::parameter(
+                "states",
+                self.states.len(),
+                "1 to 256 levels are needed",
+            ));
         }
         for (level, state) in self.states.iter().enumerate() {
             let shown = format!("[{}, {}] at level {level}", state.main, state.terminal);
@@ -139,14 +139,6 @@ impl ModulusChain {
             if level > 0 && self.product(self.base(level)) <= self.product(self.base(level - 1)) {
                 return refuse("the modulus must grow from level to level".into());
             }
-        }
-        if (top.main, top.terminal) != (main, self.terminal) {
-            let shown = format!("[{}, {}]", top.main, top.terminal);
-            let rule = format!(
-                "the top level must use all primes, [{main}, {}]: switching keys hold all of them",
-                self.terminal
-            );
-            return Err(Error::parameter("states", shown, rule));
         }
         Ok(())
     }
@@ -215,7 +207,7 @@ impl ModulusChain {
         self.moduli[position].value()
     }
 
-    /// The highest level, whose base is F.
+    /// The highest level. Its base is F in every set with a bootstrapping.
     pub fn top_level(&self) -> usize {
         self.states.len() - 1
     }

@@ -66,8 +66,8 @@ pub(super) fn checked(literal: &ParameterLiteral) -> Result<CkksParameters> {
     let bootstrapping =
         literal.bootstrapping.as_ref().map(|b| bootstrapping(b, &chain)).transpose()?;
     let bootstrapping_ref = bootstrapping.as_ref();
-    let last = bootstrapping_ref
-        .map_or(chain.top_level(), BootstrappingParameters::eval_mod_output_level);
+    let last =
+        bootstrapping_ref.map_or(chain.top_level(), BootstrappingParameters::eval_mod_output_level);
     let eval_mod = bootstrapping_ref
         .map(|b| (b.eval_mod_output_level(), b.eval_mod_scale, b.eval_mod_level()));
     let scales = Scales::new(&chain, scale, last, eval_mod);
@@ -129,6 +129,12 @@ fn bootstrapping(
         );
         return Err(Error::parameter("states", chain.states().len(), rule));
     }
+    if chain.base(chain.top_level()) != (0..chain.full_len()) {
+        let State { main, terminal } = chain.states()[chain.top_level()];
+        let (m, k) = (chain.main_len(), chain.terminal_len());
+        let rule = format!("the top level of a bootstrapping must use all primes, [{m}, {k}]");
+        return Err(Error::parameter("states", format!("[{main}, {terminal}]"), rule));
+    }
     if chain.auxiliary_len() < SPARSE_AUXILIARY {
         let rule = format!("a bootstrapping needs at least {SPARSE_AUXILIARY} of them");
         return Err(Error::parameter("auxiliary", chain.auxiliary_len(), rule));
@@ -185,7 +191,7 @@ fn check_message(set: &CkksParameters) -> Result<()> {
         return Err(Error::parameter("scale", set.0.scale, rule));
     }
     if let Some(b) = set.bootstrapping()
-        && set.message_factor(b.message_ratio).bits() == 0
+        && !set.message_ratios().contains(&b.message_ratio)
     {
         let rule = format!(
             "the modulus of level 0 is 2^{room:.2} times the scale, and must be at least 2^{} \

@@ -1,6 +1,6 @@
 //! Exact rationals and the f64 numbers nearest to them.
 
-use num_bigint::{BigInt, BigUint, Sign};
+use num_bigint::BigUint;
 
 /// The f64 nearest to `numerator / denominator`, ties to even; `denominator` is not 0, and the
 /// result must be a normal number.
@@ -52,13 +52,6 @@ pub(crate) fn fraction(x: f64) -> (BigUint, BigUint) {
     } else {
         (BigUint::from(mantissa), power)
     }
-}
-
-/// The integer that an f64 without fraction is.
-pub(crate) fn integer(x: f64) -> BigInt {
-    let (numerator, denominator) = fraction(x.abs());
-    let sign = if x < 0.0 { Sign::Minus } else { Sign::Plus };
-    BigInt::from_biguint(sign, numerator / denominator)
 }
 
 #[cfg(test)]

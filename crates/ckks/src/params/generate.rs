@@ -1,9 +1,10 @@
 //! Finds primes and states for a wanted scale, degree, depth and security.
 //!
-//! Sizes are counted in *units* of at most 5 bits, so that the scale is a whole number of them: a
-//! main prime has six, a terminal prime five (30 and 25 bits at a scale of 2^40, as in Cheddar,
-//! ASPLOS 2026). Every level then has exactly one state with at most five terminal primes whose
-//! modulus is the wanted one.
+//! Sizes are counted in *units*, so that the scale is a whole number of them. With a main prime of
+//! six units and a terminal prime of five (30 and 25 bits at a scale of 2^40, as in Cheddar, ASPLOS
+//! 2026) every level has exactly one state with at most five terminal primes whose modulus is the
+//! wanted one. Without a bootstrapping on top some primes of such a chain may serve lower levels
+//! alone, and count for security; then other shapes may take fewer bits.
 
 use super::security::{self, SPARSE_LOG2_MODULUS};
 use super::{
@@ -23,8 +24,7 @@ pub struct GeneratorRequest {
     pub log2_degree: u32,
     /// log2 of the scale, 25..=55.
     pub log2_scale: f64,
-    /// L_eff, or as many as security allows. Without bootstrapping the number found may be less by
-    /// up to five: the top level has to use every terminal prime.
+    /// L_eff, or as many as security allows.
     pub normal_levels: Option<usize>,
     /// Bits that level 0 has beyond the scale, about; 10 leave room for a bootstrapping.
     pub headroom: f64,
@@ -49,9 +49,24 @@ pub struct BootstrappingRequest {
     pub slots_to_coefficients: usize,
 }
 
-/// Units of a main and of a terminal prime.
-const MAIN: usize = 6;
-const TERMINAL: usize = 5;
+/// Units of a main prime and of a terminal prime, and the most bits of a unit.
+#[derive(Clone, Copy)]
+struct Shape {
+    main: usize,
+    terminal: usize,
+    unit_bits: f64,
+}
+
+/// Largest primes first.
+const SHAPES: [Shape; 3] = [
+    Shape { main: 6, terminal: 5, unit_bits: 5.0 },
+    Shape { main: 3, terminal: 2, unit_bits: 10.0 },
+    // Main primes alone: any number of units is one state.
+    Shape { main: 1, terminal: 0, unit_bits: 30.0 },
+];
+
+/// log2 of the smallest primes that are used.
+const LEAST_BITS: f64 = 19.5;
 
 /// Bits of a level of the modular reduction, by two main primes.
 const EVAL_MOD_BITS: f64 = 58.0;
@@ -62,12 +77,14 @@ const EVAL_MOD_LEVELS: usize = 8;
 /// log2 of the largest scale of an encoded transform, below the encoder's limit of 62 bits.
 const PLAINTEXT_BITS: f64 = 61.0;
 
-/// The [main, terminal] state of so many units, with the fewest terminal primes.
-fn state(units: usize) -> Option<[i64; 2]> {
-    (0..MAIN).find_map(|terminal| {
-        let rest = units.checked_sub(TERMINAL * terminal)?;
-        rest.is_multiple_of(MAIN).then_some([(rest / MAIN) as i64, terminal as i64])
-    })
+impl Shape {
+    /// The [main, terminal] state of so many units, with the fewest terminal primes.
+    fn state(self, units: usize) -> Option<[i64; 2]> {
+        (0..self.main).find_map(|terminal| {
+            let rest = units.checked_sub(self.terminal * terminal)?;
+            rest.is_multiple_of(self.main).then_some([(rest / self.main) as i64, terminal as i64])
+        })
+    }
 }
 
 /// Primes that are 1 modulo `order`, nearest to a size, no prime twice.
@@ -135,8 +152,9 @@ impl Primes {
 
 /// Everything about a set but its primes.
 struct Plan {
-    /// Bits of a unit.
-    unit: f64,
+    /// Bits of a main and of a terminal prime.
+    main_bits: f64,
+    terminal_bits: f64,
     states: Vec<[i64; 2]>,
     /// Main primes up to the modular reduction, in it, and above it.
     main: [usize; 3],
@@ -177,20 +195,34 @@ impl GeneratorRequest {
             }
         };
         let highest = self.normal_levels.unwrap_or(60);
-        let mut last = None;
+        let mut last = self.normal_levels.map(|levels| {
+            let rule = "with so many levels the modular reduction would start above primes that \
+                        it does not use: take one or two less or more";
+            Error::parameter("normal_levels", levels, rule)
+        });
         for levels in (1..=highest).rev() {
-            let Some(plan) = self.plan(levels) else { continue };
-            match self.literal(&plan, levels) {
-                Ok((literal, log2_modulus)) if log2_modulus <= most => {
-                    return check::checked(&literal);
+            // Transforms from coefficients to slots need the large primes of the first shape.
+            let shapes = if self.bootstrapping.is_some() { &SHAPES[..1] } else { &SHAPES };
+            let mut best: Option<(ParameterLiteral, f64)> = None;
+            for plan in shapes.iter().filter_map(|shape| self.plan(*shape, levels)) {
+                match self.literal(&plan, levels) {
+                    Ok((_, log2_modulus)) if log2_modulus > most => {
+                        let rule = format!("{levels} levels take {log2_modulus:.1} bits of {most}");
+                        last = Some(Error::parameter("normal_levels", levels, rule));
+                    }
+                    Ok(found) if best.as_ref().is_none_or(|best| found.1 < best.1) => {
+                        best = Some(found);
+                    }
+                    Ok(_) => {}
+                    Err(error) => last = Some(error),
                 }
-                // A wanted depth is not lowered for security.
-                Ok((_, log2_modulus)) if self.normal_levels.is_some() => {
-                    let rule = format!("{levels} levels take {log2_modulus:.1} bits of {most}");
-                    return Err(Error::parameter("normal_levels", levels, rule));
-                }
-                Ok(_) => {}
-                Err(error) => last = Some(error),
+            }
+            if let Some((literal, _)) = best {
+                return check::checked(&literal);
+            }
+            // A wanted depth is not lowered for security.
+            if self.normal_levels.is_some() {
+                break;
             }
         }
         Err(last.unwrap_or_else(|| {
@@ -199,25 +231,35 @@ impl GeneratorRequest {
         }))
     }
 
-    /// States for so many normal levels; `None` where the top one would lack a terminal prime.
-    fn plan(&self, levels: usize) -> Option<Plan> {
-        let per_level = (self.log2_scale / 5.0 - 1e-9).ceil() as usize;
+    /// States for so many normal levels; `None` where the top one would lack primes that a
+    /// bootstrapping needs, or where primes would be too small.
+    fn plan(&self, shape: Shape, levels: usize) -> Option<Plan> {
+        let per_level = (self.log2_scale / shape.unit_bits - 1e-9).ceil() as usize;
         let unit = self.log2_scale / per_level as f64;
-        let wanted = ((self.log2_scale + self.headroom) / unit).round() as usize;
+        let main_bits = shape.main as f64 * unit;
+        let terminal_bits = shape.terminal as f64 * unit;
+        let smallest = if shape.terminal > 0 { terminal_bits } else { main_bits };
+        if smallest < LEAST_BITS {
+            return None;
+        }
+        let nearest = ((self.log2_scale + self.headroom) / unit).round();
+        let least = ((self.log2_scale + 0.75 * self.headroom) / unit).ceil();
+        let wanted = nearest.max(least) as usize;
         let out = levels + self.bootstrapping.map_or(0, |b| b.slots_to_coefficients);
         // Few small numbers of units have no state: start a little higher then.
-        let mut states: Vec<_> = (wanted..wanted + MAIN).find_map(|first| {
-            (0..=out).map(|level| state(first + level * per_level)).collect::<Option<Vec<_>>>()
+        let mut states: Vec<_> = (wanted..wanted + shape.main).find_map(|first| {
+            (0..=out).map(|l| shape.state(first + l * per_level)).collect::<Option<Vec<_>>>()
         })?;
         let terminal = states.iter().map(|s| s[1]).max()?;
         let [mut main, mut used] = *states.last()?;
-        // Level 0 may use the most main primes of all: a set has what any of its states has.
-        let low = states.iter().map(|s| s[0]).max()?;
-        if low > main {
-            return None;
-        }
-        let mut counts = [main as usize, 0, 0];
+        // Not always those of the last state.
+        let largest = states.iter().map(|s| s[0]).max()?;
+        let mut counts = [largest as usize, 0, 0];
         if let Some(b) = self.bootstrapping {
+            // The levels above only add primes.
+            if largest > main {
+                return None;
+            }
             for _ in 0..EVAL_MOD_LEVELS {
                 main += 2;
                 states.push([main, used]);
@@ -237,7 +279,7 @@ impl GeneratorRequest {
                 states.push([main, used]);
             }
         }
-        (used == terminal).then_some(Plan { unit, states, main: counts, terminal: terminal as usize })
+        Some(Plan { main_bits, terminal_bits, states, main: counts, terminal: terminal as usize })
     }
 
     /// The set of a plan, and its log2 QP.
@@ -246,8 +288,8 @@ impl GeneratorRequest {
         let order = 2u64 << self.log2_degree;
         let mut primes = Primes { order, limit, used: BTreeSet::new() };
         let log2 = |primes: &[i64]| primes.iter().map(|&p| (p as f64).log2()).sum::<f64>();
-        let terminal = primes.near(TERMINAL as f64 * plan.unit, plan.terminal)?;
-        let main_bits = MAIN as f64 * plan.unit;
+        let terminal = primes.near(plan.terminal_bits, plan.terminal)?;
+        let main_bits = plan.main_bits;
         let mut main = primes.near(main_bits, plan.main[0])?;
         main.extend(primes.near(EVAL_MOD_BITS / 2.0, plan.main[1])?);
         main.extend(primes.near(main_bits, plan.main[2])?);
@@ -279,8 +321,8 @@ impl GeneratorRequest {
                 coefficients_to_slots_shift: ((to_slots - PLAINTEXT_BITS) / between - 1e-3)
                     .ceil()
                     .max(0.0) as i64,
-                // All transforms get about the same scale.
-                slots_to_coefficients_shift: (last / groups).floor() as i64,
+                // All transforms get about the same scale, the last one rather more.
+                slots_to_coefficients_shift: (last / groups + 0.25).floor() as i64,
                 eval_mod_scale: libm::exp2(EVAL_MOD_BITS),
                 interval: 16,
                 double_angles: 3,

@@ -221,11 +221,13 @@ impl CkksParameters {
         exact::rounded(&(chain.product(chain.base(0)) * bottom), &(top << rho))
     }
 
-    /// The message ratios, as log2, that a bootstrapping of this set can take: 5 up to where the
-    /// factor of the message would be 0.
+    /// The message ratios, as log2, that a bootstrapping of this set can take: 5 up to where
+    /// 2^rho times the scale of level 0 exceeds its modulus by a third.
     pub fn message_ratios(&self) -> Range<u32> {
-        let last = (5..64).take_while(|&rho| self.message_factor(rho).bits() > 0).last();
-        5..last.map_or(5, |rho| rho + 1)
+        let chain = self.chain();
+        let room = chain.log2_product(chain.base(0)) - self.0.scale.log2();
+        let last = (room + (4.0f64 / 3.0).log2()).floor() as u32;
+        5..(last + 1).max(5)
     }
 
     /// log2 of Q P, what security rests on.

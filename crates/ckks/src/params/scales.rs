@@ -49,8 +49,7 @@ impl Scales {
     ) -> Self {
         Self {
             canonical: recurrence(chain, scale, 0, last),
-            eval_mod: eval_mod
-                .map(|(out, scale, top)| (out, recurrence(chain, scale, out, top))),
+            eval_mod: eval_mod.map(|(out, scale, top)| (out, recurrence(chain, scale, out, top))),
         }
     }
 

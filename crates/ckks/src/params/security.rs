@@ -131,14 +131,7 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
              published bounds allow {SPARSE_LOG2_MODULUS:.0} bits of modulus"
         );
     }
-    let warning = set
-        .is_insecure()
-        .then(|| format!("{set} is a toy for tests: it has no security at all"));
-    Security {
-        estimate,
-        log2_modulus,
-        largest_log2_modulus: largest,
-        text: text + ".",
-        warning,
-    }
+    let warning =
+        set.is_insecure().then(|| format!("{set} is a toy for tests: it has no security at all"));
+    Security { estimate, log2_modulus, largest_log2_modulus: largest, text: text + ".", warning }
 }

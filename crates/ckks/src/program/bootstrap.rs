@@ -2,14 +2,16 @@
 
 use girih_backend::poly::{Domain, Factor, Term, Value};
 use num_bigint::BigInt;
+use num_complex::Complex64;
 
 use super::chain::{BootstrappingShape, Chain};
-use super::dft::{Complex, Group, coefficients_to_slots, slots_to_coefficients};
+use super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
 use super::error::RecordError;
 use super::exact;
 use super::keys::{Extended, KeyProduct};
 use super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
-use super::transform::{DiagonalPlan, Encode, LinearTransform};
+use super::transform::{DiagonalPlan, LinearTransform};
+use crate::Encoder;
 
 /// How the sine is evaluated on both halves of the coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,18 +61,18 @@ fn transforms(
     slots: usize,
     top: usize,
     labels: &[f64],
-    encode: &Encode<'_>,
+    encoder: &Encoder,
 ) -> Result<Vec<LinearTransform>, RecordError> {
     let one = |(i, group): (usize, &Group)| {
         let plan = DiagonalPlan { stride: group.stride, baby_steps: group.baby_steps, slots };
         let ratio = chain.ratio(top - i);
-        LinearTransform::encode(&group.stored, plan, ratio, labels[i], labels[i + 1], encode)
+        LinearTransform::encode(&group.stored, plan, ratio, labels[i], labels[i + 1], encoder)
     };
     groups.iter().enumerate().map(one).collect()
 }
 
 /// (d, f d), n numbers each: one vector of 2n.
-fn beside(diagonal: &[Complex], n: usize, f: Complex) -> Vec<Complex> {
+fn beside(diagonal: &[Complex64], n: usize, f: Complex64) -> Vec<Complex64> {
     let at = |j: usize| diagonal[j % diagonal.len()];
     (0..n).map(at).chain((0..n).map(|j| f * at(j))).collect()
 }
@@ -78,7 +80,7 @@ fn beside(diagonal: &[Complex], n: usize, f: Complex) -> Vec<Complex> {
 /// Lets the last transform to slots put real parts into slots 0..n and imaginary parts (times i) into n..2n, once
 /// its result is added to its conjugate.
 fn pack(group: &mut Group, n: usize) {
-    let minus_i = Complex { re: 0.0, im: -1.0 };
+    let minus_i = Complex64::new(0.0, -1.0);
     for diagonal in group.stored.iter_mut().flatten() {
         *diagonal = beside(diagonal, n, minus_i);
     }
@@ -86,13 +88,13 @@ fn pack(group: &mut Group, n: usize) {
 
 /// Undoes [`pack`]: the first transform to coefficients acts on y + i rot(y, n), repeated.
 fn unpack(group: &mut Group, n: usize) {
-    let one = Complex { re: 1.0, im: 0.0 };
-    let i = Complex { re: 0.0, im: 1.0 };
+    let one = Complex64::new(1.0, 0.0);
+    let i = Complex64::new(0.0, 1.0);
     let shift = n / group.stride;
     let mut stored = vec![None; shift.max(group.stored.len()) + group.stored.len()];
     for (k, diagonal) in group.stored.iter().enumerate() {
         let Some(diagonal) = diagonal else { continue };
-        let rotated = |first: Complex, second: Complex| -> Vec<Complex> {
+        let rotated = |first: Complex64, second: Complex64| -> Vec<Complex64> {
             let factor = |j: usize| {
                 if (j + group.stride * k) % (2 * n) < n { first } else { second }
             };
@@ -107,7 +109,7 @@ fn unpack(group: &mut Group, n: usize) {
     group.stored = stored;
 }
 
-fn add(to: &mut Option<Vec<Complex>>, more: Vec<Complex>) {
+fn add(to: &mut Option<Vec<Complex64>>, more: Vec<Complex64>) {
     *to = Some(match to.take() {
         Some(there) => there.into_iter().zip(more).map(|(x, y)| x + y).collect(),
         None => more,
@@ -118,7 +120,6 @@ impl BootstrappingPlan {
     /// Plans a bootstrapping of ciphertexts with `slots` slots. `message_ratio` is rho: Q_0 is about 2^rho times
     /// the largest coefficient of a message. One more takes two bits from the error of the sine, which is largest
     /// for vectors of equal slots (7 correct bits at rho = 5, 13 at 8, 17 at 10), and adds up to one bit of noise.
-    /// `encode` makes integer coefficients of slots and a scale.
     ///
     /// # Errors
     /// When the set has no bootstrapping, the ratio is below 5 or leaves no factor for the message, or the number
@@ -128,7 +129,7 @@ impl BootstrappingPlan {
         slots: usize,
         message_ratio: u32,
         variant: Variant,
-        encode: &(dyn Fn(&[Complex], f64) -> Result<Vec<i64>, RecordError> + Sync),
+        encoder: &Encoder,
     ) -> Result<Self, RecordError> {
         let shape = shape_of(chain)?;
         let wrong = |why: String| Err(RecordError::Shape { operation: OPERATION, why });
@@ -170,11 +171,10 @@ impl BootstrappingPlan {
         }
         let n = groups.len();
         let to = labels(raised_scale, shape.cts_shift, n, sine / 2.0);
-        let mut to_slots =
-            transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encode)?;
+        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encoder)?;
         let last = &groups[n - 1..];
         let at = shape.top() + 1 - n;
-        to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encode)?);
+        to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encoder)?);
 
         let q0 = exact::nearest(&q0);
         let joined_scale = shape.sine_scale * (exact::nearest(&factor) * s0) / q0;
@@ -190,10 +190,8 @@ impl BootstrappingPlan {
             back.len(),
             last.expect("a normal level"),
         );
-        let mut to_coefficients =
-            transforms(chain, &back[..1], period, top, &from, encode)?;
-        to_coefficients
-            .extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encode)?);
+        let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encoder)?;
+        to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encoder)?);
         let factor = factor.into();
         Ok(Self {
             slots,
@@ -397,11 +395,7 @@ impl Recorder {
     }
 
     /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
-    fn sine(
-        &mut self,
-        x: &Recorded,
-        plan: &BootstrappingPlan,
-    ) -> Result<Recorded, RecordError> {
+    fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
         let scale = self.chain().sine_scale(x.level).expect("EvalMod starts here");
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;

@@ -181,6 +181,23 @@ impl Recorder {
         Ok(self.builder().join(&parts)?)
     }
 
+    /// The KLSS form of a polynomial of a switching key over F and P, a group after the other: the centred lift of
+    /// the group's residues to T.
+    ///
+    /// # Errors
+    /// When `x` is not over F and P.
+    pub fn klss_lift(&mut self, x: Value) -> Result<Vec<Value>, RecordError> {
+        let chain = self.chain().clone();
+        let lift = |group: &Basis| {
+            let limbs = self.limbs(x, group)?;
+            let builder = self.builder();
+            let coefficients = builder.transform(limbs, Domain::Coefficients);
+            let lifted = builder.convert(coefficients, chain.klss().clone(), true)?;
+            Ok(builder.transform(lifted, Domain::Evaluations))
+        };
+        chain.groups().iter().map(lift).collect()
+    }
+
     /// P modulo each prime of `basis`.
     pub(crate) fn auxiliary_product(&self, basis: &Basis) -> Factor {
         let chain = self.chain();

@@ -195,8 +195,7 @@ impl Recorder {
             });
         }
         let giant = self.drop_to(&giant, level)?;
-        let quotient =
-            self.chebyshev_nodes(&quotient, basis, level, scale / giant.scale, nodes)?;
+        let quotient = self.chebyshev_nodes(&quotient, basis, level, scale / giant.scale, nodes)?;
         let product = self.tensor(&quotient, &giant)?;
         let rest = self.unrelinearised(&rest, basis, level, scale, nodes)?;
         let tensor = match rest.tensor {

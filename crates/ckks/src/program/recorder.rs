@@ -7,6 +7,8 @@ use girih_backend::poly::{
     Basis, Domain, Factor, Program, ProgramBuilder, ResidentShape, Term, Value,
 };
 
+use girih_ring::{Modulus, NttTable, bit_reverse};
+
 use super::chain::Chain;
 use super::error::RecordError;
 
@@ -41,6 +43,40 @@ pub struct PlainPolynomial {
     pub log2_run: u32,
     /// The primes that it is wanted for.
     pub basis: Basis,
+}
+
+impl PlainPolynomial {
+    /// Writes the words that a resident polynomial of this shape has modulo one prime: N / 2^log2_run evaluations,
+    /// each of which stands for a run of equal ones. `out` has as many words as there are coefficients.
+    pub fn limb(&self, modulus: Modulus, out: &mut [u32]) {
+        for (word, &coefficient) in out.iter_mut().zip(self.coefficients.iter()) {
+            *word = modulus.reduce_signed(coefficient);
+        }
+        // In Y = X^(2^log2_run) these are the evaluations of a smaller ring: its root of unity is the power of ours,
+        // as both come from the least non-residue.
+        match NttTable::new(modulus, out.len()) {
+            Some(table) => table.forward(out),
+            None => evaluate_naively(modulus, out),
+        }
+    }
+}
+
+/// The transform of sizes below those of a table.
+fn evaluate_naively(modulus: Modulus, words: &mut [u32]) {
+    let size = words.len();
+    let p = modulus.value();
+    let order = 2 * size as u32;
+    let root = (2..p)
+        .map(|x| modulus.pow(x, u64::from((p - 1) / order)))
+        .find(|&root| modulus.pow(root, size as u64) == p - 1)
+        .expect("a prime that is 1 modulo 2N has a root of that order");
+    let log2 = size.ilog2();
+    let at = |j: usize| {
+        let point = modulus.pow(root, 2 * bit_reverse(j, log2) as u64 + 1);
+        words.iter().rev().fold(0, |sum, &c| modulus.add(modulus.mul(sum, point), c))
+    };
+    let values: Vec<u32> = (0..size).map(at).collect();
+    words.copy_from_slice(&values);
 }
 
 /// A polynomial that must lie on the device when a program runs, in evaluations.
