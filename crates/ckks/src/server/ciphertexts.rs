@@ -46,18 +46,19 @@ impl Ciphertexts {
         of: &Recorded,
         estimate: Estimate,
     ) -> Result<Self> {
-        let limbs = shared.set.chain().base(of.level).len();
-        let buffer = shared.engine.allocate(2 * limbs * count)?;
-        Ok(Self {
-            shared: shared.clone(),
-            buffer: Arc::new(buffer),
-            first: 0,
-            count,
-            level: of.level,
-            scale: of.scale,
-            slots: of.slots,
-            estimate,
-        })
+        Self::of(shared, count, (of.level, of.scale, of.slots), estimate)
+    }
+
+    pub(super) fn of(
+        shared: &Arc<Shared>,
+        count: usize,
+        (level, scale, slots): (usize, f64, usize),
+        estimate: Estimate,
+    ) -> Result<Self> {
+        let limbs = shared.set.chain().base(level).len();
+        let buffer = Arc::new(shared.engine.allocate(2 * limbs * count)?);
+        let shared = shared.clone();
+        Ok(Self { shared, buffer, first: 0, count, level, scale, slots, estimate })
     }
 
     /// The parameter set.

@@ -29,6 +29,7 @@ impl From<RecordError> for Error {
             RecordError::Number { operation, value, why } => {
                 Self::Value { what: operation.into(), value: value.to_string(), rule: why.into() }
             }
+            RecordError::Encoding(why) => Self::Shape { operation: "encoding".into(), rule: why },
             RecordError::Shape { operation, why } => {
                 Self::Shape { operation: operation.into(), rule: why }
             }

@@ -1,12 +1,12 @@
 //! What is known of the error of a ciphertext, carried from operation to operation.
-//!
-//! The model is that of the noise page: an error polynomial whose coefficients have variance v
-//! gives each component of a slot the deviation sqrt(n v) / scale, n the slots in use.
 
-use crate::CkksParameters;
-use crate::params::ERROR_DEVIATION;
+use crate::noise::{BootstrappingNoise, DEVIATIONS, Noise, NoiseModel};
+use crate::{CkksParameters, Result};
 
 /// What is known of the error of a ciphertext's slots. All numbers are in units of slots.
+///
+/// Noise and what approximations are off by are kept apart, because noise adds up by squares.
+/// Deviations are those of full slots: a decryption of n slots averages N/2n of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Standard deviation of the error of a slot's real part, and of its imaginary part.
@@ -24,15 +24,23 @@ impl Estimate {
         Self { deviation, bias: 0.0, magnitude }
     }
 
-    /// The largest error to expect: six deviations and the bias. A slot's component exceeds it
-    /// with a probability below 2^-28.
+    /// The largest error to expect in a component of a full slot: six deviations and the bias.
     pub fn largest_error(&self) -> f64 {
-        6.0 * self.deviation + self.bias
+        DEVIATIONS * self.deviation + self.bias
     }
 
-    /// Bits behind the binary point that can be trusted: `-log2` of the largest error.
-    pub fn trusted_bits(&self) -> f64 {
-        -self.largest_error().log2()
+    /// What a ciphertext of `slots` slots on the host carries: the bias counts as six deviations.
+    pub(crate) fn to_noise(self, set: &CkksParameters, slots: usize) -> Noise {
+        let share = (slots as f64 / set.slots() as f64).sqrt();
+        Noise {
+            deviation: self.deviation + self.bias / (DEVIATIONS * share),
+            magnitude: self.magnitude,
+        }
+    }
+
+    /// What a ciphertext of the host says of itself.
+    pub(crate) fn of_noise(noise: Noise) -> Self {
+        Self::new(noise.deviation, noise.magnitude)
     }
 
     /// The sum of two ciphertexts with independent errors.
@@ -105,47 +113,35 @@ impl Estimate {
 
 /// The errors that single operations of a set add, as deviations in units of slots.
 #[derive(Clone, Debug)]
-pub(crate) struct Model {
-    /// (1 + |s|^2) / 12: a rounding of both polynomials.
-    rounding: f64,
-    /// For each level the variance that a key switch adds besides its rounding.
-    key_switch: Vec<f64>,
-}
+pub(crate) struct Model(NoiseModel);
 
 impl Model {
     pub fn new(set: &CkksParameters) -> Self {
-        let chain = set.chain();
-        let log2_p = chain.log2_product(chain.auxiliary());
-        let key_switch = (0..=set.top_level())
-            .map(|level| {
-                let digit = |(_, part): (usize, std::ops::Range<usize>)| {
-                    let log2_d = chain.log2_product(part.clone()) - log2_p;
-                    set.degree() as f64 * part.len() as f64 / 12.0 * (2.0 * log2_d).exp2()
-                };
-                chain.digits_at(level).into_iter().map(digit).sum::<f64>()
-                    * ERROR_DEVIATION.powi(2)
-            })
-            .collect();
-        Self { rounding: (1.0 + set.secret_norm()) / 12.0, key_switch }
+        Self(NoiseModel::new(set))
     }
 
     /// A rescale or level adjust that ends at `scale`.
-    pub fn rounding(&self, slots: usize, scale: f64) -> f64 {
-        (slots as f64 * self.rounding).sqrt() / scale
+    pub fn rounding(&self, scale: f64) -> f64 {
+        self.0.deviation(self.0.rounding(), scale)
     }
 
     /// A key switch at `level` and `scale`, its division included.
-    pub fn key_switch(&self, level: usize, slots: usize, scale: f64) -> f64 {
-        (slots as f64 * (self.rounding + self.key_switch[level])).sqrt() / scale
+    pub fn key_switch(&self, level: usize, scale: f64) -> f64 {
+        self.0.deviation(self.0.key_switch(level), scale)
     }
 
     /// A key product that is not yet divided, at `level` and `scale`.
-    pub fn key_product(&self, level: usize, slots: usize, scale: f64) -> f64 {
-        (slots as f64 * self.key_switch[level]).sqrt() / scale
+    pub fn key_product(&self, level: usize, scale: f64) -> f64 {
+        self.0.deviation(self.0.key_product(level), scale)
     }
 
     /// The rounding of a plaintext's coefficients at `scale`: the deviation in its slots.
-    pub fn encoding(&self, slots: usize, scale: f64) -> f64 {
-        (slots as f64 / 12.0).sqrt() / scale
+    pub fn encoding(&self, scale: f64) -> f64 {
+        self.0.deviation(1.0 / 12.0, scale)
+    }
+
+    /// A bootstrapping of `slots` slots with message ratio 2^rho.
+    pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
+        self.0.bootstrapping(rho, slots)
     }
 }

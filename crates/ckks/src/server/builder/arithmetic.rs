@@ -87,7 +87,7 @@ impl Builder<'_> {
         let y = if same { x } else { self.with_levels("a product", y, 1)? };
         let (x, y) = self.at_one_level(&x, &y)?;
         let at = self.recorder.multiply(&x.at, &y.at)?;
-        let noise = self.model().key_switch(at.level, at.slots, at.scale);
+        let noise = self.model().key_switch(at.level, at.scale);
         let (x, y) = (x.estimate, y.estimate);
         Ok(self.noted(at, move |e| {
             if x == y { e[x].square() } else { e[x].product(e[y]) }.with_noise(noise)
@@ -144,7 +144,7 @@ impl Builder<'_> {
         let slots = factors.iter().map(|node| node.at.slots).max().unwrap_or(1);
         let tensor = tensor.expect("the lists are not empty");
         let at = self.recorder.relinearise(tensor, level, scale, slots)?;
-        let noise = self.model().key_switch(level, slots, scale);
+        let noise = self.model().key_switch(level, scale);
         let pairs: Vec<_> = x.iter().zip(y).map(|(x, y)| (x.estimate, y.estimate)).collect();
         let product = self.noted(at, move |e| {
             let one = |&(x, y): &(usize, usize)| {
@@ -225,7 +225,7 @@ impl Builder<'_> {
 
     pub(crate) fn add_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         let at = self.recorder.add_plaintext(&x.at, plain.value)?;
-        let noise = self.model().encoding(plain.slots, plain.scale);
+        let noise = self.model().encoding(plain.scale);
         let (x, plain) = (x.estimate, plain.estimate);
         Ok(self.noted(at, move |e| e[x].plus(e[plain]).with_noise(noise)))
     }
@@ -233,7 +233,7 @@ impl Builder<'_> {
     pub(crate) fn mul_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         debug_assert_eq!(x.at.level, plain.level);
         let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
-        let encoding = self.model().encoding(plain.slots, plain.scale);
+        let encoding = self.model().encoding(plain.scale);
         let (x, plain) = (x.estimate, plain.estimate);
         let product = self.noted(at, move |e| {
             e[x].times(e[plain].magnitude).with_noise(e[x].magnitude * encoding)

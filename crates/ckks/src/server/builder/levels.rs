@@ -16,7 +16,7 @@ impl Builder<'_> {
             return Err(out_of_levels("rescale", 1, 0));
         }
         let at = self.recorder.rescale(&x.at)?;
-        let noise = self.model().rounding(at.slots, at.scale);
+        let noise = self.model().rounding(at.scale);
         let x = x.estimate;
         Ok(self.noted(at, move |e| e[x].with_noise(noise)))
     }
@@ -29,7 +29,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         self.canonical("adjust", to)?;
         let at = self.recorder.adjust(&x.at, to)?;
-        let noise = self.model().rounding(at.slots, at.scale);
+        let noise = self.model().rounding(at.scale);
         let x = x.estimate;
         Ok(self.noted(at, move |e| e[x].with_noise(noise)))
     }

@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 
 use super::{Builder, Node};
-use crate::program::{Complex, LinearTransform, RecordError};
+use crate::program::LinearTransform;
 use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
 use crate::{Error, Result};
 
@@ -27,23 +27,21 @@ impl Builder<'_> {
         let x = self.with_levels("a linear transform", x, 1)?;
         let plan = map.plan();
         let (level, scale) = (x.at.level, self.canonical("a linear transform", x.at.level - 1)?);
-        let mut diagonals: Vec<Option<Vec<Complex>>> = Vec::new();
+        let mut diagonals: Vec<Option<Vec<Complex64>>> = Vec::new();
         for (by, diagonal) in map.diagonals() {
             diagonals.resize(by / plan.stride, None);
-            diagonals.push(Some(diagonal.iter().map(|&v| Complex { re: v.re, im: v.im }).collect()));
+            diagonals.push(Some(diagonal.to_vec()));
         }
-        let encode = |values: &[Complex], scale| self.server.encode_short(values, scale);
         let ratio = self.set().rescale_ratio(level);
         let transform =
-            LinearTransform::encode(&diagonals, plan, ratio, x.at.scale, scale, &encode)?;
+            LinearTransform::encode(&diagonals, plan, ratio, x.at.scale, scale, self.server.encoder())?;
         let at = self.recorder.linear_transform(&x.at, &transform)?;
         let (sum, square) = map.norms();
         let model = self.model();
-        let slots = at.slots;
         let count = (map.diagonals().count() as f64).sqrt();
-        let encoding = count * model.encoding(slots, transform.plaintext_scale);
-        let switching = square * model.key_product(level, slots, x.at.scale);
-        let rounding = model.rounding(slots, scale);
+        let encoding = count * model.encoding(transform.plaintext_scale);
+        let switching = square * model.key_product(level, x.at.scale);
+        let rounding = model.rounding(scale);
         let x = x.estimate;
         Ok(self.noted(at, move |e| {
             let of = e[x];
@@ -106,23 +104,6 @@ impl Builder<'_> {
         }
         let turns: Vec<i64> = (0..size).map(|k| (k * size) as i64).collect();
         let right = self.rotate_many(&columns, &turns)?;
-        let product = self.inner_product(&left, &right)?;
-        // Few of the sums that the model must allow for: each row of a map has one entry.
-        Ok(product)
+        self.inner_product(&left, &right)
     }
-}
-
-/// Coefficients of X^0, X^(N/2n), .. for n numbers.
-pub(crate) fn encode_short(
-    encoder: &crate::Encoder,
-    values: &[Complex],
-    scale: f64,
-) -> std::result::Result<Vec<i64>, RecordError> {
-    let numbers: Vec<Complex64> = values.iter().map(|v| Complex64::new(v.re, v.im)).collect();
-    let encoded = encoder.encode(&numbers, scale).map_err(|error| RecordError::Shape {
-        operation: "encoding",
-        why: error.to_string(),
-    })?;
-    let gap = encoder.degree() / (2 * values.len());
-    Ok(encoded.coefficients().iter().step_by(gap).copied().collect())
 }

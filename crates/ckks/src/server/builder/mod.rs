@@ -5,6 +5,7 @@ mod bootstrap;
 mod functions;
 mod levels;
 mod matrix;
+mod rounding;
 mod slots;
 
 pub(super) use arithmetic::{PlainNode, check_length, largest};

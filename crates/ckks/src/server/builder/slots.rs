@@ -50,7 +50,7 @@ impl Builder<'_> {
     }
 
     fn noted_key_switch(&mut self, at: crate::program::Recorded, x: &Node) -> Node {
-        let noise = self.model().key_switch(at.level, at.slots, at.scale);
+        let noise = self.model().key_switch(at.level, at.scale);
         let x = x.estimate;
         self.noted(at, move |e| e[x].with_noise(noise))
     }
@@ -64,7 +64,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         let at = self.recorder.inner_sum(&x.at, width, stride)?;
         // What a rotation adds, later ones sum up with the rest.
-        let noise = self.model().key_switch(at.level, at.slots, at.scale);
+        let noise = self.model().key_switch(at.level, at.scale);
         let x = x.estimate;
         Ok(self.noted(at, move |e| {
             let step = |sum: super::Estimate, _| sum.summed(2).with_noise(noise);
