@@ -4,7 +4,7 @@
     where_time_goes.py --timeline TRACE --json FILE
     where_time_goes.py --table FILE..
 
-The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (an example of girih-cuda) with Nsight Compute and
+The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (an example of girih-conformance) with Nsight Compute and
 writes what it found as JSON. The second adds to that what a whole batch spends outside rotations, from what
 `cargo xtask bench --timeline TRACE` wrote. The third prints such files as a table.
 
@@ -83,7 +83,7 @@ def functions(folder):
     begins = {}
     declared = re.compile(r"^\s*(?:template <.*?> )?(?:static )?(?:FUNCTION|CONSTANT_FUNCTION)\b[^(]*?\b(operator\(\)|\w+)\(")
     opened = re.compile(r"^(?:template <.*> )?struct (\w+)")
-    for path in glob.glob(f"{folder}/*.cu") + glob.glob(f"{folder}/lib/*.cuh"):
+    for path in glob.glob(f"{folder}/*/*.cu") + glob.glob(f"{folder}/*/*.cuh"):
         found, struct = [], None
         for number, line in enumerate(open(path), 1):
             if line.startswith("}"):

@@ -33,10 +33,11 @@ mod emulated_backend;
 mod runtime;
 
 pub use bootstrap::plan::CudaPlan;
-pub use bootstrap::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, CONSTANTS, HEADERS, KEY_SWITCH, KernelFile, Source};
+pub use bootstrap::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, KEY_SWITCH};
 pub use bootstrap::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
 pub use bootstrap::variants::{Variant, cluster_of, limits_of, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
 pub use runtime::compile::{CompileError, compile};
+pub use runtime::source::{CONSTANTS, Header, KernelFile, Source};

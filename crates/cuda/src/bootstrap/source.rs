@@ -1,18 +1,19 @@
-//! The kernel sources and the constants that fix them for one shape and plan.
+//! The kernel files of the family, and the constants that fix them for one shape and plan.
 
 use crate::bootstrap::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled};
 use crate::bootstrap::spread::SpreadPlan;
 use crate::bootstrap::switch_first;
 use crate::bootstrap::tables;
+use crate::runtime::source::{Header, KernelFile, PLATFORM, Source, WORD};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
 use girih_ring::{Modulus, Rns};
 use std::fmt::Write;
 
-/// Shared functions, by the name under which kernels include them.
-pub const HEADERS: &[(&str, &str)] = &[
-    ("platform.cuh", include_str!("../../../../cuda/lib/platform.cuh")),
+/// What kernels of this family include.
+const HEADERS: &[Header] = &[
+    PLATFORM,
+    WORD,
     ("jobs.cuh", include_str!("../../../../cuda/bootstrap/jobs.cuh")),
-    ("word.cuh", include_str!("../../../../cuda/lib/word.cuh")),
     ("switch.cuh", include_str!("../../../../cuda/bootstrap/switch.cuh")),
     ("tile.cuh", include_str!("../../../../cuda/bootstrap/tile.cuh")),
     ("trace.cuh", include_str!("../../../../cuda/bootstrap/trace.cuh")),
@@ -25,40 +26,33 @@ pub const HEADERS: &[(&str, &str)] = &[
     ("grouped.cuh", include_str!("../../../../cuda/bootstrap/grouped.cuh")),
 ];
 
-/// The header that holds a shape's constants.
-pub const CONSTANTS: &str = "constants.cuh";
-
-/// One kernel file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelFile {
-    /// Its name, that of its main kernel.
-    pub name: &'static str,
-    /// Its text.
-    pub text: &'static str,
-    /// The kernels in it.
-    pub kernels: &'static [&'static str],
-}
-
 /// `cuda/bootstrap/blind_rotate.cu`.
-pub const BLIND_ROTATE: KernelFile =
-    KernelFile { name: "blind_rotate", text: include_str!("../../../../cuda/bootstrap/blind_rotate.cu"), kernels: &["blind_rotate"] };
+pub const BLIND_ROTATE: KernelFile = KernelFile {
+    name: "blind_rotate",
+    text: include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
+    kernels: &["blind_rotate"],
+    headers: HEADERS,
+};
 /// `cuda/bootstrap/blind_rotate_spread.cu`.
 pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
     name: "blind_rotate_spread",
     text: include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
     kernels: &["blind_rotate_spread"],
+    headers: HEADERS,
 };
 /// `cuda/bootstrap/key_switch.cu`.
 pub const KEY_SWITCH: KernelFile = KernelFile {
     name: "key_switch",
     text: include_str!("../../../../cuda/bootstrap/key_switch.cu"),
     kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
+    headers: HEADERS,
 };
 /// `cuda/bootstrap/key_switch_torus.cu`, which stands before the rotation on the native torus.
 pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
     name: "key_switch_torus",
     text: include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
     kernels: &["torus_digits", "key_switch_torus", "round_torus"],
+    headers: HEADERS,
 };
 
 /// The key switch of a shape.
@@ -67,29 +61,16 @@ pub fn key_switch_file(shape: &BootstrapShape) -> KernelFile {
 }
 
 /// `cuda/bootstrap/combine.cu`.
-pub const COMBINE: KernelFile =
-    KernelFile { name: "combine", text: include_str!("../../../../cuda/bootstrap/combine.cu"), kernels: &["combine", "combine_scatter"] };
+pub const COMBINE: KernelFile = KernelFile {
+    name: "combine",
+    text: include_str!("../../../../cuda/bootstrap/combine.cu"),
+    kernels: &["combine", "combine_scatter"],
+    headers: HEADERS,
+};
 
-/// A kernel file and the constants it is compiled with.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The file.
-    pub file: KernelFile,
-    /// The text of [`CONSTANTS`].
-    pub constants: String,
-}
-
-impl Source {
-    /// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
-    pub fn new(file: KernelFile, shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Self {
-        Self { file, constants: constants(shape, plan, trace) }
-    }
-
-    /// Everything that decides what is compiled, for cache keys.
-    pub fn whole_text(&self) -> String {
-        let headers: String = HEADERS.iter().map(|(name, text)| format!("{name}\n{text}\n")).collect();
-        format!("{}\n{}\n{}\n{headers}", self.file.name, self.file.text, self.constants)
-    }
+/// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
+pub(crate) fn source(file: KernelFile, shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
+    Source { file, constants: constants(shape, plan, trace) }
 }
 
 /// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40, or 2^64 on the torus.

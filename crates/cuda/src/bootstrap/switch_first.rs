@@ -1,9 +1,10 @@
 //! The key switch of the native torus, which stands before the rotation.
 
-use crate::bootstrap::arguments::{TorusKeySwitchArguments, bytes_of};
+use crate::bootstrap::arguments::TorusKeySwitchArguments;
 use crate::bootstrap::engine::{kernels, upload_blocks};
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::{KEY_SWITCH_TORUS, Source, ks_row};
+use crate::bootstrap::source::{self, KEY_SWITCH_TORUS, ks_row};
+use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl SwitchFirst {
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape();
-        let [digits, product, round] = kernels(machine.as_ref(), &Source::new(KEY_SWITCH_TORUS, shape, plan, false))?;
+        let [digits, product, round] = kernels(machine.as_ref(), &source::source(KEY_SWITCH_TORUS, shape, plan, false))?;
         let chunks = shape.ks_indices().div_ceil(CHUNK);
         let make = |chunk| key_chunk(keys, chunk);
         let key = upload_blocks(machine, "key-switching key", chunks, chunk_bytes(shape), progress, make)?;
@@ -150,6 +151,7 @@ fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bootstrap::test_shapes::shape;
 
     #[test]
     fn steps_are_divided_where_places_are_left_and_where_sums_would_overflow() {
@@ -162,10 +164,10 @@ mod tests {
     /// The largest digit times the largest byte, in every row.
     #[test]
     fn sums_of_as_many_steps_as_allowed_fit() {
-        for set in ["TFHERS_2_2", "INSECURE_TOY_TORUS"] {
-            let set = girih_tfhe::ParameterSet::by_name(set).expect("built in");
+        let toy = BootstrapShape { polynomial_size: 256, log2_lwe_modulus: 9, ..shape("torus", 1) };
+        for shape in [shape("torus", 1), toy] {
             for log2_ks_base in 1..=7 {
-                let shape = BootstrapShape { log2_ks_base, ..set.shape().clone() };
+                let shape = BootstrapShape { log2_ks_base, ..shape.clone() };
                 let of = |steps: usize| (steps * CHUNK * (shape.ks_base() / 2) * 255) as u64;
                 let most = most_steps(&shape);
                 assert!(of(most) < 1 << 31 && of(most + 1) >= 1 << 31, "{most} steps of base 2^{log2_ks_base}");
@@ -178,11 +180,13 @@ mod tests {
 #[cfg(all(test, feature = "emulation"))]
 mod emulated_tests {
     use super::*;
-    use crate::bootstrap::arguments::{Job, bytes_of_mut};
+    use crate::bootstrap::arguments::Job;
+    use crate::bootstrap::queues;
     use crate::bootstrap::variants::limits_of;
+    use crate::runtime::bytes::bytes_of_mut;
     use crate::runtime::emulated::Emulated;
+    use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
     use girih_backend::{BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest, SecretKind, Transform};
-    use girih_conformance::synthetic::{SyntheticKeys, Words};
     use girih_ring::gadget::closest_representative_digits;
 
     fn shape(log2_ks_base: u32, ks_digits: u32) -> BootstrapShape {
@@ -252,7 +256,7 @@ mod emulated_tests {
             job_count: count as u32,
             ..Default::default()
         };
-        switch.launch(machine.as_ref(), Queue::First, arguments).expect("it runs");
+        switch.launch(machine.as_ref(), queues::FIRST, arguments).expect("it runs");
         let mut got = vec![0u64; count * switch.row];
         machine.download(sums.address(), bytes_of_mut(&mut got)).expect("it is read");
         let mut key = vec![0; shape.ks_indices() * shape.key_switching_block_len()];

@@ -2,8 +2,9 @@
 
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::rotation::{plans, role};
-use crate::bootstrap::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, Source, key_switch_file};
+use crate::bootstrap::source::{self, BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, key_switch_file};
 use crate::bootstrap::spread::MAX_CLUSTER;
+use crate::runtime::source::Source;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Transform};
 
 /// The kernels of one shape with one transform, as they are compiled for a device of some limits.
@@ -55,7 +56,7 @@ pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, req
                 let rotate = if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE };
                 let role = role(&plans, index);
                 let kind = if role.is_empty() { role } else { format!("-{role}") };
-                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| Source::new(file, shape, plan, false)).to_vec();
+                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| source::source(file, shape, plan, false)).to_vec();
                 Variant { name: format!("{name}-{transform}{kind}"), plan: plan.clone(), sources }
             })),
             Err(error) => refused = refused.or(Some(error)),

@@ -1,7 +1,7 @@
 //! NVRTC: sources to cubins, kept in the user's cache folder.
 #![allow(unsafe_code)] // Calls the C interface of NVRTC.
 
-use crate::bootstrap::source::{CONSTANTS, HEADERS, Source};
+use crate::runtime::source::{CONSTANTS, Source};
 use cudarc::nvrtc::sys;
 use girih_backend::{cache_folder, cache_key, write_cache_file};
 use std::ffi::{CString, c_char};
@@ -87,7 +87,7 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
     let (body, name) = (text(source.file.text)?, text(&format!("{}.cu", source.file.name))?);
     let mut names = vec![text(CONSTANTS)?];
     let mut headers = vec![text(&source.constants)?];
-    for (name, header) in HEADERS {
+    for (name, header) in source.file.headers {
         names.push(text(name)?);
         headers.push(text(header)?);
     }

@@ -2,8 +2,8 @@
 //! (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
 #![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 
-use crate::bootstrap::source::{CONSTANTS, HEADERS, Source};
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::source::{CONSTANTS, Source};
 use girih_backend::{BackendError, cache_key};
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ impl Emulated {
         }
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).map_err(|e| failed(format!("{name}: {e}")));
         std::fs::create_dir_all(&folder).map_err(|e| failed(format!("{}: {e}", folder.display())))?;
-        for (name, text) in HEADERS {
+        for (name, text) in source.file.headers {
             write(name, text)?;
         }
         write("emulation.hpp", EMULATION)?;

@@ -1,9 +1,9 @@
 //! A GPU through the CUDA driver: one context, streams for work, uploads and downloads, pinned staging.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
-use crate::bootstrap::source::Source;
 use crate::runtime::compile::{CompileError, compile};
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::source::Source;
 use crate::runtime::spans::DeviceSpans;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
@@ -40,12 +40,12 @@ pub(crate) struct Gpu {
     device: sys::CUdevice,
     context: sys::CUcontext,
     /// One for each queue.
-    streams: [sys::CUstream; Queue::COUNT],
+    streams: Vec<sys::CUstream>,
     facts: GpuFacts,
     /// For uploads, and for downloads.
     staging: [Mutex<Staging>; 2],
     /// One for each queue.
-    marks: [Mutex<Marks>; Queue::COUNT],
+    marks: Vec<Mutex<Marks>>,
     modules: Mutex<Vec<sys::CUmodule>>,
     /// What kernels are called, for the timeline.
     names: Mutex<HashMap<usize, &'static str>>,
@@ -121,8 +121,8 @@ pub(crate) fn facts(ordinal: usize) -> Result<GpuFacts, BackendError> {
 }
 
 impl Gpu {
-    /// Opens device `ordinal`, which exists.
-    pub fn open(ordinal: usize) -> Result<Self, BackendError> {
+    /// Opens device `ordinal`, which exists, with the queues of its families.
+    pub fn open(ordinal: usize, queues: &[Queue]) -> Result<Self, BackendError> {
         let id = format!("cuda:{ordinal}");
         let facts = facts(ordinal)?;
         if facts.capability < LEAST_CAPABILITY {
@@ -137,28 +137,22 @@ impl Gpu {
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(error)?;
         // SAFETY: `context` was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(error)?;
-        let mut streams = [std::ptr::null_mut(); Queue::COUNT];
-        for queue in Queue::ALL {
-            // Of waiting blocks those of the smallest number go first; where a device knows fewer, it takes the nearest.
-            let priority = match queue {
-                Queue::Tail => 0,
-                Queue::First | Queue::Second => -1,
-                Queue::Switch | Queue::Uploads | Queue::Downloads => -2,
-            };
-            let stream = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, priority);
-            streams[queue as usize] = stream.map_err(error)?;
-        }
+        let stream = |queue: &Queue| {
+            let stream = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, queue.priority);
+            stream.map_err(error)
+        };
+        let streams = Queue::with(queues).iter().map(stream).collect::<Result<Vec<_>, _>>()?;
         let mut gpu = Self {
             id,
             device,
             context,
-            streams,
             facts,
             staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
-            marks: Default::default(),
+            marks: (0..streams.len()).map(|_| Mutex::default()).collect(),
             modules: Mutex::default(),
             names: Mutex::default(),
             spans: DeviceSpans::default(),
+            streams,
         };
         gpu.make_staging()?;
         Ok(gpu)
@@ -180,8 +174,8 @@ impl Gpu {
                 .collect::<Result<Vec<_>, BackendError>>()
         };
         let staging = [pieces(PIECES[0])?, pieces(PIECES[1])?].map(|pieces| Mutex::new(Staging { pieces, next: 0 }));
-        for queue in Queue::ALL {
-            self.marks(queue).events = (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
+        for marks in &self.marks {
+            marks.lock().unwrap_or_else(PoisonError::into_inner).events = (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
         }
         self.staging = staging;
         Ok(())
@@ -210,11 +204,11 @@ impl Gpu {
     }
 
     fn stream(&self, queue: Queue) -> sys::CUstream {
-        self.streams[queue as usize]
+        self.streams[queue.index()]
     }
 
     fn marks(&self, queue: Queue) -> MutexGuard<'_, Marks> {
-        self.marks[queue as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next piece, once the device has done with it.
@@ -251,7 +245,7 @@ impl Gpu {
             blockDimY: 1,
             blockDimZ: 1,
             sharedMemBytes: size.shared_bytes as u32,
-            hStream: self.stream(Queue::First),
+            hStream: self.stream(Queue::UPLOADS),
             attrs: &mut attribute,
             numAttrs: 1,
         };
@@ -325,7 +319,7 @@ impl Drop for Gpu {
             for module in self.modules.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
                 let _ = result::module::unload(module);
             }
-            for stream in self.streams {
+            for &stream in &self.streams {
                 let _ = result::stream::destroy(stream);
             }
             let _ = result::primary_ctx::release(self.device);
@@ -360,7 +354,7 @@ impl Machine for Gpu {
 
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
-        let stream = self.stream(Queue::Uploads);
+        let stream = self.stream(Queue::UPLOADS);
         let mut staging = self.staging(0);
         for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
             let (memory, event) = self.next_piece(&mut staging)?;
@@ -373,7 +367,7 @@ impl Machine for Gpu {
             // SAFETY: as above; `to` lies in a live buffer with room for all bytes.
             let copy = || unsafe { result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream) };
             let what = || format!("{} bytes", chunk.len());
-            self.spans.around(stream, Queue::Uploads, what, copy).map_err(|e| self.failed("uploading", e))?;
+            self.spans.around(stream, Queue::UPLOADS, what, copy).map_err(|e| self.failed("uploading", e))?;
             self.record(event, stream)?;
         }
         Ok(())
@@ -398,7 +392,7 @@ impl Machine for Gpu {
 
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
         self.enter()?;
-        let stream = self.stream(Queue::Downloads);
+        let stream = self.stream(Queue::DOWNLOADS);
         let mut staging = self.staging(1);
         let mut flying = VecDeque::new();
         for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
@@ -412,7 +406,7 @@ impl Machine for Gpu {
             // SAFETY: as above; `from` lies in a live buffer that holds all bytes.
             let copy = || unsafe { result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, stream) };
             let what = || format!("{len} bytes");
-            self.spans.around(stream, Queue::Downloads, what, copy).map_err(|e| self.failed("downloading", e))?;
+            self.spans.around(stream, Queue::DOWNLOADS, what, copy).map_err(|e| self.failed("downloading", e))?;
             self.record(event, stream)?;
             flying.push_back((memory, event, chunk));
         }
@@ -519,6 +513,6 @@ impl Machine for Gpu {
     fn synchronize(&self) -> Result<(), BackendError> {
         self.enter()?;
         self.finish().map_err(|e| self.failed("running kernels", e))?;
-        self.spans.report(self.stream(Queue::First)).map_err(|e| self.failed("timing earlier work", e))
+        self.spans.report(self.stream(Queue::UPLOADS)).map_err(|e| self.failed("timing earlier work", e))
     }
 }

@@ -1,7 +1,7 @@
 //! What runs kernels: a GPU, or the host in its place. Addresses are device addresses. Work goes into queues: calls of one
 //! queue take effect in order, those of different queues in any, except where one waits for a mark of the other.
 
-use crate::bootstrap::source::Source;
+use crate::runtime::source::Source;
 use girih_backend::BackendError;
 use std::sync::Arc;
 
@@ -21,28 +21,39 @@ pub(crate) struct KernelCost {
     pub resident_clusters: Option<i32>,
 }
 
-/// Where work waits for the device.
+/// Where work waits for the device. A family names its queues, and a device is opened with those of all its families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Queue {
-    /// Two for rotations, so that one fills what another leaves idle at its end.
-    First,
-    Second,
-    /// Rotations that come last, and key switches before a rotation: they fill what those of `First` and `Second` leave idle.
-    Tail,
-    /// Key switches behind a rotation: they go before whatever waits elsewhere.
-    Switch,
-    Uploads,
-    Downloads,
+pub(crate) struct Queue {
+    /// From 0 on, without gaps among the queues that a device is opened with.
+    number: u8,
+    /// What a timeline calls it.
+    pub name: &'static str,
+    /// Of waiting blocks those of the smallest number go first; where a device knows fewer, it takes the nearest.
+    pub priority: i32,
 }
 
 impl Queue {
-    pub const COUNT: usize = 6;
-    /// In the order of their numbers.
-    pub const ALL: [Self; Self::COUNT] = [Self::First, Self::Second, Self::Tail, Self::Switch, Self::Uploads, Self::Downloads];
+    /// Most queues that a device is opened with.
+    pub const MOST: usize = 16;
+    /// Copies to the device: every device has it.
+    pub const UPLOADS: Self = Self { number: 0, name: "uploads", priority: -2 };
+    /// Copies from the device: every device has it.
+    pub const DOWNLOADS: Self = Self { number: 1, name: "downloads", priority: -2 };
 
-    /// What a timeline calls it.
-    pub fn name(self) -> &'static str {
-        ["rotations 1", "rotations 2", "tails", "switches", "uploads", "downloads"][self as usize]
+    /// Queue number `index` of a family's own, from 0 on.
+    pub const fn new(index: u8, name: &'static str, priority: i32) -> Self {
+        Self { number: 2 + index, name, priority }
+    }
+
+    pub const fn index(self) -> usize {
+        self.number as usize
+    }
+
+    /// All queues of a device whose families have these, in the order of their numbers.
+    pub fn with(families: &[Self]) -> Vec<Self> {
+        let all = [&[Self::UPLOADS, Self::DOWNLOADS], families].concat();
+        debug_assert!(all.len() <= Self::MOST && all.iter().enumerate().all(|(i, q)| q.index() == i));
+        all
     }
 }
 
@@ -69,9 +80,9 @@ pub(crate) trait Machine: Send + Sync {
     fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError>;
     /// Waits for all work first.
     fn free(&self, address: u64);
-    /// Copies to the device, in `Queue::Uploads`; may return before the copy is done, but has read `bytes`.
+    /// Copies to the device, in [`Queue::UPLOADS`]; may return before the copy is done, but has read `bytes`.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
-    /// Copies from the device, in `Queue::Downloads`, and waits for the copy.
+    /// Copies from the device, in [`Queue::DOWNLOADS`], and waits for the copy.
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
     /// Marks this point of a queue.
     fn mark(&self, queue: Queue) -> Result<Mark, BackendError>;

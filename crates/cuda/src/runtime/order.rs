@@ -25,22 +25,22 @@ pub(crate) struct Order {
 
 /// The last mark of each queue, where there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Marks([Option<u64>; Queue::COUNT]);
+pub(crate) struct Marks([Option<(Queue, u64)>; Queue::MOST]);
 
 impl Marks {
     /// Adds a mark later than those of its queue that are in.
     pub fn add(&mut self, mark: Mark) {
-        self.0[mark.queue as usize] = Some(mark.number);
+        self.0[mark.queue.index()] = Some((mark.queue, mark.number));
     }
 
     pub fn contains(&self, mark: Mark) -> bool {
-        self.0[mark.queue as usize] == Some(mark.number)
+        self.0[mark.queue.index()] == Some((mark.queue, mark.number))
     }
 
     /// Lets what is called in `queue` from now on come after all of these.
     pub fn wait(&self, machine: &dyn Machine, queue: Queue) -> Result<(), BackendError> {
-        let marks = Queue::ALL.into_iter().zip(self.0).filter(|(of, _)| *of != queue);
-        marks.filter_map(|(queue, number)| Some(Mark { queue, number: number? })).try_for_each(|mark| machine.wait(queue, mark))
+        let others = self.0.iter().flatten().filter(|(of, _)| *of != queue);
+        others.map(|&(queue, number)| Mark { queue, number }).try_for_each(|mark| machine.wait(queue, mark))
     }
 }
 
@@ -91,6 +91,8 @@ pub(crate) fn span(places: impl Iterator<Item = u32>) -> Range<usize> {
 mod tests {
     use super::*;
 
+    const QUEUES: [Queue; 2] = [Queue::new(0, "first", 0), Queue::new(1, "second", 0)];
+
     fn mark(queue: Queue, number: u64) -> Mark {
         Mark { queue, number }
     }
@@ -103,34 +105,34 @@ mod tests {
 
     #[test]
     fn a_read_waits_for_the_last_call_that_wrote_there() {
-        use Queue::{First, Second};
+        let [first, second] = QUEUES;
         let mut order = Order::default();
-        order.add(20..30, 0..10, mark(First, 1));
-        order.add(0..0, 10..20, mark(First, 2));
-        order.add(0..0, 5..6, mark(First, 3));
+        order.add(20..30, 0..10, mark(first, 1));
+        order.add(0..0, 10..20, mark(first, 2));
+        order.add(0..0, 5..6, mark(first, 3));
         for (places, last) in [(0..5, 1), (0..10, 3), (6..10, 1), (9..11, 2), (10..20, 2), (5..6, 3), (0..40, 3)] {
-            assert_eq!(order.settled(&places), marks([(First, last)]), "{places:?}");
+            assert_eq!(order.settled(&places), marks([(first, last)]), "{places:?}");
         }
         // What a call reads may be read beside it, but not overwritten.
-        assert_eq!((order.settled(&(25..26)), order.free(&(25..26))), (marks([]), marks([(First, 1)])));
-        assert_eq!((order.before(&(25..26), &(40..41)), order.before(&(40..41), &(25..26))), (marks([]), marks([(First, 1)])));
-        assert_eq!(order.before(&(9..12), &(40..41)), marks([(First, 2)]));
+        assert_eq!((order.settled(&(25..26)), order.free(&(25..26))), (marks([]), marks([(first, 1)])));
+        assert_eq!((order.before(&(25..26), &(40..41)), order.before(&(40..41), &(25..26))), (marks([]), marks([(first, 1)])));
+        assert_eq!(order.before(&(9..12), &(40..41)), marks([(first, 2)]));
         // Queues know nothing of each other: each has a mark to wait for.
-        order.add(0..5, 30..31, mark(Second, 7));
-        assert_eq!(order.free(&(0..40)), marks([(First, 3), (Second, 7)]));
-        assert_eq!(order.settled(&(0..10)), marks([(First, 3)]));
+        order.add(0..5, 30..31, mark(second, 7));
+        assert_eq!(order.free(&(0..40)), marks([(first, 3), (second, 7)]));
+        assert_eq!(order.settled(&(0..10)), marks([(first, 3)]));
     }
 
     #[test]
     fn what_is_forgotten_counts_for_every_place() {
         let mut order = Order::default();
         for i in 0..REMEMBERED as u64 + 5 {
-            let queue = if i % 2 == 0 { Queue::First } else { Queue::Switch };
+            let queue = if i % 2 == 0 { QUEUES[0] } else { QUEUES[1] };
             order.add(0..0, i as usize..i as usize + 1, mark(queue, i));
         }
-        assert_eq!(order.settled(&(0..1)), marks([(Queue::First, 4), (Queue::Switch, 3)]));
-        assert_eq!(order.settled(&(1000..1001)), marks([(Queue::First, 4), (Queue::Switch, 3)]));
-        assert_eq!(order.settled(&(5..6)), marks([(Queue::First, 4), (Queue::Switch, 5)]));
+        assert_eq!(order.settled(&(0..1)), marks([(QUEUES[0], 4), (QUEUES[1], 3)]));
+        assert_eq!(order.settled(&(1000..1001)), marks([(QUEUES[0], 4), (QUEUES[1], 3)]));
+        assert_eq!(order.settled(&(5..6)), marks([(QUEUES[0], 4), (QUEUES[1], 5)]));
     }
 
     #[test]

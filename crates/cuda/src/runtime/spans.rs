@@ -63,7 +63,7 @@ impl DeviceSpans {
             let at = Instant::now();
             for Open { queue, what, begin, end } in spans {
                 let seconds = |event| Ok::<_, DriverError>(f64::from(result::event::elapsed(event, now)?) / 1e3);
-                timeline::add(queue.name(), &what, at, -seconds(begin)?, -seconds(end)?);
+                timeline::add(queue.name, &what, at, -seconds(begin)?, -seconds(end)?);
                 result::event::destroy(begin)?;
                 result::event::destroy(end)?;
             }
