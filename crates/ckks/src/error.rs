@@ -154,6 +154,21 @@ pub enum Error {
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl From<girih_rlwe::Error> for Error {
+    fn from(error: girih_rlwe::Error) -> Self {
+        match error {
+            girih_rlwe::Error::Malformed { what, why } => Self::Malformed { what, why },
+            girih_rlwe::Error::Entropy(why) => Self::Entropy(why),
+            girih_rlwe::Error::TwoKeys { first, second } => Self::WrongKey {
+                what: "a ciphertext",
+                expected: format!("{first:.8}"),
+                found: format!("{second:.8}"),
+            },
+            other => Self::Malformed { what: "input", why: other.to_string() },
+        }
+    }
+}
+
 impl Error {
     /// A field, its value and the rule it breaks.
     pub(crate) fn parameter(

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ServerKey;
-use crate::program::{BootstrappingPlan, Chain, ChainShape, KeyKind, Variant};
+use super::load::of_recorded;
+use crate::keys::KeyKind;
+use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
 
 /// Choices of a bootstrapping; the default is the set's own message ratio, complex slots.
@@ -26,21 +28,17 @@ pub struct Bootstrapping {
 }
 
 impl Bootstrapping {
-    /// The rotations (to the left) whose keys a bootstrapping of ciphertexts with `slots` slots
-    /// needs, beside the keys of multiplication, of conjugation and of the sparse secret.
+    /// The keys that bootstrappings of ciphertexts with `slots` slots need.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for an impossible
-    /// number of slots.
-    pub fn rotations(&self, set: &CkksParameters, slots: usize) -> Result<Vec<i64>> {
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Value`] for an impossible
+    /// message ratio, [`Error::Shape`] for an impossible number of slots.
+    pub fn keys(&self, set: &CkksParameters, slots: usize) -> Result<Vec<KeyKind>> {
         let chain = Chain::new(ChainShape::from(set))?;
-        let ratio = self.ratio(set)?;
         let encoder = Encoder::new(set.chain().log2_degree())?;
+        let ratio = self.ratio(set)?;
         let plan = BootstrappingPlan::new(&chain, slots, ratio, variant(set, slots), &encoder)?;
-        let keys = plan.keys(&chain);
-        let amounts = (0..set.slots() as i64)
-            .filter(|&by| by != 0 && keys.contains(&KeyKind::Galois(chain.rotation(by))));
-        Ok(amounts.collect())
+        Ok(plan.keys(&chain).into_iter().map(of_recorded).collect())
     }
 
     fn ratio(&self, set: &CkksParameters) -> Result<u32> {
@@ -101,8 +99,8 @@ impl ServerKey {
 
     /// What the model says of a bootstrapping, in deviations of full slots.
     pub(super) fn refresh_noise(&self, slots: usize, how: &Bootstrapping) -> Result<RefreshNoise> {
-        let model = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
+        let (noise, sine) = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
         let share = (slots as f64 / self.set().slots() as f64).sqrt();
-        Ok(RefreshNoise { deviation: model.noise / share, sine: model.sine / share })
+        Ok(RefreshNoise { deviation: noise / share, sine: sine / share })
     }
 }

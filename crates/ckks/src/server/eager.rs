@@ -231,7 +231,7 @@ impl ServerKey {
         let recording = self.kept(key, || {
             self.record(|b| {
                 let node = b.input_with(x.level(), x.scale(), x.slots())?;
-                let plain = b.plain_input(x.level(), plain.scale(), x.slots())?;
+                let plain = b.plain_input(x.level(), plain.scale())?;
                 Ok(vec![record(b, &node, &plain)?])
             })
         })?;

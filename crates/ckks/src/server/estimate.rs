@@ -1,6 +1,6 @@
 //! What is known of the error of a ciphertext, carried from operation to operation.
 
-use crate::noise::{BootstrappingNoise, DEVIATIONS, Noise, NoiseModel};
+use crate::noise::{DEVIATIONS, Noise, NoiseModel};
 use crate::{CkksParameters, Result};
 
 /// What is known of the error of a ciphertext's slots. All numbers are in units of slots.
@@ -140,8 +140,10 @@ impl Model {
         self.0.deviation(1.0 / 12.0, scale)
     }
 
-    /// A bootstrapping of `slots` slots with message ratio 2^rho.
-    pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
-        self.0.bootstrapping(rho, slots)
+    /// A bootstrapping of `slots` slots with message ratio 2^rho: its noise, and what the modular
+    /// reduction is off by for random slots.
+    pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<(f64, f64)> {
+        let model = self.0.bootstrapping(rho, slots)?;
+        Ok((model.noise, model.sine))
     }
 }

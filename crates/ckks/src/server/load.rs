@@ -113,6 +113,16 @@ fn recorded_kind(kind: keys::KeyKind) -> KeyKind {
     }
 }
 
+/// The same kind as client code names it.
+pub(super) fn of_recorded(kind: KeyKind) -> keys::KeyKind {
+    match kind {
+        KeyKind::Multiplication => keys::KeyKind::Multiplication,
+        KeyKind::DenseToSparse => keys::KeyKind::DenseToSparse,
+        KeyKind::SparseToDense => keys::KeyKind::SparseToDense,
+        KeyKind::Galois(g) => keys::KeyKind::Galois(g),
+    }
+}
+
 impl ResidentSource for KeyLimbs<'_> {
     fn shapes(&self) -> Vec<ResidentShape> {
         let shape = |p: &KeyPolynomial| ResidentShape {

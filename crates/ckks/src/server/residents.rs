@@ -92,11 +92,6 @@ impl Library {
         plain.values().filter(|(residents, _)| residents.strong_count() > 0).count()
     }
 
-    /// Whether the key of `kind` is there.
-    pub fn has(&self, kind: KeyKind) -> bool {
-        self.key_places.keys().any(|key| kind_of(key) == Some(kind))
-    }
-
     /// Refuses requests of keys that are not there, naming all of them and those that are.
     fn check_keys(&self, requests: &[ResidentRequest]) -> Result<()> {
         let mut missing: Vec<KeyKind> = requests

@@ -20,7 +20,6 @@ pub(crate) struct PlainNode {
     value: Value,
     level: usize,
     scale: f64,
-    slots: usize,
     /// Its place on the tape: only the magnitude counts.
     estimate: usize,
 }
@@ -203,8 +202,8 @@ impl Builder<'_> {
         let value = self.recorder.plaintext(coefficients, x.at.level)?;
         let magnitude = largest(values);
         let estimate = self.noted(x.at, move |_| Estimate::new(0.0, magnitude)).estimate;
-        let (level, slots) = (x.at.level, x.at.slots);
-        Ok(PlainNode { value, level, scale, slots, estimate })
+        let level = x.at.level;
+        Ok(PlainNode { value, level, scale, estimate })
     }
 
     /// Declares a plaintext that each call brings along, in coefficients at `level` and `scale`.
@@ -212,7 +211,6 @@ impl Builder<'_> {
         &mut self,
         level: usize,
         scale: f64,
-        slots: usize,
     ) -> Result<PlainNode> {
         let basis = self.recorder.chain().clone().level(level)?.clone();
         let builder = self.recorder.builder();
@@ -220,7 +218,7 @@ impl Builder<'_> {
         let value = builder.transform(input, Domain::Evaluations);
         self.inputs.push(InputShape::Plaintext { level });
         self.tape.inputs += 1;
-        Ok(PlainNode { value, level, scale, slots, estimate: self.tape.inputs - 1 })
+        Ok(PlainNode { value, level, scale, estimate: self.tape.inputs - 1 })
     }
 
     pub(crate) fn add_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {

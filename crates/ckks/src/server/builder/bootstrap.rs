@@ -20,8 +20,8 @@ impl Builder<'_> {
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Value`] for an impossible
     /// message ratio, [`Error::Shape`] for too few slots, [`Error::Scale`] at level 0 with another
-    /// scale than the canonical one; without the keys of [`Bootstrapping::rotations`] and of
-    /// bootstrapping, [`Error::MissingKey`] when the recording is finished.
+    /// scale than the canonical one; without [`Bootstrapping::keys`],
+    /// [`Error::MissingKey`] when the recording is finished.
     pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
         self.check(&[x])?;
         let plan = self.server.plan(x.at.slots, how)?;

@@ -102,10 +102,6 @@ impl<'s> Builder<'s> {
         self.server.set()
     }
 
-    pub(super) fn server(&self) -> &'s ServerKey {
-        self.server
-    }
-
     fn model(&self) -> &'s Model {
         self.server.model()
     }
