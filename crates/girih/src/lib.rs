@@ -62,7 +62,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let parameters = LargeParameters::insecure();
-//! # let client = ClientKey::generate_seeded(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
+//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
 //! # /*
 //! let parameters = LargeParameters::default();
 //! let client = ClientKey::generate(parameters.home())?;

@@ -1,16 +1,17 @@
-//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of Bossuat et al. 2022).
+//! What is made once for a bootstrapping: matrices, labels, constants.
 
-use girih_backend::poly::{Domain, Factor, Term, Value};
+use std::sync::Arc;
+
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
-use super::chain::{BootstrappingShape, Chain};
-use super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
-use super::error::RecordError;
-use super::exact;
-use super::keys::{Extended, KeyProduct};
-use super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
-use super::transform::{DiagonalPlan, LinearTransform};
+use super::super::chain::{BootstrappingShape, Chain};
+use super::super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
+use super::super::error::RecordError;
+use super::super::exact;
+use super::super::recorder::KeyKind;
+use super::super::transform::{DiagonalPlan, LinearTransform, encode};
+use super::OPERATION;
 use crate::Encoder;
 
 /// How the sine is evaluated on both halves of the coefficients.
@@ -31,13 +32,19 @@ pub struct BootstrappingPlan {
     factor: BigInt,
     to_slots: Vec<LinearTransform>,
     to_coefficients: Vec<LinearTransform>,
-    raised_scale: f64,
-    joined_scale: f64,
+    pub(super) raised_scale: f64,
+    pub(super) joined_scale: f64,
+    pub(super) phases: Option<Phases>,
 }
 
-const OPERATION: &str = "bootstrapping";
+/// Public numbers of magnitude 1 that slots are multiplied by before; encoded.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Phases {
+    pub coefficients: Arc<[i64]>,
+    pub scale: f64,
+}
 
-fn shape_of(chain: &Chain) -> Result<&BootstrappingShape, RecordError> {
+pub(super) fn shape_of(chain: &Chain) -> Result<&BootstrappingShape, RecordError> {
     chain.shape().bootstrapping.as_ref().ok_or_else(|| RecordError::Shape {
         operation: OPERATION,
         why: "the parameter set has no levels for it: take one that does".into(),
@@ -131,6 +138,35 @@ impl BootstrappingPlan {
         variant: Variant,
         encoder: &Encoder,
     ) -> Result<Self, RecordError> {
+        Self::build(chain, slots, message_ratio, variant, None, encoder)
+    }
+
+    /// [`BootstrappingPlan::new`] for vectors that may have equal slots: each slot is multiplied by its entry of
+    /// `phases` before, which takes a level (ciphertexts come at level 1 or above), and divided by it in the last
+    /// transform. With public random phases of magnitude 1 no vector that was chosen before them is worse than a
+    /// random one.
+    ///
+    /// # Errors
+    /// As [`BootstrappingPlan::new`], and when there is not one phase of magnitude 1 for each slot.
+    pub fn with_phases(
+        chain: &Chain,
+        slots: usize,
+        message_ratio: u32,
+        variant: Variant,
+        phases: &[Complex64],
+        encoder: &Encoder,
+    ) -> Result<Self, RecordError> {
+        Self::build(chain, slots, message_ratio, variant, Some(phases), encoder)
+    }
+
+    fn build(
+        chain: &Chain,
+        slots: usize,
+        message_ratio: u32,
+        variant: Variant,
+        phases: Option<&[Complex64]>,
+        encoder: &Encoder,
+    ) -> Result<Self, RecordError> {
         let shape = shape_of(chain)?;
         let wrong = |why: String| Err(RecordError::Shape { operation: OPERATION, why });
         let most = match variant {
@@ -147,6 +183,15 @@ impl BootstrappingPlan {
         }
         if shape.stc_first && variant == Variant::Packed {
             return wrong("packing needs slots-to-coefficients after the sine".into());
+        }
+        if let Some(phases) = phases {
+            if phases.len() != slots || phases.iter().any(|u| (u.norm() - 1.0).abs() > 1e-9) {
+                let count = phases.len();
+                return wrong(format!("{count} phases: {slots} of magnitude 1 are needed"));
+            }
+            if shape.stc_first {
+                return wrong("phases need slots-to-coefficients after the sine".into());
+            }
         }
         let q0 = chain.product(chain.level(0)?);
         let one = num_bigint::BigUint::from(1u32);
@@ -168,6 +213,12 @@ impl BootstrappingPlan {
             period = 2 * slots;
             pack(groups.last_mut().expect("a group"), slots);
             unpack(back.first_mut().expect("a group"), slots);
+        }
+        if let Some(phases) = phases {
+            for diagonal in back.last_mut().expect("a group").stored.iter_mut().flatten() {
+                let entry = |(j, u): (usize, &Complex64)| diagonal[j % diagonal.len()] * u.conj();
+                *diagonal = phases.iter().enumerate().map(entry).collect();
+            }
         }
         let n = groups.len();
         let to = labels(raised_scale, shape.cts_shift, n, sine / 2.0);
@@ -192,6 +243,12 @@ impl BootstrappingPlan {
         );
         let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encoder)?;
         to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encoder)?);
+        let phases = phases.map(|phases| -> Result<Phases, RecordError> {
+            let from = chain.scale(1).expect("levels above 0 are normal");
+            let scale = s0 * chain.ratio(1) / from;
+            Ok(Phases { coefficients: encode(encoder, phases, scale)?, scale })
+        });
+        let phases = phases.transpose()?;
         let factor = factor.into();
         Ok(Self {
             slots,
@@ -202,6 +259,7 @@ impl BootstrappingPlan {
             to_coefficients,
             raised_scale,
             joined_scale,
+            phases,
         })
     }
 
@@ -235,6 +293,15 @@ impl BootstrappingPlan {
         &self.to_coefficients
     }
 
+    /// The level that ciphertexts are brought to first: 0, or more where something comes before the modulus is
+    /// raised.
+    pub fn start(&self, chain: &Chain) -> usize {
+        match &chain.shape().bootstrapping {
+            Some(shape) if shape.stc_first => shape.stc_groups,
+            _ => usize::from(self.phases.is_some()),
+        }
+    }
+
     /// The keys that it needs.
     pub fn keys(&self, chain: &Chain) -> Vec<KeyKind> {
         let mut keys =
@@ -250,163 +317,5 @@ impl BootstrappingPlan {
         exponents.dedup();
         keys.extend(exponents.into_iter().map(KeyKind::Galois));
         keys
-    }
-}
-
-/// What stands between the steps of raising the modulus.
-#[derive(Clone, Copy, Debug)]
-pub struct RaiseSteps {
-    /// Times k0.
-    pub prepared: Recorded,
-    /// Under the sparse secret.
-    pub sparse: Recorded,
-    /// b over B_top.
-    pub raised_b: Value,
-    /// a over B_top.
-    pub raised_a: Extended,
-    /// Under the dense secret, at the top level.
-    pub result: Recorded,
-}
-
-impl Recorder {
-    /// Steps 1 to 4: a ciphertext of level 0 becomes one of the top level that holds it plus a multiple of Q_0.
-    ///
-    /// # Errors
-    /// When it does not stand at level 0 with the canonical scale, or the chain has no bootstrapping.
-    pub fn raise_modulus(
-        &mut self,
-        x: &Recorded,
-        factor: &BigInt,
-        scale: f64,
-    ) -> Result<RaiseSteps, RecordError> {
-        let chain = self.chain().clone();
-        shape_of(&chain)?;
-        let wanted = chain.scale(0).expect("level 0 has a scale");
-        if x.level != 0 {
-            let why = "the modulus is raised from level 0: adjust the ciphertext first".into();
-            return Err(RecordError::Level { operation: OPERATION, level: x.level, why });
-        }
-        if x.scale != wanted {
-            let (left, right) = (x.scale, wanted);
-            return Err(RecordError::Scales { operation: OPERATION, left, right });
-        }
-        let bottom = chain.level(0)?;
-        let prepared = self.multiply_integer(x, factor)?;
-
-        let few = chain.sparse_auxiliary().expect("the chain bootstraps");
-        let both = bottom.union(&few);
-        let raised = self.mod_up(prepared.a, &both)?;
-        let mut down = |part: Part| -> Result<Value, RecordError> {
-            let kind = KeyKind::DenseToSparse;
-            let key = self.resident(ResidentRequest::Key { kind, digit: 0, part })?;
-            let product = self.sum(vec![Term::product(raised, key)])?;
-            self.divide_round(product, bottom)
-        };
-        let (kb, a) = (down(Part::B)?, down(Part::A)?);
-        let b = self.sum(vec![Term::plus(prepared.b), Term::plus(kb)])?;
-        let sparse = Recorded { b, a, ..prepared };
-
-        let top = chain.top();
-        let base = chain.level(top)?;
-        let mut lift = |x: Value, to: &girih_backend::poly::Basis| -> Result<Value, RecordError> {
-            let rest = to.difference(bottom);
-            let builder = self.builder();
-            let coefficients = builder.transform(x, Domain::Coefficients);
-            let converted = builder.convert(coefficients, rest, true)?;
-            let converted = builder.transform(converted, Domain::Evaluations);
-            // A prime of B_0 gets its own residue back, so these limbs are copied.
-            if base.contains_all(bottom) {
-                Ok(builder.join(&[x, converted])?)
-            } else {
-                let kept = to.intersection(bottom);
-                let kept = builder.limbs(x, kept)?;
-                Ok(builder.join(&[kept, converted])?)
-            }
-        };
-        let raised_b = lift(sparse.b, base)?;
-        let raised_a = lift(sparse.a, &base.union(chain.auxiliary()))?;
-        let raised_a = Extended {
-            low: self.limbs(raised_a, base)?,
-            high: Some(self.limbs(raised_a, chain.auxiliary())?),
-        };
-        let product = self.dense_product(raised_b, raised_a)?;
-        let (b, a) = (self.mod_down(product.b)?, self.mod_down(product.a)?);
-        let result = Recorded { b, a, level: top, scale, slots: x.slots };
-        Ok(RaiseSteps { prepared, sparse, raised_b, raised_a, result })
-    }
-
-    /// (P b + a b_key, a a_key) with the sparse-to-dense key: a is far below P, so it is a digit by itself.
-    fn dense_product(&mut self, b: Value, a: Extended) -> Result<KeyProduct, RecordError> {
-        let chain = self.chain().clone();
-        let base = self.basis_of(b);
-        let p: Factor = self.auxiliary_product(&base);
-        let high = a.high.expect("raised to P");
-        let mut part = |part: Part, mut low: Vec<Term>| -> Result<Extended, RecordError> {
-            let kind = KeyKind::SparseToDense;
-            let key = self.resident(ResidentRequest::Key { kind, digit: 0, part })?;
-            let (key_low, key_high) =
-                (self.limbs(key, &base)?, self.limbs(key, chain.auxiliary())?);
-            low.push(Term::product(a.low, key_low));
-            let high = self.sum(vec![Term::product(high, key_high)])?;
-            Ok(Extended { low: self.sum(low)?, high: Some(high) })
-        };
-        let b = part(Part::B, vec![Term::scaled(p, b)])?;
-        let a = part(Part::A, Vec::new())?;
-        Ok(KeyProduct { b, a })
-    }
-
-    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must be at most the
-    /// canonical scale S_0; slots of magnitude up to 1 are. The error is stated at [`BootstrappingPlan::new`].
-    ///
-    /// # Errors
-    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where it starts.
-    pub fn bootstrap(
-        &mut self,
-        x: &Recorded,
-        plan: &BootstrappingPlan,
-    ) -> Result<Recorded, RecordError> {
-        let chain = self.chain().clone();
-        let shape = shape_of(&chain)?;
-        if x.slots != plan.slots {
-            let why = format!("a ciphertext of {} slots in a plan for {}", x.slots, plan.slots);
-            return Err(RecordError::Shape { operation: OPERATION, why });
-        }
-        let start = if shape.stc_first { shape.stc_groups } else { 0 };
-        let mut x = *x;
-        if x.level > start {
-            x = self.adjust(&x, start)?;
-        }
-        if shape.stc_first {
-            if x.level < start {
-                let operation = OPERATION;
-                return Err(RecordError::OutOfLevels { operation, needed: start, level: x.level });
-            }
-            x = self.transform_chain(&x, &plan.to_coefficients)?;
-        }
-        let raised = self.raise_modulus(&x, &plan.factor, plan.raised_scale)?.result;
-        let raised = self.sub_sum(&raised)?;
-        let coefficients = self.transform_chain(&raised, &plan.to_slots)?;
-        let joined = self.sine(&coefficients, plan)?;
-        let joined = Recorded { scale: plan.joined_scale, ..joined };
-        if shape.stc_first {
-            return self.adjust(&joined, shape.effective_level);
-        }
-        self.transform_chain(&joined, &plan.to_coefficients)
-    }
-
-    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
-    fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
-        let scale = self.chain().sine_scale(x.level).expect("EvalMod starts here");
-        let conjugate = self.conjugate(x)?;
-        let re = self.add(x, &conjugate)?;
-        let re = self.eval_mod(&Recorded { scale, ..re })?.result;
-        if plan.variant == Variant::Packed {
-            return Ok(re);
-        }
-        let im = self.sub(&conjugate, x)?;
-        let im = self.multiply_i(&im)?;
-        let im = self.eval_mod(&Recorded { scale, ..im })?.result;
-        let im = self.multiply_i(&im)?;
-        self.add(&re, &im)
     }
 }
