@@ -1,6 +1,6 @@
 //! One device, opened, whatever families of work it runs.
 
-use crate::bootstrap;
+use crate::{bootstrap, poly};
 use crate::device::DeviceInfo;
 
 /// One device, opened. A family that it does not run is `None`.
@@ -16,6 +16,11 @@ pub trait Backend: Send + Sync {
 
     /// Loads keys for lists of bootstrappings ([`bootstrap::LoadRequest::load`] is what calls it).
     fn bootstrap(&self) -> Option<&dyn bootstrap::Loader> {
+        None
+    }
+
+    /// Opens rings for programs on polynomials ([`poly::PolyEngine::open`] is what calls it).
+    fn poly(&self) -> Option<&dyn poly::Loader> {
         None
     }
 }

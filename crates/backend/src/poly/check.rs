@@ -104,8 +104,15 @@ pub(crate) fn residents(
     wanted: &[ResidentShape],
     source: &dyn ResidentSource,
 ) -> Result<(), BackendError> {
-    let what = source.what();
-    let shapes = source.shapes();
+    resident_shapes(wanted, source.shapes().iter(), source.what())
+}
+
+/// Whether `shapes` are what a program wants.
+pub(crate) fn resident_shapes<'a>(
+    wanted: &[ResidentShape],
+    shapes: impl ExactSizeIterator<Item = &'a ResidentShape>,
+    what: &str,
+) -> Result<(), BackendError> {
     if shapes.len() != wanted.len() {
         return Err(refuse(format!(
             "{} {what} for a program that reads {}",
@@ -113,7 +120,7 @@ pub(crate) fn residents(
             wanted.len()
         )));
     }
-    for (slot, (have, want)) in shapes.iter().zip(wanted).enumerate() {
+    for (slot, (have, want)) in shapes.zip(wanted).enumerate() {
         if have != want {
             return Err(refuse(format!(
                 "{what}: number {slot} is over {:?} in runs of 2^{}; the program reads one over \
@@ -132,10 +139,9 @@ pub(crate) fn residents(
 pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<(), BackendError> {
     let ops = program.ops().len();
     match keep.iter().find(|v| v.index() >= ops) {
-        Some(value) => Err(refuse(format!(
-            "value {} of a program of {ops} operations",
-            value.index()
-        ))),
+        Some(value) => {
+            Err(refuse(format!("value {} of a program of {ops} operations", value.index())))
+        }
         None => Ok(()),
     }
 }

@@ -173,9 +173,8 @@ impl Run<'_> {
             }
             Op::Convert { of, to, corrected } => {
                 let from: Vec<Modulus> = self.moduli(self.basis(*of));
-                let limbs = (0..from.len())
-                    .map(|i| self.limb(*of, i))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let limbs =
+                    (0..from.len()).map(|i| self.limb(*of, i)).collect::<Result<Vec<_>, _>>()?;
                 convert(&from, &limbs, &self.moduli(to), *corrected)
                     .into_iter()
                     .map(|limb| Held::Words(Arc::new(limb)))

@@ -350,10 +350,7 @@ impl Maker {
         let x = self.any_evaluations();
         let basis = self.basis_of(x);
         let [y, z] = [(), ()].map(|()| self.fitting(&basis, Domain::Evaluations));
-        for terms in [
-            vec![Term::product(x, y)],
-            vec![Term::product(x, z), Term::product(y, z)],
-        ] {
+        for terms in [vec![Term::product(x, y)], vec![Term::product(x, z), Term::product(y, z)]] {
             let sum = self.builder.sum(terms).expect("operands on one basis");
             self.values.push(sum);
         }

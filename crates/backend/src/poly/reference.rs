@@ -249,7 +249,9 @@ impl Runner<'_> {
                     ColumnTerm::Scaled { factor, slot } => match slots.get(usize::from(slot)) {
                         Some((prime, words)) if *prime == sum.prime => (factor, words.clone()),
                         Some((prime, _)) => {
-                            return Err(format!("slot {slot} of prime {prime} in a sum of another"));
+                            return Err(format!(
+                                "slot {slot} of prime {prime} in a sum of another"
+                            ));
                         }
                         None => return Err(format!("slot {slot} is read before it is filled")),
                     },

@@ -130,9 +130,8 @@ fn refusals_name_what_is_wrong() {
     builder.output(a);
     let program = builder.finish();
     let none = HostPolynomials::default();
-    let refuse = |inputs: &[Vec<u32>]| {
-        interpret(&program, &none, inputs, &[]).unwrap_err().to_string()
-    };
+    let refuse =
+        |inputs: &[Vec<u32>]| interpret(&program, &none, inputs, &[]).unwrap_err().to_string();
     assert!(refuse(&[]).contains("0 inputs for a program of 1"));
     assert!(refuse(&[vec![0; 7]]).contains("input 0 has 7 words; 1 limbs of 8 are 8"));
     let large = vec![1073479681; 8];

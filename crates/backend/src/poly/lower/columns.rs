@@ -63,8 +63,9 @@ impl Phase<'_> {
             Some(Load { from, form, automorphism: 1 })
         };
         match self.graph.node(id) {
-            Node::Inverse(of) => find(Ref::plain(id), Form::Coefficients)
-                .or_else(|| find(*of, Form::Half)),
+            Node::Inverse(of) => {
+                find(Ref::plain(id), Form::Coefficients).or_else(|| find(*of, Form::Half))
+            }
             _ => find(Ref::plain(id), Form::Coefficients),
         }
     }

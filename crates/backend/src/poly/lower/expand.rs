@@ -94,10 +94,7 @@ fn expand_op(
         Op::Convert { of, corrected, .. } => {
             let sources: Vec<Id> = values[of.index()].iter().map(|r| r.node).collect();
             let conversion = Conversion { sources, corrected: *corrected };
-            primes
-                .iter()
-                .map(|&p| Ref::plain(graph.converted(conversion.clone(), p)))
-                .collect()
+            primes.iter().map(|&p| Ref::plain(graph.converted(conversion.clone(), p))).collect()
         }
         Op::Sum(terms) => {
             let factor = |factor: &Factor, i: u16, p: u16| match factor {

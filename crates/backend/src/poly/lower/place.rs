@@ -172,7 +172,8 @@ impl Placer<'_> {
         for &(g, place, limb) in &needs.kept {
             let of = Ref { node: id, g };
             let to = match self.placed.find(self.graph, of, form, u32::MAX) {
-                Some((to, 1)) => to,
+                // Whoever reads kept limbs need not know of runs.
+                Some((to, 1)) if !matches!(to, Limb::Resident { .. }) => to,
                 _ => self.store(id, level, form, g, None),
             };
             self.placed.kept[place][limb] = to;

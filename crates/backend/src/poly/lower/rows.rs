@@ -99,7 +99,8 @@ impl Phase<'_> {
             }
         }
         // Resident polynomials first: they come from further away.
-        let mut shared: Vec<_> = shared.into_iter().filter(|(_, readers)| readers.len() > 1).collect();
+        let mut shared: Vec<_> =
+            shared.into_iter().filter(|(_, readers)| readers.len() > 1).collect();
         shared.sort_by_key(|(limb, _)| !matches!(limb, Limb::Resident { .. }));
         for (_, readers) in shared {
             for pair in readers.windows(2) {

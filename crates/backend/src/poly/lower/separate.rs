@@ -10,13 +10,12 @@ use super::arena;
 
 /// The schedule of `program`, nothing fused.
 pub(super) fn schedule(program: &Program, keep: &[Value]) -> Schedule {
-    let mut maker =
-        Maker { program, values: Vec::new(), launches: Vec::new(), arena_limbs: 0 };
+    let mut maker = Maker { program, values: Vec::new(), launches: Vec::new(), arena_limbs: 0 };
     for (at, op) in program.ops().iter().enumerate() {
         let limbs = maker.operation(at, op);
         maker.values.push(limbs);
     }
-    let kept = keep.iter().map(|&v| (v, maker.values[v.index()].clone())).collect();
+    let kept = keep.iter().map(|&v| (v, maker.kept(v))).collect();
     let mut schedule = Schedule { launches: maker.launches, arena_limbs: 0, kept };
     schedule.launches.retain(|launch| match launch {
         Launch::Rows(tiles) | Launch::Pointwise(tiles) => !tiles.is_empty(),
@@ -130,6 +129,22 @@ impl Maker<'_> {
         }
     }
 
+    /// Where a value lies; resident ones are copied.
+    fn kept(&mut self, value: Value) -> Vec<Limb> {
+        let limbs = self.values[value.index()].clone();
+        if !limbs.iter().any(|l| matches!(l, Limb::Resident { .. })) {
+            return limbs;
+        }
+        let to = self.allocate(limbs.len());
+        let primes = self.program.type_of(value).basis.primes();
+        let copy = |((&p, &from), &to): ((&u16, &Limb), &Limb)| {
+            copy_row(p, Vec::new(), stream(from, 1), to, Form::Evaluations)
+        };
+        let tiles = primes.iter().zip(&limbs).zip(&to).map(copy).collect();
+        self.launches.push(Launch::Pointwise(tiles));
+        to
+    }
+
     fn transform(&mut self, value: Value, domain: Domain, primes: &[u16]) -> Vec<Limb> {
         let (half, to) = (self.allocate(primes.len()), self.allocate(primes.len()));
         let limbs = || primes.iter().zip(&half).zip(&to);
@@ -177,9 +192,8 @@ impl Maker<'_> {
             Domain::Evaluations => Launch::Pointwise(
                 limbs()
                     .map(|(i, (&prime, &to))| {
-                        let operand = |v: Option<Value>| {
-                            v.and_then(|v| stream(self.limb(v, prime), 1))
-                        };
+                        let operand =
+                            |v: Option<Value>| v.and_then(|v| stream(self.limb(v, prime), 1));
                         let term = |t: &Term| RowTerm {
                             factor: self.factor(&t.factor, i, prime),
                             a: operand(t.a),
@@ -217,9 +231,7 @@ impl Maker<'_> {
     fn factor(&self, factor: &Factor, limb: usize, prime: u16) -> [u32; 2] {
         match factor {
             Factor::One => [1; 2],
-            Factor::MinusOne => {
-                [self.program.ring().primes[usize::from(prime)].value() - 1; 2]
-            }
+            Factor::MinusOne => [self.program.ring().primes[usize::from(prime)].value() - 1; 2],
             Factor::Residues(residues) => residues[limb],
         }
     }

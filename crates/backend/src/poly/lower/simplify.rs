@@ -247,10 +247,11 @@ impl Pass<'_> {
             return;
         }
         let modulus = self.modulus(prime);
-        terms.extend(inner.into_iter().map(|t| Term {
-            factor: [0, 1].map(|h| modulus.mul(t.factor[h], factor[h])),
-            ..t
-        }));
+        terms.extend(
+            inner
+                .into_iter()
+                .map(|t| Term { factor: [0, 1].map(|h| modulus.mul(t.factor[h], factor[h])), ..t }),
+        );
     }
 
     fn add_coefficients(&self, to: &mut Vec<(u32, Id)>, factor: u32, of: Id, prime: u16) {

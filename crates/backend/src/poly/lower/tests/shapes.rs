@@ -265,9 +265,9 @@ fn a_rotation_is_five_launches() {
         let own = usize::from(tile.prime < 6);
         assert_eq!(tile.loads.len(), 2 - own);
         let streams = tile.sums.iter().flat_map(|s| &s.terms).flat_map(|t| [t.a, t.b]);
-        let keys = streams.filter(|s| {
-            matches!(s, Some(Source::Stream(l)) if matches!(l.from, Limb::Resident { .. }))
-        });
+        let keys = streams.filter(
+            |s| matches!(s, Some(Source::Stream(l)) if matches!(l.from, Limb::Resident { .. })),
+        );
         assert_eq!(keys.count(), 4);
         assert!(tile.sums.iter().flat_map(|s| &s.stores).all(|s| s.automorphism == 5));
     }
@@ -372,8 +372,7 @@ fn giant_steps_never_return_to_evaluations() {
     let digits = r.raise(x.1);
     let basis = r.basis(x.0);
     let all = basis.union(&r.special);
-    let baby: Vec<Pair> =
-        [(1, 5), (2, 25)].map(|(key, g)| r.turned(&digits, x.0, key, g)).to_vec();
+    let baby: Vec<Pair> = [(1, 5), (2, 25)].map(|(key, g)| r.turned(&digits, x.0, key, g)).to_vec();
     let mut sum = [Vec::new(), Vec::new()];
     for (key, g) in [(3, 9), (4, 17), (5, 27)] {
         let mut terms = [Vec::new(), Vec::new()];
