@@ -57,7 +57,10 @@ pub(super) enum Operand<'a> {
     Ciphertexts(&'a Ciphertexts),
     /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, and the
     /// largest magnitude of its slots.
-    Plaintext { place: Place, magnitude: f64 },
+    Plaintext {
+        place: Place,
+        magnitude: f64,
+    },
 }
 
 impl ServerKey {

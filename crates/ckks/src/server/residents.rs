@@ -62,7 +62,8 @@ impl Library {
             }
         }
         if !new.is_empty() {
-            let source = PlainSource { ring: ring.clone(), polynomials: new, tables: Mutex::default() };
+            let source =
+                PlainSource { ring: ring.clone(), polynomials: new, tables: Mutex::default() };
             let loaded = Arc::new(engine.load(&source, &NoProgress)?);
             for (i, digest) in digests.into_iter().enumerate() {
                 plain.insert(digest, (Arc::downgrade(&loaded), i));
@@ -192,7 +193,8 @@ impl ResidentSource for PlainSource {
         if out.len() > 1 {
             let table = {
                 let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-                let make = || Arc::new(NttTable::new(modulus, out.len()).expect("a prime of the ring"));
+                let make =
+                    || Arc::new(NttTable::new(modulus, out.len()).expect("a prime of the ring"));
                 tables.entry((prime, out.len())).or_insert_with(make).clone()
             };
             table.forward(out);
