@@ -12,10 +12,12 @@
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
 //! | [`gadget`] | balanced digits |
 //! | [`switch`] | rounding between moduli |
+//! | [`constant_time`] | the same and more, of secret values |
 //! | [`sampler`] | secrets, errors and masks from a ChaCha20 stream |
 
 mod automorphism;
 mod basis;
+pub mod constant_time;
 mod error;
 pub mod fft;
 pub mod gadget;
