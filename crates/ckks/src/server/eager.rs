@@ -13,7 +13,6 @@ use super::recording::{Operand, Recording};
 use super::{Bootstrapping, ServerKey};
 use crate::approximation::{CompositeSign, Polynomial};
 use crate::{Plaintext, Result};
-use girih_backend::poly::Place;
 
 /// What a kept recording is known by: the operation, its constants, and the shapes of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -243,12 +242,14 @@ impl ServerKey {
             plain.residues(chain, position, limb);
         }
         let buffer = self.shared().engine.allocate(base.len())?;
-        let place = Place { buffer: buffer.id(), first: 0 };
-        self.shared().engine.write(place, &words)?;
-        only(recording.run_operands(&[
-            Operand::Ciphertexts(x),
-            Operand::Plaintext { place, magnitude },
-        ])?)
+        let place = buffer.place(0);
+        self.shared().engine.write(place, self.chain().level(x.level())?, &words)?;
+        only(
+            recording.run_operands(&[
+                Operand::Ciphertexts(x),
+                Operand::Plaintext { place, magnitude },
+            ])?,
+        )
     }
 
     /// x plus a number in every slot.
@@ -279,7 +280,9 @@ impl ServerKey {
         let key = Key::new("inner_product").integer(x.len() as i64).integer(y.len() as i64);
         let inputs: Vec<_> = x.iter().chain(y).copied().collect();
         let (left, right) = (x.len(), y.len());
-        only(self.all(key, &inputs, |b, n| Ok(vec![b.inner_product(&n[..left], &n[left..left + right])?]))?)
+        only(self.all(key, &inputs, |b, n| {
+            Ok(vec![b.inner_product(&n[..left], &n[left..left + right])?])
+        })?)
     }
 
     /// Rotation left: slot j of the result is slot j + `by`; negative amounts go right.
@@ -385,7 +388,8 @@ impl ServerKey {
         interval: RangeInclusive<f64>,
         error: f64,
     ) -> Result<(Ciphertexts, Polynomial)> {
-        let p = Polynomial::fit(f, interval.clone(), error, self.most_degree(x.level(), &interval))?;
+        let p =
+            Polynomial::fit(f, interval.clone(), error, self.most_degree(x.level(), &interval))?;
         Ok((self.polynomial(x, &p)?, p))
     }
 
@@ -442,9 +446,7 @@ impl ServerKey {
         range: f64,
         sign: &CompositeSign,
     ) -> Result<Ciphertexts> {
-        self.one_of_difference("compare", x, y, range, sign, |b, x, y| {
-            b.compare(x, y, range, sign)
-        })
+        self.one_of_difference("compare", x, y, range, sign, |b, x, y| b.compare(x, y, range, sign))
     }
 
     /// The larger of x and y in every slot; see [`ServerKey::relu`].

@@ -280,7 +280,8 @@ mod tests {
     #[test]
     fn matrices_of_any_shape_become_diagonals() {
         for (rows, columns) in [(4, 4), (2, 8), (8, 2), (3, 5), (1, 8), (8, 1), (1, 1), (7, 7)] {
-            let entries: Vec<f64> = (0..rows * columns).map(|i| (i * i % 11) as f64 - 4.5).collect();
+            let entries: Vec<f64> =
+                (0..rows * columns).map(|i| (i * i % 11) as f64 - 4.5).collect();
             let m = Matrix::new(rows, columns, &entries).unwrap();
             let x: Vec<f64> = (0..columns).map(|i| 1.0 + (i * 7 % 5) as f64).collect();
             let mut padded = x.clone();
@@ -328,7 +329,8 @@ mod tests {
         assert_eq!(full(64).rotations().len(), 14);
         assert_eq!(full(16).plan().baby_steps, 4);
         // A stride, and a diagonal that wraps around.
-        let map = LinearMap::from_diagonals(64, [(-8, vec![1.0; 64]), (16, vec![1.0; 64])]).unwrap();
+        let map =
+            LinearMap::from_diagonals(64, [(-8, vec![1.0; 64]), (16, vec![1.0; 64])]).unwrap();
         assert_eq!(map.plan().stride, 8);
         assert!(map.rotations().iter().all(|by| by % 8 == 0));
     }
@@ -337,8 +339,14 @@ mod tests {
     fn bad_input_is_refused() {
         let length = LinearMap::from_diagonals(8, [(0, vec![1.0; 4])]);
         assert!(matches!(length, Err(Error::Length { .. })));
-        assert!(matches!(LinearMap::from_diagonals(6, [(0, vec![1.0; 6])]), Err(Error::Length { .. })));
-        assert!(matches!(LinearMap::from_diagonals(4, [(0, vec![0.0; 4])]), Err(Error::Shape { .. })));
+        assert!(matches!(
+            LinearMap::from_diagonals(6, [(0, vec![1.0; 6])]),
+            Err(Error::Length { .. })
+        ));
+        assert!(matches!(
+            LinearMap::from_diagonals(4, [(0, vec![0.0; 4])]),
+            Err(Error::Shape { .. })
+        ));
         let nan = LinearMap::from_diagonals(2, [(0, vec![f64::NAN; 2])]);
         assert!(matches!(nan, Err(Error::Value { .. })));
         assert!(matches!(Matrix::new(2, 2, &[1.0; 3]), Err(Error::Length { .. })));

@@ -4,7 +4,11 @@ use girih_ckks::{Complex64, Error};
 
 use crate::support::{complex, numbers, pair, to_complex};
 
-fn zip(x: &[Complex64], y: &[Complex64], f: fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
+fn zip(
+    x: &[Complex64],
+    y: &[Complex64],
+    f: fn(Complex64, Complex64) -> Complex64,
+) -> Vec<Complex64> {
     x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect()
 }
 

@@ -104,7 +104,10 @@ impl Builder<'_> {
             return Err(Error::Length {
                 what: "a list of factors",
                 found: y.len(),
-                rule: format!("it must be as long as the other, which has {}, and not empty", x.len()),
+                rule: format!(
+                    "it must be as long as the other, which has {}, and not empty",
+                    x.len()
+                ),
             });
         }
         let mut factors = Vec::with_capacity(2 * x.len());
@@ -198,7 +201,8 @@ impl Builder<'_> {
         check_length(what, values.len(), x.at.slots)?;
         let encoded = self.server.encoder().encode(values, scale)?;
         let gap = self.set().degree() / (2 * values.len());
-        let coefficients: Arc<[i64]> = encoded.coefficients().iter().step_by(gap).copied().collect();
+        let coefficients: Arc<[i64]> =
+            encoded.coefficients().iter().step_by(gap).copied().collect();
         let value = self.recorder.plaintext(coefficients, x.at.level)?;
         let magnitude = largest(values);
         let estimate = self.noted(x.at, move |_| Estimate::new(0.0, magnitude)).estimate;
@@ -207,11 +211,7 @@ impl Builder<'_> {
     }
 
     /// Declares a plaintext that each call brings along, in coefficients at `level` and `scale`.
-    pub(crate) fn plain_input(
-        &mut self,
-        level: usize,
-        scale: f64,
-    ) -> Result<PlainNode> {
+    pub(crate) fn plain_input(&mut self, level: usize, scale: f64) -> Result<PlainNode> {
         let basis = self.recorder.chain().clone().level(level)?.clone();
         let builder = self.recorder.builder();
         let input = builder.input(basis, Domain::Coefficients).map_err(RecordError::from)?;
@@ -293,9 +293,8 @@ impl Builder<'_> {
 
     /// Refuses numbers that are not finite, or that no ciphertext at `level` could hold.
     fn check_constant(&self, what: &str, c: Complex64, level: usize, scale: f64) -> Result<()> {
-        let refuse = |rule: String| {
-            Err(Error::Value { what: what.into(), value: c.to_string(), rule })
-        };
+        let refuse =
+            |rule: String| Err(Error::Value { what: what.into(), value: c.to_string(), rule });
         if !c.is_finite() {
             return refuse("only finite numbers can be encoded".into());
         }

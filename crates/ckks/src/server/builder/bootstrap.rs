@@ -121,8 +121,7 @@ impl Builder<'_> {
         let adjusts = if x.at.level > 0 { 2.0f64.sqrt() } else { 1.0 } * bottom;
         let second = noise * f64::from(bits).exp2().recip();
         let x = x.estimate;
-        Ok(self.noted(at, move |e| {
-            e[x].with_noise(second).with_noise(adjusts).with_noise(rounding)
-        }))
+        Ok(self
+            .noted(at, move |e| e[x].with_noise(second).with_noise(adjusts).with_noise(rounding)))
     }
 }

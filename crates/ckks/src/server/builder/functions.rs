@@ -46,13 +46,7 @@ impl Builder<'_> {
 
     /// The polynomial of a ciphertext whose slots lie in [least, 1] or its negative, where values
     /// stay below `magnitude`.
-    fn chebyshev(
-        &mut self,
-        u: &Node,
-        p: &Polynomial,
-        least: f64,
-        magnitude: f64,
-    ) -> Result<Node> {
+    fn chebyshev(&mut self, u: &Node, p: &Polynomial, least: f64, magnitude: f64) -> Result<Node> {
         let degree = p.degree();
         let log2_baby = baby_bits(degree);
         let level = u.at.level - levels_of_degree(degree);

@@ -62,12 +62,7 @@ impl Builder<'_> {
     }
 
     /// `x` with at least `levels` levels below it: itself, or bootstrapped where that is wanted.
-    pub(super) fn with_levels(
-        &mut self,
-        operation: &str,
-        x: &Node,
-        levels: usize,
-    ) -> Result<Node> {
+    pub(super) fn with_levels(&mut self, operation: &str, x: &Node, levels: usize) -> Result<Node> {
         if x.at.level >= levels {
             return Ok(*x);
         }

@@ -21,7 +21,10 @@ impl Builder<'_> {
             return Err(Error::Length {
                 what: "a linear map",
                 found: map.slots(),
-                rule: format!("the ciphertext has {} slots, and maps need as many or fewer", x.at.slots),
+                rule: format!(
+                    "the ciphertext has {} slots, and maps need as many or fewer",
+                    x.at.slots
+                ),
             });
         }
         let x = self.with_levels("a linear transform", x, 1)?;
@@ -33,8 +36,14 @@ impl Builder<'_> {
             diagonals.push(Some(diagonal.to_vec()));
         }
         let ratio = self.set().rescale_ratio(level);
-        let transform =
-            LinearTransform::encode(&diagonals, plan, ratio, x.at.scale, scale, self.server.encoder())?;
+        let transform = LinearTransform::encode(
+            &diagonals,
+            plan,
+            ratio,
+            x.at.scale,
+            scale,
+            self.server.encoder(),
+        )?;
         let at = self.recorder.linear_transform(&x.at, &transform)?;
         let (sum, square) = map.norms();
         let model = self.model();
@@ -89,7 +98,9 @@ impl Builder<'_> {
             return Err(Error::Length {
                 what: OPERATION,
                 found: y.at.slots,
-                rule: format!("both need one number d^2 of slots, d a power of two; one has {slots}"),
+                rule: format!(
+                    "both need one number d^2 of slots, d a power of two; one has {slots}"
+                ),
             });
         }
         let same = x.estimate == y.estimate;

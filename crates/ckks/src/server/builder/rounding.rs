@@ -21,9 +21,7 @@ pub(super) fn baby_bits(degree: usize) -> u32 {
         let babies = (1usize << bits).min(degree + 1) - 1;
         babies + degree.ilog2().saturating_sub(bits - 1) as usize
     };
-    (1..=degree.ilog2() + 1)
-        .min_by_key(|&bits| splits(degree, bits) + basis(bits))
-        .unwrap_or(1)
+    (1..=degree.ilog2() + 1).min_by_key(|&bits| splits(degree, bits) + basis(bits)).unwrap_or(1)
 }
 
 /// What a polynomial does to errors.
