@@ -13,6 +13,8 @@ use num_bigint::{BigInt, BigUint};
 
 use super::error::RecordError;
 use super::exact;
+use crate::CkksParameters;
+use crate::params::SPARSE_AUXILIARY;
 
 /// What a [`Chain`] is made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +87,40 @@ impl BootstrappingShape {
     /// The top level, at which coefficients-to-slots starts.
     pub fn top(&self) -> usize {
         self.sine_input() + self.cts_groups
+    }
+}
+
+impl From<&CkksParameters> for ChainShape {
+    /// Everything but KLSS, which is a plan and no part of a set.
+    fn from(set: &CkksParameters) -> Self {
+        let chain = set.chain();
+        let primes = |range: std::ops::Range<usize>| range.map(|i| chain.prime(i)).collect();
+        let mut terminal: Vec<u32> = primes(0..chain.terminal_len());
+        terminal.reverse();
+        Self {
+            log2_degree: chain.log2_degree(),
+            terminal,
+            main: primes(chain.terminal_len()..chain.full_len()),
+            auxiliary: primes(chain.auxiliary()),
+            states: chain.states().iter().map(|s| (s.main, s.terminal)).collect(),
+            scale: set.scale(0).expect("level 0 has a scale"),
+            digits: chain.digits().iter().map(|digit| digit.len()).collect(),
+            klss: Vec::new(),
+            klss_group: 0,
+            bootstrapping: set.bootstrapping().map(|b| BootstrappingShape {
+                effective_level: b.output_level(),
+                cts_groups: b.coefficients_to_slots(),
+                stc_groups: b.slots_to_coefficients(),
+                cts_shift: b.coefficients_to_slots_shift(),
+                stc_shift: b.slots_to_coefficients_shift(),
+                interval: b.interval(),
+                double_angles: b.double_angles(),
+                sine_scale: b.eval_mod_scale(),
+                sparse_auxiliary: SPARSE_AUXILIARY,
+                arcsine_levels: 0,
+                stc_first: false,
+            }),
+        }
     }
 }
 
@@ -353,9 +389,9 @@ impl Chain {
         let (mut result, mut power) = (1u64, 5u64);
         while exponent > 0 {
             if exponent & 1 == 1 {
-                result = result * power & mask;
+                result = (result * power) & mask;
             }
-            power = power * power & mask;
+            power = (power * power) & mask;
             exponent >>= 1;
         }
         result as u32
