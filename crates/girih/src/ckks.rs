@@ -25,8 +25,6 @@
 //! # }
 //! ```
 
-use girih_ckks::keys::SwitchingKeySource;
-
 use crate::device::{BackendError, Device, LoadKeys, LoadOptions, Progress};
 
 #[doc(inline)]
@@ -52,22 +50,6 @@ impl LoadKeys for EvaluationKeys {
             let why = "transforms and tile plans are options of TFHE keys: leave them out";
             return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
         }
-        load(device, self, &server::Options::default(), progress)
+        server::ServerKey::load(device.backend(), self, &server::Options::default(), progress)
     }
-}
-
-/// Loads evaluation keys on a device with options of one's own.
-///
-/// # Errors
-/// [`Error::Backend`] for a device that does not run programs on polynomials, where the set does
-/// not fit, or where memory runs out.
-pub fn load(device: &Device, keys: &EvaluationKeys, options: &server::Options, progress: &dyn Progress) -> Result<server::ServerKey> {
-    let Some(loader) = device.backend().poly() else {
-        return Err(Error::Backend(BackendError::Unsupported {
-            device: device.info().id.clone(),
-            what: keys.set().to_string(),
-            why: "it runs no programs on polynomials; `cpu` and `cuda:N` do".into(),
-        }));
-    };
-    server::ServerKey::load(loader, keys, options, progress)
 }

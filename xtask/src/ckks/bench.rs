@@ -260,7 +260,7 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
     let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
     let keygen_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let server = ckks::load(device, &keys, &Default::default(), &progress)?;
+    let server = ServerKey::load(device.backend(), &keys, &Default::default(), &progress)?;
     drop(keys);
     let load_s = start.elapsed().as_secs_f64();
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
