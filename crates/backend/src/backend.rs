@@ -19,7 +19,7 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Opens rings for programs of operations on polynomials.
+    /// Opens rings for programs on polynomials ([`poly::PolyEngine::open`] is what calls it).
     fn poly(&self) -> Option<&dyn poly::Loader> {
         None
     }
