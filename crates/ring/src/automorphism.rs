@@ -123,11 +123,31 @@ impl Automorphism {
         assert!(input.len() == self.size && fits, "positions are 0..{}", self.size);
         if first.is_multiple_of(RUN) && out.len().is_multiple_of(RUN) {
             let runs = &self.runs[first / RUN..][..out.len() / RUN];
-            dispatch(self.simd, Gather { input, runs, lanes: &self.lanes, out });
+            dispatch(self.simd, Gather { input, first: 0, runs, lanes: &self.lanes, out });
             return;
         }
         for (j, word) in out.iter_mut().enumerate() {
             *word = input[self.source(first + j)];
+        }
+    }
+
+    /// Row `r` of the image, of `rows` rows, from the row that [`Automorphism::source_row`] names.
+    ///
+    /// # Panics
+    /// If `rows` is no power of two up to N, `r` not below it, or `source` or `out` is no row.
+    pub fn apply_row(&self, rows: usize, r: usize, source: &[u32], out: &mut [u32]) {
+        let (row, shift) = self.source_row(rows, r);
+        let len = self.size / rows;
+        assert!(source.len() == len && out.len() == len, "rows of {len} words");
+        if len.is_multiple_of(RUN) {
+            let runs = &self.runs[r * len / RUN..][..len / RUN];
+            let first = row * len / RUN;
+            let lanes = &self.lanes;
+            dispatch(self.simd, Gather { input: source, first, runs, lanes, out });
+            return;
+        }
+        for (c, word) in out.iter_mut().enumerate() {
+            *word = source[self.source_in_row(len, shift, c)];
         }
     }
 
@@ -197,6 +217,15 @@ mod tests {
                         let mut part = vec![0; len];
                         phi.apply_range(&evaluations, first, &mut part);
                         assert_eq!(part, image[first..][..len]);
+                    }
+                    for rows in [1, 2, size / 2] {
+                        let len = size / rows;
+                        for r in 0..rows {
+                            let source = &evaluations[phi.source_row(rows, r).0 * len..][..len];
+                            let mut row = vec![0; len];
+                            phi.apply_row(rows, r, source, &mut row);
+                            assert_eq!(row, image[r * len..][..len]);
+                        }
                     }
                 }
                 let mut back = vec![0; size];

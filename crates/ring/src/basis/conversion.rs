@@ -95,6 +95,22 @@ impl BaseConversion {
         self
     }
 
+    /// The same conversion with every residue modulo target t multiplied by `factors[t]`, at no
+    /// further cost. The constants that can be read stay those of the conversion itself.
+    ///
+    /// # Panics
+    /// If there is not one canonical factor for each target.
+    pub fn with_factors(mut self, factors: &[u32]) -> Self {
+        assert_eq!(factors.len(), self.targets.len(), "one factor for each target");
+        for (target, &factor) in self.targets.iter_mut().zip(factors) {
+            assert!(factor < target.modulus.value(), "{factor} is not canonical");
+            for word in &mut target.factors {
+                *word = target.modulus.mul(*word, factor);
+            }
+        }
+        self
+    }
+
     /// D.
     pub fn from_basis(&self) -> &RnsBasis {
         &self.from

@@ -110,6 +110,14 @@ proptest! {
         for formula in [Formula::Plain, Formula::Corrected] {
             let mut out = vec![0; size * all.len()];
             conversion.convert(formula, &x, &mut out);
+            let factors: Vec<u32> = all.primes().map(&mut next).collect();
+            let mut scaled = vec![0; out.len()];
+            conversion.clone().with_factors(&factors).convert(formula, &x, &mut scaled);
+            for (t, m) in all.moduli().iter().enumerate() {
+                for c in t * size..(t + 1) * size {
+                    prop_assert_eq!(scaled[c], m.mul(factors[t], out[c]));
+                }
+            }
             for simd in Simd::available() {
                 let mut same = vec![0; out.len()];
                 conversion.clone().with_simd(simd).convert(formula, &x, &mut same);

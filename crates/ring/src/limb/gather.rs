@@ -7,7 +7,9 @@ pub(crate) const RUN: usize = 16;
 
 /// Runs of an image.
 pub(crate) struct Gather<'a> {
+    /// Whole runs, of which the first is number `first`.
     pub(crate) input: &'a [u32],
+    pub(crate) first: usize,
     /// For each run of `out`, 16 times the run it comes from plus the shift inside.
     pub(crate) runs: &'a [u32],
     /// Where each word of a run comes from, by shift.
@@ -24,7 +26,7 @@ impl WordKernel for Gather<'_> {
         let (out, _) = self.out.as_chunks_mut::<RUN>();
         for (&run, out) in self.runs.iter().zip(out) {
             let (source, shift) = (run as usize / RUN, run as usize % RUN);
-            l.permute16(&input[source], &self.lanes[shift], out);
+            l.permute16(&input[source - self.first], &self.lanes[shift], out);
         }
     }
 }
