@@ -2,6 +2,7 @@
 
 mod bench;
 mod bundle;
+mod ckks;
 mod devices;
 mod fuzz;
 mod kernels;
