@@ -38,6 +38,7 @@
 //! Micciancio 2021). What [`ClientKey::decrypt`] returns is for the key's owner alone; results for
 //! others come from [`ClientKey::decrypt_to_share`].
 
+pub mod approximation;
 mod ciphertext;
 pub mod encoder;
 mod error;
@@ -46,6 +47,7 @@ pub mod keys;
 pub mod noise;
 pub mod params;
 pub mod program;
+pub mod server;
 mod wire;
 
 pub use ciphertext::{Ciphertext, CiphertextHeader};

@@ -389,9 +389,9 @@ impl Chain {
         let (mut result, mut power) = (1u64, 5u64);
         while exponent > 0 {
             if exponent & 1 == 1 {
-                result = result * power & mask;
+                result = (result * power) & mask;
             }
-            power = power * power & mask;
+            power = (power * power) & mask;
             exponent >>= 1;
         }
         result as u32

@@ -279,3 +279,31 @@ fn slots_to_coefficients_first() {
         assert!(outcome.total.0 < -32.0, "2^{:.2}", outcome.total.0);
     }
 }
+
+#[test]
+fn the_program_of_the_real_set() {
+    let set = CkksParameters::by_name("CKKS_D40").unwrap();
+    let chain = Chain::new(ChainShape::from(&set)).unwrap();
+    let encoder = girih_ckks::Encoder::new(16).unwrap();
+    let clock = std::time::Instant::now();
+    let plan = BootstrappingPlan::new(&chain, 1 << 15, 6, Variant::Pair, &encoder).unwrap();
+    let keys = plan.keys(&chain).len();
+    println!("plan: {:.2?}, {keys} keys", clock.elapsed());
+    // 39 rotations, the conjugation, relinearisation, and two of the sparse secret.
+    assert_eq!(keys, 43);
+    let clock = std::time::Instant::now();
+    let mut r = Recorder::new(chain.clone());
+    let x = r.input(0, chain.scale(0).unwrap(), 1 << 15).unwrap();
+    let y = r.bootstrap(&x, &plan).unwrap();
+    r.output(&y);
+    let recording = r.finish();
+    let (ops, residents) = (recording.program.ops().len(), recording.residents.len());
+    println!("recorded: {:.2?}, {ops} operations, {residents} residents", clock.elapsed());
+    let clock = std::time::Instant::now();
+    let schedule = girih_backend::poly::lower(&recording.program, &Default::default(), &[]);
+    let schedule = schedule.unwrap();
+    let (launches, limbs) = (schedule.launches.len(), schedule.arena_limbs);
+    println!("lowered: {:.2?}, {launches} launches, {limbs} limbs of arena", clock.elapsed());
+    // The page's model of this order of operations has 227.
+    assert!(launches <= 227);
+}
