@@ -12,7 +12,7 @@ use super::interpret::resident_limb;
 use super::schedule::{
     ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store,
 };
-use super::{Interpreted, ResidentSource, RingShape, check};
+use super::{Interpreted, ResidentShape, ResidentSource, RingShape, check};
 use crate::BackendError;
 
 type Words = Arc<Vec<u32>>;
@@ -33,6 +33,7 @@ pub fn run_schedule(
     let mut runner = Runner {
         ring,
         residents,
+        shapes: residents.shapes(),
         inputs,
         memory: HashMap::new(),
         tables: HashMap::new(),
@@ -88,6 +89,7 @@ struct Stored {
 struct Runner<'a> {
     ring: &'a RingShape,
     residents: &'a dyn ResidentSource,
+    shapes: Vec<ResidentShape>,
     inputs: &'a [Vec<u32>],
     memory: HashMap<Limb, Stored>,
     tables: HashMap<u16, Arc<SplitNtt>>,
@@ -355,8 +357,8 @@ impl Runner<'_> {
                 Ok(bound(words.to_vec()))
             }
             Limb::Resident { slot, limb: number } => {
-                let shapes = self.residents.shapes();
-                let shape = shapes
+                let shape = self
+                    .shapes
                     .get(slot as usize)
                     .filter(|s| usize::from(number) < s.basis.len())
                     .ok_or_else(|| format!("there is no {limb:?}"))?;

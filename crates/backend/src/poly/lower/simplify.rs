@@ -239,8 +239,8 @@ impl Pass<'_> {
             return;
         }
         let products = inner.iter().filter(|t| t.b.is_some()).count();
-        // Sums of many transforms that come early are better done early.
-        let early = products > 1 && self.sum_level(inner.iter()) + 2 < level;
+        // Where it is early, `place` decides whether it is better computed and stored early.
+        let early = products > 2 && self.sum_level(inner.iter()) < level;
         if (factor != [1, 1] && products > 1) || early {
             let a = Some(self.graph.sum(inner, prime));
             terms.push(Term { factor, a, b: None });
