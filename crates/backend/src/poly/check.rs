@@ -85,10 +85,10 @@ pub(crate) fn resident_shape(
     shape: &ResidentShape,
     what: &str,
 ) -> Result<(), BackendError> {
-    if let Some(&last) = shape.basis.primes().last() {
-        if usize::from(last) >= ring.primes.len() {
-            return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
-        }
+    if let Some(&last) = shape.basis.primes().last()
+        && usize::from(last) >= ring.primes.len()
+    {
+        return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
     }
     if shape.log2_run > ring.log2_degree {
         return Err(refuse(format!(

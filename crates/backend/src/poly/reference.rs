@@ -17,6 +17,9 @@ use crate::BackendError;
 
 type Words = Arc<Vec<u32>>;
 
+/// What all targets of a conversion share: y of every source, limb after limb, and u.
+type Scaled = (Vec<u32>, Vec<u32>);
+
 /// Runs `schedule` on the host. `inputs` are polynomials by slot, limb after limb.
 ///
 /// # Errors
@@ -238,8 +241,7 @@ impl Runner<'_> {
             }
             slots.push((*prime, words));
         }
-        // Of each conversion, when first used: its primes, y of every source, and u.
-        let mut scaled: HashMap<u16, (Vec<u32>, Vec<u32>, Vec<u32>)> = HashMap::new();
+        let mut scaled = HashMap::new();
         for sum in &tile.sums {
             let modulus = self.modulus(sum.prime)?;
             if sum.terms.is_empty() {
@@ -293,7 +295,7 @@ impl Runner<'_> {
         number: u16,
         target: u16,
         slots: &[(u16, Words)],
-        scaled: &mut HashMap<u16, (Vec<u32>, Vec<u32>, Vec<u32>)>,
+        scaled: &mut HashMap<u16, Scaled>,
     ) -> Result<Vec<u32>, String> {
         let conversion = tile
             .conversions
@@ -311,13 +313,13 @@ impl Runner<'_> {
         let from = RnsBasis::new(&primes).map_err(|e| format!("conversion {number}: {e}"))?;
         let to = RnsBasis::new(&[self.modulus(target)?.value()]).expect("one prime is a basis");
         let converter = BaseConversion::new(&from, &to).map_err(|e| e.to_string())?;
-        let (_, y, u) = scaled.entry(number).or_insert_with(|| {
+        let (y, u) = scaled.entry(number).or_insert_with(|| {
             let formula = if conversion.corrected { Formula::Corrected } else { Formula::Plain };
             let mut y = vec![0; words.len()];
             converter.scale(&words, &mut y);
             let mut u = vec![0; self.ring.degree()];
             converter.overflow(formula, &y, &mut u);
-            (primes, y, u)
+            (y, u)
         });
         let mut out = vec![0; self.ring.degree()];
         converter.target(0, y, u, &mut out);

@@ -135,10 +135,10 @@ impl Phase<'_> {
             let mut next = 0;
             while next < cone.len() {
                 for of in self.refs(cone[next]) {
-                    if let Operand::Inside(node) = self.operand(of) {
-                        if !cone.contains(&node) {
-                            cone.push(node);
-                        }
+                    if let Operand::Inside(node) = self.operand(of)
+                        && !cone.contains(&node)
+                    {
+                        cone.push(node);
                     }
                 }
                 next += 1;

@@ -99,6 +99,9 @@ impl Uses {
     }
 }
 
+/// A sum, still in two parts: evaluations, and coefficients to be transformed.
+type Parts = (Vec<Term>, Vec<(u32, Id)>);
+
 /// What became of a raw node.
 #[derive(Clone)]
 enum Made {
@@ -301,7 +304,7 @@ impl Pass<'_> {
 }
 
 impl Made {
-    fn into_parts(self) -> Option<(Vec<Term>, Vec<(u32, Id)>)> {
+    fn into_parts(self) -> Option<Parts> {
         match self {
             Self::Parts(e, c) => Some((e, c)),
             _ => None,
