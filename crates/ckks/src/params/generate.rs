@@ -327,6 +327,8 @@ impl GeneratorRequest {
                 interval: 16,
                 double_angles: 3,
                 sparse_weight: 32,
+                arcsine_levels: None,
+                slots_to_coefficients_first: None,
             }
         });
         let literal = ParameterLiteral {
