@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ServerKey;
-use super::load::of_recorded;
 use crate::keys::KeyKind;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
@@ -38,7 +37,7 @@ impl Bootstrapping {
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let ratio = self.ratio(set)?;
         let plan = BootstrappingPlan::new(&chain, slots, ratio, variant(set, slots), &encoder)?;
-        Ok(plan.keys(&chain).into_iter().map(of_recorded).collect())
+        Ok(plan.keys(&chain))
     }
 
     fn ratio(&self, set: &CkksParameters) -> Result<u32> {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::Shared;
-use super::device::Buffer;
 use super::estimate::Estimate;
 use crate::program::Recorded;
 use crate::{CkksParameters, Error, Result};
-use girih_backend::poly::Place;
+use girih_backend::poly::{Buffer, Place};
 
 /// A batch of ciphertexts that lie on the device of a [`ServerKey`](super::ServerKey): all of one
 /// level, scale and number of slots. Cloning and [selecting](Ciphertexts::select) copy nothing.
@@ -143,8 +142,7 @@ impl Ciphertexts {
     /// Where b and a of ciphertext `i` lie.
     pub(super) fn places(&self, i: usize) -> [Place; 2] {
         let first = self.first + i * self.limbs();
-        let place = |first| Place { buffer: self.buffer.id(), first };
-        [place(first), place(first + self.limbs() / 2)]
+        [self.buffer.place(first), self.buffer.place(first + self.limbs() / 2)]
     }
 
     /// Refuses a batch that lies on the device of another server key.

@@ -13,7 +13,6 @@ use super::recording::{Operand, Recording};
 use super::{Bootstrapping, ServerKey};
 use crate::approximation::{CompositeSign, Polynomial};
 use crate::{Plaintext, Result};
-use girih_backend::poly::Place;
 
 /// What a kept recording is known by: the operation, its constants, and the shapes of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -243,8 +242,8 @@ impl ServerKey {
             plain.residues(chain, position, limb);
         }
         let buffer = self.shared().engine.allocate(base.len())?;
-        let place = Place { buffer: buffer.id(), first: 0 };
-        self.shared().engine.write(place, &words)?;
+        let place = buffer.place(0);
+        self.shared().engine.write(place, self.chain().level(x.level())?, &words)?;
         only(
             recording.run_operands(&[
                 Operand::Ciphertexts(x),

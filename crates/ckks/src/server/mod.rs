@@ -25,7 +25,6 @@ mod bootstrapping;
 mod builder;
 mod cache;
 mod ciphertexts;
-mod device;
 mod eager;
 mod error;
 mod estimate;
@@ -51,9 +50,8 @@ use crate::program::Chain;
 use crate::{CkksParameters, Encoder, Error, Result};
 use bootstrapping::Plans;
 use cache::Kept;
-use device::{Engine, Residents};
 use estimate::Model;
-use girih_backend::poly::ResidentId;
+use girih_backend::poly::PolyEngine;
 use girih_rlwe::KeyId;
 use residents::Library;
 
@@ -62,17 +60,8 @@ struct Shared {
     set: CkksParameters,
     id: KeyId,
     chain: Arc<Chain>,
-    engine: Engine,
+    engine: PolyEngine,
     library: Library,
-}
-
-impl Shared {
-    fn residents(
-        &self,
-        requests: &[crate::program::ResidentRequest],
-    ) -> Result<(Vec<ResidentId>, Vec<Arc<Residents>>)> {
-        self.library.find(&self.engine, self.chain.ring(), requests)
-    }
 }
 
 /// Evaluation keys loaded on one device: computes on ciphertexts there. It can be shared between
@@ -153,6 +142,19 @@ impl ServerKey {
     /// [`Error::Backend`] with the first failure of earlier work.
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.shared.engine.synchronize()?)
+    }
+
+    /// [`ServerKey::synchronize`] for callers that must not block.
+    ///
+    /// # Errors
+    /// As [`ServerKey::synchronize`].
+    pub async fn synchronize_async(&self) -> Result<()> {
+        Ok(self.shared.engine.synchronize_async().await?)
+    }
+
+    /// The device's engine: its plan, its memory, programs of one's own.
+    pub fn engine(&self) -> &PolyEngine {
+        &self.shared.engine
     }
 
     fn shared(&self) -> &Arc<Shared> {

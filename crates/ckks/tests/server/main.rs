@@ -2,5 +2,4 @@
 //! operation against plain arithmetic, within what the noise model says, and every refusal.
 
 mod arithmetic;
-mod device;
 mod support;

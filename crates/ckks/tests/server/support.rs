@@ -1,11 +1,12 @@
 //! Keys, vectors, and the judgement of errors.
 
-use girih_backend::NoProgress;
+use girih_backend::poly::reference_device::ReferenceLoader;
+use girih_backend::poly::{Loader, PolyEngine, PolyPlan};
+use girih_backend::{NoProgress, block_on};
 use girih_ckks::keys::KeyKind;
+use girih_ckks::program::{Chain, ChainShape};
 use girih_ckks::server::{Ciphertexts, Options, ServerKey};
 use girih_ckks::{CkksParameters, ClientKey, Complex64, EvaluationKeys};
-
-use crate::device::Host;
 
 /// A client and a server of one small set.
 pub struct Pair {
@@ -23,7 +24,11 @@ pub fn pair_of(name: &str, kinds: Vec<KeyKind>, options: Options) -> Pair {
     let set = CkksParameters::by_name(name).expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
-    let server = ServerKey::load(&Host, &keys, &options, &NoProgress).expect("loaded");
+    let ring = Chain::new(ChainShape::from(&set)).expect("a chain").ring().clone();
+    let device = ReferenceLoader::default().open(ring).expect("a device");
+    let engine = PolyEngine::new(device, PolyPlan::default()).expect("an engine");
+    let server = ServerKey::on_engine(engine, &keys, &options, &NoProgress);
+    let server = block_on(server).expect("loaded");
     Pair { client, server }
 }
 
