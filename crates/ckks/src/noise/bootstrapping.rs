@@ -61,7 +61,8 @@ impl NoiseModel {
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = (reduction + self.to_coefficients(b, rho, slots)?).sqrt();
         let ratio = libm::exp2(-f64::from(rho));
-        let coefficient = ratio * MEAN_SQUARE.sqrt() / self.degree().sqrt();
+        // n slots are 2n coefficients.
+        let coefficient = ratio * MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
         Ok(BootstrappingNoise {
             noise,
             // A coefficient of deviation s has a sine error of variance 15 ((2 pi)^2 s^3 / 6)^2.
