@@ -1,7 +1,7 @@
 //! One device, opened, whatever families of work it runs.
 
-use crate::{bootstrap, poly};
 use crate::device::DeviceInfo;
+use crate::{bootstrap, poly};
 
 /// One device, opened. A family that it does not run is `None`.
 pub trait Backend: Send + Sync {

@@ -181,7 +181,9 @@ mod tests {
                 let time = (0..3).map(|_| {
                     let start = std::time::Instant::now();
                     let pair = ntt_prime_pair_above(bits, 1 << log2_order);
-                    assert!(pair.is_none_or(|[a, b]| a < b && u64::from(a) * u64::from(b) > 1 << bits));
+                    assert!(
+                        pair.is_none_or(|[a, b]| a < b && u64::from(a) * u64::from(b) > 1 << bits)
+                    );
                     start.elapsed()
                 });
                 let time = time.min().expect("three");

@@ -159,8 +159,13 @@ mod tests {
 
     /// Odd moduli over the whole range, extremes included.
     fn moduli() -> impl Strategy<Value = Modulus> {
-        prop_oneof![Just(3u32), Just(134_215_681), Just((1 << 31) - 1), (1u32..1 << 30).prop_map(|x| 2 * x + 1)]
-            .prop_map(|p| Modulus::new(p).expect("odd and in range"))
+        prop_oneof![
+            Just(3u32),
+            Just(134_215_681),
+            Just((1 << 31) - 1),
+            (1u32..1 << 30).prop_map(|x| 2 * x + 1)
+        ]
+        .prop_map(|p| Modulus::new(p).expect("odd and in range"))
     }
 
     #[test]

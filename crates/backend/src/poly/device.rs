@@ -80,11 +80,7 @@ pub trait PolyDevice: Any + Send + Sync {
     fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError>;
 
     /// `read`, awaited.
-    fn read_async<'a>(
-        &'a self,
-        from: Place,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read_async<'a>(&'a self, from: Place, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
         at_once(move || self.read(from, words))
     }
 
@@ -98,11 +94,7 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When memory runs out or the device fails; then none of them is resident.
-    fn load(
-        &self,
-        source: &dyn ResidentSource,
-        progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError>;
+    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError>;
 
     /// `load`, awaited.
     fn load_async<'a>(
@@ -121,11 +113,7 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When something does not fit this device, or memory runs out.
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError>;
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError>;
 
     /// Frees a routine when all calls made so far are done with it.
     fn forget(&self, routine: RoutineId);

@@ -35,16 +35,11 @@ pub mod reference_device;
 mod resident;
 pub mod schedule;
 
-pub use device::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId,
-};
+pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
 pub use engine::{Buffer, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
 pub use lower::lower;
-pub use program::{
-    Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape,
-    Term, Value, ValueType,
-};
+pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value, ValueType};
 pub use reference::run_schedule;
 pub use resident::HostPolynomials;
 pub use schedule::Schedule;

@@ -307,14 +307,7 @@ pub struct ProgramBuilder {
 impl ProgramBuilder {
     /// An empty program over `ring`.
     pub fn new(ring: Arc<RingShape>) -> Self {
-        let program = Program {
-            ring,
-            ops: Vec::new(),
-            types: Vec::new(),
-            residents: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        };
+        let program = Program { ring, ops: Vec::new(), types: Vec::new(), residents: Vec::new(), inputs: Vec::new(), outputs: Vec::new() };
         Self { program, seen: Default::default() }
     }
 
@@ -352,13 +345,9 @@ impl ProgramBuilder {
     pub fn resident(&mut self, shape: ResidentShape) -> Result<Value, ProgramError> {
         self.known("resident", &shape.basis)?;
         if shape.log2_run > self.program.ring.log2_degree {
-            return Err(self.error(
-                "resident",
-                format!(
-                    "runs of 2^{} words in limbs of 2^{}",
-                    shape.log2_run, self.program.ring.log2_degree
-                ),
-            ));
+            return Err(
+                self.error("resident", format!("runs of 2^{} words in limbs of 2^{}", shape.log2_run, self.program.ring.log2_degree))
+            );
         }
         let slot = self.program.residents.len() as u32;
         let of = ValueType { basis: shape.basis.clone(), domain: Domain::Evaluations };
@@ -369,32 +358,20 @@ impl ProgramBuilder {
     /// `value` in `domain`; itself where it is there already.
     pub fn transform(&mut self, value: Value, domain: Domain) -> Value {
         let of = self.type_of(value).clone();
-        if of.domain == domain {
-            value
-        } else {
-            self.push(Op::Transform(value, domain), ValueType { domain, ..of })
-        }
+        if of.domain == domain { value } else { self.push(Op::Transform(value, domain), ValueType { domain, ..of }) }
     }
 
     /// Base conversion of `of` to the primes `to`.
     ///
     /// # Errors
     /// When `of` is not in coefficients, has no prime, or `to` has an unknown one.
-    pub fn convert(
-        &mut self,
-        of: Value,
-        to: Basis,
-        corrected: bool,
-    ) -> Result<Value, ProgramError> {
+    pub fn convert(&mut self, of: Value, to: Basis, corrected: bool) -> Result<Value, ProgramError> {
         self.known("convert", &to)?;
         let from = self.type_of(of);
         if from.domain != Domain::Coefficients || from.basis.is_empty() {
             return Err(self.error("convert", "needs coefficients over at least one prime".into()));
         }
-        Ok(self.push(
-            Op::Convert { of, to: to.clone(), corrected },
-            ValueType { basis: to, domain: Domain::Coefficients },
-        ))
+        Ok(self.push(Op::Convert { of, to: to.clone(), corrected }, ValueType { basis: to, domain: Domain::Coefficients }))
     }
 
     /// The limbs of `value` whose primes are in `basis`.
@@ -408,10 +385,7 @@ impl ProgramBuilder {
         }
         if !of.basis.contains_all(&basis) {
             let lacking = basis.difference(&of.basis);
-            return Err(self.error(
-                "limbs",
-                format!("value {} has no limb modulo primes {:?}", value.0, lacking.primes()),
-            ));
+            return Err(self.error("limbs", format!("value {} has no limb modulo primes {:?}", value.0, lacking.primes())));
         }
         Ok(self.push(Op::Limbs(value, basis.clone()), ValueType { basis, domain: of.domain }))
     }
@@ -421,8 +395,7 @@ impl ProgramBuilder {
     /// # Errors
     /// When a prime occurs twice, domains differ, or no part has a limb.
     pub fn join(&mut self, parts: &[Value]) -> Result<Value, ProgramError> {
-        let parts: Vec<Value> =
-            parts.iter().copied().filter(|&v| !self.basis(v).is_empty()).collect();
+        let parts: Vec<Value> = parts.iter().copied().filter(|&v| !self.basis(v).is_empty()).collect();
         let Some(&first) = parts.first() else {
             return Err(self.error("join", "no part has a limb".into()));
         };
@@ -491,10 +464,7 @@ impl ProgramBuilder {
             return Err(self.error("automorphism", "needs evaluations".into()));
         }
         if g.is_multiple_of(2) || u64::from(g) >= 2 << self.program.ring.log2_degree {
-            return Err(self.error(
-                "automorphism",
-                format!("X -> X^{g}: the exponent must be odd and below 2N"),
-            ));
+            return Err(self.error("automorphism", format!("X -> X^{g}: the exponent must be odd and below 2N")));
         }
         Ok(if g == 1 { value } else { self.push(Op::Automorphism(value, g), of) })
     }
@@ -515,17 +485,12 @@ impl ProgramBuilder {
     fn check_factor(&self, factor: &Factor, of: &ValueType) -> Result<(), ProgramError> {
         let Factor::Residues(residues) = factor else { return Ok(()) };
         if residues.len() != of.basis.len() {
-            return Err(self.error(
-                "sum",
-                format!("{} factors for {} primes", residues.len(), of.basis.len()),
-            ));
+            return Err(self.error("sum", format!("{} factors for {} primes", residues.len(), of.basis.len())));
         }
         for (&pair, &prime) in residues.iter().zip(of.basis.primes()) {
             let p = self.program.ring.primes[usize::from(prime)].value();
             if pair.iter().any(|&r| r >= p) {
-                return Err(
-                    self.error("sum", format!("factor {pair:?} is not canonical modulo {p}"))
-                );
+                return Err(self.error("sum", format!("factor {pair:?} is not canonical modulo {p}")));
             }
             if of.domain == Domain::Coefficients && pair[0] != pair[1] {
                 return Err(self.error("sum", "halves that differ only in evaluations".into()));
@@ -536,10 +501,9 @@ impl ProgramBuilder {
 
     fn known(&self, op: &'static str, basis: &Basis) -> Result<(), ProgramError> {
         match basis.primes().last() {
-            Some(&last) if usize::from(last) >= self.program.ring.primes.len() => Err(self.error(
-                op,
-                format!("prime {last} of a ring of {}", self.program.ring.primes.len()),
-            )),
+            Some(&last) if usize::from(last) >= self.program.ring.primes.len() => {
+                Err(self.error(op, format!("prime {last} of a ring of {}", self.program.ring.primes.len())))
+            }
             _ => Ok(()),
         }
     }

@@ -59,29 +59,43 @@ pub struct BootstrappingShape {
     pub interval: u32,
     /// r, double angles; the fit is for 3.
     pub double_angles: usize,
-    /// E_out, the scale of the level just under EvalMod.
+    /// E_out, the scale of the lowest level of EvalMod.
     pub sine_scale: f64,
     /// Auxiliary primes of the dense-to-sparse key.
     pub sparse_auxiliary: usize,
     /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3 (degree 5).
+    ///
+    /// With slots-to-coefficients at the end they are levels of the size of EvalMod's, as every slot is a coefficient
+    /// still, whose error grows on the way to slots. With it first they are normal levels.
     pub arcsine_levels: usize,
-    /// Slots-to-coefficients before the modulus is raised, on the lowest levels, instead of at the end.
+    /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of at the end.
     pub stc_first: bool,
 }
 
 impl BootstrappingShape {
-    /// The level under EvalMod, at which the sine arrives.
+    /// The level at which the corrected sine arrives.
     pub fn out(&self) -> usize {
-        if self.stc_first {
-            self.effective_level + 1
-        } else {
-            self.effective_level + self.stc_groups
+        match (self.stc_first, self.arcsine_levels) {
+            (false, _) => self.effective_level + self.stc_groups,
+            // Nothing sets the scale but an adjust, which takes a level.
+            (true, 0) => self.effective_level + 1,
+            (true, _) => self.effective_level,
         }
+    }
+
+    /// The level after the double angles.
+    pub fn sine_output(&self) -> usize {
+        self.out() + self.arcsine_levels
+    }
+
+    /// The highest level with the scale S_l, which is the lowest with E_l.
+    pub fn scale_change(&self) -> usize {
+        if self.stc_first { self.sine_output() } else { self.out() }
     }
 
     /// The level at which EvalMod starts.
     pub fn sine_input(&self) -> usize {
-        self.out() + 5 + self.double_angles + self.arcsine_levels
+        self.sine_output() + 5 + self.double_angles
     }
 
     /// The top level, at which coefficients-to-slots starts.
@@ -211,7 +225,7 @@ impl Chain {
                     b.top()
                 )));
             }
-            Some(b) => b.out(),
+            Some(b) => b.scale_change(),
             None => top,
         };
         let mut scales = vec![shape.scale];
@@ -326,8 +340,8 @@ impl Chain {
 
     /// E_l, the canonical scale of an EvalMod level, its lowest included.
     pub fn sine_scale(&self, level: usize) -> Option<f64> {
-        let out = self.shape.bootstrapping.as_ref()?.out();
-        self.sine_scales.get(level.checked_sub(out)?).copied()
+        let lowest = self.shape.bootstrapping.as_ref()?.scale_change();
+        self.sine_scales.get(level.checked_sub(lowest)?).copied()
     }
 
     /// The product of the primes of `basis`.

@@ -231,7 +231,8 @@ mod tests {
         /// A small number as f64.
         fn float(x: &BigInt) -> f64 {
             let kept = x.bits().saturating_sub(60);
-            (x >> kept).to_string().parse::<f64>().expect("60 bits") * 2f64.powi(kept as i32 - BITS as i32)
+            (x >> kept).to_string().parse::<f64>().expect("60 bits")
+                * 2f64.powi(kept as i32 - BITS as i32)
         }
 
         /// Machin: pi = 16 atan(1/5) - 4 atan(1/239).
@@ -291,7 +292,10 @@ mod tests {
             let mut width = real((gaussian.sigma.powi(2) - 1.0 / 12.0).max(0.01).sqrt());
             for _ in 0..40 {
                 let step = (&width >> 60) + 1;
-                let (here, there) = (variance(&tails(&width, &factor)), variance(&tails(&(&width + &step), &factor)));
+                let (here, there) = (
+                    variance(&tails(&width, &factor)),
+                    variance(&tails(&(&width + &step), &factor)),
+                );
                 let slope = over(&(&there - &here), &step);
                 let change = over(&(&wanted - here), &slope);
                 width += &change;
@@ -300,12 +304,19 @@ mod tests {
                 }
             }
             let exact = tails(&width, &factor);
-            let drawn = |i: usize| BigInt::from(gaussian.thresholds.get(i).copied().unwrap_or(0)) << (BITS - 63);
+            let drawn = |i: usize| {
+                BigInt::from(gaussian.thresholds.get(i).copied().unwrap_or(0)) << (BITS - 63)
+            };
             let exact = |i: usize| exact.get(i).cloned().unwrap_or_default();
             // P(|x| = m) is the difference of two tails, the first of which is 1.
-            let mass = |tail: &dyn Fn(usize) -> BigInt, m: usize| if m == 0 { one() - tail(0) } else { tail(m - 1) - tail(m) };
+            let mass = |tail: &dyn Fn(usize) -> BigInt, m: usize| {
+                if m == 0 { one() - tail(0) } else { tail(m - 1) - tail(m) }
+            };
             let most = gaussian.thresholds.len() + 100;
-            let sum: BigInt = (0..most).map(|m| mass(&drawn, m) - mass(&exact, m)).map(|d| if d < BigInt::from(0) { -d } else { d }).sum();
+            let sum: BigInt = (0..most)
+                .map(|m| mass(&drawn, m) - mass(&exact, m))
+                .map(|d| if d < BigInt::from(0) { -d } else { d })
+                .sum();
             float(&sum).log2() - 1.0
         }
     }

@@ -45,6 +45,9 @@ impl Recorder {
         let raised = self.sub_sum(&raised)?;
         let coefficients = self.transform_chain(&raised, plan.to_slots())?;
         let joined = self.sine(&coefficients, plan)?;
+        if shape.stc_first && shape.arcsine_levels > 0 {
+            return Ok(joined);
+        }
         let joined = Recorded { scale: plan.joined_scale, ..joined };
         if shape.stc_first {
             return self.adjust(&joined, shape.effective_level);
@@ -70,18 +73,32 @@ impl Recorder {
 
     /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
     fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
-        let scale = self.chain().sine_scale(x.level).expect("EvalMod starts here");
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
-        let re = self.eval_mod(&Recorded { scale, ..re })?.result;
+        let re = self.part(&re, plan)?;
         if plan.variant() == Variant::Packed {
             return Ok(re);
         }
         let im = self.sub(&conjugate, x)?;
         let im = self.multiply_i(&im)?;
-        let im = self.eval_mod(&Recorded { scale, ..im })?.result;
+        let im = self.part(&im, plan)?;
         let im = self.multiply_i(&im)?;
         self.add(&re, &im)
+    }
+
+    /// The sine of one part, which is doubled. With slots-to-coefficients first it is a message by then: corrected
+    /// as one, at the canonical scale.
+    fn part(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
+        let scale = chain.sine_scale(x.level).expect("EvalMod starts here");
+        let y = self.eval_mod(&Recorded { scale, ..*x })?.result;
+        if !shape.stc_first || shape.arcsine_levels == 0 {
+            return Ok(y);
+        }
+        let f = plan.joined_scale / shape.sine_scale;
+        let canonical = chain.scale(shape.out()).expect("a normal level");
+        self.correct_sine(&Recorded { scale: plan.joined_scale, ..y }, f, canonical)
     }
 
     /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is removed. The scale
