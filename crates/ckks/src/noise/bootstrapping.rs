@@ -73,7 +73,8 @@ impl NoiseModel {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
         let ratio = libm::exp2(-f64::from(rho));
-        let coefficient = ratio * MEAN_SQUARE.sqrt() / self.degree().sqrt();
+        // n slots are 2n coefficients.
+        let coefficient = ratio * MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
         let turn = 2.0 * std::f64::consts::PI * ratio;
         // What is left of x after the first terms of its arcsine, relative, and the power of x that it goes with.
         let (of_constants, power) = match b.arcsine_levels() {
