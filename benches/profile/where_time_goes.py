@@ -8,7 +8,7 @@ The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (
 writes what it found as JSON. The second adds to that what a whole batch spends outside rotations, from what
 `cargo xtask bench --timeline TRACE` wrote. The third prints such files as a table.
 
-A profiler samples what every warp does. Each sampled instruction came from a line of cuda/*.cu or cuda/lib/*.cuh, inlined at
+A profiler samples what every warp does. Each sampled instruction came from a line of cuda/bootstrap/ or cuda/lib/, inlined at
 other lines; the functions around those lines name the phase. Needs ncu with its Python module, nvdisasm, and counters that the
 user may read.
 """
@@ -83,7 +83,7 @@ def functions(folder):
     begins = {}
     declared = re.compile(r"^\s*(?:template <.*?> )?(?:static )?(?:FUNCTION|CONSTANT_FUNCTION)\b[^(]*?\b(operator\(\)|\w+)\(")
     opened = re.compile(r"^(?:template <.*> )?struct (\w+)")
-    for path in glob.glob(f"{folder}/*.cu") + glob.glob(f"{folder}/lib/*.cuh"):
+    for path in glob.glob(f"{folder}/*/*.cu") + glob.glob(f"{folder}/*/*.cuh"):
         found, struct = [], None
         for number, line in enumerate(open(path), 1):
             if line.startswith("}"):

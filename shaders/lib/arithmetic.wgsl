@@ -3,7 +3,7 @@
 //
 // `lane` is a lazily reduced word: u32 in [0, bound), or, where SIGNED, i32 in [-bound, bound], for primes below 2^28.
 // `twiddle` is a constant factor with its quotient, `sum` a sum of products of a lane and a key word. Bounds are those of
-// crates/wgpu/src/numbers.rs, where each form is tested in exact arithmetic.
+// crates/wgpu/src/runtime/numbers.rs, where each form is tested in exact arithmetic.
 
 #for w in 0..WORDS
 const P_${w}: u32 = ${prime(w)}u;

@@ -1,7 +1,7 @@
 //! NVIDIA's compiler, from a CUDA installation or from Python wheels, and what it says of a kernel.
 
 use anyhow::{Context, Result, bail};
-use girih_cuda::{CONSTANTS, HEADERS, Source};
+use girih_cuda::{CONSTANTS, Source};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,7 +71,7 @@ impl Nvcc {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let folder = self.folder.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        for (name, text) in HEADERS {
+        for (name, text) in source.file.headers {
             std::fs::write(folder.join(name), text)?;
         }
         std::fs::write(folder.join(CONSTANTS), &source.constants)?;

@@ -15,25 +15,9 @@
 //!   [`validate_linear_jobs`] before a device sees it; engines call these and do not check again.
 //! - Nothing here falls back: a device that cannot do what it is asked returns a [`BackendError`] naming the limit.
 
-mod cache;
-mod device;
-mod engine;
-mod error;
-mod job;
-mod plan;
+pub mod bootstrap;
+pub mod device;
 pub mod poly;
-mod shape;
-pub mod timeline;
-mod tune;
 
-pub use cache::{cache_folder, cache_key, write_cache_file};
-pub use device::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
-pub use engine::{Backend, Engine, KeySource, LoadOptions, NoProgress, Progress, Stage, StageOutput, check_beside};
-pub use error::BackendError;
-pub use job::{
-    BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs, validate_range, validate_table_range,
-    validate_tables,
-};
-pub use plan::{AccumulatorHome, DoesNotFit, PlanRequest, TileLayout, TilePlan};
-pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
-pub use tune::{PlanSource, TunedPlan, TunedPlans, choose_plan};
+pub use bootstrap::*;
+pub use device::*;

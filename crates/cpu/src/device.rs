@@ -1,14 +1,14 @@
 //! The CPU as a [`Backend`].
 
-use crate::blind_rotate::Twin;
-use crate::engine::CpuEngine;
-use crate::fast::FastRotator;
-use crate::key_switch::KeySwitcher;
-use crate::key_switch_torus::TorusKeySwitcher;
-use crate::pipeline::Pipeline;
-use crate::rotate_first::RotateFirst;
-use crate::rotator::BlindRotator;
-use crate::switch_first::SwitchFirst;
+use crate::bootstrap::blind_rotate::Twin;
+use crate::bootstrap::engine::CpuEngine;
+use crate::bootstrap::fast::FastRotator;
+use crate::bootstrap::key_switch::KeySwitcher;
+use crate::bootstrap::key_switch_torus::TorusKeySwitcher;
+use crate::bootstrap::pipeline::Pipeline;
+use crate::bootstrap::rotate_first::RotateFirst;
+use crate::bootstrap::rotator::BlindRotator;
+use crate::bootstrap::switch_first::SwitchFirst;
 use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanRequest, Progress, Transform,
     check_beside,
@@ -37,7 +37,10 @@ impl CpuBackend {
                 multiprocessors: rayon::current_num_threads(),
             },
             software: false,
-            notes: vec![format!("{} threads", rayon::current_num_threads()), format!("f64 FFT on {}", crate::fast::instruction_set())],
+            notes: vec![
+                format!("{} threads", rayon::current_num_threads()),
+                format!("f64 FFT on {}", crate::bootstrap::fast::instruction_set()),
+            ],
         };
         Self { info }
     }

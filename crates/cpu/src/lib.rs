@@ -5,6 +5,8 @@
 //! readable through [`Engine::trace`](girih_backend::Engine::trace). [`Transform::Fft`](girih_backend::Transform::Fft) is the
 //! fast path: folded f64 FFT, SIMD chosen at run time, several ciphertexts to each load of the key.
 //!
+//! The bootstrap family, `bootstrap`:
+//!
 //! | module | kernel |
 //! |---|---|
 //! | `combine` | small integer combinations of stored ciphertexts |
@@ -17,17 +19,7 @@
 //! `rotate_first` and `switch_first` put them in order: prime words and modulus raising switch keys last, the native torus
 //! switches them first.
 
-mod blind_rotate;
-mod combine;
+mod bootstrap;
 mod device;
-mod engine;
-mod fast;
-mod key_switch;
-mod key_switch_torus;
-mod pipeline;
-mod rotate_first;
-mod rotator;
-mod sample_extract;
-mod switch_first;
 
 pub use device::CpuBackend;

@@ -1,7 +1,7 @@
 //! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER [CAPABILITY] [SET..]`.
 
 use girih_backend::PlanRequest;
-use girih_cuda::{HEADERS, SPREAD, SPREAD_ITEMS, variants};
+use girih_cuda::{SPREAD, SPREAD_ITEMS, variants};
 use girih_tfhe::ParameterSet;
 use std::path::Path;
 
@@ -41,10 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 for variant in all {
                     let at = folder.join(&variant.name);
                     std::fs::create_dir_all(&at)?;
-                    for (name, text) in HEADERS {
-                        std::fs::write(at.join(name), text)?;
-                    }
                     for source in &variant.sources {
+                        for (name, text) in source.file.headers {
+                            std::fs::write(at.join(name), text)?;
+                        }
                         std::fs::write(at.join("constants.cuh"), &source.constants)?;
                         std::fs::write(at.join(format!("{}.cu", source.file.name)), source.file.text)?;
                     }

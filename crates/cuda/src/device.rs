@@ -1,10 +1,11 @@
 //! NVIDIA GPUs as [`Backend`]s.
 
-use crate::engine::CudaEngine;
-use crate::gpu::{self, Gpu, GpuFacts};
-use crate::plan::CudaPlan;
-use crate::rotation::plans;
-use crate::variants::cluster_of;
+use crate::bootstrap::engine::CudaEngine;
+use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::queues::QUEUES;
+use crate::bootstrap::rotation::plans;
+use crate::bootstrap::variants::cluster_of;
+use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
     Transform, choose_plan,
@@ -62,7 +63,7 @@ impl CudaBackend {
         if ordinal >= count {
             return Err(no_device(format!("this machine has {count} CUDA devices")));
         }
-        let gpu = Gpu::open(ordinal)?;
+        let gpu = Gpu::open(ordinal, &QUEUES)?;
         Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu) })
     }
 

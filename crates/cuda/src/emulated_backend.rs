@@ -1,9 +1,9 @@
 //! The emulated machine as a [`Backend`].
 
-use crate::emulated::Emulated;
-use crate::engine::CudaEngine;
-use crate::rotation::plans;
-use crate::spread::MAX_CLUSTER;
+use crate::bootstrap::engine::CudaEngine;
+use crate::bootstrap::rotation::plans;
+use crate::bootstrap::spread::MAX_CLUSTER;
+use crate::runtime::emulated::Emulated;
 use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanSource, Progress, Transform,
 };

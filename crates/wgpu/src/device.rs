@@ -1,9 +1,9 @@
 //! Finding and opening adapters.
 
 use crate::Profile;
-use crate::engine::WgpuEngine;
-use crate::gpu::Gpu;
-use crate::plan::{Rolled, WgpuPlan};
+use crate::bootstrap::engine::WgpuEngine;
+use crate::bootstrap::plan::{Rolled, WgpuPlan};
+use crate::runtime::gpu::Gpu;
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress,
     Transform, choose_plan,

@@ -1,7 +1,7 @@
 //! The wgpu device of girih: whole bootstrappings in WGSL, on any GPU with Vulkan, Metal or DX12.
 //!
 //! One workgroup runs one bootstrapping from the combination of its inputs to the first mod switch, with the accumulator
-//! in registers; a second kernel streams the key-switching table. The sources are `shaders/*.wgsl`, expanded for one
+//! in registers; a second kernel streams the key-switching table. The sources are `shaders/`, expanded for one
 //! shape by a small preprocessor that also tracks the bounds of lazy arithmetic (see `shaders/README.md`).
 //!
 //! Two profiles come from the same sources: *int64* where the adapter has 64-bit integers, *core* with 32-bit words
@@ -9,29 +9,11 @@
 
 mod bootstrap;
 mod device;
-mod engine;
-mod few;
-mod gpu;
-mod job;
-mod kernels;
-mod keys;
-mod layout;
-mod lazy;
-mod numbers;
-mod pipeline_cache;
-mod plan;
-mod profile;
-mod script;
-mod store;
-mod tables;
-mod template;
-mod trace;
-mod upload;
-mod variant;
+mod runtime;
 
+pub use bootstrap::kernels::{KernelCheck, KernelVariant, desktop_gpu, kernel_variants};
+pub use bootstrap::plan::{Rolled, WgpuPlan};
+pub use bootstrap::tables::Tables;
+pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};
-pub use kernels::{KernelCheck, KernelVariant, desktop_gpu, kernel_variants};
-pub use plan::{Rolled, WgpuPlan};
-pub use profile::Profile;
-pub use tables::Tables;
-pub use variant::Kernel;
+pub use runtime::profile::Profile;

@@ -1,0 +1,199 @@
+//! Kernel `blind_rotate`, the integer twin: initialise, then n / g steps of
+//! `ACC += round_{M->Q}( sum_x (X^(e_x) - 1) (D . C_x) )` over the GGSW ciphertexts C_x of the step
+//! ([`BootstrapShape::ggsw_exponent`] says which e_x).
+//!
+//! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them `decompose`,
+//! `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all of them; lazy forms inside a
+//! kernel must agree with these once reduced.
+
+use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, Progress};
+use girih_ring::gadget::balanced_digits;
+use girih_ring::switch::mod_switch;
+use girih_ring::{Modulus, NttTable, Rns};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Keys and tables of the integer twin.
+pub(crate) struct Twin {
+    shape: BootstrapShape,
+    rns: Rns,
+    tables: Vec<NttTable>,
+    /// Accumulator modulus Q.
+    modulus: u64,
+    /// Transformed key: `[step][GGSW][level][row][column][word][N]`.
+    key: Vec<u32>,
+}
+
+/// The digits of an accumulator: `[level][K][N]`, signed.
+///
+/// GD: balanced digits of the centred coefficient. MR: the centred coefficient itself.
+pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64]) -> Vec<i32> {
+    let (levels, len) = (shape.levels(), accumulator.len());
+    let mut digits = vec![0; levels * len];
+    let mut one = vec![0; levels];
+    for (i, &x) in accumulator.iter().enumerate() {
+        // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x >= Q.
+        let centred = if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 };
+        match shape.gadget {
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => balanced_digits(centred, log2_base, dropped_bits, &mut one),
+            Gadget::ModulusRaising { .. } | Gadget::ClosestRepresentative { .. } => one[0] = centred as i32,
+        }
+        for (level, &d) in one.iter().enumerate() {
+            digits[level * len + i] = d;
+        }
+    }
+    digits
+}
+
+/// The accumulator before the first step: masks zero, body j `X^(-b_j f) * v_j`.
+pub(crate) fn initialise(shape: &BootstrapShape, modulus: u64, input: &RotateInput<'_>, accumulator: &mut [u64]) {
+    let size = shape.polynomial_size;
+    accumulator.fill(0);
+    for (j, table) in input.tables.iter().enumerate() {
+        let body = &mut accumulator[(shape.glwe_dimension + j) * size..][..size];
+        let shift = 2 * size - input.exponents[shape.lwe_dimension + j] as usize;
+        for (u, &v) in table.iter().enumerate() {
+            let to = (u + shift) % (2 * size);
+            body[to % size] = if to < size || v == 0 { v } else { modulus - v };
+        }
+    }
+}
+
+impl Twin {
+    /// Pulls and transforms the whole key.
+    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+        let shape = keys.shape().clone();
+        let KeyModulus::Words(words) = &shape.key_modulus else {
+            return Err(BackendError::Unsupported {
+                device: "cpu".into(),
+                what: "the native torus with the integer transform".into(),
+                why: "2^64 has no roots of unity; use the f64 transform".into(),
+            });
+        };
+        // The shape was validated: words are distinct primes that admit the transform.
+        let rns =
+            Rns::new(words).ok_or_else(|| BackendError::InvalidRequest(format!("words {words:?} are not one or two distinct primes")))?;
+        let tables: Vec<NttTable> = rns
+            .words()
+            .iter()
+            .map(|&m| NttTable::new(m, shape.polynomial_size))
+            .collect::<Option<_>>()
+            .ok_or_else(|| BackendError::InvalidRequest(format!("words {words:?} do not admit N = {}", shape.polynomial_size)))?;
+        let block = shape.bootstrapping_block_len();
+        let mut key = vec![0u32; shape.steps() * block * tables.len()];
+        let done = AtomicUsize::new(0);
+        key.par_chunks_exact_mut(block * tables.len()).enumerate().for_each_init(
+            || vec![0u64; block],
+            |coefficients, (index, out)| {
+                keys.bootstrapping_block(index, coefficients);
+                let polynomials = coefficients.chunks_exact(shape.polynomial_size);
+                for (polynomial, words) in polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * tables.len())) {
+                    for (table, o) in tables.iter().zip(words.chunks_exact_mut(shape.polynomial_size)) {
+                        for (o, &c) in o.iter_mut().zip(polynomial) {
+                            *o = table.modulus().reduce(c);
+                        }
+                        table.forward(o);
+                    }
+                }
+                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.steps());
+            },
+        );
+        let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
+        Ok(Self { rns, tables, modulus, key, shape })
+    }
+
+    /// `[word][level][K][N]`: residues of the digits, transformed.
+    fn transform(&self, digits: &[i32]) -> Vec<u32> {
+        let mut out = Vec::with_capacity(digits.len() * self.tables.len());
+        for table in &self.tables {
+            let from = out.len();
+            out.extend(digits.iter().map(|&d| table.modulus().reduce_signed(i64::from(d))));
+            out[from..].chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.forward(p));
+        }
+        out
+    }
+
+    /// `[word][K][N]`: the external products of step `index`, each times its monomial, summed.
+    fn multiply(&self, index: usize, exponents: &[u32], transformed: &[u32]) -> Vec<u32> {
+        let (size, columns, rows) = (self.shape.polynomial_size, self.shape.columns(), self.shape.levels() * self.shape.columns());
+        let words = self.tables.len();
+        let ggsw_len = rows * columns * words * size;
+        let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..][..self.shape.ggsw_per_step() * ggsw_len];
+        let mut out = vec![0; words * columns * size];
+        for (w, table) in self.tables.iter().enumerate() {
+            let m = table.modulus();
+            for (which, ggsw) in block.chunks_exact(ggsw_len).enumerate() {
+                let exponent = self.shape.ggsw_exponent(which, exponents) as usize;
+                for column in 0..columns {
+                    for t in 0..size {
+                        let sum = (0..rows).fold(0, |sum, row| {
+                            let d = transformed[(w * rows + row) * size + t];
+                            let c = ggsw[((row * columns + column) * words + w) * size + t];
+                            m.add(sum, m.mul(d, c))
+                        });
+                        let monomial = m.sub(table.monomial(exponent, t), 1);
+                        let o = &mut out[(w * columns + column) * size + t];
+                        *o = m.add(*o, m.mul(monomial, sum));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// `[word][K][N]` back to coefficients, in place.
+    fn inverse(&self, products: &mut [u32]) {
+        let per_word = self.shape.columns() * self.shape.polynomial_size;
+        for (table, word) in self.tables.iter().zip(products.chunks_exact_mut(per_word)) {
+            word.chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.inverse(p));
+        }
+    }
+
+    /// Adds the products, recomposed and, for MR, rounded once from T to Q.
+    fn accumulate(&self, products: &[u32], accumulator: &mut [u64]) {
+        let len = accumulator.len();
+        for (i, acc) in accumulator.iter_mut().enumerate() {
+            let whole = self.rns.compose(products[i], products.get(len + i).copied().unwrap_or(0));
+            let term = match self.shape.gadget {
+                Gadget::ModulusRaising { .. } => mod_switch(whole, self.rns.value(), self.modulus),
+                Gadget::Decomposition { .. } | Gadget::ClosestRepresentative { .. } => whole,
+            };
+            *acc = (*acc + term) % self.modulus;
+        }
+    }
+
+    fn step(&self, index: usize, exponents: &[u32], accumulator: &mut [u64]) {
+        let digits = decompose(&self.shape, self.modulus, accumulator);
+        let transformed = self.transform(&digits);
+        let mut products = self.multiply(index, exponents, &transformed);
+        self.inverse(&mut products);
+        self.accumulate(&products, accumulator);
+    }
+}
+
+impl BlindRotator for Twin {
+    fn group(&self) -> usize {
+        1
+    }
+
+    fn blind_rotate(&self, inputs: &[RotateInput<'_>], steps: usize, accumulators: &mut [u64]) {
+        let len = self.shape.columns() * self.shape.polynomial_size;
+        for (input, accumulator) in inputs.iter().zip(accumulators.chunks_exact_mut(len)) {
+            initialise(&self.shape, self.modulus, input, accumulator);
+            for (index, exponents) in input.exponents.chunks_exact(self.shape.grouping).take(steps).enumerate() {
+                self.step(index, exponents, accumulator);
+            }
+        }
+    }
+
+    fn trace_step(&self, step: usize, exponents: &[u32], accumulator: &[u64]) -> Option<StepTrace> {
+        let transformed = self.transform(&decompose(&self.shape, self.modulus, accumulator));
+        let products = self.multiply(step, exponents, &transformed);
+        Some(StepTrace { transformed, products })
+    }
+
+    fn describe(&self) -> serde_json::Value {
+        serde_json::json!({ "path": "twin", "words": self.rns.words().iter().map(Modulus::value).collect::<Vec<_>>(), "group": 1 })
+    }
+}

@@ -1,0 +1,315 @@
+//! Keys in transform domain, in exactly the order in which kernels read them.
+
+use crate::bootstrap::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes};
+use crate::bootstrap::source::{TORUS_BITS, ks_row, ks_word_bytes};
+use crate::bootstrap::tables;
+use crate::runtime::bytes::bytes_of;
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, SecretKind, Transform};
+use girih_ring::NttTable;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Turns blocks of coefficients into the bytes that a kernel streams.
+pub(crate) struct KeyLayout {
+    shape: BootstrapShape,
+    geometry: Geometry,
+    transform: Transform,
+    ntt: Vec<NttTable>,
+    fft_roots: Vec<[f64; 2]>,
+    /// log2 of the unit of packed entries (f64 FFT).
+    packed: Option<i32>,
+    /// Set when a value did not fit a packed entry.
+    overflowed: AtomicBool,
+}
+
+/// Bytes of two packed entries: four integers of 48 bits.
+const PACKED_BYTES: usize = 24;
+
+/// What transforms of centred key polynomials are multiplied by: 2/N, and the unit of what an accumulator holds.
+pub(crate) fn fft_scale(shape: &BootstrapShape) -> f64 {
+    let modulus = shape.key_modulus_value();
+    2.0 / shape.polynomial_size as f64
+        * match shape.gadget {
+            Gadget::Decomposition { .. } if scaled(shape) => f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::Decomposition { .. } => 1.0,
+            // Digits are aligned to the top of 32 bits, sums to the bottom.
+            Gadget::ModulusRaising { log2_modulus } => (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
+        }
+}
+
+impl KeyLayout {
+    pub fn new(shape: &BootstrapShape, plan: &CudaPlan) -> Self {
+        Self {
+            shape: shape.clone(),
+            geometry: Geometry::new(shape, plan.transform),
+            transform: plan.transform,
+            ntt: if plan.transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
+            fft_roots: if plan.transform == Transform::Fft { tables::fft_roots(shape.polynomial_size) } else { Vec::new() },
+            packed: packed_exponent(shape, plan.transform).filter(|_| plan.packed),
+            overflowed: AtomicBool::new(false),
+        }
+    }
+
+    /// Bytes of one step's slice (`KEY_STEP_BYTES` of the kernels).
+    pub fn step_bytes(&self) -> usize {
+        let g = &self.geometry;
+        let groups = g.points / g.tail;
+        let entries = self.rows() * self.shape.ggsw_per_step() * g.tail;
+        match self.transform {
+            Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
+            // Two entries in so many bytes, else 16 each.
+            Transform::Fft if self.packed.is_some() => step_bytes(&self.shape) / 32 * PACKED_BYTES,
+            Transform::Fft => step_bytes(&self.shape),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.shape.levels() * self.shape.columns()
+    }
+
+    /// The slice of step `step`.
+    pub fn step(&self, keys: &dyn KeySource, step: usize) -> Vec<u8> {
+        let mut block = vec![0; self.shape.bootstrapping_block_len()];
+        keys.bootstrapping_block(step, &mut block);
+        match self.transform {
+            Transform::Ntt => bytes_of(&self.ntt_step(&block)).to_vec(),
+            Transform::Fft => match self.packed {
+                Some(exponent) => self.pack(&self.fft_step(&block), exponent),
+                None => bytes_of(&self.fft_step(&block)).to_vec(),
+            },
+        }
+    }
+
+    /// `block[x][row][column]`.
+    fn polynomial<'a>(&self, block: &'a [u64], x: usize, row: usize, column: usize) -> &'a [u64] {
+        let size = self.shape.polynomial_size;
+        &block[((x * self.rows() + row) * self.shape.columns() + column) * size..][..size]
+    }
+
+    /// `[word][column][chunk][f][4]`, chunks over (row, x, j): values times 2^32 / N.
+    fn ntt_step(&self, block: &[u64]) -> Vec<u32> {
+        let (ggsw, columns, tail) = (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail);
+        let groups = self.geometry.points / tail;
+        let chunks = (self.rows() * ggsw * tail).div_ceil(4);
+        let mut out = vec![0u32; self.step_bytes() / 4];
+        let mut values = vec![0u32; self.shape.polynomial_size];
+        for (w, table) in self.ntt.iter().enumerate() {
+            let m = table.modulus();
+            let factor = m.shoup(m.to_montgomery(table.size_inverse().value));
+            for x in 0..ggsw {
+                for row in 0..self.rows() {
+                    for column in 0..columns {
+                        let polynomial = self.polynomial(block, x, row, column);
+                        values.iter_mut().zip(polynomial).for_each(|(v, &c)| *v = m.reduce(c));
+                        table.forward(&mut values);
+                        for (position, &v) in values.iter().enumerate() {
+                            let (f, j) = (position / tail, position % tail);
+                            let index = (row * ggsw + x) * tail + j;
+                            out[(((w * columns + column) * chunks + index / 4) * groups + f) * 4 + index % 4] = m.mul_shoup(v, factor);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// `[column][row][j]`, then for all f the low 32 bits of the parts of C0 + C1 and C0 - C1, then for all f their other 16: as
+    /// integers, with an offset of 2^47, in units of 2^`exponent`.
+    fn pack(&self, entries: &[[f64; 2]], exponent: i32) -> Vec<u8> {
+        let tail = self.geometry.tail;
+        let groups = self.geometry.points / tail;
+        let unit = f64::from(exponent).exp2();
+        let word = |x: f64| {
+            let word = (x / unit).round_ties_even() as i64 + (1 << 47);
+            if !(0..1 << 48).contains(&word) {
+                self.overflowed.store(true, Ordering::Relaxed);
+            }
+            word as u64
+        };
+        let mut out = Vec::with_capacity(self.step_bytes());
+        for pair in entries.chunks_exact(2 * tail * groups) {
+            let (sums, differences) = pair.split_at(tail * groups);
+            for (sums, differences) in sums.chunks_exact(groups).zip(differences.chunks_exact(groups)) {
+                let words: Vec<[u64; 4]> = sums.iter().zip(differences).map(|(&[a, b], &[c, d])| [a, b, c, d].map(word)).collect();
+                out.extend(words.iter().flatten().flat_map(|&w| (w as u32).to_le_bytes()));
+                out.extend(words.iter().flatten().flat_map(|&w| ((w >> 32) as u16).to_le_bytes()));
+            }
+        }
+        out
+    }
+
+    /// Fails where packed entries met a key that does not look uniform.
+    pub fn check(&self, device: &str) -> Result<(), BackendError> {
+        if !self.overflowed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(BackendError::Unsupported {
+            device: device.into(),
+            what: "this bootstrapping key in packed entries".into(),
+            why: "a coefficient of a transform lies more than nine deviations from those of a uniform key; load it with packed = 0".into(),
+        })
+    }
+
+    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft.cuh).
+    fn fft_entry(&self, column: usize, row: usize, x: usize, j: usize) -> usize {
+        let (rows, columns, ggsw, tail) = (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);
+        match (self.shape.grouping, holds_digits(&self.shape)) {
+            (1, true) => ((column * rows + row) * ggsw + x) * tail + j,
+            (1, false) => ((row * columns + column) * ggsw + x) * tail + j,
+            (_, true) => ((j * columns + column) * rows + row) * ggsw + x,
+            (_, false) => ((row * tail + j) * columns + column) * ggsw + x,
+        }
+    }
+
+    /// `[entry][f]` with the planes C0 + C1 and C0 - C1, or one for each GGSW ciphertext of binary secrets: centred values times 2/N, and Q/T where the modulus is raised.
+    fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
+        let (columns, tail, size) = (self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
+        let groups = self.geometry.points / tail;
+        let modulus = self.shape.key_modulus_value();
+        let scale = fft_scale(&self.shape);
+        let centred = |c: u64| match modulus {
+            Some(modulus) if c > modulus / 2 => c as i64 - modulus as i64,
+            // Modulo 2^64 the cast centres.
+            _ => c as i64,
+        };
+        let centre = |c: u64| centred(c) as f64 * scale;
+        let transformed = |x, row, column| {
+            let p = self.polynomial(block, x, row, column);
+            let mut values: Vec<[f64; 2]> = (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
+            tables::fft_forward(&mut values, &self.fft_roots);
+            values
+        };
+        let mut out = vec![[0.0; 2]; columns * self.rows() * self.shape.ggsw_per_step() * size / 2];
+        for column in 0..columns {
+            for row in 0..self.rows() {
+                let mut put = |x: usize, position: usize, value: [f64; 2]| {
+                    let (f, j) = (position / tail, position % tail);
+                    out[self.fft_entry(column, row, x, j) * groups + f] = value;
+                };
+                match self.shape.secret {
+                    SecretKind::Binary => {
+                        for x in 0..self.shape.ggsw_per_step() {
+                            transformed(x, row, column).iter().enumerate().for_each(|(p, &c)| put(x, p, c));
+                        }
+                    }
+                    SecretKind::Ternary => {
+                        let (first, second) = (transformed(0, row, column), transformed(1, row, column));
+                        for (p, (c0, c1)) in first.iter().zip(&second).enumerate() {
+                            put(0, p, [c0[0] + c1[0], c0[1] + c1[1]]);
+                            put(1, p, [c0[0] - c1[0], c0[1] - c1[1]]);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out.
+pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
+    shape.ks_digits() * (shape.ks_base() - 1) * ks_row(shape) * ks_word_bytes(shape)
+}
+
+/// The rows of `index`.
+pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u8> {
+    let mut block = vec![0; shape.key_switching_block_len()];
+    keys.key_switching_block(index, &mut block);
+    let (length, row) = (shape.switched_len(), ks_row(shape));
+    let mut words = vec![0u64; shape.ks_digits() * (shape.ks_base() - 1) * row];
+    let mut targets = words.chunks_exact_mut(row);
+    for values in block.chunks_exact(shape.ks_base() * length) {
+        for source in values[length..].chunks_exact(length) {
+            if let Some(target) = targets.next() {
+                target[..length].copy_from_slice(source);
+            }
+        }
+    }
+    match ks_word_bytes(shape) {
+        2 => words.iter().flat_map(|&w| (w as u16).to_le_bytes()).collect(),
+        4 => words.iter().flat_map(|&w| (w as u32).to_le_bytes()).collect(),
+        // Each row: the low four bytes of all words, then the fifths.
+        _ => words
+            .chunks_exact(row)
+            .flat_map(|row| row.iter().flat_map(|&w| (w as u32).to_le_bytes()).chain(row.iter().map(|&w| (w >> 32) as u8)))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::variants::limits_of;
+    use girih_backend::PlanRequest;
+
+    /// Words of a key all alike.
+    struct Constant(BootstrapShape, u64);
+
+    impl KeySource for Constant {
+        fn shape(&self) -> &BootstrapShape {
+            &self.0
+        }
+
+        fn bootstrapping_block(&self, _: usize, out: &mut [u64]) {
+            out.fill(self.1);
+        }
+
+        fn key_switching_block(&self, _: usize, out: &mut [u64]) {
+            out.fill(0);
+        }
+    }
+
+    fn m5() -> (BootstrapShape, CudaPlan) {
+        let set = girih_tfhe::ParameterSet::by_name("M5").and_then(|s| s.with_packing(5)).expect("built in");
+        let shape = set.shape().clone();
+        let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
+        assert!(plan.packed, "M5 packs its key");
+        (shape, plan)
+    }
+
+    #[test]
+    fn packed_entries_are_the_entries_to_half_a_unit() {
+        let (shape, plan) = m5();
+        let (layout, plain) = (KeyLayout::new(&shape, &plan), KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }));
+        let exponent = layout.packed.expect("it packs");
+        let keys = girih_conformance::synthetic::SyntheticKeys::new(shape, 3);
+        let packed = layout.step(&keys, 0);
+        let entries: Vec<f64> =
+            plain.step(&keys, 0).chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        assert_eq!((packed.len(), layout.check("cuda").is_ok()), (entries.len() * 6, true));
+        let (tail, groups) = (layout.geometry.tail, layout.geometry.points / layout.geometry.tail);
+        for (index, unit) in packed.chunks_exact(PACKED_BYTES * groups).enumerate() {
+            let (pair, j) = (index / tail, index % tail);
+            for f in 0..groups {
+                for part in 0..4 {
+                    let (low, high) = (f * 16 + part * 4, groups * 16 + f * 8 + part * 2);
+                    let word = [&unit[low..low + 4], &unit[high..high + 2], &[0, 0]].concat();
+                    let word = i64::from_le_bytes(word.try_into().expect("eight bytes")) - (1 << 47);
+                    let entry = entries[(((pair * 2 + part / 2) * tail + j) * groups + f) * 2 + part % 2];
+                    let error = word as f64 * f64::from(exponent).exp2() - entry;
+                    assert!(error.abs() <= 0.501 * f64::from(exponent).exp2(), "pair {pair}, j {j}, f {f}, part {part}: off by {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_not_uniform_is_refused() {
+        let (shape, plan) = m5();
+        let layout = KeyLayout::new(&shape, &plan);
+        layout.step(&Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2), 0);
+        let error = layout.check("cuda").expect_err("half of T everywhere").to_string();
+        assert!(error.contains("packed = 0"), "{error}");
+    }
+
+    #[test]
+    fn keys_are_packed_where_their_own_errors_hide_it() {
+        for (name, packs) in
+            [("M1", true), ("M2", false), ("M3", true), ("M4", true), ("M5", true), ("M6", true), ("G4", false), ("STD128", false)]
+        {
+            let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
+            assert_eq!(packed_exponent(set.shape(), Transform::Fft).is_some(), packs, "{name}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The kernel files of the family, and the constants that fix them for one shape and plan.
+
+use crate::bootstrap::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled};
+use crate::bootstrap::spread::SpreadPlan;
+use crate::bootstrap::switch_first;
+use crate::bootstrap::tables;
+use crate::runtime::source::{Header, KernelFile, PLATFORM, Source, WORD};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
+use girih_ring::{Modulus, Rns};
+use std::fmt::Write;
+
+/// What kernels of this family include.
+const HEADERS: &[Header] = &[
+    PLATFORM,
+    WORD,
+    ("jobs.cuh", include_str!("../../../../cuda/bootstrap/jobs.cuh")),
+    ("switch.cuh", include_str!("../../../../cuda/bootstrap/switch.cuh")),
+    ("tile.cuh", include_str!("../../../../cuda/bootstrap/tile.cuh")),
+    ("trace.cuh", include_str!("../../../../cuda/bootstrap/trace.cuh")),
+    ("bootstrap.cuh", include_str!("../../../../cuda/bootstrap/bootstrap.cuh")),
+    ("spread.cuh", include_str!("../../../../cuda/bootstrap/spread.cuh")),
+    ("spread_fft.cuh", include_str!("../../../../cuda/bootstrap/spread_fft.cuh")),
+    ("spread_ntt.cuh", include_str!("../../../../cuda/bootstrap/spread_ntt.cuh")),
+    ("ntt.cuh", include_str!("../../../../cuda/bootstrap/ntt.cuh")),
+    ("fft.cuh", include_str!("../../../../cuda/bootstrap/fft.cuh")),
+    ("grouped.cuh", include_str!("../../../../cuda/bootstrap/grouped.cuh")),
+];
+
+/// `cuda/bootstrap/blind_rotate.cu`.
+pub const BLIND_ROTATE: KernelFile = KernelFile {
+    name: "blind_rotate",
+    text: include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
+    kernels: &["blind_rotate"],
+    headers: HEADERS,
+};
+/// `cuda/bootstrap/blind_rotate_spread.cu`.
+pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
+    name: "blind_rotate_spread",
+    text: include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
+    kernels: &["blind_rotate_spread"],
+    headers: HEADERS,
+};
+/// `cuda/bootstrap/key_switch.cu`.
+pub const KEY_SWITCH: KernelFile = KernelFile {
+    name: "key_switch",
+    text: include_str!("../../../../cuda/bootstrap/key_switch.cu"),
+    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
+    headers: HEADERS,
+};
+/// `cuda/bootstrap/key_switch_torus.cu`, which stands before the rotation on the native torus.
+pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
+    name: "key_switch_torus",
+    text: include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
+    kernels: &["torus_digits", "key_switch_torus", "round_torus"],
+    headers: HEADERS,
+};
+
+/// The key switch of a shape.
+pub fn key_switch_file(shape: &BootstrapShape) -> KernelFile {
+    if shape.is_torus() { KEY_SWITCH_TORUS } else { KEY_SWITCH }
+}
+
+/// `cuda/bootstrap/combine.cu`.
+pub const COMBINE: KernelFile = KernelFile {
+    name: "combine",
+    text: include_str!("../../../../cuda/bootstrap/combine.cu"),
+    kernels: &["combine", "combine_scatter"],
+    headers: HEADERS,
+};
+
+/// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
+pub(crate) fn source(file: KernelFile, shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
+    Source { file, constants: constants(shape, plan, trace) }
+}
+
+/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40, or 2^64 on the torus.
+pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
+    match shape.log2_ks_modulus {
+        _ if shape.is_torus() => 8,
+        0..=16 => 2,
+        17..=32 => 4,
+        _ => 5,
+    }
+}
+
+/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units, on the torus whole blocks.
+pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
+    shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
+        2 => 8,
+        4 => 4,
+        8 => switch_first::BLOCK_COLUMNS,
+        _ => 16,
+    })
+}
+
+/// Leading bits of a word of the native torus that an accumulator holds.
+pub(crate) const TORUS_BITS: u32 = 32;
+
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, kind: &str, name: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "constexpr {kind} {name} = {value};");
+    }
+}
+
+fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
+    let geometry = Geometry::new(shape, plan.transform);
+    let fft = plan.transform == Transform::Fft;
+    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
+    let mut t = Text(format!(
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n#define KEEP_STEP {}\n",
+        u32::from(fft),
+        u32::from(spread.blocks > 1),
+        u32::from(plan.pace > 1)
+    ));
+    for (name, value) in [
+        ("LWE_DIMENSION", shape.lwe_dimension),
+        ("POLYNOMIAL_SIZE", shape.polynomial_size),
+        ("GLWE_DIMENSION", shape.glwe_dimension),
+        ("PACKING", shape.packing),
+        ("COLUMNS", shape.columns()),
+        ("LEVELS", shape.levels()),
+        ("GROUPING", shape.grouping),
+        ("GGSW", shape.ggsw_per_step()),
+        ("WORDS", geometry.words),
+        ("WORDS_IN_SLOTS", if fft { 1 } else { geometry.words }),
+        ("LOG2_MONOMIALS", shape.log2_monomials() as usize),
+        ("LOG2_KS_MODULUS", shape.log2_ks_modulus as usize),
+        ("LOG2_KS_BASE", shape.log2_ks_base as usize),
+        ("KS_DIGITS", shape.ks_digits()),
+        ("KS_WORD_BYTES", ks_word_bytes(shape)),
+        ("KS_ROW", ks_row(shape)),
+        ("KS_THREADS", plan.key_switch_threads),
+        ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
+        ("KS_PRODUCT_THREADS", switch_first::PRODUCT_THREADS),
+        ("KS_BLOCK_CIPHERTEXTS", switch_first::BLOCK_CIPHERTEXTS),
+        ("KS_BLOCK_COLUMNS", switch_first::BLOCK_COLUMNS),
+        // The tiled kernel is compiled, though not launched, where it does not pay.
+        ("KS_STAGES", plan.key_switch_stages.max(2)),
+        ("KS_STAGE_PAIRS", plan.key_switch_stage_pairs),
+        ("GROUPS", plan.groups),
+        ("THREADS", plan.threads),
+        ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
+        ("BLOCKS_IN_STEP", plan.pace),
+        ("PREFETCH_STEPS", plan.prefetch_steps),
+        ("PREFETCH_BLOCKS", plan.prefetch_blocks),
+        ("KEY_RING", plan.key_ring),
+        ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
+        ("SPREAD_ITEMS", spread.items),
+        ("SPREAD_KEY_RING", spread.key_ring),
+    ] {
+        t.line("int", name, value);
+    }
+    let exponent = packed_exponent(shape, plan.transform).filter(|_| plan.packed);
+    t.line("int", "KEY_EXPONENT", exponent.unwrap_or(0));
+    t.line("bool", "KEY_PACKED", exponent.is_some());
+    t.line("bool", "BINARY_SECRETS", shape.secret == SecretKind::Binary);
+    t.line("bool", "FFT", fft);
+    t.line("bool", "TRACE", trace);
+    t.line("bool", "GAPS", plan.gaps);
+    t.line("bool", "DEFER_COSINES", plan.defer_cosines);
+    t.line("bool", "JOIN_LEVELS", plan.join_levels);
+    t.line("bool", "ACCUMULATOR_IS_WIDE", geometry.accumulator_bytes == 8);
+    t.line("bool", "NATIVE_TORUS", shape.is_torus());
+    t.line("bool", "ACCUMULATOR_IS_SCALED", fft && scaled(shape));
+    gadget_constants(shape, &mut t);
+    word_constants(shape, &mut t);
+    root_constants(shape, plan.transform, &mut t);
+    t.0
+}
+
+fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
+    let (raising, log2_q, log2_base, dropped_bits) = match shape.gadget {
+        Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
+        Gadget::Decomposition { log2_base, dropped_bits, .. } => (false, 1, log2_base, dropped_bits),
+        Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
+    };
+    t.line("bool", "MODULUS_RAISING", raising);
+    t.line("int", "LOG2_Q", log2_q);
+    t.line("int", "LOG2_BASE", log2_base);
+    t.line("int", "DROPPED_BITS", dropped_bits);
+    let modulus = shape.key_modulus_value().unwrap_or(0);
+    t.line("unsigned long long", "KEY_MODULUS", format!("{modulus}ull"));
+    let held = shape.accumulator_modulus().unwrap_or(1 << TORUS_BITS);
+    t.line("unsigned long long", "ACCUMULATOR_MODULUS", format!("{held}ull"));
+    // Where accumulators are scaled: an accumulator's unit in units of the lowest digit in use.
+    let units = held as f64 / (f64::from(TORUS_BITS) + f64::from(dropped_bits)).exp2();
+    t.line("double", "UNITS_OF_DIGITS", format!("{units:e}"));
+    // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
+    let shift = (64 - modulus.leading_zeros()).saturating_sub(32);
+    let factor = |post: u32| (1u128 << (shift + 32 + post + log2_q)) / u128::from(modulus.max(1));
+    let post = (0..32).rev().find(|&p| factor(p) < 1 << 32).unwrap_or(0);
+    t.line("int", "ROUND_SHIFT", shift);
+    t.line("int", "ROUND_POST_SHIFT", post);
+    t.line("unsigned int", "ROUND_FACTOR", format!("{}u", if raising { factor(post) } else { 0 }));
+    // Deviation of a step's sum in units of Q for modulus raising: sqrt(4 K N) Q^2 / 12; twelve of them against 2^51.
+    let deviation = (4.0 * (shape.columns() * shape.polynomial_size) as f64).sqrt() * (2.0 * f64::from(log2_q)).exp2() / 12.0;
+    t.line("bool", "FFT_SUM_IS_LARGE", 9.0 * deviation > 51f64.exp2());
+}
+
+fn word_constants(shape: &BootstrapShape, t: &mut Text) {
+    // The headers of the integer transform name these; kernels of the torus read none of them.
+    let words = match &shape.key_modulus {
+        KeyModulus::Words(words) => words.as_slice(),
+        KeyModulus::Torus64 => &[3],
+    };
+    let list = |f: &dyn Fn(Modulus) -> u32| {
+        let values: Vec<String> = words.iter().filter_map(|&w| Modulus::new(w)).map(|m| format!("{}u", f(m))).collect();
+        format!("{{{}}}", values.join(", "))
+    };
+    t.line("unsigned int", "PRIMES[]", list(&|m| m.value()));
+    t.line("unsigned int", "PRIME_INVERSES[]", list(&|m| m.neg_inverse().wrapping_neg()));
+    t.line("unsigned int", "MONTGOMERY_ONES[]", list(&|m| m.reduce(1 << 32)));
+    let inverse = Rns::new(words).map_or(0, |r| r.first_inverse());
+    let shoup = words.last().and_then(|&w| Modulus::new(w)).map(|m| m.shoup(inverse % m.value()));
+    t.line("unsigned int", "FIRST_INVERSE", format!("{}u", shoup.map_or(0, |s| s.value)));
+    t.line("unsigned int", "FIRST_INVERSE_QUOTIENT", format!("{}u", shoup.map_or(0, |s| s.quotient)));
+}
+
+/// Roots of the first pass, the same in every thread: literals, which become operands of instructions.
+fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
+    match transform {
+        Transform::Ntt => {
+            let words: Vec<String> = tables::ntt_tables(shape)
+                .iter()
+                .map(|table| {
+                    let pairs: Vec<String> = table.roots()[..16].iter().map(|r| format!("{{{}u, {}u}}", r.value, r.quotient)).collect();
+                    format!("{{{}}}", pairs.join(", "))
+                })
+                .collect();
+            let _ = writeln!(t.0, "__constant__ unsigned int FIRST_ROOTS[{}][16][2] = {{{}}};", words.len(), words.join(",\n"));
+        }
+        Transform::Fft => {
+            let roots = tables::fft_roots(shape.polynomial_size);
+            // Entry 0 is level 0, entry 2^(level - 1) + pair is block 2 pair of that level.
+            let entry = |i: usize| {
+                if i == 0 {
+                    roots[1]
+                } else {
+                    let level = i.ilog2() + 1;
+                    roots[(1 << level) + 2 * (i - (1 << (level - 1)))]
+                }
+            };
+            let pairs: Vec<String> = (0..8).map(|i| format!("{{{:e}, {:e}}}", entry(i)[0], entry(i)[1])).collect();
+            let _ = writeln!(t.0, "__constant__ double FIRST_COMPLEX_ROOTS[8][2] = {{{}}};", pairs.join(", "));
+            let list = |values: &[f64]| format!("{{{}}}", values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(", "));
+            let inverse = tables::inverse_first_pass(&roots);
+            let ratios: Vec<String> = inverse.ratios.iter().map(|r| list(r)).collect();
+            let tangents: Vec<String> = inverse.tangents.iter().map(|r| list(r)).collect();
+            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_RATIOS[4][8] = {{{}}};", ratios.join(", "));
+            let _ = writeln!(t.0, "__constant__ double FIRST_TANGENTS[4][4] = {{{}}};", tangents.join(", "));
+            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_SCALES[16] = {};", list(&inverse.scales));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! NVRTC: sources to cubins, kept in the user's cache folder.
+#![allow(unsafe_code)] // Calls the C interface of NVRTC.
+
+use crate::runtime::source::{CONSTANTS, Source};
+use cudarc::nvrtc::sys;
+use girih_backend::{cache_folder, cache_key, write_cache_file};
+use std::ffi::{CString, c_char};
+use std::path::PathBuf;
+
+/// Why a kernel was not compiled.
+#[derive(Debug)]
+pub enum CompileError {
+    /// No libnvrtc on this machine.
+    NoCompiler,
+    /// The compiler refused; its log.
+    Refused(String),
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoCompiler => f.write_str(
+                "libnvrtc was not found: install the CUDA 13 runtime compiler (package cuda-nvrtc-13-0, or the Python wheel nvidia-cuda-nvrtc) \
+                 and put its folder on the library path",
+            ),
+            Self::Refused(log) => write!(f, "NVRTC refused a kernel: {log}"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the cache or compiled now.
+///
+/// # Errors
+/// Where there is no compiler, or it refuses.
+pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError> {
+    // SAFETY: only asks the loader for a library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(CompileError::NoCompiler);
+    }
+    let path = cached_path(source, capability);
+    if let Some(cubin) = path.as_ref().and_then(|p| std::fs::read(p).ok()).filter(|c| !c.is_empty()) {
+        return Ok(cubin);
+    }
+    let cubin = compile_now(source, capability)?;
+    if let Some(path) = path {
+        // A cache that cannot be written costs time, not correctness.
+        let _ = write_cache_file(&path, &cubin);
+    }
+    Ok(cubin)
+}
+
+/// Where the cubin is kept; nowhere if the system has no cache folder.
+fn cached_path(source: &Source, capability: u32) -> Option<PathBuf> {
+    let key = cache_key(&[source.whole_text().as_bytes(), capability.to_string().as_bytes(), compiler_version().as_bytes()]);
+    Some(cache_folder()?.join("cuda").join(format!("{}-sm_{capability}-{key}.cubin", source.file.name)))
+}
+
+/// NVRTC's version, `13.0`.
+fn compiler_version() -> String {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: writes two integers; `compile` made sure that the library is there.
+    unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
+    format!("{major}.{minor}")
+}
+
+fn text(s: &str) -> Result<CString, CompileError> {
+    CString::new(s).map_err(|e| CompileError::Refused(e.to_string()))
+}
+
+/// A program that destroys itself.
+struct Program(sys::nvrtcProgram);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: created once by `nvrtcCreateProgram`, destroyed once here.
+        unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+    }
+}
+
+fn check(result: sys::nvrtcResult, doing: &str) -> Result<(), CompileError> {
+    if result == sys::nvrtcResult::NVRTC_SUCCESS { Ok(()) } else { Err(CompileError::Refused(format!("{doing}: {result:?}"))) }
+}
+
+fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError> {
+    let (body, name) = (text(source.file.text)?, text(&format!("{}.cu", source.file.name))?);
+    let mut names = vec![text(CONSTANTS)?];
+    let mut headers = vec![text(&source.constants)?];
+    for (name, header) in source.file.headers {
+        names.push(text(name)?);
+        headers.push(text(header)?);
+    }
+    let pointers = |strings: &[CString]| strings.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
+    let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));
+    let mut program = Program(std::ptr::null_mut());
+    // SAFETY: all strings end with a zero byte and live until the call returns; both lists have `headers.len()` entries.
+    let created = unsafe {
+        sys::nvrtcCreateProgram(
+            &mut program.0,
+            body.as_ptr(),
+            name.as_ptr(),
+            headers.len() as i32,
+            header_pointers.as_ptr(),
+            name_pointers.as_ptr(),
+        )
+    };
+    check(created, "creating a program")?;
+    // Lambdas in kernels carry no annotation: `-default-device` makes them device code.
+    let options =
+        [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?, text("-default-device")?, text("-lineinfo")?];
+    let option_pointers = pointers(&options);
+    // SAFETY: `options` lives until the call returns.
+    let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, option_pointers.as_ptr()) };
+    if compiled != sys::nvrtcResult::NVRTC_SUCCESS {
+        return Err(CompileError::Refused(format!("{}.cu: {}", source.file.name, log_of(&program))));
+    }
+    let mut size = 0;
+    // SAFETY: the program was compiled for a real architecture, so it has a cubin.
+    check(unsafe { sys::nvrtcGetCUBINSize(program.0, &mut size) }, "asking for the cubin's size")?;
+    let mut cubin = vec![0u8; size];
+    // SAFETY: `cubin` has the size that was asked for.
+    check(unsafe { sys::nvrtcGetCUBIN(program.0, cubin.as_mut_ptr().cast()) }, "taking the cubin")?;
+    Ok(cubin)
+}
+
+fn log_of(program: &Program) -> String {
+    let mut size = 0;
+    // SAFETY: writes one integer.
+    if unsafe { sys::nvrtcGetProgramLogSize(program.0, &mut size) } != sys::nvrtcResult::NVRTC_SUCCESS {
+        return "no log".into();
+    }
+    let mut log = vec![0u8; size];
+    // SAFETY: `log` has the size that was asked for.
+    unsafe { sys::nvrtcGetProgramLog(program.0, log.as_mut_ptr().cast()) };
+    // The first messages say what is wrong; template errors go on for pages.
+    String::from_utf8_lossy(&log).trim_end_matches('\0').chars().take(2000).collect()
+}

@@ -1,0 +1,201 @@
+//! The host in the place of a GPU: kernels compiled by the system's C++ compiler and run thread by thread
+//! (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
+#![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
+
+use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::source::{CONSTANTS, Source};
+use girih_backend::{BackendError, cache_key};
+use std::alloc::Layout;
+use std::collections::HashMap;
+use std::ffi::{c_int, c_uint, c_void};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+const ID: &str = "cuda:emulated";
+const EMULATION: &str = include_str!("../../../../cuda/host/emulation.hpp");
+const ALIGNMENT: usize = 256;
+
+/// Kernels keep their state in globals, which the loader shares among all libraries: one launch at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+type Launch = unsafe extern "C" fn(*const c_void, c_uint, c_uint, c_uint) -> c_int;
+
+pub(crate) struct Emulated {
+    folder: PathBuf,
+    /// Keeps libraries and allocations alive.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    libraries: Vec<libloading::Library>,
+    allocations: HashMap<u64, Layout>,
+}
+
+fn failed(what: impl Into<String>) -> BackendError {
+    BackendError::DeviceFailed { device: ID.into(), what: what.into() }
+}
+
+impl Emulated {
+    /// An emulated machine, if a C++ compiler answers.
+    pub fn new() -> Result<Self, BackendError> {
+        let missing = |why: String| BackendError::NoDevice { requested: ID.into(), why };
+        Command::new(compiler()).arg("--version").output().map_err(|e| missing(format!("no C++ compiler `{}`: {e}", compiler())))?;
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("girih-emulation-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| missing(format!("{}: {e}", folder.display())))?;
+        Ok(Self { folder, state: Mutex::default() })
+    }
+
+    fn compile(&self, source: &Source) -> Result<PathBuf, BackendError> {
+        let folder = self.folder.join(cache_key(&[source.whole_text().as_bytes()]));
+        let library = folder.join("kernel.so");
+        if library.exists() {
+            return Ok(library);
+        }
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).map_err(|e| failed(format!("{name}: {e}")));
+        std::fs::create_dir_all(&folder).map_err(|e| failed(format!("{}: {e}", folder.display())))?;
+        for (name, text) in source.file.headers {
+            write(name, text)?;
+        }
+        write("emulation.hpp", EMULATION)?;
+        write(CONSTANTS, &source.constants)?;
+        write("kernel.cpp", source.file.text)?;
+        let output = Command::new(compiler())
+            .args([
+                "-std=c++17",
+                "-O1",
+                "-fPIC",
+                "-shared",
+                "-ffp-contract=off",
+                "-fwrapv",
+                "-fno-strict-aliasing",
+                "-w",
+                "-DGIRIH_EMULATED",
+            ])
+            .args(std::env::var("GIRIH_EMULATION_FLAGS").unwrap_or_default().split_whitespace())
+            .arg("-I")
+            .arg(&folder)
+            .arg(folder.join("kernel.cpp"))
+            .arg("-o")
+            .arg(&library)
+            .output()
+            .map_err(|e| failed(e.to_string()))?;
+        if output.status.success() { Ok(library) } else { Err(failed(String::from_utf8_lossy(&output.stderr))) }
+    }
+}
+
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".into())
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        // Leaving a temporary folder behind harms nobody.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Machine for Emulated {
+    fn id(&self) -> &str {
+        ID
+    }
+
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+        let out_of_memory = || BackendError::OutOfMemory { device: ID.into(), bytes: bytes as u64, what: what.into() };
+        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| out_of_memory())?;
+        // SAFETY: `Buffer` never asks for zero bytes.
+        let address = unsafe { std::alloc::alloc(layout) } as u64;
+        if address == 0 {
+            return Err(out_of_memory());
+        }
+        // SAFETY: just allocated with this size. Device memory has no defined contents; a pattern shows reads of it.
+        unsafe { std::ptr::write_bytes(address as *mut u8, 0xa5, bytes) };
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.insert(address, layout);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) {
+        if let Some(layout) = self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.remove(&address) {
+            // SAFETY: allocated in `allocate` with this layout, removed from the list, so freed once.
+            unsafe { std::alloc::dealloc(address as *mut u8, layout) }
+        }
+    }
+
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        // SAFETY: engines address only their own buffers, within their sizes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+        // Every call is over when it returns.
+        Ok(Mark { queue, number: 0 })
+    }
+
+    fn wait(&self, _: Queue, _: Mark) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+        // SAFETY: as in `upload`.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn copy(&self, _: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+        // SAFETY: as in `upload`; the buffers are different ones.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+
+    fn zero(&self, _: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+        // SAFETY: as in `upload`.
+        unsafe { std::ptr::write_bytes(at as *mut u8, 0, bytes) };
+        Ok(())
+    }
+
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+        let path = self.compile(source)?;
+        // SAFETY: a library just compiled from this crate's own sources, without initialisers that do anything.
+        let library = unsafe { libloading::Library::new(&path) }.map_err(|e| failed(e.to_string()))?;
+        let kernels = source
+            .file
+            .kernels
+            .iter()
+            .map(|name| {
+                // SAFETY: `EXPORT` in emulation.hpp declares every kernel with this type.
+                let symbol = unsafe { library.get::<Launch>(format!("launch_{name}\0").as_bytes()) };
+                symbol.map(|f| Kernel(*f as usize)).map_err(|e| failed(e.to_string()))
+            })
+            .collect();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).libraries.push(library);
+        kernels
+    }
+
+    fn prepare(&self, _: Kernel, _: LaunchSize) -> Result<KernelCost, BackendError> {
+        Ok(KernelCost::default())
+    }
+
+    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `load` made the kernel from a function of this type in a library that `state` keeps.
+        let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
+        // SAFETY: the arguments are the struct that the kernel takes, its addresses those of live buffers.
+        match unsafe { launch(arguments.as_ptr().cast(), size.blocks as u32, size.threads as u32, size.shared_bytes as u32) } {
+            0 => Ok(()),
+            _ => Err(failed("a barrier that some threads never reach")),
+        }
+    }
+
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! What runs kernels: a GPU, or the host in its place. Addresses are device addresses. Work goes into queues: calls of one
+//! queue take effect in order, those of different queues in any, except where one waits for a mark of the other.
+
+use crate::runtime::source::Source;
+use girih_backend::BackendError;
+use std::sync::Arc;
+
+/// A kernel ready to launch: whatever its machine knows it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel(pub usize);
+
+/// What a compiled kernel takes of a multiprocessor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KernelCost {
+    pub registers: i32,
+    /// Bytes of local memory (stack and spills) of a thread.
+    pub local_bytes: i32,
+    /// Blocks that fit one multiprocessor at once.
+    pub resident_blocks: i32,
+    /// Clusters that the whole device runs at once, where blocks are launched in clusters.
+    pub resident_clusters: Option<i32>,
+}
+
+/// Where work waits for the device. A family names its queues, and a device is opened with those of all its families.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// From 0 on, without gaps among the queues that a device is opened with.
+    number: u8,
+    /// What a timeline calls it.
+    pub name: &'static str,
+    /// Of waiting blocks those of the smallest number go first; where a device knows fewer, it takes the nearest.
+    pub priority: i32,
+}
+
+impl Queue {
+    /// Most queues that a device is opened with.
+    pub const MOST: usize = 16;
+    /// Copies to the device: every device has it.
+    pub const UPLOADS: Self = Self { number: 0, name: "uploads", priority: -2 };
+    /// Copies from the device: every device has it.
+    pub const DOWNLOADS: Self = Self { number: 1, name: "downloads", priority: -2 };
+
+    /// Queue number `index` of a family's own, from 0 on.
+    pub const fn new(index: u8, name: &'static str, priority: i32) -> Self {
+        Self { number: 2 + index, name, priority }
+    }
+
+    pub const fn index(self) -> usize {
+        self.number as usize
+    }
+
+    /// All queues of a device whose families have these, in the order of their numbers.
+    pub fn with(families: &[Self]) -> Vec<Self> {
+        let all = [&[Self::UPLOADS, Self::DOWNLOADS], families].concat();
+        debug_assert!(all.len() <= Self::MOST && all.iter().enumerate().all(|(i, q)| q.index() == i));
+        all
+    }
+}
+
+/// A point in a queue, after which everything called there before has taken effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub queue: Queue,
+    pub number: u64,
+}
+
+/// Blocks, threads and dynamic shared memory of one launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchSize {
+    pub blocks: usize,
+    pub threads: usize,
+    pub shared_bytes: usize,
+    /// Blocks of a cluster, which the kernel itself fixes.
+    pub cluster: usize,
+}
+
+pub(crate) trait Machine: Send + Sync {
+    /// The name that opens it.
+    fn id(&self) -> &str;
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError>;
+    /// Waits for all work first.
+    fn free(&self, address: u64);
+    /// Copies to the device, in [`Queue::UPLOADS`]; may return before the copy is done, but has read `bytes`.
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
+    /// Copies from the device, in [`Queue::DOWNLOADS`], and waits for the copy.
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
+    /// Marks this point of a queue.
+    fn mark(&self, queue: Queue) -> Result<Mark, BackendError>;
+    /// Lets what is called in `queue` from now on come after `mark`.
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
+    /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError>;
+    /// Allows `kernel` its shared memory and tells what it costs.
+    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError>;
+    /// Whether durations of launches say anything about the device that is emulated or real.
+    fn keeps_time(&self) -> bool;
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError>;
+    /// Waits for all work of all queues and returns its first error.
+    fn synchronize(&self) -> Result<(), BackendError>;
+}
+
+/// Device memory that frees itself.
+pub(crate) struct Buffer {
+    machine: Arc<dyn Machine>,
+    address: u64,
+    bytes: usize,
+}
+
+impl Buffer {
+    /// `bytes` of device memory, contents undefined; no allocation for 0.
+    pub fn new(machine: &Arc<dyn Machine>, bytes: usize, what: &str) -> Result<Self, BackendError> {
+        let address = if bytes == 0 { 0 } else { machine.allocate(bytes, what)? };
+        Ok(Self { machine: machine.clone(), address, bytes })
+    }
+
+    /// Device memory that holds `data`.
+    pub fn holding(machine: &Arc<dyn Machine>, data: &[u8], what: &str) -> Result<Self, BackendError> {
+        let buffer = Self::new(machine, data.len(), what)?;
+        machine.upload(buffer.address, data)?;
+        Ok(buffer)
+    }
+
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes it hold at least `bytes`, keeping the first `kept` and zeroing the rest, in `queue`.
+    pub fn grow(&mut self, queue: Queue, bytes: usize, kept: usize, what: &str) -> Result<(), BackendError> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let larger = Self::new(&self.machine, bytes, what)?;
+        if kept > 0 {
+            self.machine.copy(queue, self.address, larger.address, kept)?;
+        }
+        self.machine.zero(queue, larger.address + kept as u64, bytes - kept)?;
+        // Freeing waits for the copy on every machine.
+        *self = larger;
+        Ok(())
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.address != 0 {
+            self.machine.free(self.address);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What runs kernels of any family: context, memory, queues, compilation, the order of calls.
+
+pub(crate) mod bytes;
+pub(crate) mod compile;
+#[cfg(all(test, feature = "emulation"))]
+pub(crate) mod delayed;
+#[cfg(feature = "emulation")]
+pub(crate) mod emulated;
+pub(crate) mod gpu;
+pub(crate) mod machine;
+pub(crate) mod order;
+pub(crate) mod source;
+mod spans;

@@ -1,0 +1,61 @@
+//! What kernels are told: jobs and launches, field for field the structs of `shaders/bootstrap/job.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+use girih_backend::Combination;
+
+/// A job.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct GpuJob {
+    pub operands: [u32; 4],
+    pub weights: [i32; 4],
+    pub constant: u32,
+    pub log2_modulus: u32,
+    pub table: u32,
+    pub table_stride: u32,
+    pub offsets: [u32; 2],
+    pub log2_output: u32,
+    pub output: u32,
+}
+
+impl GpuJob {
+    pub fn new(input: &Combination, log2_output: u32, output: u32) -> Self {
+        // Kernels read operands of weight 0 too; index 0 is always there.
+        let index = |i: usize| if input.operands[i].weight == 0 { 0 } else { input.operands[i].ciphertext };
+        Self {
+            operands: std::array::from_fn(index),
+            weights: input.operands.map(|o| o.weight),
+            constant: input.constant,
+            log2_modulus: input.log2_modulus,
+            log2_output,
+            output,
+            ..Default::default()
+        }
+    }
+
+    /// The same job on a combination that lies ready at `place`, with its result there as well.
+    pub fn at(self, place: u32) -> Self {
+        Self { operands: [place, 0, 0, 0], weights: [1, 0, 0, 0], constant: 0, output: place, ..self }
+    }
+}
+
+/// A dispatch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct GpuLaunch {
+    pub first_step: u32,
+    pub last_step: u32,
+    pub first_block: u32,
+    pub trace_step: u32,
+    pub first_job: u32,
+    pub jobs: u32,
+    /// Parts that each ciphertext's indices of this dispatch are divided into, and the indices of a part.
+    pub parts: u32,
+    pub share: u32,
+    /// 1: results are added to what is there.
+    pub add: u32,
+    pub unused: [u32; 3],
+}
+
+/// Bytes of one launch.
+pub(crate) const LAUNCH_BYTES: u64 = size_of::<GpuLaunch>() as u64;

@@ -1,0 +1,13 @@
+//! The bootstrap family: launches `shaders/bootstrap/`.
+
+pub(crate) mod engine;
+mod few;
+pub(crate) mod job;
+pub(crate) mod kernels;
+mod keys;
+mod pass;
+pub(crate) mod plan;
+mod store;
+pub(crate) mod tables;
+mod trace;
+pub(crate) mod variant;

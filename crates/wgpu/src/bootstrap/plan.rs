@@ -1,0 +1,462 @@
+//! The plan of one shape on one device: what the kernels are generated from.
+
+use crate::Profile;
+use crate::runtime::layout::Layout;
+use crate::runtime::numbers::Numbers;
+use girih_backend::{
+    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
+};
+
+/// Items a thread that kernels can be generated for.
+const ITEMS: [usize; 3] = [4, 8, 16];
+
+/// What of `blind_rotate` is counted by loops instead of being unrolled into scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rolled {
+    /// Everything is unrolled, and in registers.
+    Nothing = 0,
+    /// Columns: accumulators are arrays of a thread's own, transformed digits registers.
+    Columns = 1,
+    /// Columns and rows: both are arrays.
+    RowsAndColumns = 2,
+}
+
+/// The values of [`PlanRequest::choices`] that these kernels know.
+const CHOICES: [(&str, &[u32]); 6] = [
+    ("items", &[4, 8, 16]),
+    ("staged", &[1, 2, 3, 4, 6, 8]),
+    ("rolled", &[0, 1, 2]),
+    ("signed", &[0, 1]),
+    ("key_switch_parts", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
+    ("few", &[0, 2, 3, 4, 6, 8]),
+];
+
+/// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is `rolled`, whether words
+/// are `signed`, workgroups that share the key switch of one ciphertext (left open, by the size of the batch), polynomials
+/// staged by the variant for `few` ciphertexts (0: none; left open, the model's, where loading finds it faster).
+#[derive(Clone, Copy, Default)]
+struct Choices {
+    items: Option<usize>,
+    staged: Option<usize>,
+    rolled: Option<Rolled>,
+    signed: Option<bool>,
+    key_switch_parts: Option<usize>,
+    few: Option<usize>,
+}
+
+impl Choices {
+    /// Reads `request`; the error is what was asked for and what there is.
+    fn of(request: &PlanRequest) -> Result<Self, (String, String)> {
+        let mut all = Self::default();
+        for (name, &value) in &request.choices {
+            let Some((_, values)) = CHOICES.iter().find(|(n, _)| n == name) else {
+                let known: Vec<&str> = CHOICES.iter().map(|(n, _)| *n).collect();
+                return Err((format!("the plan choice `{name}`"), format!("WGSL kernels know {}", known.join(", "))));
+            };
+            if !values.contains(&value) {
+                return Err((format!("{name} = {value}"), format!("{name} is one of {values:?}")));
+            }
+            match name.as_str() {
+                "items" => all.items = Some(value as usize),
+                "staged" => all.staged = Some(value as usize),
+                "rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize]),
+                "signed" => all.signed = Some(value == 1),
+                "key_switch_parts" => all.key_switch_parts = Some(value as usize),
+                _ => all.few = Some(value as usize),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A tile plan with what WGSL generation adds to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WgpuPlan {
+    /// The shape planned for.
+    pub shape: BootstrapShape,
+    /// The tile: threads, items a thread, bytes (padding included).
+    pub tile: TilePlan,
+    /// The arithmetic.
+    pub profile: Profile,
+    /// What is counted by loops.
+    pub rolled: Rolled,
+    /// Whether words are signed: centred residues, for primes below 2^28.
+    pub signed: bool,
+    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the device.
+    pub key_switch_parts: Option<usize>,
+    /// Workgroups that fill the device.
+    pub filling_workgroups: usize,
+    /// Polynomials that the variant of `blind_rotate` for few ciphertexts stages, and up to how many ciphertexts it is taken; with
+    /// the number left open, as many as it is found faster for when keys are loaded.
+    pub few: Option<(usize, Option<usize>)>,
+}
+
+/// Ciphertexts up to which a variant that was asked for is taken.
+const FEW_CIPHERTEXTS: usize = 128;
+/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them M5 slows down, with 32 all gain.
+const FEW_REGISTERS: usize = 32;
+
+/// Rows of the key-switching table that a thread asks for before it adds them up.
+pub(crate) const KEY_SWITCH_ROWS: usize = 12;
+/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of today.
+const FILLING_WORKGROUPS: usize = 512;
+
+impl WgpuPlan {
+    /// Plans `shape` within the limits of `device`: a pure function.
+    ///
+    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 where measured better), two
+    /// polynomials an exchange where they fit, which halves barriers and twiddle loads, and signed words where they gain.
+    ///
+    /// # Errors
+    /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`] for a request that
+    /// these kernels do not have.
+    pub fn new(
+        shape: &BootstrapShape,
+        profile: Profile,
+        device: &DeviceInfo,
+        request: &PlanRequest,
+        rolled: Option<Rolled>,
+    ) -> Result<Self, BackendError> {
+        shape.validate()?;
+        let unsupported = |what: String, why: &str| BackendError::Unsupported { device: device.name.clone(), what, why: why.into() };
+        if shape.key_modulus == KeyModulus::Torus64 {
+            return Err(unsupported("the native torus".into(), "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)"));
+        }
+        if shape.grouping > 1 {
+            let what = format!("{} LWE indices a step", shape.grouping);
+            return Err(unsupported(
+                what,
+                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 transform (cpu, cuda)",
+            ));
+        }
+        if request.groups.is_some_and(|g| g != 1) {
+            return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
+        }
+        let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
+        let rolled = choices.rolled.or(rolled).unwrap_or_else(|| Self::rolling(shape, device.software));
+        let lanes = device.limits.subgroup_threads.max(1);
+        let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
+            (Some(items), _) => vec![items],
+            (None, Some(subgroups)) => {
+                let items = shape.polynomial_size / (subgroups * lanes).max(1);
+                if !ITEMS.contains(&items) {
+                    return Err(unsupported(
+                        format!("{subgroups} subgroups of {lanes} a polynomial of {}", shape.polynomial_size),
+                        "a thread must get 4, 8 or 16 coefficients",
+                    ));
+                }
+                vec![items]
+            }
+            (None, None) if Self::prefers_four(shape, profile, rolled) && !device.software => vec![4, 8, 16],
+            (None, None) => vec![8, 16],
+        };
+        let staged: Vec<usize> = match (&request.layout, choices.staged) {
+            (Some(layout), _) if layout.accumulator != AccumulatorHome::Registers || layout.threads_per_column || layout.staged == 0 => {
+                return Err(unsupported(
+                    format!("{layout:?}"),
+                    "these kernels keep accumulators in registers and stage one polynomial or more",
+                ));
+            }
+            (_, Some(staged)) => vec![staged],
+            (Some(layout), None) => vec![layout.staged],
+            (None, None) => vec![2, 1],
+        };
+        // Loops over columns count whole groups of staged polynomials.
+        let staged: Vec<usize> = match rolled {
+            Rolled::Nothing => staged,
+            _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
+        };
+        // Measured on an H200: with 64-bit products signed words gain 6 % for one word (G3), lose 20 % for two (G2).
+        let signed = choices.signed.unwrap_or(Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1));
+        if signed && !Self::small_primes(shape) {
+            return Err(unsupported(format!("signed words for the primes {:?}", shape.key_modulus), "they must be below 2^28"));
+        }
+        let mut refusal = None;
+        for &items in &items {
+            for &staged in &staged {
+                match Self::tile(shape, items, staged, device, request) {
+                    Ok(tile) => {
+                        let mut plan = Self {
+                            shape: shape.clone(),
+                            tile,
+                            profile,
+                            rolled,
+                            signed,
+                            key_switch_parts: choices.key_switch_parts,
+                            filling_workgroups: if device.software { rayon::current_num_threads() } else { FILLING_WORKGROUPS },
+                            few: None,
+                        };
+                        plan.few = plan.few_of(choices.few, device)?;
+                        return Ok(plan);
+                    }
+                    Err(reason) => refusal = Some(reason),
+                }
+            }
+        }
+        Err(BackendError::DoesNotFit { device: device.name.clone(), reason: refusal.expect("at least one plan was tried") })
+    }
+
+    /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for exchanges and barriers more than for
+    /// anything, and the more polynomials go through each, the fewer there are. With many it would hold registers and memory
+    /// that further workgroups need.
+    fn few_of(&self, asked: Option<usize>, device: &DeviceInfo) -> Result<Option<(usize, Option<usize>)>, BackendError> {
+        let padded = 4 * self.layout().padded();
+        let counted = if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
+        let fits = |staged: usize| counted.is_multiple_of(staged) && staged * padded <= device.limits.workgroup_memory_bytes;
+        let model = || {
+            let most = FEW_REGISTERS / self.tile.items_per_thread;
+            // The software driver runs one workgroup a core, however many there are, and compiles slowly.
+            (self.tile.layout.staged + 1..=most).rev().find(|&staged| fits(staged) && !device.software).map(|staged| (staged, None))
+        };
+        match asked {
+            None => Ok(model()),
+            Some(0) => Ok(None),
+            Some(staged) if fits(staged) => Ok(Some((staged, Some(FEW_CIPHERTEXTS)))),
+            Some(staged) => Err(BackendError::Unsupported {
+                device: device.name.clone(),
+                what: format!("few = {staged}"),
+                why: format!(
+                    "it must divide {counted} polynomials and need no more than {} bytes of workgroup memory (it needs {})",
+                    device.limits.workgroup_memory_bytes,
+                    staged * padded
+                ),
+            }),
+        }
+    }
+
+    /// This plan with its variant for few ciphertexts in the place of its own kernel.
+    pub(crate) fn few_plan(&self) -> Option<Self> {
+        let (staged, _) = self.few?;
+        let mut plan = Self { few: None, ..self.clone() };
+        plan.tile.layout.staged = staged;
+        plan.tile.workgroup_bytes = 4 * staged * self.layout().padded();
+        Some(plan)
+    }
+
+    /// What is worth measuring for `shape` on `device`, the model's own plan first, each spelled out: the orders of work and
+    /// forms of words whose speed depends on a driver's compiler.
+    pub(crate) fn alternatives(shape: &BootstrapShape, profile: Profile, device: &DeviceInfo) -> Result<Vec<PlanRequest>, BackendError> {
+        let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
+        let request = |plan: &Self| {
+            let tile = &plan.tile;
+            let values = [tile.items_per_thread as u32, tile.layout.staged as u32, plan.rolled as u32, u32::from(plan.signed)];
+            // The last two stay open: they are chosen by the size of each batch.
+            let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
+            PlanRequest { choices, ..Default::default() }
+        };
+        let mut all = vec![request(&model)];
+        for signed in [model.signed, !model.signed] {
+            for rolled in [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns] {
+                // Unrolled kernels of many columns take minutes to compile and outgrow every instruction cache.
+                if rolled == Rolled::Nothing && model.rolled != Rolled::Nothing {
+                    continue;
+                }
+                for items in ITEMS {
+                    for staged in [1, 2, 3] {
+                        let choices =
+                            [("items", items as u32), ("staged", staged), ("rolled", rolled as u32), ("signed", u32::from(signed))];
+                        let asked = PlanRequest { choices: choices.map(|(n, v)| (n.to_string(), v)).into(), ..Default::default() };
+                        if let Ok(plan) = Self::new(shape, profile, device, &asked, None) {
+                            // A rolled plan may stage fewer than asked for: once is enough.
+                            let found = request(&plan);
+                            if !all.contains(&found) {
+                                all.push(found);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn tile(
+        shape: &BootstrapShape,
+        items: usize,
+        staged: usize,
+        device: &DeviceInfo,
+        request: &PlanRequest,
+    ) -> Result<TilePlan, DoesNotFit> {
+        let (size, limits) = (shape.polynomial_size, &device.limits);
+        let layout = Layout::new(size.ilog2() as usize, items.ilog2() as usize);
+        let accumulator_words = Self::accumulator_words_of(shape);
+        let tile = TilePlan {
+            transform: Transform::Ntt,
+            layout: TileLayout {
+                accumulator: AccumulatorHome::Registers,
+                accumulator_bytes: 4 * accumulator_words,
+                exchange_bytes: 4,
+                staged,
+                rotation_bytes: 0,
+                threads_per_column: false,
+            },
+            groups: 1,
+            subgroups_per_polynomial: layout.threads().div_ceil(limits.subgroup_threads.max(1)),
+            items_per_thread: items,
+            workgroup_threads: layout.threads(),
+            workgroup_bytes: 4 * staged * layout.padded(),
+            steps_per_launch: request.steps_per_launch.unwrap_or(shape.lwe_dimension).max(1),
+        };
+        if tile.workgroup_bytes > limits.workgroup_memory_bytes {
+            return Err(DoesNotFit::Memory {
+                polynomial_size: size,
+                columns: shape.columns(),
+                groups: 1,
+                needed: tile.workgroup_bytes,
+                available: limits.workgroup_memory_bytes,
+            });
+        }
+        if tile.workgroup_threads > limits.workgroup_threads {
+            return Err(DoesNotFit::Threads {
+                polynomial_size: size,
+                columns: shape.columns(),
+                subgroups_per_polynomial: tile.subgroups_per_polynomial,
+                needed: tile.workgroup_threads,
+                available: limits.workgroup_threads,
+            });
+        }
+        Ok(tile)
+    }
+
+    /// Unrolled kernels are fastest while they fit registers and instruction caches. The software driver's compiler
+    /// takes time more than in proportion to the length of a kernel: minutes for k + r = 8 unrolled.
+    fn rolling(shape: &BootstrapShape, software: bool) -> Rolled {
+        let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
+        let products = Self::words_of(shape) * columns * rows * shape.ggsw_per_step();
+        let most = if software { 24 } else { 80 };
+        match (products > most, software || rows > 20) {
+            (false, _) => Rolled::Nothing,
+            (true, false) => Rolled::Columns,
+            (true, true) => Rolled::RowsAndColumns,
+        }
+    }
+
+    fn accumulator_words_of(shape: &BootstrapShape) -> usize {
+        match (&shape.gadget, &shape.key_modulus) {
+            (Gadget::Decomposition { .. }, KeyModulus::Words(words)) => words.len(),
+            _ => 1,
+        }
+    }
+
+    /// Words of one accumulator coefficient: residues for GD, the value for MR.
+    pub(crate) fn accumulator_words(&self) -> usize {
+        Self::accumulator_words_of(&self.shape)
+    }
+
+    /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with 64-bit products, whose
+    /// threads wait for their key (M3: 5 %), and unrolled ones of one word without (STD128: 10 %; M3 in core loses 7 %).
+    fn prefers_four(shape: &BootstrapShape, profile: Profile, rolled: Rolled) -> bool {
+        match profile {
+            Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
+            Profile::Core => rolled == Rolled::Nothing && Self::words_of(shape) == 1,
+        }
+    }
+
+    fn words_of(shape: &BootstrapShape) -> usize {
+        match &shape.key_modulus {
+            KeyModulus::Words(words) => words.len(),
+            KeyModulus::Torus64 => 0,
+        }
+    }
+
+    fn small_primes(shape: &BootstrapShape) -> bool {
+        matches!(&shape.key_modulus, KeyModulus::Words(words) if words.iter().all(|&p| p < 1 << 28))
+    }
+
+    /// How kernels hold words.
+    pub(crate) fn numbers(&self) -> Numbers {
+        match (self.signed, self.profile) {
+            (true, Profile::Int64) => Numbers::SignedWide,
+            (true, Profile::Core) => Numbers::SignedLimbs,
+            (false, profile) => Numbers::Unsigned { coarse: profile == Profile::Core && Self::small_primes(&self.shape) },
+        }
+    }
+
+    /// The primes.
+    pub(crate) fn primes(&self) -> &[u32] {
+        match &self.shape.key_modulus {
+            KeyModulus::Words(words) => words,
+            KeyModulus::Torus64 => &[],
+        }
+    }
+
+    /// Whether the key is raised to T (MR).
+    pub(crate) fn modulus_raising(&self) -> bool {
+        matches!(self.shape.gadget, Gadget::ModulusRaising { .. })
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::new(self.shape.polynomial_size.ilog2() as usize, self.tile.items_per_thread.ilog2() as usize)
+    }
+
+    /// Rows of the external product: K polynomials of L levels.
+    pub(crate) fn rows(&self) -> usize {
+        self.shape.levels() * self.shape.columns()
+    }
+
+    /// 32-bit words of one LWE index of the transformed key.
+    pub(crate) fn key_step_words(&self) -> usize {
+        self.primes().len() * self.shape.bootstrapping_block_len()
+    }
+
+    /// 32-bit words of an extracted word modulo Q_ks.
+    pub(crate) fn ks_words(&self) -> usize {
+        if self.shape.log2_ks_modulus > 32 { 2 } else { 1 }
+    }
+
+    /// Entries of the key-switching table in 16 bytes.
+    pub(crate) fn ks_entries(&self) -> usize {
+        match self.shape.log2_ks_modulus {
+            ..=16 => 8,
+            17..=32 => 4,
+            _ => 2,
+        }
+    }
+
+    /// 16-byte vectors of one row of the key-switching table.
+    pub(crate) fn ks_row_vectors(&self) -> usize {
+        self.shape.ciphertext_len().div_ceil(self.ks_entries())
+    }
+
+    /// 16-byte vectors of one index of the key-switching table.
+    pub(crate) fn ks_block_vectors(&self) -> usize {
+        self.shape.ks_digits() * self.shape.ks_base() * self.ks_row_vectors()
+    }
+
+    /// (vectors side by side, threads a vector) of a key-switching workgroup, within 256 threads.
+    pub(crate) fn ks_workgroup(&self) -> (usize, usize) {
+        let vectors = self.ks_row_vectors();
+        let lanes = vectors.div_ceil(vectors.div_ceil(256));
+        (lanes, (256 / lanes).clamp(1, 8))
+    }
+
+    /// Workgroups side by side of a key switch.
+    pub(crate) fn key_switch_column_groups(&self) -> usize {
+        self.ks_row_vectors().div_ceil(self.ks_workgroup().0)
+    }
+
+    /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each: until the device is full, or
+    /// a part is what one round of loads asks for.
+    pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
+        let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
+        let filling = self.filling_workgroups / (jobs * self.key_switch_column_groups()).max(1);
+        self.key_switch_parts.unwrap_or(filling).clamp(1, self.shape.ks_indices().div_ceil(round))
+    }
+
+    /// Barriers of one step, by the shape of the kernel.
+    pub fn barriers_per_step(&self) -> usize {
+        let exchanges = self.layout().passes().len() - 1;
+        if exchanges == 0 {
+            return 0;
+        }
+        let staged = self.tile.layout.staged;
+        let (forward, inverse) = (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
+        // One more barrier between consecutive transforms of one direction; loops have it before the first as well.
+        let between = match self.rolled {
+            Rolled::Nothing => forward + inverse - 2,
+            Rolled::Columns => forward + inverse - 1,
+            Rolled::RowsAndColumns => forward + inverse,
+        };
+        self.primes().len() * ((forward + inverse) * exchanges + between)
+    }
+}

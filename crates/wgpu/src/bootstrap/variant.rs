@@ -1,0 +1,226 @@
+//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes out.
+
+use crate::Profile;
+use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
+use crate::bootstrap::tables::Tables;
+use crate::runtime::lazy::Lazy;
+use crate::runtime::numbers::Numbers;
+use crate::runtime::template::{Expander, Value};
+use girih_backend::Gadget;
+use std::collections::HashMap;
+
+/// The sources, under the names that `#include` uses.
+const SOURCES: &[(&str, &str)] = &[
+    ("blind_rotate", include_str!("../../../../shaders/bootstrap/blind_rotate.wgsl")),
+    ("combine", include_str!("../../../../shaders/bootstrap/combine.wgsl")),
+    ("key_switch", include_str!("../../../../shaders/bootstrap/key_switch.wgsl")),
+    ("key_switch_finish", include_str!("../../../../shaders/bootstrap/key_switch_finish.wgsl")),
+    ("key_switched", include_str!("../../../../shaders/bootstrap/key_switched.wgsl")),
+    ("job", include_str!("../../../../shaders/bootstrap/job.wgsl")),
+    ("combination", include_str!("../../../../shaders/bootstrap/combination.wgsl")),
+    ("arithmetic", include_str!("../../../../shaders/lib/arithmetic.wgsl")),
+    ("accumulator", include_str!("../../../../shaders/bootstrap/accumulator.wgsl")),
+    ("transform", include_str!("../../../../shaders/lib/transform.wgsl")),
+    ("external_product", include_str!("../../../../shaders/bootstrap/external_product.wgsl")),
+];
+
+/// Threads of a `combine` workgroup.
+pub(crate) const COMBINE_THREADS: usize = 64;
+/// Threads of a `key_switch_finish` workgroup.
+pub(crate) const FINISH_THREADS: usize = 64;
+
+/// A kernel of `shaders/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Linear jobs.
+    Combine,
+    /// Combine to first mod switch.
+    BlindRotate,
+    /// Key switch and last mod switch, or parts of its sums.
+    KeySwitch,
+    /// Adds up parts of key-switching sums; last mod switch.
+    KeySwitchFinish,
+}
+
+impl Kernel {
+    /// All, in the order of a bootstrapping.
+    pub const ALL: [Self; 4] = [Self::Combine, Self::BlindRotate, Self::KeySwitch, Self::KeySwitchFinish];
+
+    /// The name of its file and entry point.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Combine => "combine",
+            Self::BlindRotate => "blind_rotate",
+            Self::KeySwitch => "key_switch",
+            Self::KeySwitchFinish => "key_switch_finish",
+        }
+    }
+
+    /// Bytes of workgroup memory that its WGSL declares under `plan`.
+    pub fn workgroup_bytes(self, plan: &WgpuPlan) -> usize {
+        match self {
+            Self::Combine | Self::KeySwitchFinish => 0,
+            Self::BlindRotate => plan.tile.workgroup_bytes,
+            Self::KeySwitch => {
+                let (lanes, slices) = plan.ks_workgroup();
+                4 * lanes * slices * plan.ks_entries().max(4)
+            }
+        }
+    }
+
+    /// Threads of its workgroup under `plan`.
+    pub fn workgroup_threads(self, plan: &WgpuPlan) -> usize {
+        match self {
+            Self::Combine => COMBINE_THREADS,
+            Self::KeySwitchFinish => FINISH_THREADS,
+            Self::BlindRotate => plan.tile.workgroup_threads,
+            Self::KeySwitch => {
+                let (lanes, slices) = plan.ks_workgroup();
+                lanes * slices
+            }
+        }
+    }
+
+    /// Its WGSL under `plan`; `trace` adds what [`girih_backend::Engine::trace`] reads.
+    ///
+    /// # Errors
+    /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
+    pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
+        let numbers = plan.numbers();
+        let functions = |name: &str, arguments: &[i128]| bounds_of(numbers, name, arguments).or_else(|| tables.function(name, arguments));
+        let lazy = Lazy::new(plan.primes(), numbers);
+        let mut constants = constants(self, plan, trace);
+        let mut set = |name: &str, value| constants.insert(name.to_string(), Value::Int(value));
+        set("SIGNED", i128::from(numbers.signed()));
+        set("LIMBS", i128::from(numbers == Numbers::SignedLimbs));
+        set("COARSE", i128::from(numbers == Numbers::Unsigned { coarse: true }));
+        set("CAP", numbers.cap());
+        Expander::new(SOURCES, constants, &functions, lazy).expand(self.name())
+    }
+}
+
+/// The bounds of [`Numbers`] under the names that templates call.
+fn bounds_of(numbers: Numbers, name: &str, arguments: &[i128]) -> Option<i128> {
+    Some(match (name, arguments) {
+        ("product_bound", &[p, bound]) => numbers.product_bound(p, bound),
+        ("sum_limit", &[p, rows]) => numbers.sum_limit(p, rows),
+        ("reduced_bound", &[p, rows, total]) => numbers.reduced_bound(p, rows, total),
+        ("fits", &[p, rows, bound]) => i128::from(numbers.fits(p, rows, bound)),
+        ("chunk_rows", &[p, rows, bound]) => numbers.chunk_rows(p, rows, bound),
+        ("least", &[p]) => numbers.least(p),
+        ("twiddle", &[p, factor, part]) => numbers.twiddle(p, factor)[part as usize],
+        _ => return None,
+    })
+}
+
+/// Where a traced `blind_rotate` writes in `scratch`, in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceMap {
+    pub combined: usize,
+    pub digits: usize,
+    pub transformed: usize,
+    pub products: usize,
+    pub extracted: usize,
+    pub end: usize,
+}
+
+impl TraceMap {
+    pub fn new(plan: &WgpuPlan) -> Self {
+        let shape = &plan.shape;
+        let (size, words) = (shape.polynomial_size, plan.primes().len());
+        let combined = shape.columns() * plan.accumulator_words() * size;
+        let digits = combined + shape.ciphertext_len();
+        let transformed = digits + plan.rows() * size;
+        let products = transformed + words * plan.rows() * size;
+        let extracted = products + words * shape.columns() * size;
+        let end = extracted + plan.accumulator_words() * (shape.ks_indices() + shape.packing);
+        Self { combined, digits, transformed, products, extracted, end }
+    }
+}
+
+fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Value> {
+    let shape = &plan.shape;
+    let layout = plan.layout();
+    let mut all = HashMap::new();
+    let mut set = |name: &str, value: i128| {
+        all.insert(name.to_string(), Value::Int(value));
+    };
+    let int = |x: usize| x as i128;
+    set("WORD", 1 << 32);
+    set("TRACE", i128::from(trace));
+    set("INT64", i128::from(plan.profile == Profile::Int64));
+    set("LWE", int(shape.lwe_dimension));
+    set("LENGTH", int(shape.ciphertext_len()));
+    set("MASKS", int(shape.glwe_dimension));
+    set("BODIES", int(shape.packing));
+    set("LOG2_KS", i128::from(shape.log2_ks_modulus));
+    set("KS_WORDS", int(plan.ks_words()));
+    set("KS_MASK_LOW", (1i128 << shape.log2_ks_modulus.min(32)) - 1);
+    set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
+    match kernel {
+        Kernel::Combine => set("THREADS", int(COMBINE_THREADS)),
+        Kernel::KeySwitchFinish => {
+            set("THREADS", int(FINISH_THREADS));
+            set("INDICES", int(shape.ks_indices()));
+        }
+        Kernel::KeySwitch => {
+            let (lanes, slices) = plan.ks_workgroup();
+            set("LANES", int(lanes));
+            set("SLICES", int(slices));
+            set("ENTRIES", int(plan.ks_entries()));
+            set("SUMS", int(plan.ks_entries().max(4)));
+            set("ROW_VECTORS", int(plan.ks_row_vectors()));
+            set("DIGITS", int(shape.ks_digits()));
+            set("UNROLL", int(KEY_SWITCH_ROWS.div_ceil(shape.ks_digits())));
+            set("LOG2_BASE", i128::from(shape.log2_ks_base));
+            set("INDICES", int(shape.ks_indices()));
+        }
+        Kernel::BlindRotate => {
+            set("N", int(shape.polynomial_size));
+            set("LOG2_N", int(shape.polynomial_size.ilog2() as usize));
+            set("THREADS", int(layout.threads()));
+            set("ITEMS", int(layout.items()));
+            set("PASSES", int(layout.passes().len()));
+            set("PADDED", int(layout.padded()));
+            set("STAGED", int(plan.tile.layout.staged));
+            set("COLUMNS", int(shape.columns()));
+            set("LEVELS", int(shape.levels()));
+            set("ROWS", int(plan.rows()));
+            set("WORDS", int(plan.primes().len()));
+            set("ACC_WORDS", int(plan.accumulator_words()));
+            set("GGSW", int(shape.ggsw_per_step()));
+            set("ROLLED", plan.rolled as i128);
+            set("KEY_STEP", int(plan.key_step_words() / 4));
+            set("MR", i128::from(plan.modulus_raising()));
+            set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
+            set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
+            match shape.gadget {
+                Gadget::Decomposition { log2_base, levels, dropped_bits } => {
+                    set("LOG2_BASE", i128::from(log2_base));
+                    set("DROPPED_BITS", i128::from(dropped_bits));
+                    let balance: i128 = (1..levels as u32).map(|i| 1i128 << (dropped_bits + log2_base * i - 1)).sum();
+                    set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
+                }
+                Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
+                Gadget::ClosestRepresentative { .. } => {}
+            }
+            let map = TraceMap::new(plan);
+            set("TRACE_COMBINED", int(map.combined));
+            set("TRACE_DIGITS", int(map.digits));
+            set("TRACE_TRANSFORMED", int(map.transformed));
+            set("TRACE_PRODUCTS", int(map.products));
+            set("TRACE_EXTRACTED", int(map.extracted));
+            for pass in 0..layout.passes().len() {
+                all.insert(format!("THREAD_INDEX_{pass}"), Value::Text(layout.thread_expression(pass)));
+            }
+            // Text, because in rolled kernels the first column of a body is only known when it runs.
+            let column = match (plan.rolled, kernel) {
+                (Rolled::Nothing, _) => "0u",
+                _ => "column",
+            };
+            all.insert("COLUMN_AT".into(), Value::Text(column.into()));
+            all.insert("THREAD_REVERSED".into(), Value::Text(layout.reversed_expression()));
+        }
+    }
+    all
+}

@@ -1,0 +1,12 @@
+//! What runs kernels of any family: device, buffers, pipelines and their cache, scripts of dispatches, the template language and
+//! its lazily reduced words.
+
+pub(crate) mod gpu;
+pub(crate) mod layout;
+pub(crate) mod lazy;
+pub(crate) mod numbers;
+mod pipeline_cache;
+pub(crate) mod profile;
+pub(crate) mod script;
+pub(crate) mod template;
+pub(crate) mod upload;

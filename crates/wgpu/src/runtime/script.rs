@@ -1,0 +1,75 @@
+//! Dispatches of one submission as data: which kernel, which buffers, which part of the work.
+
+use crate::bootstrap::job::{GpuJob, GpuLaunch, LAUNCH_BYTES};
+use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
+use girih_backend::BackendError;
+
+/// Distance between launches in their buffer: WebGPU's alignment of dynamic uniform offsets.
+const LAUNCH_STRIDE: usize = 256;
+
+/// One dispatch.
+pub(crate) struct Dispatch<'a> {
+    pub kernel: &'a Pipeline,
+    /// What the kernel binds after its launch and the jobs.
+    pub buffers: Vec<&'a wgpu::Buffer>,
+    pub launch: GpuLaunch,
+    pub groups: [usize; 3],
+}
+
+/// Jobs, and dispatches that run them in order.
+#[derive(Default)]
+pub(crate) struct Script<'a> {
+    pub jobs: Vec<GpuJob>,
+    pub dispatches: Vec<Dispatch<'a>>,
+    /// A buffer to fill with zeros before anything runs.
+    pub clear: Option<&'a wgpu::Buffer>,
+}
+
+/// The buffers through which scripts reach the device, kept between them.
+#[derive(Default)]
+pub(crate) struct ScriptBuffers {
+    jobs: Option<wgpu::Buffer>,
+    launches: Option<wgpu::Buffer>,
+}
+
+impl Script<'_> {
+    /// Uploads jobs and launches and submits everything; returns before it has run.
+    pub fn submit(&self, gpu: &Gpu, buffers: &mut ScriptBuffers, running: &str) -> Result<(), BackendError> {
+        let mut launches = vec![0u8; self.dispatches.len() * LAUNCH_STRIDE];
+        for (slot, dispatch) in launches.chunks_exact_mut(LAUNCH_STRIDE).zip(&self.dispatches) {
+            slot[..LAUNCH_BYTES as usize].copy_from_slice(bytemuck::bytes_of(&dispatch.launch));
+        }
+        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let launch_buffer = filled(gpu, &mut buffers.launches, &launches, uniform, "launch parameters")?;
+        let job_buffer = filled(gpu, &mut buffers.jobs, bytemuck::cast_slice(&self.jobs), STORAGE, "jobs")?;
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        if let Some(buffer) = self.clear {
+            encoder.clear_buffer(buffer, 0, None);
+        }
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            for (at, dispatch) in self.dispatches.iter().enumerate() {
+                let bound: Vec<&wgpu::Buffer> = [launch_buffer, job_buffer].into_iter().chain(dispatch.buffers.iter().copied()).collect();
+                let [x, y, z] = dispatch.groups.map(|g| g as u32);
+                pass.set_pipeline(&dispatch.kernel.pipeline);
+                pass.set_bind_group(0, &gpu.bind(dispatch.kernel, LAUNCH_BYTES, &bound), &[(at * LAUNCH_STRIDE) as u32]);
+                pass.dispatch_workgroups(x, y, z);
+            }
+        }
+        gpu.queue.submit([encoder.finish()]);
+        gpu.check(running)
+    }
+}
+
+/// The buffer in `slot`, grown where it is too small, with `bytes` on their way to it.
+fn filled<'b>(
+    gpu: &Gpu,
+    slot: &'b mut Option<wgpu::Buffer>,
+    bytes: &[u8],
+    usage: wgpu::BufferUsages,
+    what: &str,
+) -> Result<&'b wgpu::Buffer, BackendError> {
+    let buffer = gpu.at_least(slot, bytes.len() as u64, usage, what)?;
+    gpu.queue.write_buffer(buffer, 0, bytes);
+    Ok(buffer)
+}

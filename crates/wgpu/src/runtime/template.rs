@@ -1,0 +1,453 @@
+//! The preprocessor of `shaders/`: unrolling, conditions, macros and tracked bounds for WGSL, which has no templates.
+//!
+//! A line whose first character other than space is `#` is a directive; every other line is WGSL, in which `${...}`
+//! is replaced by the value of an integer expression or of a text constant. `shaders/README.md` lists the directives.
+
+use crate::runtime::lazy::Lazy;
+use std::collections::HashMap;
+
+/// A constant known while a shader is generated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Int(i128),
+    Text(String),
+}
+
+/// Integer functions that templates may call, such as `root(word, index)`.
+pub(crate) type Functions<'a> = dyn Fn(&str, &[i128]) -> Option<i128> + 'a;
+
+type Result<T> = std::result::Result<T, String>;
+
+#[derive(Clone, Debug)]
+enum Node {
+    Line(String),
+    Include(String),
+    Set(String, String),
+    Update(String, String),
+    If(Vec<(String, Vec<Node>)>),
+    For { variable: String, from: String, to: String, body: Vec<Node> },
+    Def { name: String, parameters: Vec<String>, body: Vec<Node> },
+    Call { name: String, arguments: String },
+    Lazy { name: String, arguments: String },
+}
+
+/// Expands templates into WGSL.
+pub(crate) struct Expander<'a> {
+    sources: &'a [(&'a str, &'a str)],
+    functions: &'a Functions<'a>,
+    scopes: Vec<HashMap<String, Value>>,
+    macros: HashMap<String, (Vec<String>, Vec<Node>)>,
+    lazy: Lazy,
+    out: String,
+}
+
+impl<'a> Expander<'a> {
+    /// An expander over named `sources` with `constants` in scope.
+    pub fn new(sources: &'a [(&'a str, &'a str)], constants: HashMap<String, Value>, functions: &'a Functions<'a>, lazy: Lazy) -> Self {
+        Self { sources, functions, scopes: vec![constants], macros: HashMap::new(), lazy, out: String::new() }
+    }
+
+    /// The WGSL of the source called `name`.
+    ///
+    /// # Errors
+    /// A sentence with the offending line, for a template that does not parse or a bound that cannot be kept.
+    pub fn expand(mut self, name: &str) -> Result<String> {
+        self.include(name)?;
+        Ok(self.out)
+    }
+
+    fn include(&mut self, name: &str) -> Result<()> {
+        let (_, text) = self.sources.iter().find(|(n, _)| *n == name).ok_or(format!("no shader source called {name}"))?;
+        let lines: Vec<&str> = text.lines().collect();
+        let mut at = 0;
+        let nodes = parse_block(&lines, &mut at, &[]).map_err(|e| format!("{name}: {e}"))?.0;
+        self.run(&nodes).map_err(|e| format!("{name}: {e}"))
+    }
+
+    fn run(&mut self, nodes: &[Node]) -> Result<()> {
+        for node in nodes {
+            match node {
+                Node::Line(text) => {
+                    let line = self.substitute(text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
+                    self.out.push_str(&line);
+                    self.out.push('\n');
+                }
+                Node::Include(name) => self.include(name)?,
+                Node::Set(name, expression) => {
+                    let value = self.value(expression)?;
+                    self.scopes.last_mut().expect("a scope").insert(name.clone(), value);
+                }
+                Node::Update(name, expression) => {
+                    let value = self.value(expression)?;
+                    let scope = self.scopes.iter_mut().rev().find(|s| s.contains_key(name)).ok_or(format!("no constant called {name}"))?;
+                    scope.insert(name.clone(), value);
+                }
+                Node::If(branches) => {
+                    for (condition, body) in branches {
+                        if self.evaluate(condition)? != 0 {
+                            self.run(body)?;
+                            break;
+                        }
+                    }
+                }
+                Node::For { variable, from, to, body } => {
+                    for i in self.evaluate(from)?..self.evaluate(to)? {
+                        self.scoped(HashMap::from([(variable.clone(), Value::Int(i))]), body)?;
+                    }
+                }
+                Node::Def { name, parameters, body } => {
+                    self.macros.insert(name.clone(), (parameters.clone(), body.clone()));
+                }
+                Node::Call { name, arguments } => self.call(name, arguments)?,
+                Node::Lazy { name, arguments } => {
+                    let arguments = self.substitute(arguments)?;
+                    let text = self.lazy_directive(name, &arguments).map_err(|e| format!("#{name} {arguments}: {e}"))?;
+                    self.out.push_str(&text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn scoped(&mut self, scope: HashMap<String, Value>, body: &[Node]) -> Result<()> {
+        self.scopes.push(scope);
+        let result = self.run(body);
+        self.scopes.pop();
+        result
+    }
+
+    fn call(&mut self, name: &str, arguments: &str) -> Result<()> {
+        let (parameters, body) = self.macros.get(name).cloned().ok_or(format!("no macro called {name}"))?;
+        let arguments = self.substitute(arguments)?;
+        let given: Vec<&str> = arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+        if given.len() != parameters.len() {
+            return Err(format!("macro {name} takes {} arguments, got {}", parameters.len(), given.len()));
+        }
+        let mut scope = HashMap::new();
+        for (parameter, argument) in parameters.iter().zip(given) {
+            let value = self.value(argument).unwrap_or_else(|_| Value::Text(argument.to_string()));
+            scope.insert(parameter.clone(), value);
+        }
+        self.scoped(scope, &body)
+    }
+
+    fn lazy_directive(&mut self, name: &str, arguments: &str) -> Result<String> {
+        let given: Vec<&str> = arguments.split_whitespace().collect();
+        match (name, &given[..]) {
+            ("bound", [variable, ..]) => {
+                let bound = self.evaluate(&given[1..].join(" "))?;
+                self.lazy.set(variable, bound)?;
+                Ok(String::new())
+            }
+            ("join", names) => {
+                self.lazy.join(names)?;
+                Ok(String::new())
+            }
+            ("reduce", [word, variable, ..]) => {
+                let limit = self.evaluate(&given[2..].join(" "))?;
+                self.lazy.reduce(word.parse().map_err(|_| "a word")?, variable, limit)
+            }
+            ("canonical", [word, variable]) => self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable),
+            ("butterfly_forward", [word, u, v, ..]) => self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
+            ("butterfly_inverse", [word, u, v, ..]) => self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
+            _ => Err("wrong arguments".into()),
+        }
+    }
+
+    fn lookup(&self, name: &str) -> Option<&Value> {
+        self.scopes.iter().rev().find_map(|s| s.get(name))
+    }
+
+    fn value(&self, expression: &str) -> Result<Value> {
+        let expression = self.substitute(expression)?;
+        match self.lookup(expression.trim()) {
+            Some(value) => Ok(value.clone()),
+            None => Ok(Value::Int(self.evaluate(&expression)?)),
+        }
+    }
+
+    /// Replaces each `${...}`, innermost first.
+    fn substitute(&self, text: &str) -> Result<String> {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("${") {
+            out.push_str(&rest[..start]);
+            let inner = &rest[start + 2..];
+            let mut depth = 1;
+            let end = inner
+                .char_indices()
+                .find_map(|(i, c)| {
+                    depth += match c {
+                        '{' => 1,
+                        '}' => -1,
+                        _ => 0,
+                    };
+                    (depth == 0).then_some(i)
+                })
+                .ok_or(format!("unclosed ${{ in `{text}`"))?;
+            match self.value(&inner[..end])? {
+                Value::Int(i) => out.push_str(&i.to_string()),
+                Value::Text(t) => out.push_str(&t),
+            }
+            rest = &inner[end + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    fn evaluate(&self, expression: &str) -> Result<i128> {
+        let expression = self.substitute(expression)?;
+        let tokens = tokenize(&expression)?;
+        let mut at = 0;
+        let value = self.binary(&tokens, &mut at, 0).map_err(|e| format!("{e} in `{expression}`"))?;
+        if at == tokens.len() { Ok(value) } else { Err(format!("unexpected `{}` in `{expression}`", tokens[at])) }
+    }
+
+    fn binary(&self, tokens: &[String], at: &mut usize, least: u8) -> Result<i128> {
+        let mut left = self.unary(tokens, at)?;
+        while let Some(operator) = tokens.get(*at) {
+            let Some(strength) = strength(operator) else { break };
+            if strength < least {
+                break;
+            }
+            *at += 1;
+            let right = self.binary(tokens, at, strength + 1)?;
+            left = apply(operator, left, right)?;
+        }
+        Ok(left)
+    }
+
+    fn unary(&self, tokens: &[String], at: &mut usize) -> Result<i128> {
+        let token = tokens.get(*at).ok_or("unexpected end")?;
+        *at += 1;
+        match token.as_str() {
+            "-" => Ok(-self.unary(tokens, at)?),
+            "!" => Ok(i128::from(self.unary(tokens, at)? == 0)),
+            "(" => {
+                let value = self.binary(tokens, at, 0)?;
+                expect(tokens, at, ")")?;
+                Ok(value)
+            }
+            "@" => {
+                let name = tokens.get(*at).ok_or("a name must follow @")?;
+                *at += 1;
+                self.lazy.get(name)
+            }
+            t if t.starts_with(|c: char| c.is_ascii_digit()) => t.parse().map_err(|_| format!("bad number {t}")),
+            name if tokens.get(*at).is_some_and(|t| t == "(") => {
+                *at += 1;
+                let mut arguments = Vec::new();
+                while tokens.get(*at).is_some_and(|t| t != ")") {
+                    arguments.push(self.binary(tokens, at, 0)?);
+                    if tokens.get(*at).is_some_and(|t| t == ",") {
+                        *at += 1;
+                    }
+                }
+                expect(tokens, at, ")")?;
+                match (name, &arguments[..]) {
+                    ("min", &[a, b]) => Ok(a.min(b)),
+                    ("max", &[a, b]) => Ok(a.max(b)),
+                    _ => (self.functions)(name, &arguments).ok_or(format!("no function {name}{arguments:?}")),
+                }
+            }
+            name => match self.lookup(name) {
+                Some(Value::Int(i)) => Ok(*i),
+                Some(Value::Text(_)) => Err(format!("{name} is text, not a number")),
+                None => Err(format!("no constant called {name}")),
+            },
+        }
+    }
+}
+
+fn expect(tokens: &[String], at: &mut usize, token: &str) -> Result<()> {
+    if tokens.get(*at).is_some_and(|t| t == token) {
+        *at += 1;
+        Ok(())
+    } else {
+        Err(format!("expected `{token}`"))
+    }
+}
+
+fn strength(operator: &str) -> Option<u8> {
+    Some(match operator {
+        "||" => 1,
+        "&&" => 2,
+        "==" | "!=" | "<" | "<=" | ">" | ">=" => 3,
+        "|" => 4,
+        "&" => 5,
+        "<<" | ">>" => 6,
+        "+" | "-" => 7,
+        "*" | "/" | "%" => 8,
+        _ => return None,
+    })
+}
+
+fn apply(operator: &str, a: i128, b: i128) -> Result<i128> {
+    Ok(match operator {
+        "||" => i128::from(a != 0 || b != 0),
+        "&&" => i128::from(a != 0 && b != 0),
+        "==" => i128::from(a == b),
+        "!=" => i128::from(a != b),
+        "<" => i128::from(a < b),
+        "<=" => i128::from(a <= b),
+        ">" => i128::from(a > b),
+        ">=" => i128::from(a >= b),
+        "|" => a | b,
+        "&" => a & b,
+        "<<" => a << b,
+        ">>" => a >> b,
+        "+" => a + b,
+        "-" => a - b,
+        "*" => a * b,
+        "/" | "%" if b == 0 => return Err("division by zero".into()),
+        "/" => a.div_euclid(b),
+        _ => a.rem_euclid(b),
+    })
+}
+
+fn tokenize(text: &str) -> Result<Vec<String>> {
+    let bytes = text.as_bytes();
+    let mut tokens = Vec::new();
+    let mut i = 0;
+    while i < bytes.len() {
+        let c = bytes[i] as char;
+        let start = i;
+        if c.is_whitespace() {
+            i += 1;
+            continue;
+        } else if c.is_ascii_alphanumeric() || c == '_' {
+            while i < bytes.len() && (bytes[i].is_ascii_alphanumeric() || bytes[i] == b'_') {
+                i += 1;
+            }
+        } else if ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"].iter().any(|o| text[i..].starts_with(o)) {
+            i += 2;
+        } else if "+-*/%&|<>()!,@".contains(c) {
+            i += 1;
+        } else {
+            return Err(format!("unexpected `{c}` in `{text}`"));
+        }
+        tokens.push(text[start..i].to_string());
+    }
+    Ok(tokens)
+}
+
+/// Parses until one of `ends`; returns the nodes and the line that ended them.
+fn parse_block<'t>(lines: &[&'t str], at: &mut usize, ends: &[&str]) -> Result<(Vec<Node>, &'t str)> {
+    let mut nodes = Vec::new();
+    while let Some(&line) = lines.get(*at) {
+        *at += 1;
+        let Some(directive) = line.trim_start().strip_prefix('#') else {
+            nodes.push(Node::Line(line.to_string()));
+            continue;
+        };
+        let (name, rest) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
+        let rest = rest.trim();
+        if ends.contains(&name) {
+            return Ok((nodes, directive));
+        }
+        nodes.push(parse_directive(lines, at, name, rest).map_err(|e| format!("line {}: {e}", *at))?);
+    }
+    if ends.is_empty() { Ok((nodes, "")) } else { Err(format!("missing #{}", ends.join(" or #"))) }
+}
+
+fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Result<Node> {
+    Ok(match name {
+        "include" => Node::Include(rest.to_string()),
+        "set" | "update" => {
+            let (variable, expression) = rest.split_once(char::is_whitespace).ok_or("#set NAME expression")?;
+            let make = if name == "set" { Node::Set } else { Node::Update };
+            make(variable.to_string(), expression.to_string())
+        }
+        "if" => {
+            let mut branches = Vec::new();
+            let mut condition = rest.to_string();
+            loop {
+                let (body, end) = parse_block(lines, at, &["elif", "else", "end"])?;
+                branches.push((condition, body));
+                if let Some(next) = end.strip_prefix("elif") {
+                    condition = next.trim().to_string();
+                } else if end.starts_with("else") {
+                    condition = "1".to_string();
+                } else {
+                    break;
+                }
+            }
+            Node::If(branches)
+        }
+        "for" => {
+            let (variable, range) = rest.split_once(" in ").ok_or("#for NAME in from..to")?;
+            let (from, to) = range.split_once("..").ok_or("#for NAME in from..to")?;
+            let body = parse_block(lines, at, &["end"])?.0;
+            Node::For { variable: variable.trim().to_string(), from: from.to_string(), to: to.to_string(), body }
+        }
+        "def" => {
+            let (name, parameters) = rest.trim_end_matches(')').split_once('(').ok_or("#def NAME(parameters)")?;
+            let parameters = parameters.split(',').map(|p| p.trim().to_string()).filter(|p| !p.is_empty()).collect();
+            Node::Def { name: name.trim().to_string(), parameters, body: parse_block(lines, at, &["end"])?.0 }
+        }
+        "call" => {
+            let (name, arguments) = rest.split_once('(').ok_or("#call NAME(arguments)")?;
+            let arguments = arguments.strip_suffix(')').ok_or("#call NAME(arguments)")?;
+            Node::Call { name: name.trim().to_string(), arguments: arguments.to_string() }
+        }
+        "bound" | "join" | "reduce" | "canonical" | "butterfly_forward" | "butterfly_inverse" => {
+            Node::Lazy { name: name.to_string(), arguments: rest.to_string() }
+        }
+        _ => return Err(format!("unknown directive #{name}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(text: &str) -> Result<String> {
+        let constants = HashMap::from([("N".to_string(), Value::Int(3)), ("NAME".to_string(), Value::Text("x".into()))]);
+        let functions = |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
+        let sources = [("main", text), ("other", "other ${N}")];
+        Expander::new(&sources, constants, &functions, Lazy::new(&[97], crate::runtime::numbers::Numbers::Unsigned { coarse: false }))
+            .expand("main")
+    }
+
+    #[test]
+    fn directives_do_what_the_readme_says() {
+        for (text, want) in [
+            ("a ${N * 2 + 1} ${NAME}", "a 7 x\n"),
+            ("#for i in 0..N\nv_${i}\n#end", "v_0\nv_1\nv_2\n"),
+            ("#if N == 3 && !0\nyes\n#else\nno\n#end", "yes\n"),
+            ("#if N < 3\na\n#elif N % 2 == 1\nb\n#end", "b\n"),
+            ("#include other", "other 3\n"),
+            ("#def m(a, b)\n${a}:${b + 1}\n#end\n#call m(y, 4)", "y:5\n"),
+            ("#set K 1\n#for i in 0..4\n#update K max(K, i)\n#end\n${K}", "3\n"),
+            ("#set K 1\n#for i in 0..4\n#set K 9\n#end\n${K}", "1\n"),
+            ("${twice(1 << 5)} ${(7 - 9) / 2} ${-N}", "64 -1 -3\n"),
+            ("#bound x 200\n${@x}", "200\n"),
+            ("${V_${N - 3}}\n", ""),
+        ] {
+            let got = expand(text);
+            match want {
+                "" => assert!(got.is_err(), "{text}"),
+                _ => assert_eq!(got.as_deref(), Ok(want), "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, what) in [
+            ("${M}", "no constant called M"),
+            ("${1 +}", "unexpected end"),
+            ("${1 / 0}", "division by zero"),
+            ("#for i in 0..2\nx", "missing #end"),
+            ("#call m(1)", "no macro called m"),
+            ("#def m(a)\n#end\n#call m(1, 2)", "takes 1 arguments"),
+            ("#nothing", "unknown directive #nothing"),
+            ("#include missing", "no shader source called missing"),
+            ("#reduce 0 x 97", "no bound is known of x"),
+            ("${unclosed", "unclosed"),
+        ] {
+            let error = expand(text).expect_err(text);
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Cases of TFHE: encrypt, run on a device, decrypt, compare with the plain.
+
+pub mod circuits;
+pub mod gates;
+pub mod large;
+pub mod tables;
