@@ -4,22 +4,33 @@
 //! |---|---|
 //! | [`word`](Modulus) | one 32-bit prime word: Shoup and Montgomery products with stated bounds |
 //! | [`rns`](Rns) | one or two words, exact CRT |
+//! | [`basis`](RnsBasis) | many words: exact CRT, conversion from one basis to another |
 //! | [`ntt`](NttTable) | negacyclic NTT, a naive oracle beside a fast one; the order that every device shares |
+//! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, for 2^11 coefficients and more |
+//! | [`automorphism`](Automorphism) | X -> X^g as a gather of evaluations |
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
 //! | [`gadget`] | balanced digits |
 //! | [`switch`] | rounding between moduli |
 //! | [`sampler`] | secrets, errors and masks from a ChaCha20 stream |
 
+mod automorphism;
+mod basis;
+mod error;
 pub mod fft;
 pub mod gadget;
 mod ntt;
 mod prime;
 mod rns;
 pub mod sampler;
+mod split_ntt;
 pub mod switch;
 mod word;
 
+pub use automorphism::Automorphism;
+pub use basis::{BaseConversion, Formula, RnsBasis};
+pub use error::RingError;
 pub use ntt::{NttTable, bit_reverse, negacyclic_product_naive};
 pub use prime::{is_prime, largest_ntt_prime, largest_ntt_prime_pair, ntt_prime_pair_above};
 pub use rns::Rns;
+pub use split_ntt::SplitNtt;
 pub use word::{Modulus, Shoup};

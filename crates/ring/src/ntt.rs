@@ -20,10 +20,26 @@ pub fn negacyclic_product_naive(modulus: Modulus, a: &[u32], b: &[u32]) -> Vec<u
         for j in 0..n {
             let product = modulus.mul(a[i], b[j]);
             let slot = &mut out[(i + j) % n];
-            *slot = if i + j < n { modulus.add(*slot, product) } else { modulus.sub(*slot, product) };
+            *slot =
+                if i + j < n { modulus.add(*slot, product) } else { modulus.sub(*slot, product) };
         }
     }
     out
+}
+
+/// The root of unity of every transform here: `x^((p-1)/2N)` for the smallest `x >= 2` that makes it a primitive 2N-th one.
+/// `None` unless `size` is a power of two from 2 and `p` a prime that is `1 mod 2 size`.
+pub(crate) fn primitive_root(modulus: Modulus, size: usize) -> Option<u32> {
+    let p = modulus.value();
+    if !size.is_power_of_two()
+        || size < 2
+        || p as usize % (2 * size) != 1
+        || !crate::is_prime(u64::from(p))
+    {
+        return None;
+    }
+    let exponent = u64::from(p - 1) / (2 * size as u64);
+    (2..p).map(|x| modulus.pow(x, exponent)).find(|&y| modulus.pow(y, size as u64) == p - 1)
 }
 
 /// Tables of one (p, N).
@@ -45,11 +61,7 @@ impl NttTable {
     /// Tables for `size` coefficients modulo the prime `p`; `None` unless `size` is a power of two and `p = 1 mod 2 size`.
     pub fn new(modulus: Modulus, size: usize) -> Option<Self> {
         let p = modulus.value();
-        if !size.is_power_of_two() || size < 2 || p as usize % (2 * size) != 1 || !crate::is_prime(u64::from(p)) {
-            return None;
-        }
-        let exponent = u64::from(p - 1) / (2 * size as u64);
-        let psi = (2..p).map(|x| modulus.pow(x, exponent)).find(|&y| modulus.pow(y, size as u64) == p - 1)?;
+        let psi = primitive_root(modulus, size)?;
         let log2_size = size.trailing_zeros();
         let mut powers = vec![1; 2 * size];
         for i in 1..2 * size {
@@ -161,7 +173,9 @@ mod tests {
         let mut x = seed;
         (0..size)
             .map(|_| {
-                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                x = x
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 modulus.reduce(x >> 16)
             })
             .collect()
@@ -172,8 +186,12 @@ mod tests {
         for log2_size in 6..=13 {
             let size = 1usize << log2_size;
             for bits in [20, 27, 31] {
-                let p = crate::largest_ntt_prime(bits, 2 * size as u32).expect("such a prime exists");
-                all.push(NttTable::new(Modulus::new(p).expect("odd"), size).expect("admits the transform"));
+                let p =
+                    crate::largest_ntt_prime(bits, 2 * size as u32).expect("such a prime exists");
+                all.push(
+                    NttTable::new(Modulus::new(p).expect("odd"), size)
+                        .expect("admits the transform"),
+                );
             }
         }
         all
@@ -189,7 +207,12 @@ mod tests {
             for position in [0, 1, 2, 5, table.size() / 2, table.size() - 1] {
                 let point = table.monomial(1, position);
                 let value = a.iter().rev().fold(0, |acc, &c| m.add(m.mul(acc, point), c));
-                assert_eq!(transformed[position], value, "N = {}, position {position}", table.size());
+                assert_eq!(
+                    transformed[position],
+                    value,
+                    "N = {}, position {position}",
+                    table.size()
+                );
             }
         }
     }

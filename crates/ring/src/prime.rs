@@ -40,7 +40,10 @@ pub fn largest_ntt_prime(bits: u32, order: u32) -> Option<u32> {
     if !(2..=31).contains(&bits) {
         return None;
     }
-    candidates_below(1 << bits, u64::from(order)).take_while(|&c| c > 1 << (bits - 1)).find(|&c| is_prime(c)).map(|c| c as u32)
+    candidates_below(1 << bits, u64::from(order))
+        .take_while(|&c| c > 1 << (bits - 1))
+        .find(|&c| is_prime(c))
+        .map(|c| c as u32)
 }
 
 /// Candidates `1 mod order` below `limit`, descending.
@@ -60,12 +63,15 @@ pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
     let upper = bits.div_ceil(2);
     let limit = 1u64 << bits;
     // The larger word from the top of its size downwards; the smaller as large as the product allows.
-    candidates_below(1 << upper, u64::from(order)).take_while(|&c| c > 1 << (upper - 1)).filter(|&c| is_prime(c)).find_map(|large| {
-        let small = candidates_below((limit / large + 1).min(large), u64::from(order))
-            .take_while(|&c| c > 1 << (bits / 2 - 1))
-            .find(|&c| is_prime(c))?;
-        Some([small as u32, large as u32])
-    })
+    candidates_below(1 << upper, u64::from(order))
+        .take_while(|&c| c > 1 << (upper - 1))
+        .filter(|&c| is_prime(c))
+        .find_map(|large| {
+            let small = candidates_below((limit / large + 1).min(large), u64::from(order))
+                .take_while(|&c| c > 1 << (bits / 2 - 1))
+                .find(|&c| is_prime(c))?;
+            Some([small as u32, large as u32])
+        })
 }
 
 /// Two distinct primes below 2^31, `1 mod order`, with the smallest product above `2^bits`; ascending.
@@ -108,7 +114,8 @@ mod tests {
 
     #[test]
     fn agrees_with_trial_division() {
-        let naive = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+        let naive =
+            |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
         for n in 0..20_000 {
             assert_eq!(is_prime(n), naive(n), "{n}");
         }
@@ -127,11 +134,23 @@ mod tests {
 
     #[test]
     fn pairs_above_are_above_and_prime() {
-        for (bits, order) in [(36, 2048), (50, 4096), (41, 1024), (41, 2048), (44, 2048), (37, 4096)] {
+        for (bits, order) in
+            [(36, 2048), (50, 4096), (41, 1024), (41, 2048), (44, 2048), (37, 4096)]
+        {
             let [a, b] = ntt_prime_pair_above(bits, order).expect("a pair exists");
             let product = u64::from(a) * u64::from(b);
-            assert!(a < b && a % order == 1 && b % order == 1 && is_prime(u64::from(a)) && is_prime(u64::from(b)));
-            assert!(product > 1 << bits && (product - (1 << bits)) as f64 / (1u64 << bits) as f64 * 1e2 < 1.0, "{bits} {order}: {a} * {b}");
+            assert!(
+                a < b
+                    && a % order == 1
+                    && b % order == 1
+                    && is_prime(u64::from(a))
+                    && is_prime(u64::from(b))
+            );
+            assert!(
+                product > 1 << bits
+                    && (product - (1 << bits)) as f64 / (1u64 << bits) as f64 * 1e2 < 1.0,
+                "{bits} {order}: {a} * {b}"
+            );
         }
     }
 }

@@ -44,7 +44,8 @@ impl Rns {
         let Some(p2) = self.words.get(1) else { return u64::from(first) };
         // Garner: x = x1 + p1 * ((x2 - x1) * p1^-1 mod p2).
         let difference = p2.sub(second, first % p2.value());
-        u64::from(first) + u64::from(self.words[0].value()) * u64::from(p2.mul(difference, self.first_inverse))
+        u64::from(first)
+            + u64::from(self.words[0].value()) * u64::from(p2.mul(difference, self.first_inverse))
     }
 
     /// The representative of `x` (in `[0, M)`) in `[-M/2, M/2)`.

@@ -35,13 +35,19 @@ fn sub_i<L: Lanes>(l: L, a: C<L>, b: C<L>) -> C<L> {
 /// `a b`.
 #[inline(always)]
 pub(super) fn mul<L: Lanes>(l: L, a: C<L>, b: C<L>) -> C<L> {
-    Complex { re: l.neg_mul_add(a.im, b.im, l.mul(a.re, b.re)), im: l.mul_add(a.im, b.re, l.mul(a.re, b.im)) }
+    Complex {
+        re: l.neg_mul_add(a.im, b.im, l.mul(a.re, b.re)),
+        im: l.mul_add(a.im, b.re, l.mul(a.re, b.im)),
+    }
 }
 
 /// `a conj(b)`.
 #[inline(always)]
 fn mul_conj<L: Lanes>(l: L, a: C<L>, b: C<L>) -> C<L> {
-    Complex { re: l.mul_add(a.im, b.im, l.mul(a.re, b.re)), im: l.neg_mul_add(a.re, b.im, l.mul(a.im, b.re)) }
+    Complex {
+        re: l.mul_add(a.im, b.im, l.mul(a.re, b.re)),
+        im: l.neg_mul_add(a.re, b.im, l.mul(a.im, b.re)),
+    }
 }
 
 /// `(u + w v, u - w v)`.

@@ -66,13 +66,18 @@ pub trait Lanes: Copy + sealed::Sealed {
     fn view_mut(self, data: &mut [f64]) -> &mut [Complex<Self::F>] {
         check_view::<Self>(data);
         // SAFETY: as for `view`, and `data` is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), data.len() / (2 * Self::WIDTH)) }
+        unsafe {
+            std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), data.len() / (2 * Self::WIDTH))
+        }
     }
 }
 
 #[inline(always)]
 fn check_view<L: Lanes>(data: &[f64]) {
-    assert!((data.as_ptr() as usize).is_multiple_of(align_of::<L::F>()), "data must be aligned to a vector");
+    assert!(
+        (data.as_ptr() as usize).is_multiple_of(align_of::<L::F>()),
+        "data must be aligned to a vector"
+    );
     assert!(data.len().is_multiple_of(2 * L::WIDTH), "data must be whole complex vectors");
 }
 
@@ -98,7 +103,10 @@ pub enum Simd {
 impl Simd {
     /// The instruction sets this processor can run, narrowest first.
     pub fn available() -> Vec<Self> {
-        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(|s| s.is_available()).collect()
+        [Self::Portable, Self::Avx2, Self::Avx512]
+            .into_iter()
+            .filter(|s| s.is_available())
+            .collect()
     }
 
     /// The best of [`Simd::available`].
@@ -166,7 +174,11 @@ pub fn prefetch<T>(data: &[T]) {
         let start = data.as_ptr().cast::<i8>();
         for offset in (0..size_of_val(data)).step_by(64) {
             // SAFETY: a prefetch reads nothing and faults nowhere, whatever the address.
-            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(start.wrapping_add(offset)) };
+            unsafe {
+                std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(
+                    start.wrapping_add(offset),
+                )
+            };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -383,8 +395,14 @@ mod x86 {
     unsafe fn transpose_quarters(t: [__m512d; 4]) -> [__m512d; 4] {
         // SAFETY: called only from `Avx512::transpose`.
         unsafe {
-            let (a, b) = (_mm512_shuffle_f64x2::<0x88>(t[0], t[1]), _mm512_shuffle_f64x2::<0x88>(t[2], t[3]));
-            let (c, d) = (_mm512_shuffle_f64x2::<0xdd>(t[0], t[1]), _mm512_shuffle_f64x2::<0xdd>(t[2], t[3]));
+            let (a, b) = (
+                _mm512_shuffle_f64x2::<0x88>(t[0], t[1]),
+                _mm512_shuffle_f64x2::<0x88>(t[2], t[3]),
+            );
+            let (c, d) = (
+                _mm512_shuffle_f64x2::<0xdd>(t[0], t[1]),
+                _mm512_shuffle_f64x2::<0xdd>(t[2], t[3]),
+            );
             [
                 _mm512_shuffle_f64x2::<0x88>(a, b),
                 _mm512_shuffle_f64x2::<0x88>(c, d),

@@ -115,7 +115,11 @@ impl Fft {
     /// The twiddles of `radix` from `block` at `level` down, in the order of [`butterfly`].
     fn butterfly_twiddles(&self, radix: usize, level: u32, block: usize) -> [f64; 8] {
         let [a, b] = [self.twiddle(level, block), self.twiddle(level + 1, 2 * block)];
-        let [c, d] = if radix == 8 { [self.twiddle(level + 2, 4 * block), self.twiddle(level + 2, 4 * block + 2)] } else { [[0.0; 2]; 2] };
+        let [c, d] = if radix == 8 {
+            [self.twiddle(level + 2, 4 * block), self.twiddle(level + 2, 4 * block + 2)]
+        } else {
+            [[0.0; 2]; 2]
+        };
         [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
     }
 
@@ -128,7 +132,8 @@ impl Fft {
             let step = if levels == 4 || levels == 2 { 2 } else { 3 };
             let radix = 1 << step;
             let stride = (1usize << self.log2_points >> (level + step)) / width;
-            let twiddles = (0..1 << level).map(|block| self.butterfly_twiddles(radix, level, block)).collect();
+            let twiddles =
+                (0..1 << level).map(|block| self.butterfly_twiddles(radix, level, block)).collect();
             self.passes.push(Pass { radix, stride, twiddles });
             level += step;
             levels -= step;
@@ -154,12 +159,14 @@ impl Fft {
     fn plan_monomials(&mut self) -> Option<()> {
         let width = self.simd.width();
         let log2_width = width.trailing_zeros();
-        self.vector_exponents = (0..self.points() / width).map(|vector| self.exponent(vector, 0) as u32).collect();
+        self.vector_exponents =
+            (0..self.points() / width).map(|vector| self.exponent(vector, 0) as u32).collect();
         self.lane_roots = Buffer::new(width * width * 2 * width)?;
         let step = self.roots.len() / (width * width);
         for (e, entry) in self.lane_roots.chunks_exact_mut(2 * width).enumerate() {
             for lane in 0..width {
-                let [re, im] = self.roots[step * e * bit_reverse(lane, log2_width) % self.roots.len()];
+                let [re, im] =
+                    self.roots[step * e * bit_reverse(lane, log2_width) % self.roots.len()];
                 (entry[lane], entry[width + lane]) = (re, im);
             }
         }
@@ -192,7 +199,11 @@ impl Fft {
 
     /// The values of `X^exponent - 1`, vector by vector, for `exponent < 2N`.
     #[inline(always)]
-    pub fn monomial_minus_one<L: Lanes>(&self, lanes: L, exponent: usize) -> MonomialMinusOne<'_, L> {
+    pub fn monomial_minus_one<L: Lanes>(
+        &self,
+        lanes: L,
+        exponent: usize,
+    ) -> MonomialMinusOne<'_, L> {
         let entry = exponent % (L::WIDTH * L::WIDTH);
         MonomialMinusOne {
             lanes,
@@ -209,7 +220,10 @@ impl Fft {
     /// If `data` has another length or `lanes` is not of this transform's width.
     #[inline(always)]
     pub fn forward_from<L: Lanes>(&self, lanes: L, source: &mut impl Source<L>, data: &mut [C<L>]) {
-        assert!(data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(), "a transform of M points");
+        assert!(
+            data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(),
+            "a transform of M points"
+        );
         let (first, rest) = self.passes.split_first().expect("N is at least W^2");
         match first.radix {
             8 => {
@@ -250,13 +264,28 @@ impl Fft {
     }
 
     #[inline(always)]
-    fn forward_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>], source: &mut impl Source<L>) {
+    fn forward_pass<L: Lanes>(
+        &self,
+        lanes: L,
+        pass: &Pass,
+        data: &mut [C<L>],
+        source: &mut impl Source<L>,
+    ) {
         for (block, w) in data.chunks_exact_mut(pass.radix * pass.stride).zip(&pass.twiddles) {
             let w = splat4(lanes, w);
             if pass.radix == 8 {
                 let parts = eighths(block, pass.stride);
                 for i in 0..pass.stride {
-                    let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                    let mut x = [
+                        parts[0][i],
+                        parts[1][i],
+                        parts[2][i],
+                        parts[3][i],
+                        parts[4][i],
+                        parts[5][i],
+                        parts[6][i],
+                        parts[7][i],
+                    ];
                     source.between(lanes);
                     forward8(lanes, &mut x, w);
                     for q in 0..8 {
@@ -279,7 +308,12 @@ impl Fft {
 
     /// The last log2 W levels: W blocks of W positions each, transposed so that a block is a lane.
     #[inline(always)]
-    fn forward_lane_pass<L: Lanes>(&self, lanes: L, data: &mut [C<L>], source: &mut impl Source<L>) {
+    fn forward_lane_pass<L: Lanes>(
+        &self,
+        lanes: L,
+        data: &mut [C<L>],
+        source: &mut impl Source<L>,
+    ) {
         let twiddles = lanes.view(&self.lane_twiddles);
         if L::WIDTH == 8 {
             for (run, w) in data.chunks_exact_mut(8).zip(twiddles.chunks_exact(4)) {
@@ -304,7 +338,10 @@ impl Fft {
     /// As for `forward_from`.
     #[inline(always)]
     pub fn inverse_into<L: Lanes>(&self, lanes: L, data: &mut [C<L>], sink: &mut impl Sink<L>) {
-        assert!(data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(), "a transform of M points");
+        assert!(
+            data.len() * L::WIDTH == self.points() && L::WIDTH == self.simd.width(),
+            "a transform of M points"
+        );
         self.inverse_lane_pass(lanes, data, sink);
         let (first, rest) = self.passes.split_first().expect("N is at least W^2");
         for pass in rest.iter().rev() {
@@ -314,7 +351,16 @@ impl Fft {
         if first.radix == 8 {
             let parts = eighths(data, first.stride);
             for i in 0..first.stride {
-                let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                let mut x = [
+                    parts[0][i],
+                    parts[1][i],
+                    parts[2][i],
+                    parts[3][i],
+                    parts[4][i],
+                    parts[5][i],
+                    parts[6][i],
+                    parts[7][i],
+                ];
                 sink.between(lanes);
                 inverse8(lanes, &mut x, w);
                 for q in 0..8 {
@@ -335,13 +381,28 @@ impl Fft {
     }
 
     #[inline(always)]
-    fn inverse_pass<L: Lanes>(&self, lanes: L, pass: &Pass, data: &mut [C<L>], sink: &mut impl Sink<L>) {
+    fn inverse_pass<L: Lanes>(
+        &self,
+        lanes: L,
+        pass: &Pass,
+        data: &mut [C<L>],
+        sink: &mut impl Sink<L>,
+    ) {
         for (block, w) in data.chunks_exact_mut(pass.radix * pass.stride).zip(&pass.twiddles) {
             let w = splat4(lanes, w);
             if pass.radix == 8 {
                 let parts = eighths(block, pass.stride);
                 for i in 0..pass.stride {
-                    let mut x = [parts[0][i], parts[1][i], parts[2][i], parts[3][i], parts[4][i], parts[5][i], parts[6][i], parts[7][i]];
+                    let mut x = [
+                        parts[0][i],
+                        parts[1][i],
+                        parts[2][i],
+                        parts[3][i],
+                        parts[4][i],
+                        parts[5][i],
+                        parts[6][i],
+                        parts[7][i],
+                    ];
                     sink.between(lanes);
                     inverse8(lanes, &mut x, w);
                     for q in 0..8 {
@@ -387,7 +448,10 @@ impl Fft {
     /// # Panics
     /// If either has another length.
     pub fn forward(&self, coefficients: &[f64], out: &mut Buffer) {
-        assert!(coefficients.len() == 2 * self.points() && out.len() == coefficients.len(), "a transform is of N coefficients");
+        assert!(
+            coefficients.len() == 2 * self.points() && out.len() == coefficients.len(),
+            "a transform is of N coefficients"
+        );
         self.simd.run(ForwardKernel { fft: self, coefficients, out });
     }
 
@@ -396,7 +460,10 @@ impl Fft {
     /// # Panics
     /// As for `forward`.
     pub fn inverse(&self, data: &mut Buffer, coefficients: &mut [f64]) {
-        assert!(coefficients.len() == 2 * self.points() && data.len() == coefficients.len(), "a transform is of N coefficients");
+        assert!(
+            coefficients.len() == 2 * self.points() && data.len() == coefficients.len(),
+            "a transform is of N coefficients"
+        );
         self.simd.run(InverseKernel { fft: self, data, coefficients });
     }
 }
@@ -417,7 +484,8 @@ impl<L: Lanes> MonomialMinusOne<'_, L> {
     pub fn at(&self, vector: usize) -> C<L> {
         let l = self.lanes;
         // The table holds zeta^i for i < 2N, a power of two.
-        let [re, im] = self.roots[(self.exponent * self.vector_exponents[vector] as usize) & (self.roots.len() - 1)];
+        let [re, im] = self.roots
+            [(self.exponent * self.vector_exponents[vector] as usize) & (self.roots.len() - 1)];
         let product = mul(l, self.lane_factor, Complex { re: l.splat(re), im: l.splat(im) });
         Complex { re: l.sub(product.re, l.splat(1.0)), im: product.im }
     }
@@ -491,7 +559,10 @@ struct Halves<T> {
 impl<L: Lanes> Source<L> for Halves<&[f64]> {
     #[inline(always)]
     fn load(&mut self, lanes: L, index: usize) -> C<L> {
-        Complex { re: lanes.load(&self.re[index * L::WIDTH..]), im: lanes.load(&self.im[index * L::WIDTH..]) }
+        Complex {
+            re: lanes.load(&self.re[index * L::WIDTH..]),
+            im: lanes.load(&self.im[index * L::WIDTH..]),
+        }
     }
 }
 
@@ -524,7 +595,11 @@ impl Kernel for InverseKernel<'_> {
         let (re, im) = self.coefficients.split_at_mut(self.fft.points());
         // A power of two: exact.
         let scale = 1.0 / self.fft.points() as f64;
-        self.fft.inverse_into(lanes, lanes.view_mut(self.data), &mut ScaledHalves { halves: Halves { re, im }, scale });
+        self.fft.inverse_into(
+            lanes,
+            lanes.view_mut(self.data),
+            &mut ScaledHalves { halves: Halves { re, im }, scale },
+        );
     }
 }
 

@@ -11,9 +11,13 @@ const PI: u128 = 0x3243_F6A8_885A_308D_3131_98A2_E037_0734;
 
 /// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to 2^14.
 pub fn roots_of_unity(size: usize) -> Vec<[f64; 2]> {
-    assert!(size.is_power_of_two() && (4..=1 << 14).contains(&size), "sizes are powers of two in 4..=2^14");
+    assert!(
+        size.is_power_of_two() && (4..=1 << 14).contains(&size),
+        "sizes are powers of two in 4..=2^14"
+    );
     let log2_size = size.trailing_zeros();
-    let octant: Vec<[f64; 2]> = (0..=size / 4).map(|j| first_octant(j as u128, log2_size)).collect();
+    let octant: Vec<[f64; 2]> =
+        (0..=size / 4).map(|j| first_octant(j as u128, log2_size)).collect();
     (0..2 * size)
         .map(|j| {
             let (quadrant, within) = (j / (size / 2), j % (size / 2));
@@ -125,7 +129,11 @@ mod tests {
         let exponent = (bits >> 52 & 0x7ff) as i64;
         let mantissa = BigInt::from(bits & ((1 << 52) - 1) | 1 << 52);
         let shift = exponent - 1075 + i64::from(BITS);
-        let magnitude = if x == 0.0 { BigInt::ZERO } else { mantissa << u32::try_from(shift).expect("large enough") };
+        let magnitude = if x == 0.0 {
+            BigInt::ZERO
+        } else {
+            mantissa << u32::try_from(shift).expect("large enough")
+        };
         if x < 0.0 { -magnitude } else { magnitude }
     }
 
@@ -144,7 +152,10 @@ mod tests {
                     }
                     let ulp = exact(x.abs().next_up()) - exact(x.abs());
                     // Strictly nearest: half a unit less the reference's own error.
-                    assert!(&error * 2u32 + (num_bigint::BigUint::from(1u32) << 40) < *ulp.magnitude(), "root {j} of {size}: {x}");
+                    assert!(
+                        &error * 2u32 + (num_bigint::BigUint::from(1u32) << 40) < *ulp.magnitude(),
+                        "root {j} of {size}: {x}"
+                    );
                 }
             }
         }

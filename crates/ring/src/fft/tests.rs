@@ -18,7 +18,11 @@ fn centred(seed: u64, len: usize, modulus: u64) -> Vec<i64> {
 /// Every size on every instruction set of this machine.
 fn transforms() -> Vec<Fft> {
     let simds = Simd::available();
-    (6..=13).flat_map(|log2| simds.iter().map(move |&simd| Fft::with_simd(1 << log2, simd).expect("in range"))).collect()
+    (6..=13)
+        .flat_map(|log2| {
+            simds.iter().map(move |&simd| Fft::with_simd(1 << log2, simd).expect("in range"))
+        })
+        .collect()
 }
 
 fn doubles(integers: &[i64]) -> Vec<f64> {
@@ -74,7 +78,11 @@ fn forward_is_evaluation_in_the_stated_order() {
             let exponent = fft.exponent(vector, lane);
             assert!(exponent % 4 == 1 && seen.insert(exponent));
             let error = (value(fft, &data, vector, lane) - evaluate_naive(&a, exponent)).norm();
-            assert!(error < 1e-14 * (1u64 << 20) as f64 * a.len() as f64, "N = {}, {vector} {lane}: {error}", a.len());
+            assert!(
+                error < 1e-14 * (1u64 << 20) as f64 * a.len() as f64,
+                "N = {}, {vector} {lane}: {error}",
+                a.len()
+            );
         }
     }
 }
@@ -86,14 +94,19 @@ fn forward_agrees_with_rustfft_at_every_size() {
         let (n, m) = (a.len(), fft.points());
         let roots = roots_of_unity(n);
         // a(zeta^(1 + 4t)) = sum_j z_j zeta^j exp(2 pi i j t / M): rustfft's inverse direction after the twist.
-        let mut points: Vec<Complex64> =
-            (0..m).map(|j| Complex64::new(a[j], a[j + m]) * Complex64::new(roots[j][0], roots[j][1])).collect();
+        let mut points: Vec<Complex64> = (0..m)
+            .map(|j| Complex64::new(a[j], a[j + m]) * Complex64::new(roots[j][0], roots[j][1]))
+            .collect();
         rustfft::FftPlanner::new().plan_fft_inverse(m).process(&mut points);
         let data = forward(&fft, &a);
         let size = points.iter().map(|p| p.norm()).fold(0.0, f64::max);
         for (vector, lane) in positions(&fft) {
             let want = points[fft.exponent(vector, lane) / 4];
-            assert!((value(&fft, &data, vector, lane) - want).norm() < 1e-14 * size, "N = {n} on {:?}", fft.simd());
+            assert!(
+                (value(&fft, &data, vector, lane) - want).norm() < 1e-14 * size,
+                "N = {n} on {:?}",
+                fft.simd()
+            );
         }
     }
 }
@@ -116,7 +129,8 @@ fn product(fft: &Fft, a: &[i64], b: &[i64]) -> Vec<f64> {
     let w = fft.simd().width();
     for (x, y) in fa.chunks_exact_mut(2 * w).zip(fb.chunks_exact(2 * w)) {
         for lane in 0..w {
-            let product = Complex64::new(x[lane], x[w + lane]) * Complex64::new(y[lane], y[w + lane]);
+            let product =
+                Complex64::new(x[lane], x[w + lane]) * Complex64::new(y[lane], y[w + lane]);
             (x[lane], x[w + lane]) = (product.re, product.im);
         }
     }
@@ -144,8 +158,13 @@ fn small_products_round_to_the_exact_ones_extremes_included() {
 fn error_constant(fft: &Fft, log2_base: u32, log2_modulus: u32) -> f64 {
     let n = 2 * fft.points();
     let (a, b) = (centred(6, n, 1 << log2_base), centred(7, n, 1 << log2_modulus));
-    let squares: f64 = product(fft, &a, &b).iter().zip(product_naive(&a, &b)).map(|(&got, want)| difference(got, want).powi(2)).sum();
-    let unit = 0.5f64.powi(53) * (n as f64).sqrt() * 2f64.powi((log2_base + log2_modulus) as i32) / 6.0;
+    let squares: f64 = product(fft, &a, &b)
+        .iter()
+        .zip(product_naive(&a, &b))
+        .map(|(&got, want)| difference(got, want).powi(2))
+        .sum();
+    let unit =
+        0.5f64.powi(53) * (n as f64).sqrt() * 2f64.powi((log2_base + log2_modulus) as i32) / 6.0;
     (squares / n as f64).sqrt() / unit
 }
 
@@ -160,8 +179,17 @@ fn the_error_is_the_stated_one() {
     for fft in transforms().iter().filter(|f| (256..=2048).contains(&f.points())) {
         for (log2_base, log2_modulus) in [(27, 54), (18, 41), (7, 50)] {
             let c = error_constant(fft, log2_base, log2_modulus);
-            println!("N = {}, {:?}, 2^{log2_base} x 2^{log2_modulus}: c = {c:.2}", 2 * fft.points(), fft.simd());
-            assert!(c < 4.0, "N = {}, {:?}, 2^{log2_base} x 2^{log2_modulus}: c = {c}", 2 * fft.points(), fft.simd());
+            println!(
+                "N = {}, {:?}, 2^{log2_base} x 2^{log2_modulus}: c = {c:.2}",
+                2 * fft.points(),
+                fft.simd()
+            );
+            assert!(
+                c < 4.0,
+                "N = {}, {:?}, 2^{log2_base} x 2^{log2_modulus}: c = {c}",
+                2 * fft.points(),
+                fft.simd()
+            );
         }
     }
 }
@@ -231,7 +259,11 @@ fn rounding_and_remainders_are_exact_on_every_instruction_set() {
             if i / w % 2 == 0 {
                 assert_eq!(y, x.round_ties_even(), "{simd:?}");
             } else {
-                assert_eq!(y, (-(x * (1.0 / modulus)).round_ties_even()).mul_add(modulus, x), "{simd:?}: {x}");
+                assert_eq!(
+                    y,
+                    (-(x * (1.0 / modulus)).round_ties_even()).mul_add(modulus, x),
+                    "{simd:?}: {x}"
+                );
             }
         }
     }

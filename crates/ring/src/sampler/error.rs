@@ -69,7 +69,11 @@ fn tail(width: f64, i: usize) -> f64 {
 
 /// Variance of `round(X)`: sum over i >= 0 of `(2i + 1) P(|round(X)| > i)`.
 fn variance(width: f64) -> f64 {
-    (0..).map(|i| (i, tail(width, i))).take_while(|&(_, t)| t > 1e-22).map(|(i, t)| (2 * i + 1) as f64 * t).sum()
+    (0..)
+        .map(|i| (i, tail(width, i)))
+        .take_while(|&(_, t)| t > 1e-22)
+        .map(|(i, t)| (2 * i + 1) as f64 * t)
+        .sum()
 }
 
 /// TUniform(b): integers in `[-2^b, 2^b]`, all equally likely except the two ends, which have half weight.
@@ -146,7 +150,8 @@ mod tests {
     fn gaussian_deviation_and_tails() {
         let gaussian = Gaussian::new(3.19).expect("in range");
         let mut s = SecretSeed::new([1; 32]).stream(0, 0);
-        judge_gaussian(3.19, (0..SAMPLES).map(|_| gaussian.sample(&mut s))).expect("the sampler is right");
+        judge_gaussian(3.19, (0..SAMPLES).map(|_| gaussian.sample(&mut s)))
+            .expect("the sampler is right");
         assert!((28..=30).contains(&gaussian.largest()), "{}", gaussian.largest());
     }
 
@@ -154,7 +159,8 @@ mod tests {
     fn a_shrunken_or_clipped_sampler_fails() {
         let mut s = SecretSeed::new([2; 32]).stream(0, 0);
         let mut judged = |gaussian: Gaussian, clip: i64| {
-            judge_gaussian(3.19, (0..SAMPLES).map(|_| gaussian.sample(&mut s).clamp(-clip, clip))).expect_err("must fail")
+            judge_gaussian(3.19, (0..SAMPLES).map(|_| gaussian.sample(&mut s).clamp(-clip, clip)))
+                .expect_err("must fail")
         };
         // 0.2 % too narrow, and cut at 3.8 sigma.
         assert!(judged(Gaussian::new(3.19 * 0.998).expect("in range"), 100).contains("deviation"));
@@ -166,9 +172,14 @@ mod tests {
         for sigma in [0.3, 0.5, 1.0, 25.0, 64.0] {
             let gaussian = Gaussian::new(sigma).expect("in range");
             let mut s = SecretSeed::new([3; 32]).stream(0, 0);
-            let squares: f64 = (0..1_000_000).map(|_| (gaussian.sample(&mut s) as f64).powi(2)).sum();
+            let squares: f64 =
+                (0..1_000_000).map(|_| (gaussian.sample(&mut s) as f64).powi(2)).sum();
             // Narrow ones are mostly zeros: their fourth moment is larger, so is the error of this estimate.
-            assert!(((squares / 1e6).sqrt() / sigma - 1.0).abs() < 0.012, "{sigma}: {}", (squares / 1e6).sqrt());
+            assert!(
+                ((squares / 1e6).sqrt() / sigma - 1.0).abs() < 0.012,
+                "{sigma}: {}",
+                (squares / 1e6).sqrt()
+            );
         }
         for bad in [0.0, -1.0, 64.1, f64::NAN, f64::INFINITY] {
             assert!(Gaussian::new(bad).is_none(), "{bad}");
@@ -189,9 +200,15 @@ mod tests {
                 ends += u64::from(x.abs() == bound);
             }
             let deviation = (squares / samples as f64).sqrt();
-            assert!((deviation / distribution.sigma() - 1.0).abs() < 1e-3, "TUniform({log2_bound}): {deviation}");
+            assert!(
+                (deviation / distribution.sigma() - 1.0).abs() < 1e-3,
+                "TUniform({log2_bound}): {deviation}"
+            );
             let expected = samples as f64 / (2 * bound) as f64;
-            assert!((ends as f64 - expected).abs() < 5.0 * expected.sqrt() + 3.0, "TUniform({log2_bound}): {ends} ends");
+            assert!(
+                (ends as f64 - expected).abs() < 5.0 * expected.sqrt() + 3.0,
+                "TUniform({log2_bound}): {ends} ends"
+            );
         }
         assert!(TUniform::new(62).is_none());
     }

@@ -1,0 +1,181 @@
+//! Automorphisms X -> X^g of Z[X]/(X^N + 1), g odd, as gathers of evaluations.
+//!
+//! Position j holds the value at psi^(2 brv(j) + 1), so the image has there what the polynomial has
+//! at exponent g (2 brv(j) + 1): `out[j] = in[brv(((g (2 brv(j) + 1) mod 2N) - 1)/2)]`, without a
+//! sign. Seen as any power of two of rows of R words, N = C R and j = r R + c, every row comes from
+//! one row: with t = g (2 brv(r) + 1), of which brv counts log2 C bits,
+//!
+//! ```text
+//! source row: brv((t mod 2C - 1)/2)
+//! shift:      floor(t / 2C) mod R
+//! source of c inside it: brv((g brv(c) + shift) mod R),   brv of log2 R bits
+//! ```
+
+use crate::{Modulus, RingError, bit_reverse};
+
+/// The automorphism X -> X^g of one ring degree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Automorphism {
+    exponent: usize,
+    size: usize,
+}
+
+impl Automorphism {
+    /// X -> X^`exponent` for N = `size`; only the exponent modulo 2N counts.
+    ///
+    /// # Errors
+    /// [`RingError::Size`] unless N is a power of two, [`RingError::Exponent`] unless the exponent
+    /// is odd.
+    pub fn new(size: usize, exponent: usize) -> Result<Self, RingError> {
+        if !size.is_power_of_two() || !(2..=1 << 29).contains(&size) {
+            return Err(RingError::Size { size });
+        }
+        if exponent.is_multiple_of(2) {
+            return Err(RingError::Exponent { exponent });
+        }
+        Ok(Self { exponent: exponent % (2 * size), size })
+    }
+
+    /// g, below 2N.
+    pub fn exponent(&self) -> usize {
+        self.exponent
+    }
+
+    /// N.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The automorphism that undoes this one.
+    pub fn inverse(&self) -> Self {
+        // Newton's iteration modulo 2^64; an odd number is its own inverse to 3 bits.
+        let mut inverse = self.exponent;
+        for _ in 0..5 {
+            let error = 2usize.wrapping_sub(self.exponent.wrapping_mul(inverse));
+            inverse = inverse.wrapping_mul(error);
+        }
+        Self { exponent: inverse & (2 * self.size - 1), size: self.size }
+    }
+
+    /// Where the evaluation at position `j` of the image comes from.
+    ///
+    /// # Panics
+    /// If `j` is not below N.
+    pub fn source(&self, j: usize) -> usize {
+        assert!(j < self.size, "positions are 0..{}", self.size);
+        self.source_row(self.size, j).0
+    }
+
+    /// The row that row `r` of the image comes from, of `rows` rows, and the shift inside it.
+    ///
+    /// # Panics
+    /// If `rows` is no power of two up to N, or `r` not below it.
+    pub fn source_row(&self, rows: usize, r: usize) -> (usize, usize) {
+        assert!(rows.is_power_of_two() && rows <= self.size && r < rows, "row {r} of {rows} rows");
+        let bits = rows.trailing_zeros();
+        let t = self.exponent as u64 * (2 * bit_reverse(r, bits) as u64 + 1);
+        let row = bit_reverse(t as usize % (2 * rows) / 2, bits);
+        (row, (t >> (bits + 1)) as usize % (self.size / rows))
+    }
+
+    /// Where word `c` of a row comes from inside the source row with this shift; `row_len` is R.
+    ///
+    /// # Panics
+    /// If `row_len` is no power of two.
+    pub fn source_in_row(&self, row_len: usize, shift: usize, c: usize) -> usize {
+        assert!(row_len.is_power_of_two(), "a row has a power of two of words");
+        let bits = row_len.trailing_zeros();
+        // Modulo a power of two, so that a word of any width may wrap around.
+        let image = self.exponent.wrapping_mul(bit_reverse(c, bits)).wrapping_add(shift);
+        bit_reverse(image % row_len, bits)
+    }
+
+    /// The image of evaluations, in the order of [`NttTable`](crate::NttTable).
+    ///
+    /// # Panics
+    /// If either limb is not of N words.
+    pub fn apply(&self, input: &[u32], out: &mut [u32]) {
+        assert!(input.len() == self.size && out.len() == self.size, "limbs of N words");
+        for (j, word) in out.iter_mut().enumerate() {
+            *word = input[self.source(j)];
+        }
+    }
+
+    /// Where coefficient `k` goes, and whether it changes its sign.
+    ///
+    /// # Panics
+    /// If `k` is not below N.
+    pub fn coefficient(&self, k: usize) -> (usize, bool) {
+        assert!(k < self.size, "coefficients are 0..{}", self.size);
+        let to = self.exponent.wrapping_mul(k) % (2 * self.size);
+        (to % self.size, to >= self.size)
+    }
+
+    /// The image of coefficients.
+    ///
+    /// # Panics
+    /// If either limb is not of N words.
+    pub fn apply_to_coefficients(&self, modulus: Modulus, input: &[u32], out: &mut [u32]) {
+        assert!(input.len() == self.size && out.len() == self.size, "limbs of N words");
+        for (k, &x) in input.iter().enumerate() {
+            let (to, negate) = self.coefficient(k);
+            out[to] = if negate { modulus.neg(x) } else { x };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SplitNtt;
+    use proptest::prelude::*;
+
+    #[test]
+    fn gathers_what_the_coefficients_say() {
+        for log2_size in 1..=8 {
+            let size = 1 << log2_size;
+            let modulus = Modulus::new(1_048_609).filter(|m| m.value() as usize % (2 * size) == 1);
+            let modulus = modulus.unwrap_or(Modulus::new(2_147_352_577).expect("a prime"));
+            let ntt = SplitNtt::with_row_len(modulus, size, size.min(4)).expect("1 mod 2N");
+            let coefficients: Vec<u32> = (0..size as u32).map(|i| i * i * 77 + 5).collect();
+            let mut evaluations = coefficients.clone();
+            ntt.forward(&mut evaluations);
+            for g in [1, 3, 5, 25, 2 * size - 1, size + 1].into_iter().filter(|g| *g < 2 * size) {
+                let phi = Automorphism::new(size, g | 1).expect("odd");
+                let (mut image, mut out) = (vec![0; size], vec![0; size]);
+                phi.apply_to_coefficients(modulus, &coefficients, &mut image);
+                ntt.forward(&mut image);
+                phi.apply(&evaluations, &mut out);
+                assert_eq!(out, image, "N = {size}, g = {g}");
+                let mut back = vec![0; size];
+                phi.inverse().apply(&out, &mut back);
+                assert_eq!(back, evaluations, "N = {size}, inverse of g = {g}");
+            }
+        }
+    }
+
+    proptest! {
+        /// The factoring into rows, of every length, is the same gather.
+        #[test]
+        fn rows_come_from_whole_rows(log2_size in 1u32..17, log2_rows in 0u32..17, g: usize, j: usize) {
+            let size = 1 << log2_size;
+            let rows = 1 << log2_rows.min(log2_size);
+            let (g, j, len) = ((g % (2 * size)) | 1, j % size, size / rows);
+            let phi = Automorphism::new(size, g).expect("odd");
+            let point = |j| 2 * bit_reverse(j, log2_size) as u128 + 1;
+            let (row, shift) = phi.source_row(rows, j / len);
+            let source = row * len + phi.source_in_row(len, shift, j % len);
+            prop_assert_eq!(point(source), g as u128 * point(j) % (2 * size as u128));
+            prop_assert_eq!(source, phi.source(j));
+        }
+    }
+
+    #[test]
+    fn refuses_even_exponents() {
+        for exponent in [0, 2, 64] {
+            assert_eq!(Automorphism::new(32, exponent), Err(RingError::Exponent { exponent }));
+        }
+        assert_eq!(Automorphism::new(32, 69), Automorphism::new(32, 5));
+        assert_eq!(Automorphism::new(24, 5), Err(RingError::Size { size: 24 }));
+    }
+}

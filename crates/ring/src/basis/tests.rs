@@ -1,0 +1,139 @@
+use super::*;
+use proptest::prelude::*;
+
+/// Of every class: near 2^20, below 2^30, above it, near 2^31.
+const PRIMES: [u32; 5] = [33_553_537, 1_048_609, 1_073_741_953, 2_147_352_577, 786_433];
+
+fn basis(len: usize) -> RnsBasis {
+    RnsBasis::new(&PRIMES[..len]).expect("distinct primes")
+}
+
+/// The residue of an integer of any sign.
+fn residue(value: &BigInt, p: u32) -> u32 {
+    let p = BigInt::from(p);
+    let residue = ((value % &p) + &p) % &p;
+    residue.to_u32_digits().1.first().copied().unwrap_or(0)
+}
+
+#[test]
+fn refuses_by_name() {
+    assert_eq!(RnsBasis::new(&[]), Err(RingError::EmptyBasis));
+    for value in [0, 1, 2, 9, 1 << 31, 4_294_967_291] {
+        assert_eq!(RnsBasis::new(&[5, value]), Err(RingError::NotPrime { value }));
+    }
+    assert_eq!(RnsBasis::new(&[5, 7, 5]), Err(RingError::RepeatedPrime { prime: 5 }));
+    let basis = RnsBasis::new(&[5, 7, 786_433]).expect("primes");
+    assert_eq!(basis.select(&[1, 3]), Err(RingError::NoSuchPrime { index: 3, len: 3 }));
+    assert_eq!(basis.select(&[2, 0]), RnsBasis::new(&[786_433, 5]));
+    let refused = BaseConversion::new(&basis, &basis).map(|_| ());
+    assert_eq!(refused, Err(RingError::SourceTooSmall { prime: 5 }));
+}
+
+#[test]
+fn extremes_compose() {
+    for len in 1..=4 {
+        let basis = basis(len);
+        let half = BigInt::from(basis.product() >> 1u32);
+        for value in [BigInt::ZERO, BigInt::from(1), BigInt::from(-1), half.clone(), -half] {
+            let residues = basis.reduce_big(&value);
+            assert_eq!(basis.compose(&residues), [value]);
+        }
+    }
+}
+
+#[test]
+fn ties_of_f64_are_rounded_to_even_once() {
+    let basis = basis(4);
+    let cases = [
+        ((1i128 << 53) + 1, 9_007_199_254_740_992.0),
+        ((1 << 53) + 3, 9_007_199_254_740_996.0),
+        // Just above a tie by a bit that only a second word of 64 bits holds.
+        ((1 << 100) + (1 << 47) + 1, 2f64.powi(100) + 2f64.powi(48)),
+        ((1 << 100) + (1 << 47), 2f64.powi(100)),
+        ((1 << 100) + 3 * (1 << 47), 2f64.powi(100) + 2f64.powi(49)),
+        (-(1 << 100) - (1 << 47) - 1, -2f64.powi(100) - 2f64.powi(48)),
+        (0, 0.0),
+    ];
+    for (value, want) in cases {
+        let mut residues = vec![0; 4];
+        basis.reduce_i128(&[value], &mut residues);
+        let mut out = [f64::NAN];
+        basis.compose_f64(&residues, &mut out);
+        assert_eq!(out[0], want, "{value}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn reduction_and_composition_are_inverse(value: i128, len in 1usize..5) {
+        let basis = basis(len);
+        let product = BigInt::from(basis.product().clone());
+        let value = value >> 10;
+        let mut residues = vec![0; len];
+        basis.reduce_i128(&[value], &mut residues);
+        for (&r, p) in residues.iter().zip(basis.primes()) {
+            prop_assert_eq!(r, residue(&value.into(), p));
+        }
+        prop_assert_eq!(&residues, &basis.reduce_big(&value.into()));
+        if let Ok(small) = i64::try_from(value) {
+            let mut same = vec![0; len];
+            basis.reduce_i64(&[small], &mut same);
+            prop_assert_eq!(&same, &residues);
+        }
+        let composed = &basis.compose(&residues)[0];
+        let difference = composed - value;
+        prop_assert!((&difference % &product) == BigInt::ZERO);
+        prop_assert!(composed * 2 < product && composed * -2 < product);
+        let mut rounded = [0.0];
+        basis.compose_f64(&residues, &mut rounded);
+        // The decimal reader of the standard library rounds once, to nearest and ties to even.
+        prop_assert_eq!(rounded[0], composed.to_string().parse::<f64>().expect("decimal"));
+    }
+
+    /// Both formulas against their definition in big integers, and the corrected one against the
+    /// centred representative.
+    #[test]
+    fn conversions_are_their_formulas(seed: u64, sources in 1usize..5, size in 1usize..40) {
+        let all = basis(5);
+        let from = all.select(&(0..sources).collect::<Vec<_>>()).expect("in range");
+        let conversion = BaseConversion::new(&from, &all).expect("large enough");
+        let mut state = seed;
+        let mut next = |p: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (((state >> 33) * u64::from(p)) >> 31) as u32
+        };
+        let x: Vec<u32> = from.primes().flat_map(|p| {
+            (0..size).map(|_| next(p)).collect::<Vec<_>>()
+        }).collect();
+        let product = BigInt::from(from.product().clone());
+        for formula in [Formula::Plain, Formula::Corrected] {
+            let mut out = vec![0; size * all.len()];
+            conversion.convert(formula, &x, &mut out);
+            for c in 0..size {
+                let (mut sum, mut count, mut fixed) = (BigInt::ZERO, 0, 0u64);
+                for (i, d) in from.primes().enumerate() {
+                    let cofactor = BigInt::from(from.product() / d);
+                    let inverse = cofactor.modinv(&BigInt::from(d)).expect("coprime");
+                    let y = (BigInt::from(x[i * size + c]) * inverse) % d;
+                    let word = u64::from(residue(&y, d));
+                    count += u64::from(word > u64::from(d - 1) / 2);
+                    fixed += (word * ((1u64 << 51) / u64::from(d))) >> 32;
+                    sum += y * cofactor;
+                }
+                let u = match formula {
+                    Formula::Plain => count,
+                    Formula::Corrected => (fixed + (1 << 18)) >> 19,
+                };
+                let value = sum - BigInt::from(u) * &product;
+                for (t, p) in all.primes().enumerate() {
+                    prop_assert_eq!(out[t * size + c], residue(&value, p), "target {}", p);
+                }
+                let bound: BigInt = match formula {
+                    Formula::Plain => &product * sources,
+                    Formula::Corrected => &product + ((&product * sources * 3) >> 19u32) + 1,
+                };
+                prop_assert!(BigInt::from(value.magnitude().clone()) * 2 <= bound);
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The negacyclic transform in two halves, for sizes that do not fit where a row does.
+//!
+//! A limb of N words lies as rows of R contiguous words, N = C R; a *column* is the C words at the
+//! same place of all rows. The forward transform is a C-point transform of every column, then an
+//! R-point transform of every row; the inverse goes back in the other order. Positions and values
+//! are those of [`NttTable`](crate::NttTable): position j holds the value at psi^(2 brv(j) + 1).
+//!
+//! Each half reads and leaves canonical residues in place, so that what lies between the halves is
+//! one definite array. Where N <= R there is one row, and the columns have one point: their
+//! forward half changes nothing and their inverse half is the constant factor alone.
+
+use crate::{Modulus, RingError, Shoup, ntt};
+
+/// Words of a row, where there are as many: 4 KiB.
+const ROW: usize = 1024;
+
+/// Tables of one (p, N, R).
+#[derive(Clone, Debug)]
+pub struct SplitNtt {
+    modulus: Modulus,
+    size: usize,
+    row_len: usize,
+    size_inverse: Shoup,
+    psi: u32,
+    roots: Roots,
+    inverse_roots: Roots,
+}
+
+/// `psi^(+-brv(i))` for i < N and the quotients of Shoup, as two arrays: entry `k` of a pass with m
+/// blocks, block i, is `m + i`.
+#[derive(Clone, Debug)]
+struct Roots {
+    values: Vec<u32>,
+    quotients: Vec<u32>,
+}
+
+impl Roots {
+    fn new(modulus: Modulus, size: usize, root: u32) -> Self {
+        let mut values = vec![0; size];
+        let mut power = 1;
+        for i in 0..size {
+            values[ntt::bit_reverse(i, size.trailing_zeros())] = power;
+            power = modulus.mul(power, root);
+        }
+        let quotients = values.iter().map(|&value| modulus.shoup(value).quotient).collect();
+        Self { values, quotients }
+    }
+
+    fn get(&self, index: usize) -> Shoup {
+        Shoup { value: self.values[index], quotient: self.quotients[index] }
+    }
+}
+
+impl SplitNtt {
+    /// Tables for N = `size` coefficients modulo `modulus`, with R = min(N, 1024).
+    ///
+    /// # Errors
+    /// [`RingError::Size`], [`RingError::NoRoots`].
+    pub fn new(modulus: Modulus, size: usize) -> Result<Self, RingError> {
+        Self::with_row_len(modulus, size, size.min(ROW))
+    }
+
+    /// Tables with rows of another length: a power of two, at most N.
+    ///
+    /// # Errors
+    /// [`RingError::Size`], [`RingError::RowLength`], [`RingError::NoRoots`].
+    pub fn with_row_len(modulus: Modulus, size: usize, row_len: usize) -> Result<Self, RingError> {
+        if !size.is_power_of_two() || !(2..=1 << 29).contains(&size) {
+            return Err(RingError::Size { size });
+        }
+        if !row_len.is_power_of_two() || row_len > size {
+            return Err(RingError::RowLength { row_len, size });
+        }
+        let prime = modulus.value();
+        let psi = ntt::primitive_root(modulus, size).ok_or(RingError::NoRoots { prime, size })?;
+        Ok(Self {
+            modulus,
+            size,
+            row_len,
+            size_inverse: modulus.shoup(modulus.inverse(size as u32)),
+            psi,
+            roots: Roots::new(modulus, size, psi),
+            inverse_roots: Roots::new(modulus, size, modulus.inverse(psi)),
+        })
+    }
+
+    /// p.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// N.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// R, the words of a row, which is also the number of columns.
+    pub fn row_len(&self) -> usize {
+        self.row_len
+    }
+
+    /// C, the number of rows, which is also the number of points of a column.
+    pub fn rows(&self) -> usize {
+        self.size / self.row_len
+    }
+
+    /// The primitive 2N-th root of unity: `x^((p-1)/2N)` for the least x >= 2 that gives one.
+    pub fn psi(&self) -> u32 {
+        self.psi
+    }
+
+    /// `psi^brv(i)` and its Shoup quotients, i < N: in a pass with m blocks over the whole limb,
+    /// block i has entry m + i. Columns read the first C entries. In row r, block i of the k blocks
+    /// of a pass inside the row has entry `(C + r) k + i`.
+    pub fn roots(&self) -> (&[u32], &[u32]) {
+        (&self.roots.values, &self.roots.quotients)
+    }
+
+    /// Inverses of [`SplitNtt::roots`], entry by entry, with their quotients.
+    pub fn inverse_roots(&self) -> (&[u32], &[u32]) {
+        (&self.inverse_roots.values, &self.inverse_roots.quotients)
+    }
+
+    /// `N^-1`, the factor of [`SplitNtt::inverse_columns`] for the inverse itself.
+    pub fn size_inverse(&self) -> Shoup {
+        self.size_inverse
+    }
+
+    /// `N^-1 constant`: the factor that leaves `constant` times the inverse transform.
+    pub fn inverse_factor(&self, constant: u32) -> Shoup {
+        self.modulus.shoup(self.modulus.mul(constant, self.size_inverse.value))
+    }
+
+    /// The forward transform of a limb: coefficients in, evaluations out.
+    ///
+    /// # Panics
+    /// If `limb` is not of N words. So do all functions below for what they name.
+    pub fn forward(&self, limb: &mut [u32]) {
+        self.forward_columns(limb);
+        self.forward_rows(limb);
+    }
+
+    /// The inverse transform of a limb, `N^-1` included.
+    pub fn inverse(&self, limb: &mut [u32]) {
+        self.inverse_rows(limb);
+        self.inverse_columns(limb, self.size_inverse);
+    }
+
+    /// The first half of the forward transform, of all columns of a limb.
+    pub fn forward_columns(&self, limb: &mut [u32]) {
+        self.check_limb(limb);
+        self.forward_column_tile(limb, self.row_len);
+    }
+
+    /// The first half of the forward transform of `width` columns, which lie as C rows of `width`
+    /// words. All columns use the same roots.
+    pub fn forward_column_tile(&self, tile: &mut [u32], width: usize) {
+        self.check_tile(tile, width);
+        self.forward_stages(tile, 1, width);
+    }
+
+    /// The second half of the forward transform, of all rows of a limb.
+    pub fn forward_rows(&self, limb: &mut [u32]) {
+        self.check_limb(limb);
+        for (r, row) in limb.chunks_exact_mut(self.row_len).enumerate() {
+            self.forward_row(r, row);
+        }
+    }
+
+    /// The second half of the forward transform, of row `r`.
+    pub fn forward_row(&self, r: usize, row: &mut [u32]) {
+        self.check_row(r, row);
+        self.forward_stages(row, self.rows() + r, 1);
+    }
+
+    /// The first half of the inverse transform, of all rows of a limb.
+    pub fn inverse_rows(&self, limb: &mut [u32]) {
+        self.check_limb(limb);
+        for (r, row) in limb.chunks_exact_mut(self.row_len).enumerate() {
+            self.inverse_row(r, row);
+        }
+    }
+
+    /// The first half of the inverse transform, of row `r`.
+    pub fn inverse_row(&self, r: usize, row: &mut [u32]) {
+        self.check_row(r, row);
+        self.inverse_stages(row, self.rows() + r, 1);
+    }
+
+    /// The second half of the inverse transform, of all columns of a limb, then times `factor`
+    /// ([`SplitNtt::size_inverse`] or [`SplitNtt::inverse_factor`]).
+    pub fn inverse_columns(&self, limb: &mut [u32], factor: Shoup) {
+        self.check_limb(limb);
+        self.inverse_column_tile(limb, self.row_len, factor);
+    }
+
+    /// The second half of the inverse transform of `width` columns, which lie as C rows of `width`
+    /// words, then times `factor`.
+    pub fn inverse_column_tile(&self, tile: &mut [u32], width: usize, factor: Shoup) {
+        self.check_tile(tile, width);
+        self.inverse_stages(tile, 1, width);
+        for word in tile {
+            *word = self.modulus.mul_shoup(*word, factor);
+        }
+    }
+
+    /// Cooley-Tukey stages on `data` until words that meet are `last` apart. Block i of the k blocks
+    /// of a stage has root `k head + i`.
+    fn forward_stages(&self, data: &mut [u32], head: usize, last: usize) {
+        let m = self.modulus;
+        let mut half = data.len() / 2;
+        while half >= last {
+            let first = data.len() / (2 * half) * head;
+            for (block, chunk) in data.chunks_exact_mut(2 * half).enumerate() {
+                let root = self.roots.get(first + block);
+                let (low, high) = chunk.split_at_mut(half);
+                for (u, v) in low.iter_mut().zip(high) {
+                    let product = m.mul_shoup(*v, root);
+                    (*u, *v) = (m.add(*u, product), m.sub(*u, product));
+                }
+            }
+            half /= 2;
+        }
+    }
+
+    /// Gentleman-Sande stages, the inverse of `forward_stages` but for the factor.
+    fn inverse_stages(&self, data: &mut [u32], head: usize, first: usize) {
+        let m = self.modulus;
+        let mut half = first;
+        while half < data.len() {
+            let index = data.len() / (2 * half) * head;
+            for (block, chunk) in data.chunks_exact_mut(2 * half).enumerate() {
+                let root = self.inverse_roots.get(index + block);
+                let (low, high) = chunk.split_at_mut(half);
+                for (u, v) in low.iter_mut().zip(high) {
+                    let difference = m.sub(*u, *v);
+                    (*u, *v) = (m.add(*u, *v), m.mul_shoup(difference, root));
+                }
+            }
+            half *= 2;
+        }
+    }
+
+    fn check_limb(&self, limb: &[u32]) {
+        assert_eq!(limb.len(), self.size, "the transform is of N words");
+    }
+
+    fn check_tile(&self, tile: &[u32], width: usize) {
+        assert_eq!(
+            tile.len(),
+            self.rows() * width,
+            "a tile is a row of {width} words for each point"
+        );
+    }
+
+    fn check_row(&self, r: usize, row: &[u32]) {
+        let (rows, len) = (self.rows(), self.row_len);
+        assert!(r < rows && row.len() == len, "rows 0..{rows} of {len} words");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NttTable;
+
+    fn words(modulus: Modulus, size: usize) -> Vec<u32> {
+        let mut x = 88_172_645_463_325_252_u64;
+        let mut next = || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            modulus.reduce(x)
+        };
+        let mut all: Vec<u32> = (0..size).map(|_| next()).collect();
+        all[0] = modulus.value() - 1;
+        all[size - 1] = 0;
+        all
+    }
+
+    /// Every class of primes: small, below 2^30, above it and the largest.
+    fn moduli(size: usize) -> Vec<Modulus> {
+        let prime = |bits| crate::largest_ntt_prime(bits, 2 * size as u32);
+        [20, 25, 30, 31]
+            .into_iter()
+            .filter_map(prime)
+            .map(|p| Modulus::new(p).expect("a prime"))
+            .collect()
+    }
+
+    #[test]
+    fn is_the_transform_of_the_table_whatever_the_rows() {
+        for log2_size in 1..=12 {
+            let size = 1 << log2_size;
+            for modulus in moduli(size) {
+                let table = NttTable::new(modulus, size).expect("a prime that serves N");
+                let input = words(modulus, size);
+                let mut want = input.clone();
+                table.forward(&mut want);
+                for log2_row in 0..=log2_size {
+                    let ntt = SplitNtt::with_row_len(modulus, size, 1 << log2_row).expect("same");
+                    let mut data = input.clone();
+                    ntt.forward(&mut data);
+                    assert_eq!(data, want, "N = {size}, R = {}", ntt.row_len());
+                    ntt.inverse(&mut data);
+                    assert_eq!(data, input, "N = {size}, R = {}", ntt.row_len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_of_tiles_and_rows_are_those_of_the_limb() {
+        for modulus in moduli(1 << 8) {
+            let ntt = SplitNtt::with_row_len(modulus, 1 << 8, 1 << 5).expect("a prime for N");
+            let input = words(modulus, 1 << 8);
+            let (rows, len, width) = (ntt.rows(), ntt.row_len(), 3);
+            let factor = ntt.inverse_factor(modulus.value() - 2);
+            let mut columns = input.clone();
+            ntt.forward_columns(&mut columns);
+            let mut back = columns.clone();
+            ntt.inverse_columns(&mut back, factor);
+            for first in [0, 7, len - width] {
+                let cut = |limb: &[u32]| -> Vec<u32> {
+                    limb.chunks_exact(len).flat_map(|row| row[first..][..width].to_vec()).collect()
+                };
+                let mut tile = cut(&input);
+                ntt.forward_column_tile(&mut tile, width);
+                assert_eq!(tile, cut(&columns));
+                ntt.inverse_column_tile(&mut tile, width, factor);
+                assert_eq!(tile, cut(&back));
+            }
+            // C points a column, and the factor N^-1 times -2.
+            let m = modulus;
+            let inverse = m.inverse(len as u32);
+            for (&x, &y) in input.iter().zip(&back) {
+                assert_eq!(y, m.neg(m.mul(m.mul(2, x), inverse)));
+            }
+            let mut whole = columns.clone();
+            ntt.forward_rows(&mut whole);
+            for r in 0..rows {
+                let mut row = columns[r * len..][..len].to_vec();
+                ntt.forward_row(r, &mut row);
+                assert_eq!(row, whole[r * len..][..len]);
+                ntt.inverse_row(r, &mut row);
+                assert!(
+                    row.iter().zip(&columns[r * len..]).all(|(&a, &b)| a == m.mul(len as u32, b))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_row_needs_no_columns() {
+        let modulus = Modulus::new(2_147_352_577).expect("a prime");
+        let ntt = SplitNtt::new(modulus, 64).expect("1 mod 2^17");
+        assert_eq!((ntt.rows(), ntt.row_len()), (1, 64));
+        let input = words(modulus, 64);
+        let mut data = input.clone();
+        ntt.forward_columns(&mut data);
+        assert_eq!(data, input);
+        let large = SplitNtt::new(modulus, 1 << 16).expect("1 mod 2^17");
+        assert_eq!((large.rows(), large.row_len()), (64, 1024));
+    }
+
+    #[test]
+    fn refuses_by_name() {
+        let modulus = Modulus::new(1_048_609).expect("a prime");
+        let refused = |size, row| SplitNtt::with_row_len(modulus, size, row).map(|_| ());
+        assert_eq!(refused(24, 8), Err(RingError::Size { size: 24 }));
+        assert_eq!(refused(8, 16), Err(RingError::RowLength { row_len: 16, size: 8 }));
+        assert_eq!(refused(64, 8), Err(RingError::NoRoots { prime: 1_048_609, size: 64 }));
+    }
+}
