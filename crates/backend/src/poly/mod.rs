@@ -8,7 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`program`] | values, operations, types; the builder that checks them |
-//! | `interpret` | a program run on the host, one operation after the other |
+//! | [`interpret()`] | a program run on the host, one operation after the other |
 //! | [`schedule`] | launches of fused kernels, as data |
 //! | `lower` | from a program to a schedule, by a plan |
 //! | [`device`] | what a device implements, and the engine that checks before it is asked |
@@ -19,10 +19,15 @@
 //! order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`, and lie in one of three
 //! [forms](schedule::Form): coefficients, evaluations (the order of `girih_ring::NttTable`), or half transformed.
 
+mod check;
 pub mod device;
+mod interpret;
 pub mod program;
+mod resident;
 pub mod schedule;
 
 pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
+pub use interpret::{Interpreted, interpret};
 pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value};
+pub use resident::HostPolynomials;
 pub use schedule::Schedule;

@@ -9,7 +9,7 @@ use girih_ring::Modulus;
 pub struct RingShape {
     /// log2 of the degree N, from 1 to 17.
     pub log2_degree: u32,
-    /// Distinct primes below 2^31, each 1 modulo 2N. A prime is named by its place in this list.
+    /// Distinct primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in this list.
     pub primes: Vec<Modulus>,
 }
 

@@ -9,11 +9,11 @@ const FRACTION: u32 = 124;
 /// floor(pi * 2^124).
 const PI: u128 = 0x3243_F6A8_885A_308D_3131_98A2_E037_0734;
 
-/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to 2^14.
+/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to 2^17.
 pub fn roots_of_unity(size: usize) -> Vec<[f64; 2]> {
     assert!(
-        size.is_power_of_two() && (4..=1 << 14).contains(&size),
-        "sizes are powers of two in 4..=2^14"
+        size.is_power_of_two() && (4..=1 << 17).contains(&size),
+        "sizes are powers of two in 4..=2^17"
     );
     let log2_size = size.trailing_zeros();
     let octant: Vec<[f64; 2]> =
@@ -43,7 +43,7 @@ fn first_octant(j: u128, log2_size: u32) -> [f64; 2] {
         // The two are equal, and the series could round them differently.
         return [std::f64::consts::FRAC_1_SQRT_2; 2];
     }
-    // pi j / 2^log2_size without overflow: j < 2^12, so each half of pi times j has 76 bits.
+    // pi j / 2^log2_size without overflow: j < 2^15, so each half of pi times j has 79 bits.
     let (high, low) = ((PI >> 64) * j, (PI & u128::from(u64::MAX)) * j);
     let carry = high & ((1 << log2_size) - 1);
     let x = ((high >> log2_size) << 64) + (((carry << 64) + low) >> log2_size);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_coordinate_is_the_nearest_double() {
-        for log2_size in 2..=13 {
+        for log2_size in (2..=13).chain([15, 16, 17]) {
             let size = 1usize << log2_size;
             let exact_roots = reference(size);
             for (j, (root, want)) in roots_of_unity(size).iter().zip(&exact_roots).enumerate() {

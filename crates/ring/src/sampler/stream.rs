@@ -8,9 +8,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaskSeed(pub [u8; 32]);
 
-/// A seed of secrets and errors: wiped when dropped, and never printed.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct SecretSeed([u8; 32]);
+/// A seed of secrets and errors: wiped when dropped, and never printed. It stays where it was made, so that no copy is left behind
+/// when its owner moves.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SecretSeed(Box<[u8; 32]>);
 
 impl std::fmt::Debug for SecretSeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,9 +27,21 @@ impl MaskSeed {
 }
 
 impl SecretSeed {
-    /// Takes 32 bytes of full entropy.
+    /// Takes 32 bytes of full entropy; whoever has them elsewhere wipes them there.
     pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+        Self(Box::new(bytes))
+    }
+
+    /// A seed whose 32 bytes `fill` writes, where they stay.
+    pub fn filled(fill: impl FnOnce(&mut [u8; 32])) -> Self {
+        let mut seed = Self(Box::new([0; 32]));
+        fill(&mut seed.0);
+        seed
+    }
+
+    /// Its bytes, for key derivation.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 
     /// The stream of `index` (below 2^48) in `domain`.

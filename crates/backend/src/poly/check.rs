@@ -1,0 +1,128 @@
+//! What enters through the poly contract is checked here, once, with one wording.
+
+use girih_ring::is_prime;
+
+use super::{ResidentShape, ResidentSource, RingShape, program::ValueType};
+use crate::BackendError;
+
+fn refuse(why: String) -> BackendError {
+    BackendError::InvalidRequest(why)
+}
+
+/// Whether polynomials of this ring can be computed with: a degree of 2^1 to 2^17, and distinct
+/// primes between 2^19 and 2^31 that are 1 modulo 2N.
+pub(crate) fn ring(ring: &RingShape) -> Result<(), BackendError> {
+    if !(1..=17).contains(&ring.log2_degree) {
+        return Err(refuse(format!(
+            "a ring of degree 2^{}: degrees go from 2^1 to 2^17",
+            ring.log2_degree
+        )));
+    }
+    if ring.primes.is_empty() || ring.primes.len() > 1 << 12 {
+        let count = ring.primes.len();
+        return Err(refuse(format!("a ring of {count} primes: it has 1 to 4096 of them")));
+    }
+    let mut values: Vec<u32> = ring.primes.iter().map(|p| p.value()).collect();
+    for &p in &values {
+        if p <= 1 << 19 || p >= 1 << 31 || !is_prime(u64::from(p)) {
+            return Err(refuse(format!("{p} is no prime between 2^19 and 2^31")));
+        }
+        if !(p - 1).is_multiple_of(2 << ring.log2_degree) {
+            let log2 = ring.log2_degree + 1;
+            return Err(refuse(format!("prime {p} is not 1 modulo 2N = 2^{log2}")));
+        }
+    }
+    values.sort_unstable();
+    match values.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(refuse(format!("prime {} occurs twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// Whether `words` are the limbs of a polynomial of type `of`, all canonical.
+pub(crate) fn words(
+    ring: &RingShape,
+    of: &ValueType,
+    words: &[u32],
+    what: &str,
+) -> Result<(), BackendError> {
+    let degree = ring.degree();
+    let wanted = of.basis.len() * degree;
+    if words.len() != wanted {
+        return Err(refuse(format!(
+            "{what} has {} words; {} limbs of {degree} are {wanted}",
+            words.len(),
+            of.basis.len()
+        )));
+    }
+    for (limb, &prime) in words.chunks_exact(degree).zip(of.basis.primes()) {
+        canonical(ring, prime, limb, what)?;
+    }
+    Ok(())
+}
+
+/// Whether all `words` are canonical modulo prime number `prime`.
+pub(crate) fn canonical(
+    ring: &RingShape,
+    prime: u16,
+    words: &[u32],
+    what: &str,
+) -> Result<(), BackendError> {
+    let p = ring.primes[usize::from(prime)].value();
+    match words.iter().position(|&w| w >= p) {
+        Some(k) => Err(refuse(format!(
+            "{what}: word {k} of the limb modulo {p} is {}; words are canonical, below the prime",
+            words[k]
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a resident polynomial fits the ring.
+pub(crate) fn resident_shape(
+    ring: &RingShape,
+    shape: &ResidentShape,
+    what: &str,
+) -> Result<(), BackendError> {
+    if let Some(&last) = shape.basis.primes().last() {
+        if usize::from(last) >= ring.primes.len() {
+            return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
+        }
+    }
+    if shape.log2_run > ring.log2_degree {
+        return Err(refuse(format!(
+            "{what}: runs of 2^{} words in limbs of 2^{}",
+            shape.log2_run, ring.log2_degree
+        )));
+    }
+    Ok(())
+}
+
+/// Whether `source` has the resident polynomials that a program wants.
+pub(crate) fn residents(
+    wanted: &[ResidentShape],
+    source: &dyn ResidentSource,
+) -> Result<(), BackendError> {
+    let what = source.what();
+    let shapes = source.shapes();
+    if shapes.len() != wanted.len() {
+        return Err(refuse(format!(
+            "{} {what} for a program that reads {}",
+            shapes.len(),
+            wanted.len()
+        )));
+    }
+    for (slot, (have, want)) in shapes.iter().zip(wanted).enumerate() {
+        if have != want {
+            return Err(refuse(format!(
+                "{what}: number {slot} is over {:?} in runs of 2^{}; the program reads one over \
+                 {:?} in runs of 2^{}",
+                have.basis.primes(),
+                have.log2_run,
+                want.basis.primes(),
+                want.log2_run
+            )));
+        }
+    }
+    Ok(())
+}

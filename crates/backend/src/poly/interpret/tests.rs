@@ -1,0 +1,144 @@
+use girih_ring::{BaseConversion, Formula, RnsBasis, negacyclic_product_naive};
+
+use super::*;
+use crate::poly::{HostPolynomials, ProgramBuilder};
+
+fn ring(log2_degree: u32) -> Arc<RingShape> {
+    let values = [1073479681, 998244353, 30539777, 2147352577, 2146959361];
+    let primes = values.iter().map(|&p| Modulus::new(p).unwrap()).collect();
+    Arc::new(RingShape { log2_degree, primes })
+}
+
+/// Words below `p` that differ from call to call.
+fn words(p: u32, count: usize, seed: u64) -> Vec<u32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state >> 32) % u64::from(p)) as u32
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn polynomial(ring: &RingShape, basis: &Basis, seed: u64) -> Vec<u32> {
+    let limb = |&p: &u16| {
+        let modulus = ring.primes[usize::from(p)];
+        words(modulus.value(), ring.degree(), seed + u64::from(p))
+    };
+    basis.primes().iter().flat_map(limb).collect()
+}
+
+#[test]
+fn products_are_negacyclic_and_automorphisms_substitute() {
+    let ring = ring(4);
+    let n = ring.degree();
+    let basis = ring.basis(0..2);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let a = builder.input(basis.clone(), Domain::Coefficients).unwrap();
+    let b = builder.input(basis.clone(), Domain::Coefficients).unwrap();
+    let (ea, eb) =
+        (builder.transform(a, Domain::Evaluations), builder.transform(b, Domain::Evaluations));
+    let product = builder.sum(vec![Term::product(ea, eb)]).unwrap();
+    let image = builder.automorphism(ea, 5).unwrap();
+    for value in [product, image] {
+        let value = builder.transform(value, Domain::Coefficients);
+        builder.output(value);
+    }
+    let inputs = [polynomial(&ring, &basis, 1), polynomial(&ring, &basis, 2)];
+    let none = HostPolynomials::default();
+    let out = interpret(&builder.finish(), &none, &inputs, &[]).unwrap();
+    for (limb, &modulus) in ring.primes[..2].iter().enumerate() {
+        let part = |words: &[u32]| words[limb * n..(limb + 1) * n].to_vec();
+        let (a, b) = (part(&inputs[0]), part(&inputs[1]));
+        assert_eq!(part(&out.outputs[0]), negacyclic_product_naive(modulus, &a, &b));
+        let mut substituted = vec![0; n];
+        for (k, &word) in a.iter().enumerate() {
+            let to = 5 * k % (2 * n);
+            substituted[to % n] = if to < n { word } else { modulus.neg(word) };
+        }
+        assert_eq!(part(&out.outputs[1]), substituted);
+    }
+}
+
+#[test]
+fn both_conversions_are_those_of_the_ring() {
+    let ring = ring(5);
+    let (from, to) = (ring.basis(0..3), ring.basis(2..5));
+    for (corrected, formula) in [(false, Formula::Plain), (true, Formula::Corrected)] {
+        let mut builder = ProgramBuilder::new(ring.clone());
+        let x = builder.input(from.clone(), Domain::Coefficients).unwrap();
+        let y = builder.convert(x, to.clone(), corrected).unwrap();
+        builder.output(y);
+        let input = polynomial(&ring, &from, 7);
+        let program = builder.finish();
+        let out = interpret(&program, &HostPolynomials::default(), &[input.clone()], &[]).unwrap();
+        let basis = |b: &Basis| {
+            let primes = b.primes().iter().map(|&p| ring.primes[usize::from(p)].value());
+            RnsBasis::new(&primes.collect::<Vec<_>>()).unwrap()
+        };
+        let conversion = BaseConversion::new(&basis(&from), &basis(&to)).unwrap();
+        let mut expected = vec![0; to.len() * ring.degree()];
+        conversion.convert(formula, &input, &mut expected);
+        assert_eq!(out.outputs[0], expected, "corrected: {corrected}");
+    }
+}
+
+#[test]
+fn runs_constants_halves_and_views() {
+    let ring = ring(3);
+    let n = ring.degree();
+    let (low, high) = (ring.basis(0..1), ring.basis(1..2));
+    let both = ring.basis(0..2);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let a = builder.input(low.clone(), Domain::Evaluations).unwrap();
+    let b = builder.input(high.clone(), Domain::Evaluations).unwrap();
+    let runs = ResidentShape { basis: both.clone(), log2_run: 2 };
+    let diagonal = builder.resident(runs.clone()).unwrap();
+    let joined = builder.join(&[b, a]).unwrap();
+    let units: Vec<[u32; 2]> = vec![[2, 3], [5, 7]];
+    let units = Factor::Residues(units.into());
+    let sum = builder
+        .sum(vec![
+            Term::product(joined, diagonal),
+            Term::scaled(units.clone(), joined),
+            Term::constant(Factor::MinusOne),
+        ])
+        .unwrap();
+    let view = builder.limbs(sum, high.clone()).unwrap();
+    builder.output(view);
+    let input = [polynomial(&ring, &low, 3), polynomial(&ring, &high, 4)];
+    let stored = vec![1, 2, 3, 4];
+    let residents = HostPolynomials::new(&ring, vec![(runs, stored)]).unwrap();
+    let out = interpret(&builder.finish(), &residents, &input, &[diagonal, sum]).unwrap();
+    assert_eq!(out.kept[0], [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4]);
+    let p = u64::from(ring.primes[1].value());
+    let expected: Vec<u32> = (0..n)
+        .map(|k| {
+            let (d, factor) = if k < n / 2 { (3, 5) } else { (4, 7) };
+            ((u64::from(input[1][k]) * (d + factor) + p - 1) % p) as u32
+        })
+        .collect();
+    assert_eq!(out.outputs[0], expected);
+    assert_eq!(out.kept[1][n..], expected);
+}
+
+#[test]
+fn refusals_name_what_is_wrong() {
+    let ring = ring(3);
+    let basis = ring.basis(0..1);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let a = builder.input(basis.clone(), Domain::Evaluations).unwrap();
+    builder.output(a);
+    let program = builder.finish();
+    let none = HostPolynomials::default();
+    let refuse = |inputs: &[Vec<u32>]| {
+        interpret(&program, &none, inputs, &[]).unwrap_err().to_string()
+    };
+    assert!(refuse(&[]).contains("0 inputs for a program of 1"));
+    assert!(refuse(&[vec![0; 7]]).contains("input 0 has 7 words; 1 limbs of 8 are 8"));
+    let large = vec![1073479681; 8];
+    assert!(refuse(&[large]).contains("word 0 of the limb modulo 1073479681"));
+    let shape = ResidentShape { basis, log2_run: 0 };
+    let extra = HostPolynomials::new(&ring, vec![(shape, vec![0; 8])]).unwrap();
+    let why = interpret(&program, &extra, &[vec![0; 8]], &[]).unwrap_err().to_string();
+    assert!(why.contains("1 polynomials for a program that reads 0"), "{why}");
+}

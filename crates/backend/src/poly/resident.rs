@@ -1,0 +1,54 @@
+//! Resident polynomials that lie on the host as they are.
+
+use super::{ResidentShape, ResidentSource, RingShape, check};
+use crate::BackendError;
+
+/// Polynomials in host memory, to be made resident or read by `interpret`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostPolynomials {
+    polynomials: Vec<(ResidentShape, Vec<u32>)>,
+    log2_degree: u32,
+}
+
+impl HostPolynomials {
+    /// These polynomials: N / 2^log2_run canonical words a limb, limb after limb in the order of
+    /// the basis.
+    ///
+    /// # Errors
+    /// For unknown primes, runs longer than a limb, wrong lengths, or words that are not
+    /// canonical.
+    pub fn new(
+        ring: &RingShape,
+        polynomials: Vec<(ResidentShape, Vec<u32>)>,
+    ) -> Result<Self, BackendError> {
+        for (number, (shape, words)) in polynomials.iter().enumerate() {
+            let what = format!("polynomial {number}");
+            check::resident_shape(ring, shape, &what)?;
+            let degree = ring.degree() >> shape.log2_run;
+            let limbs = shape.basis.len();
+            if words.len() != limbs * degree {
+                return Err(BackendError::InvalidRequest(format!(
+                    "{what} has {} words; {limbs} limbs of {degree} are {}",
+                    words.len(),
+                    limbs * degree
+                )));
+            }
+            for (limb, &prime) in words.chunks_exact(degree).zip(shape.basis.primes()) {
+                check::canonical(ring, prime, limb, &what)?;
+            }
+        }
+        Ok(Self { polynomials, log2_degree: ring.log2_degree })
+    }
+}
+
+impl ResidentSource for HostPolynomials {
+    fn shapes(&self) -> Vec<ResidentShape> {
+        self.polynomials.iter().map(|(shape, _)| shape.clone()).collect()
+    }
+
+    fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
+        let (shape, words) = &self.polynomials[polynomial];
+        let degree = (1 << self.log2_degree) >> shape.log2_run;
+        out.copy_from_slice(&words[limb * degree..(limb + 1) * degree]);
+    }
+}

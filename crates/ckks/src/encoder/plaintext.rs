@@ -1,0 +1,45 @@
+//! Encoded vectors.
+
+use crate::params::ModulusChain;
+
+/// An encoded vector: an integer polynomial, its scale, and how many slots it has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plaintext {
+    coefficients: Vec<i64>,
+    scale: f64,
+    slots: usize,
+}
+
+impl Plaintext {
+    pub(super) fn new(coefficients: Vec<i64>, scale: f64, slots: usize) -> Self {
+        Self { coefficients, scale, slots }
+    }
+
+    /// N signed coefficients, below 2^62 in magnitude.
+    pub fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// By how much slots are scaled.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// n, the length of the vector.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Writes the canonical residues modulo the prime at `position`, in coefficient form; `out` has
+    /// N words.
+    ///
+    /// # Panics
+    /// If the chain has no such position, or `out` another length.
+    pub fn residues(&self, chain: &ModulusChain, position: usize, out: &mut [u32]) {
+        assert_eq!(out.len(), self.coefficients.len(), "a limb has N words");
+        let modulus = chain.moduli()[position];
+        for (out, &m) in out.iter_mut().zip(&self.coefficients) {
+            *out = modulus.reduce_signed(m);
+        }
+    }
+}

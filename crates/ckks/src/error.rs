@@ -1,0 +1,137 @@
+//! The one error type of this crate.
+
+use girih_backend::BackendError;
+
+/// Why something was refused. Every message names what is wrong and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter set with an impossible value.
+    #[error("{field} = {value}: {rule}")]
+    Parameter {
+        /// The field, under the name parameter files give it.
+        field: &'static str,
+        /// The value it has.
+        value: String,
+        /// What is allowed.
+        rule: String,
+    },
+    /// A parameter file that is not even of the right form.
+    #[error("parameter file: {0}")]
+    ParameterFile(String),
+    /// No built-in set of that name.
+    #[error("no CKKS parameter set `{name}`; there are {known}")]
+    UnknownSet {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Keys or ciphertexts, serialized or assembled by hand, that do not hold what they should.
+    #[error("{what}: {why}")]
+    Malformed {
+        /// What was read: `evaluation keys`, `ciphertext`, ..
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Something made for another parameter set.
+    #[error("{what} of the set {found} where {expected} is in use")]
+    WrongSet {
+        /// What it is.
+        what: &'static str,
+        /// The set that is needed.
+        expected: String,
+        /// The set it has.
+        found: String,
+    },
+    /// Something under another client key.
+    #[error("{what} under client key {found} where client key {expected} is in use")]
+    WrongKey {
+        /// What it is.
+        what: &'static str,
+        /// The first digits of the name of the key that is needed.
+        expected: String,
+        /// The first digits of the name of the key it has.
+        found: String,
+    },
+    /// A vector, polynomial or list of the wrong length.
+    #[error("{what} has {found} entries: {rule}")]
+    Length {
+        /// What it is.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The lengths that are allowed.
+        rule: String,
+    },
+    /// A number that cannot be encoded: not finite, or too large for the scale.
+    #[error("{what} is {value}: {rule}")]
+    Value {
+        /// Which number, by its place.
+        what: String,
+        /// The number.
+        value: String,
+        /// What is allowed.
+        rule: String,
+    },
+    /// A level that the set does not have, or that an operation cannot start from.
+    #[error("{operation} at level {level}: {rule}")]
+    Level {
+        /// What was asked for.
+        operation: String,
+        /// The level.
+        level: usize,
+        /// What is allowed, and what to do.
+        rule: String,
+    },
+    /// A scale that is impossible, or two that should agree.
+    #[error("{operation}: {rule}")]
+    Scale {
+        /// What was asked for.
+        operation: String,
+        /// Which scales there are, and what is allowed.
+        rule: String,
+    },
+    /// An operation whose key was not made.
+    #[error("{wanted} is not among the evaluation keys; there are {held}")]
+    MissingKey {
+        /// The key that is needed.
+        wanted: String,
+        /// The keys there are.
+        held: String,
+    },
+    /// A use that this set does not provide for.
+    #[error("{set}: {why}")]
+    Unsupported {
+        /// Name of the set.
+        set: String,
+        /// What is missing.
+        why: String,
+    },
+    /// The operating system gave no randomness.
+    #[error("the operating system gave no randomness: {0}")]
+    Entropy(String),
+    /// The device refused or failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// Results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A field, its value and the rule it breaks.
+    pub(crate) fn parameter(
+        field: &'static str,
+        value: impl ToString,
+        rule: impl Into<String>,
+    ) -> Self {
+        Self::Parameter { field, value: value.to_string(), rule: rule.into() }
+    }
+}
+
+/// Refuses something that was read.
+pub(crate) fn malformed<T>(what: &'static str, why: impl Into<String>) -> Result<T> {
+    Err(Error::Malformed { what, why: why.into() })
+}

@@ -1,0 +1,74 @@
+//! The table of built-in sets: files, and small rings over the same primes for tests.
+
+use super::{CkksParameters, INSECURE, ParameterLiteral, check};
+use std::sync::OnceLock;
+
+/// Parameter files, the default set first.
+const FILES: &[&str] = &[
+    include_str!("../../sets/CKKS_D40.toml"),
+    include_str!("../../sets/CKKS_D35.toml"),
+    include_str!("../../sets/CKKS_D30.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT.toml"),
+    include_str!("../../sets/CKKS_D45.toml"),
+    include_str!("../../sets/CKKS_D50.toml"),
+    include_str!("../../sets/CKKS_N15_D40.toml"),
+    include_str!("../../sets/CKKS_N14_D40.toml"),
+];
+
+/// Sets for tests: the file whose primes they have, and log2 N.
+const SMALL: &[(&str, u32)] = &[
+    ("CKKS_D40", 10),
+    ("CKKS_D40", 11),
+    ("CKKS_D40", 12),
+    ("CKKS_D40", 13),
+    ("CKKS_D35", 10),
+    ("CKKS_D30", 10),
+    ("CKKS_D40_30BIT", 10),
+    ("CKKS_D45", 10),
+    ("CKKS_D50", 10),
+    ("CKKS_N14_D40", 10),
+];
+
+fn read(literal: &ParameterLiteral) -> CkksParameters {
+    check::checked(literal).expect("every file of the table is a valid set")
+}
+
+fn tables() -> &'static (Vec<CkksParameters>, Vec<CkksParameters>) {
+    static TABLES: OnceLock<(Vec<CkksParameters>, Vec<CkksParameters>)> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let literal = |text: &&str| ParameterLiteral::from_toml(text).expect("a parameter file");
+        let literals: Vec<_> = FILES.iter().map(literal).collect();
+        let small = |&(name, log2_degree): &(&str, u32)| {
+            let literal = literals.iter().find(|literal| literal.name == name);
+            let literal = literal.expect("the name of a file").clone();
+            read(&ParameterLiteral {
+                name: format!("{INSECURE}{name}_N{log2_degree}"),
+                description: Some(format!("{name} over a small ring, for tests: no security")),
+                log2_degree: i64::from(log2_degree),
+                ..literal
+            })
+        };
+        (literals.iter().map(read).collect(), SMALL.iter().map(small).collect())
+    })
+}
+
+pub(super) fn real() -> Vec<CkksParameters> {
+    tables().0.clone()
+}
+
+pub(super) fn insecure() -> Vec<CkksParameters> {
+    tables().1.clone()
+}
+
+fn all() -> impl Iterator<Item = &'static CkksParameters> {
+    let (real, small) = tables();
+    real.iter().chain(small)
+}
+
+pub(super) fn find(name: &str) -> Option<CkksParameters> {
+    all().find(|set| set.name() == name).cloned()
+}
+
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    all().map(CkksParameters::name)
+}

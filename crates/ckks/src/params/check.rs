@@ -1,0 +1,249 @@
+//! From a literal to a checked set.
+
+use super::bootstrapping::{BootstrappingParameters, SPARSE_AUXILIARY};
+use super::scales::Scales;
+use super::security::{self, SPARSE_LOG2_MODULUS};
+use super::{
+    BootstrappingLiteral, ChainParts, CkksParameters, INSECURE, Inner, ModulusChain,
+    ParameterLiteral, State,
+};
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// A field in a range.
+fn within(field: &'static str, value: i64, low: i64, high: i64) -> Result<i64> {
+    if (low..=high).contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::parameter(field, value, format!("must be in {low}..={high}")))
+}
+
+/// A scale in a range of powers of two.
+fn scale_within(field: &'static str, value: f64, low: i32, high: i32) -> Result<f64> {
+    if (2f64.powi(low)..=2f64.powi(high)).contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::parameter(field, value, format!("must be in 2^{low}..=2^{high}")))
+}
+
+/// Primes of a file, as words.
+fn words(field: &'static str, values: &[i64]) -> Result<Vec<u32>> {
+    let word = |&p: &i64| {
+        let rule = "primes must lie between 2^19 and 2^31";
+        u32::try_from(p).map_err(|_| Error::parameter(field, p, rule))
+    };
+    values.iter().map(word).collect()
+}
+
+/// Small counts of a file.
+fn counts(field: &'static str, values: &[i64]) -> Result<Vec<usize>> {
+    values.iter().map(|&v| within(field, v, 0, 256).map(|v| v as usize)).collect()
+}
+
+pub(super) fn checked(literal: &ParameterLiteral) -> Result<CkksParameters> {
+    check_name(&literal.name)?;
+    let description = literal.description.clone().unwrap_or_else(|| "a custom set".into());
+    if description.len() > 300 || description.contains(char::is_control) {
+        let rule = "must be one line of at most 300 bytes";
+        return Err(Error::parameter("description", format!("{description:.20?}.."), rule));
+    }
+    let log2_degree = within("log2_degree", literal.log2_degree, 4, 17)? as u32;
+    let scale = scale_within("scale", literal.scale, 20, 60)?;
+    let most = 1i64 << log2_degree;
+    let weight = literal.secret_weight.map(|w| within("secret_weight", w, 1, most)).transpose()?;
+    let states = literal.states.iter().map(|pair| {
+        let [main, terminal] = pair.map(|count| within("states", count, 0, 256));
+        Ok(State { main: main? as usize, terminal: terminal? as usize })
+    });
+    let chain = ModulusChain::new(ChainParts {
+        log2_degree,
+        terminal: &words("terminal", &literal.terminal)?,
+        main: &words("main", &literal.main)?,
+        auxiliary: &words("auxiliary", &literal.auxiliary)?,
+        states: &states.collect::<Result<Vec<_>>>()?,
+        digits: &literal.digits.as_deref().map_or(Ok(Vec::new()), |d| counts("digits", d))?,
+    })?;
+    let bootstrapping =
+        literal.bootstrapping.as_ref().map(|b| bootstrapping(b, &chain)).transpose()?;
+    let bootstrapping_ref = bootstrapping.as_ref();
+    let last =
+        bootstrapping_ref.map_or(chain.top_level(), BootstrappingParameters::eval_mod_output_level);
+    let eval_mod = bootstrapping_ref
+        .map(|b| (b.eval_mod_output_level(), b.eval_mod_scale, b.eval_mod_level()));
+    let scales = Scales::new(&chain, scale, last, eval_mod);
+    let set = CkksParameters(Arc::new(Inner {
+        name: literal.name.clone(),
+        description,
+        chain,
+        scale,
+        secret_weight: weight.map(|w| w as usize),
+        bootstrapping,
+        scales,
+    }));
+    check_levels(&set)?;
+    check_digits(&set)?;
+    check_message(&set)?;
+    check_security(&set)?;
+    Ok(set)
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let valid = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(valid) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(64).collect();
+    let rule = "must be 1 to 64 letters, digits and `_`, `-`, `+`, `.`";
+    Err(Error::parameter("name", format!("{shown:?}"), rule))
+}
+
+fn bootstrapping(
+    literal: &BootstrappingLiteral,
+    chain: &ModulusChain,
+) -> Result<BootstrappingParameters> {
+    let transforms = |field, value| within(field, value, 1, 8).map(|v| v as usize);
+    let shift = |field, value| within(field, value, -30, 30).map(|v| v as i32);
+    let found = BootstrappingParameters {
+        message_ratio: within("message_ratio", literal.message_ratio, 5, 30)? as u32,
+        normal: within("normal_levels", literal.normal_levels, 1, 128)? as usize,
+        to_coefficients: transforms("slots_to_coefficients", literal.slots_to_coefficients)?,
+        to_slots: transforms("coefficients_to_slots", literal.coefficients_to_slots)?,
+        to_slots_shift: shift("coefficients_to_slots_shift", literal.coefficients_to_slots_shift)?,
+        to_coefficients_shift: shift(
+            "slots_to_coefficients_shift",
+            literal.slots_to_coefficients_shift,
+        )?,
+        eval_mod_scale: scale_within("eval_mod_scale", literal.eval_mod_scale, 40, 62)?,
+        // The cosine's coefficients were fitted to these.
+        interval: within("interval", literal.interval, 16, 16)? as u32,
+        double_angles: within("double_angles", literal.double_angles, 3, 3)? as usize,
+        sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree() as i64)?
+            as usize,
+    };
+    if found.top_level() != chain.top_level() {
+        let rule = format!(
+            "normal, slots-to-coefficients, modular reduction and coefficients-to-slots take \
+             levels up to {}, so there must be {} states",
+            found.top_level(),
+            found.top_level() + 1
+        );
+        return Err(Error::parameter("states", chain.states().len(), rule));
+    }
+    if chain.base(chain.top_level()) != (0..chain.full_len()) {
+        let State { main, terminal } = chain.states()[chain.top_level()];
+        let (m, k) = (chain.main_len(), chain.terminal_len());
+        let rule = format!("the top level of a bootstrapping must use all primes, [{m}, {k}]");
+        return Err(Error::parameter("states", format!("[{main}, {terminal}]"), rule));
+    }
+    if chain.auxiliary_len() < SPARSE_AUXILIARY {
+        let rule = format!("a bootstrapping needs at least {SPARSE_AUXILIARY} of them");
+        return Err(Error::parameter("auxiliary", chain.auxiliary_len(), rule));
+    }
+    Ok(found)
+}
+
+/// Ratios of levels must be near the scale that products have there.
+fn check_levels(set: &CkksParameters) -> Result<()> {
+    let chain = set.chain();
+    for level in 1..=chain.top_level() {
+        let scale = match set.bootstrapping() {
+            Some(b) if level > b.eval_mod_level() => continue,
+            Some(b) if level > b.eval_mod_output_level() => b.eval_mod_scale,
+            _ => set.0.scale,
+        };
+        let (drop, want) = (set.rescale_ratio(level).log2(), scale.log2());
+        if (drop - want).abs() >= 0.5 {
+            let rule = format!(
+                "level {level} must be larger than the one below by a factor within 2^0.5 of the \
+                 scale 2^{want:.2}"
+            );
+            return Err(Error::parameter("states", format!("a factor 2^{drop:.2}"), rule));
+        }
+    }
+    Ok(())
+}
+
+/// The noise of a key switch must stay below that of its rounding.
+fn check_digits(set: &CkksParameters) -> Result<()> {
+    let chain = set.chain();
+    let log2_p = chain.log2_product(chain.auxiliary());
+    let count = chain.digits().len() as f64;
+    for (i, digit) in chain.digits().iter().enumerate() {
+        let size = chain.log2_product(digit.clone());
+        let needed = 2.0 + 0.5 * (count * digit.len() as f64).log2() + size;
+        if needed >= log2_p {
+            let rule = format!(
+                "digit {i} needs auxiliary primes with a product above 2^{needed:.2} for the noise \
+                 of key switches to stay below their rounding"
+            );
+            return Err(Error::parameter("auxiliary", format!("a product 2^{log2_p:.2}"), rule));
+        }
+    }
+    Ok(())
+}
+
+/// Messages must fit level 0, and bootstrapping needs room above them.
+fn check_message(set: &CkksParameters) -> Result<()> {
+    let chain = set.chain();
+    let room = chain.log2_product(chain.base(0)) - set.0.scale.log2();
+    if room < 2.0 {
+        let rule = "the modulus of level 0 must be at least four times the scale";
+        return Err(Error::parameter("scale", set.0.scale, rule));
+    }
+    if let Some(b) = set.bootstrapping()
+        && !set.message_ratios().contains(&b.message_ratio)
+    {
+        let rule = format!(
+            "the modulus of level 0 is 2^{room:.2} times the scale, and must be at least 2^{} \
+             times it",
+            b.message_ratio
+        );
+        return Err(Error::parameter("message_ratio", b.message_ratio, rule));
+    }
+    Ok(())
+}
+
+/// Sets that are not named insecure must lie within what is known to be safe.
+fn check_security(set: &CkksParameters) -> Result<()> {
+    if set.is_insecure() {
+        return Ok(());
+    }
+    let chain = set.chain();
+    let rename = format!("or the name must begin with {INSECURE}");
+    let log2_degree = chain.log2_degree();
+    let Some(most) = security::largest_log2_modulus(log2_degree) else {
+        let rule = format!("must be in 10..=17 for security, {rename}");
+        return Err(Error::parameter("log2_degree", log2_degree, rule));
+    };
+    let log2_modulus = set.log2_modulus();
+    if log2_modulus > most {
+        let rule = format!(
+            "all primes together may have {most} bits at N = 2^{log2_degree} for 128 bits of \
+             security, {rename}"
+        );
+        return Err(Error::parameter("main", format!("{log2_modulus:.2} bits"), rule));
+    }
+    if let Some(weight) = set.secret_weight() {
+        let rule = format!("security is known for uniform ternary secrets: leave it out, {rename}");
+        return Err(Error::parameter("secret_weight", weight, rule));
+    }
+    if let Some(b) = set.bootstrapping() {
+        let sparse = security::sparse_log2_modulus(chain);
+        if log2_degree < 16 {
+            let rule = format!("sparse secrets are safe from N = 2^16 on, {rename}");
+            return Err(Error::parameter("log2_degree", log2_degree, rule));
+        }
+        if b.sparse_weight < 32 {
+            let rule = format!("must be at least 32, {rename}");
+            return Err(Error::parameter("sparse_weight", b.sparse_weight, rule));
+        }
+        if sparse > SPARSE_LOG2_MODULUS {
+            let rule = format!(
+                "with the first two auxiliary primes the modulus of level 0 may have \
+                 {SPARSE_LOG2_MODULUS} bits under the sparse secret, {rename}"
+            );
+            return Err(Error::parameter("states", format!("{sparse:.2} bits"), rule));
+        }
+    }
+    Ok(())
+}

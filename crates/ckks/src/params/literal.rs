@@ -1,0 +1,103 @@
+//! The editable form of a parameter set: plain fields, as a parameter file spells them.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A parameter set as anyone can write it down; nothing in it is checked until
+/// [`CkksParameters::new`](crate::CkksParameters::new) takes it.
+///
+/// Fields and their spelling are those of a TOML parameter file. Numbers are wide and signed, so
+/// that a value out of range is refused by the rule it breaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterLiteral {
+    /// Name of the set: 1 to 64 letters, digits and `_`, `-`, `+`, `.`.
+    pub name: String,
+    /// One sentence for people. Left out: `a custom set`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// log2 N: 4..=17.
+    pub log2_degree: i64,
+    /// S_0, the canonical scale at level 0: 2^20..=2^60.
+    pub scale: f64,
+    /// Non-zero coefficients of the dense secret, for tests: left out, the secret is uniform
+    /// ternary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_weight: Option<i64>,
+    /// Terminal primes `t_0, t_1, ..`; there may be none.
+    pub terminal: Vec<i64>,
+    /// Main primes `q_0, q_1, ..`.
+    pub main: Vec<i64>,
+    /// Auxiliary primes `p_0, p_1, ..`.
+    pub auxiliary: Vec<i64>,
+    /// Positions of F in each digit of a key switch. Left out: as many as there are auxiliary
+    /// primes, fewer in the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<Vec<i64>>,
+    /// `[main, terminal]` primes of each level, level 0 first.
+    pub states: Vec<[i64; 2]>,
+    /// What a bootstrapping needs; left out, the set has none and all its levels are normal ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrapping: Option<BootstrappingLiteral>,
+}
+
+/// The bootstrapping of a [`ParameterLiteral`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrappingLiteral {
+    /// rho, the message ratio unless another is asked for: `Q_0` is about 2^rho times the largest
+    /// coefficient of a message.
+    pub message_ratio: i64,
+    /// L_eff, the level that a bootstrapping ends at.
+    pub normal_levels: i64,
+    /// Levels, and transforms, from slots to coefficients.
+    pub slots_to_coefficients: i64,
+    /// Levels, and transforms, from coefficients to slots.
+    pub coefficients_to_slots: i64,
+    /// log2 of the factor that the label takes after each transform to slots but the last.
+    pub coefficients_to_slots_shift: i64,
+    /// log2 of the factor that the label takes after each transform to coefficients but the last.
+    pub slots_to_coefficients_shift: i64,
+    /// The scale just under the modular reduction.
+    pub eval_mod_scale: f64,
+    /// K, the integers that the modular reduction removes: 16.
+    pub interval: i64,
+    /// r, double angles after the cosine: 3.
+    pub double_angles: i64,
+    /// Non-zero coefficients of the sparse secret.
+    pub sparse_weight: i64,
+}
+
+impl ParameterLiteral {
+    /// Reads the fields from TOML.
+    ///
+    /// # Errors
+    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong
+    /// type.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
+    }
+
+    /// Writes the fields as TOML that [`ParameterLiteral::from_toml`] reads back.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain fields have a TOML form")
+    }
+}
+
+/// What the TOML reader found, in one sentence, with the line it found it on.
+fn one_sentence(text: &str, error: &toml::de::Error) -> String {
+    // Names of Rust's types mean nothing to whoever writes a file.
+    let message = error.message().replace('\n', " ");
+    let message = message.replace("expected i64", "expected a whole number of 64 bits");
+    let message = message.replace("expected f64", "expected a number");
+    let line = error.span().and_then(|span| {
+        let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
+        Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())
+    });
+    match line {
+        Some(line) if line.contains('=') && !message.starts_with("missing field") => {
+            format!("in `{line}`: {message}")
+        }
+        _ => message,
+    }
+}

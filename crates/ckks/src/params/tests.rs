@@ -1,0 +1,355 @@
+use super::*;
+
+fn d40() -> CkksParameters {
+    CkksParameters::by_name("CKKS_D40").expect("built in")
+}
+
+/// The requests that the generated files come from.
+fn requests() -> Vec<GeneratorRequest> {
+    let bootstrapping = |message_ratio| {
+        Some(BootstrappingRequest {
+            message_ratio,
+            coefficients_to_slots: 4,
+            slots_to_coefficients: 3,
+        })
+    };
+    let request = |name: &str, description: &str| GeneratorRequest {
+        name: name.into(),
+        description: description.into(),
+        log2_degree: 16,
+        log2_scale: 40.0,
+        normal_levels: None,
+        headroom: 10.0,
+        prime_bits: 31,
+        auxiliary: 12,
+        security: 128,
+        bootstrapping: bootstrapping(6),
+    };
+    vec![
+        GeneratorRequest {
+            log2_scale: 39.85,
+            prime_bits: 30,
+            ..request(
+                "CKKS_D40_30BIT",
+                "13 levels of 39.85 bits after a bootstrapping, with all primes below 2^30",
+            )
+        },
+        GeneratorRequest {
+            log2_scale: 45.0,
+            bootstrapping: bootstrapping(8),
+            ..request("CKKS_D45", "11 levels of 45 bits after a bootstrapping")
+        },
+        GeneratorRequest {
+            log2_scale: 50.0,
+            bootstrapping: bootstrapping(8),
+            ..request("CKKS_D50", "9 levels of 50 bits after a bootstrapping")
+        },
+        GeneratorRequest {
+            log2_degree: 15,
+            auxiliary: 8,
+            bootstrapping: None,
+            ..request("CKKS_N15_D40", "14 levels of 40 bits without bootstrapping, N = 2^15")
+        },
+        GeneratorRequest {
+            log2_degree: 14,
+            auxiliary: 5,
+            bootstrapping: None,
+            ..request("CKKS_N14_D40", "5 levels of 40 bits without bootstrapping, N = 2^14")
+        },
+    ]
+}
+
+#[test]
+fn the_generator_reproduces_the_stored_sets() {
+    let mut wrong = String::new();
+    for request in requests() {
+        let found = request.generate().expect("a set");
+        if CkksParameters::by_name(&request.name).ok().as_ref() != Some(&found) {
+            wrong += &format!("\nsets/{}.toml should be\n{}", request.name, found.to_toml());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn generated_sets_can_be_asked_for_by_hand() {
+    let base = requests().remove(0);
+    let bits = |request: &GeneratorRequest| request.generate().expect("a set").log2_modulus();
+    // Any scale, depth, degree and security.
+    for (log2_scale, log2_degree, security) in
+        [(30.0, 13, 128), (35.5, 15, 192), (45.0, 14, 128), (52.0, 16, 256)]
+    {
+        let request = GeneratorRequest {
+            name: "MY_SET".into(),
+            log2_scale,
+            log2_degree,
+            security,
+            prime_bits: 31,
+            auxiliary: if log2_degree < 14 { 2 } else { 3 },
+            bootstrapping: None,
+            ..base.clone()
+        };
+        let most = security::largest_for(log2_degree, security).expect("in the table");
+        let found = bits(&request);
+        assert!(found <= most && found > most - 130.0, "{log2_scale} {log2_degree}: {found}");
+    }
+    let refused = |change: &dyn Fn(&mut GeneratorRequest)| {
+        let mut request = base.clone();
+        change(&mut request);
+        request.generate().expect_err("must be refused").to_string()
+    };
+    assert!(refused(&|r| r.normal_levels = Some(19)).contains("19 levels take"));
+    assert!(refused(&|r| r.normal_levels = Some(20)).contains("one or two less or more"));
+    assert!(refused(&|r| r.log2_scale = f64::NAN).contains("must be in 25..=55"));
+    assert!(refused(&|r| r.security = 100).contains("128, 192 and 256"));
+    assert!(refused(&|r| r.log2_degree = 15).contains("levels take"));
+    assert!(refused(&|r| r.log2_degree = 40).contains("4..=17"));
+    assert!(refused(&|r| r.auxiliary = 0).contains("1..=32"));
+}
+
+/// Sums and sizes that the description of the scheme states.
+#[test]
+fn the_fixed_sets_have_the_stated_sizes() {
+    for (name, log2_modulus, log2_first, levels, counts, digits) in [
+        ("CKKS_D40", 1745.42, 50.01, [13, 16, 24, 28], [4, 43, 12], 4),
+        ("CKKS_D35", 1740.07, 50.01, [16, 19, 27, 31], [5, 43, 11], 5),
+        ("CKKS_D30", 1736.73, 39.75, [19, 22, 30, 34], [0, 48, 11], 5),
+    ] {
+        let set = CkksParameters::by_name(name).expect("built in");
+        let (chain, b) = (set.chain(), set.bootstrapping().expect("it has one"));
+        assert!((set.log2_modulus() - log2_modulus).abs() < 0.01, "{name}");
+        assert!((chain.log2_product(chain.base(0)) - log2_first).abs() < 0.01, "{name}");
+        let found =
+            [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level(), b.top_level()];
+        assert_eq!(found, levels, "{name}");
+        let found = [chain.terminal_len(), chain.main_len(), chain.auxiliary_len()];
+        assert_eq!(found, counts, "{name}");
+        assert_eq!(chain.digits().len(), digits, "{name}");
+        assert!(!set.is_insecure() && set.warnings().is_empty(), "{name}");
+    }
+    let d40 = d40();
+    let chain = d40.chain();
+    for level in 1..=28 {
+        let drop = d40.rescale_ratio(level).log2();
+        let (low, high) = match level {
+            ..=16 => (39.80, 40.10),
+            ..=24 => (57.97, 58.02),
+            25 | 26 => (59.98, 60.0),
+            _ => (49.96, 50.01),
+        };
+        assert!(drop > low - 0.006 && drop < high + 0.006, "level {level}: {drop}");
+    }
+    let sizes: Vec<_> = chain.digits().iter().map(|d| chain.log2_product(d.clone())).collect();
+    for (found, want) in sizes.iter().zip([339.8, 359.7, 350.8, 323.1]) {
+        assert!((found - want).abs() < 0.06, "{sizes:?}");
+    }
+    // Level 4 is (7, 0), level 3 is (4, 2): q_4..q_6 go, t_1 and t_0 come.
+    assert_eq!(chain.exchanged(4, 3), (vec![8, 9, 10], vec![2, 3]));
+    // A digit keeps its number, and starts at its first position in use.
+    assert_eq!(chain.digits_at(4), vec![(0, 4..11)]);
+    assert_eq!(chain.digits_at(8)[0], (0, 0..12));
+    assert_eq!((d40.default_level(), d40.slots()), (13, 32768));
+    assert_eq!(d40.message_ratios(), 5..11);
+    assert_eq!(CkksParameters::by_name("CKKS_D35").expect("built in").message_ratios(), 5..16);
+    assert_eq!(CkksParameters::default(), d40);
+}
+
+#[test]
+fn sparse_packing_shares_stages_as_stated() {
+    let set = d40();
+    let b = set.bootstrapping().expect("it has one");
+    for (log2, cts, stc) in [
+        (15, [4, 3, 4, 4], [5, 5, 5]),
+        (9, [3, 2, 2, 2], [3, 3, 3]),
+        (11, [3, 2, 3, 3], [4, 4, 3]),
+        (4, [1, 1, 1, 1], [2, 1, 1]),
+    ] {
+        assert_eq!(b.coefficients_to_slots_stages(log2).expect("enough"), cts);
+        assert_eq!(b.slots_to_coefficients_stages(log2).expect("enough"), stc);
+    }
+    assert!(b.coefficients_to_slots_stages(3).is_err());
+}
+
+fn vector(name: &str) -> serde_json::Value {
+    let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("it is there")).expect("JSON")
+}
+
+fn list<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> T {
+    serde_json::from_value(value.clone()).expect("of this form")
+}
+
+fn vector_set(params: &serde_json::Value) -> CkksParameters {
+    let degree = params["N"].as_u64().expect("a number");
+    let literal = ParameterLiteral {
+        name: "INSECURE_VECTORS".into(),
+        description: None,
+        log2_degree: i64::from(degree.ilog2()),
+        scale: 2f64.powi(params["log2_scale"].as_u64().expect("a number") as i32),
+        secret_weight: None,
+        terminal: list(&params["terminal"]),
+        main: list(&params["main"]),
+        auxiliary: list(&params["auxiliary"]),
+        digits: None,
+        states: list(&params["states"]),
+        bootstrapping: None,
+    };
+    CkksParameters::new(&literal).expect("a valid set")
+}
+
+#[test]
+fn the_published_vectors_have_the_same_scales_and_layouts() {
+    let file = vector("base_change");
+    let set = vector_set(&file["params"]);
+    let chain = set.chain();
+    let scales: Vec<f64> = list(&file["canonical_scales"]);
+    let ratios: Vec<f64> = list(&file["rescale_ratios"]);
+    let layouts: Vec<Vec<u32>> = list(&file["layouts"]);
+    for (level, scale) in scales.iter().enumerate() {
+        assert_eq!(set.scale(level), Some(*scale), "level {level}");
+        if level > 0 {
+            assert_eq!(set.rescale_ratio(level), ratios[level - 1], "level {level}");
+        }
+        let base: Vec<_> = chain.base(level).map(|i| chain.prime(i)).collect();
+        assert_eq!(base, layouts[level], "level {level}");
+    }
+    let digits: Vec<Vec<u32>> = list(&file["digit_primes"]);
+    for (digit, want) in chain.digits().iter().zip(&digits) {
+        assert_eq!(digit.clone().map(|i| chain.prime(i)).collect::<Vec<_>>(), *want);
+    }
+    assert_eq!(chain.digits().len(), digits.len());
+}
+
+#[test]
+fn the_published_vectors_are_adjusted_by_the_same_constants() {
+    let file = vector("adjust");
+    let set = vector_set(&file["params"]);
+    let level = file["input"]["level"].as_u64().expect("a number") as usize;
+    let scale = file["input"]["scale"].as_f64().expect("a number");
+    for case in file["cases"].as_array().expect("a list") {
+        let to = case["to"].as_u64().expect("a number") as usize;
+        let adjust = set.level_adjust(level, scale, to).expect("a lower level");
+        assert_eq!(adjust.constant.to_string(), case["constant"].as_str().expect("a string"));
+        let kept: Vec<_> = adjust.kept.iter().map(|&i| set.chain().prime(i)).collect();
+        assert_eq!(kept, list::<Vec<u32>>(&case["kept_primes"]), "to {to}");
+        assert_eq!(Some(adjust.scale), case["output"]["scale"].as_f64());
+    }
+    assert!(set.level_adjust(2, scale, 2).is_err());
+    assert!(set.level_adjust(9, scale, 2).is_err());
+    assert!(set.level_adjust(2, f64::NAN, 1).is_err());
+}
+
+#[test]
+fn scales_settle_on_canonical_ones_and_nowhere_else() {
+    let set = d40();
+    for level in 1..=16 {
+        let product = set.scale(level).expect("canonical").powi(2);
+        assert_eq!(set.rescaled(level, product), set.scale(level - 1).expect("canonical"));
+        let off = product * (1.0 + 2f64.powi(-40));
+        assert_ne!(set.rescaled(level, off), set.scale(level - 1).expect("canonical"));
+    }
+    for level in 17..=24 {
+        let product = set.eval_mod_scale(level).expect("canonical").powi(2);
+        assert_eq!(Some(set.rescaled(level, product)), set.eval_mod_scale(level - 1));
+    }
+    assert_eq!(set.eval_mod_scale(16), Some(2f64.powi(58)));
+    assert!(set.scale(17).is_none() && set.eval_mod_scale(15).is_none());
+    assert!(set.eval_mod_scale(25).is_none());
+    assert!(set.scales_agree(1.0, 1.0 + 2f64.powi(-41)));
+    assert!(!set.scales_agree(1.0, 1.0 + 2f64.powi(-39)));
+}
+
+#[test]
+fn files_read_back_as_the_same_set() {
+    for set in CkksParameters::all().into_iter().chain(CkksParameters::insecure()) {
+        let again = CkksParameters::from_toml(&set.to_toml()).expect("its own file");
+        assert_eq!(again, set);
+        assert_eq!(CkksParameters::by_name(set.name()).ok(), Some(set));
+    }
+}
+
+#[test]
+fn every_broken_rule_is_named() {
+    let good = d40().literal();
+    let refused = |change: &dyn Fn(&mut ParameterLiteral)| {
+        let mut literal = ParameterLiteral { name: "MINE".into(), ..good.clone() };
+        change(&mut literal);
+        CkksParameters::new(&literal).expect_err("must be refused").to_string()
+    };
+    let b = |l: &mut ParameterLiteral, change: &dyn Fn(&mut BootstrappingLiteral)| {
+        change(l.bootstrapping.as_mut().expect("it has one"));
+    };
+    let cases: Vec<(String, &str)> = vec![
+        (refused(&|l| l.name = "no spaces".into()), "name"),
+        (refused(&|l| l.description = Some("two\nlines".into())), "one line"),
+        (refused(&|l| l.log2_degree = 3), "log2_degree = 3: must be in 4..=17"),
+        (refused(&|l| l.log2_degree = 17), "1 modulo 2N"),
+        (refused(&|l| l.scale = 0.0), "scale = 0: must be in 2^20..=2^60"),
+        (refused(&|l| l.scale = f64::NAN), "scale = NaN"),
+        (refused(&|l| l.main[3] = -5), "main = -5: primes must lie between"),
+        (refused(&|l| l.main[3] = 1 << 31), "primes must lie between"),
+        (refused(&|l| l.main[3] = l.main[4]), "stands twice"),
+        (refused(&|l| l.main[3] = 999_948_288), "1 modulo 2N"),
+        (refused(&|l| l.main[3] = 131_072 * 7632 + 1), "not prime"),
+        (refused(&|l| l.auxiliary.clear()), "auxiliary"),
+        (refused(&|l| l.states.clear()), "states"),
+        (refused(&|l| l.states[3] = [0, 0]), "a level needs a prime"),
+        (refused(&|l| l.states[3] = [44, 0]), "43 main and 4 terminal primes"),
+        (refused(&|l| l.states[3] = [3, 0]), "must grow"),
+        (refused(&|l| l.states[28] = [43, 3]), "must use all primes"),
+        (refused(&|l| l.states[3] = [-1, 0]), "states = -1"),
+        (refused(&|l| l.states[2] = [4, 0]), "within 2^0.5 of the scale"),
+        (refused(&|l| drop(l.states.remove(28))), "must be 29 states"),
+        (refused(&|l| drop(l.states.remove(1))), "there must be 29 states"),
+        (refused(&|l| l.digits = Some(vec![12, 12, 12, 12])), "digits"),
+        (refused(&|l| l.digits = Some(vec![13, 13, 12, 9])), "noise of key switches"),
+        (refused(&|l| l.secret_weight = Some(64)), "secret_weight = 64"),
+        (refused(&|l| b(l, &|b| b.message_ratio = 4)), "message_ratio = 4: must be in 5..=30"),
+        (refused(&|l| b(l, &|b| b.message_ratio = 12)), "at least 2^12 times"),
+        (refused(&|l| b(l, &|b| b.interval = 12)), "interval = 12"),
+        (refused(&|l| b(l, &|b| b.double_angles = 2)), "double_angles = 2"),
+        (refused(&|l| b(l, &|b| b.sparse_weight = 16)), "sparse_weight = 16"),
+        (refused(&|l| b(l, &|b| b.eval_mod_scale = 2f64.powi(50))), "within 2^0.5 of the scale"),
+        (refused(&|l| l.log2_degree = 15), "may have 881 bits"),
+        (refused(&|l| l.log2_degree = 9), "10..=17"),
+    ];
+    for (text, expected) in cases {
+        assert!(text.contains(expected), "{text} should say {expected}");
+    }
+    let taken = ParameterLiteral { scale: good.scale * 1.01, ..good.clone() };
+    let text = CkksParameters::new(&taken).expect_err("another set's name").to_string();
+    assert!(text.contains("take another name"), "{text}");
+    let wide = |l: &mut ParameterLiteral| {
+        // A key under the sparse secret with a modulus of three primes of level 0.
+        l.states[0] = [0, 4];
+        l.scale = 2f64.powi(40);
+    };
+    assert!(refused(&wide).contains("states"));
+    let text = CkksParameters::from_toml("name = 3").expect_err("no name").to_string();
+    assert!(text.contains("name = 3"), "{text}");
+    assert!(CkksParameters::from_toml("nonsense").is_err());
+    let text = CkksParameters::by_name("CKKS_D41").expect_err("there is none").to_string();
+    assert!(text.contains("CKKS_D40") && text.contains("INSECURE_CKKS_D40_N10"), "{text}");
+}
+
+#[test]
+fn security_is_stated_with_its_cost_model() {
+    // The description states 130.4 and 131.0 for the same model.
+    for (name, bits) in [("CKKS_D40", 130.4), ("CKKS_D35", 131.0)] {
+        let security = CkksParameters::by_name(name).expect("built in").security();
+        let found = security.estimate;
+        assert!((found.dense - bits).abs() < 0.6, "{name}: {found:?}");
+        assert!(security.text.contains("BDGL16"), "{}", security.text);
+        assert!(security.warning.is_none());
+    }
+    for set in CkksParameters::all() {
+        let security = set.security();
+        assert!(security.estimate.dense > 128.0, "{set}: {}", security.text);
+        if let Some(sparse) = security.estimate.sparse {
+            assert!(sparse > 128.0, "{set}: {}", security.text);
+        }
+    }
+    let toy = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    assert!(toy.security().warning.expect("a warning").contains("no security"));
+    assert_eq!(toy.warnings().len(), 1);
+}

@@ -1,0 +1,201 @@
+//! The matrices between coefficients and slots, as few diagonals each (ckks.md section 8, steps 5 and 9).
+//!
+//! With n slots in use, z = S_n .. S_4 S_2 bitrev(c), c_k = m_k + i m_(k+n): stages of butterflies, of which some
+//! at a time are multiplied out to one transform. Bit reversal is never undone: coefficients stand in slots in
+//! bit-reversed order between the two transforms.
+
+use std::collections::BTreeMap;
+use std::ops::{Add, Mul};
+
+use super::error::RecordError;
+
+/// A complex number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Add for Complex {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl Mul for Complex {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self {
+            re: self.re * other.re - self.im * other.im,
+            im: self.re * other.im + self.im * other.re,
+        }
+    }
+}
+
+impl Complex {
+    /// exp(2 pi i numerator / denominator).
+    fn root(numerator: i64, denominator: i64) -> Self {
+        let angle = 2.0 * std::f64::consts::PI * (numerator.rem_euclid(denominator) as f64)
+            / denominator as f64;
+        Self { re: angle.cos(), im: angle.sin() }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self { re: factor * self.re, im: factor * self.im }
+    }
+
+    fn is_zero(self) -> bool {
+        self.re.abs().max(self.im.abs()) <= 1e-12
+    }
+}
+
+/// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d), each diagonal by its period.
+pub type Diagonals = BTreeMap<usize, Vec<Complex>>;
+
+/// One transform of a chain without stray rotations (ckks.md section 7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The rotation between two diagonals next to each other.
+    pub stride: usize,
+    /// o_i: diagonal k of the matrix itself stands at rotation stride (k + o_i).
+    pub offset: i64,
+    /// R_i: how far right the result is rotated.
+    pub rotated_by: i64,
+    /// Diagonals of a giant step.
+    pub baby_steps: usize,
+    /// Diagonal k at rotation stride k, already rotated by -R_i; by its period; none where it is zero.
+    pub stored: Vec<Option<Vec<Complex>>>,
+}
+
+/// The stage S_len of n slots, or its inverse.
+fn stage(n: usize, len: usize, inverse: bool) -> Diagonals {
+    let half = len / 2;
+    let zero = Complex::default();
+    let mut same = vec![zero; len];
+    let mut right = vec![zero; len];
+    let mut left = vec![zero; len];
+    let mut power = 1i64;
+    for j in 0..half {
+        let w = Complex::root(if inverse { -power } else { power }, 4 * len as i64);
+        let scale = if inverse { 0.5 } else { 1.0 };
+        same[j] = Complex { re: scale, im: 0.0 };
+        // Forward, v is multiplied before the butterfly; inversely, the difference after it.
+        right[j] = if inverse { same[j] } else { w };
+        same[half + j] = w.times(-scale);
+        left[half + j] = if inverse { w.times(scale) } else { same[j] };
+        power = power * 5 % (4 * len as i64);
+    }
+    let mut diagonals = Diagonals::from([(0, same)]);
+    add_to(&mut diagonals, half % n, right);
+    add_to(&mut diagonals, n - half, left);
+    diagonals
+}
+
+fn add_to(diagonals: &mut Diagonals, at: usize, diagonal: Vec<Complex>) {
+    match diagonals.get_mut(&at) {
+        Some(there) => {
+            let period = there.len().max(diagonal.len());
+            let sum = |j: usize| there[j % there.len()] + diagonal[j % diagonal.len()];
+            *there = (0..period).map(sum).collect();
+        }
+        None => {
+            diagonals.insert(at, diagonal);
+        }
+    }
+}
+
+/// The matrix `second first`.
+fn compose(second: &Diagonals, first: &Diagonals, n: usize) -> Diagonals {
+    let mut product = Diagonals::new();
+    for (&e, b) in second {
+        for (&d, a) in first {
+            let period = a.len().max(b.len());
+            let entry = |j: usize| b[j % b.len()] * a[(j + e) % a.len()];
+            add_to(&mut product, (e + d) % n, (0..period).map(entry).collect());
+        }
+    }
+    product
+}
+
+/// Stages of each of `groups` transforms for n = 2^log2_slots: equal shares, and one more each for the first
+/// groups of `order` (ckks.md section 12).
+fn shares(log2_slots: usize, order: &[usize]) -> Result<Vec<usize>, RecordError> {
+    let groups = order.len();
+    if log2_slots < groups {
+        let why = format!("2^{log2_slots} slots are too few for {groups} transforms");
+        return Err(RecordError::Shape { operation: "bootstrapping", why });
+    }
+    let mut stages = vec![log2_slots / groups; groups];
+    for &group in &order[..log2_slots % groups] {
+        stages[group] += 1;
+    }
+    Ok(stages)
+}
+
+/// The transforms that take slots to coefficients' slots, in the order of application.
+///
+/// # Errors
+/// When there are fewer stages than groups.
+pub fn coefficients_to_slots(n: usize, groups: usize) -> Result<Vec<Group>, RecordError> {
+    let mut order: Vec<usize> = (0..groups).filter(|&group| group != 1).collect();
+    order.extend((groups > 1).then_some(1));
+    Ok(chain(n, &shares(n.ilog2() as usize, &order)?, true))
+}
+
+/// The transforms back, in the order of application.
+///
+/// # Errors
+/// When there are fewer stages than groups.
+pub fn slots_to_coefficients(n: usize, groups: usize) -> Result<Vec<Group>, RecordError> {
+    let order: Vec<usize> = (0..groups).collect();
+    Ok(chain(n, &shares(n.ilog2() as usize, &order)?, false))
+}
+
+fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
+    let log2 = n.ilog2() as usize;
+    // log2 of len / 2, in the order of application.
+    let halves: Vec<usize> = if inverse { (0..log2).rev().collect() } else { (0..log2).collect() };
+    let mut done = 0;
+    let mut rotated_by = 0i64;
+    let mut groups = Vec::new();
+    for (i, &size) in sizes.iter().enumerate() {
+        let ours = &halves[done..done + size];
+        done += size;
+        let mut matrix = stage(n, 2 << ours[0], inverse);
+        for &half in &ours[1..] {
+            matrix = compose(&stage(n, 2 << half, inverse), &matrix, n);
+        }
+        let stride = 1usize << ours.iter().min().expect("a group has a stage");
+        let wide = ours.contains(&(log2 - 1));
+        let outer = if inverse { i + 1 == sizes.len() } else { i == 0 };
+        let (offset, count) = match () {
+            _ if sizes.len() == 1 => (0, 1 << size),
+            _ if wide => (1, 1 << size),
+            _ if outer => (-(1i64 << size), 2 << size),
+            _ => (-((1i64 << size) - 1), (2 << size) - 1),
+        };
+        rotated_by += stride as i64 * offset;
+        let stored = (0..count as i64).map(|k| {
+            let at = (stride as i64 * (k + offset)).rem_euclid(n as i64) as usize;
+            let diagonal = matrix.get(&at)?;
+            let used = diagonal.iter().any(|x| !x.is_zero());
+            used.then(|| super::transform::rotate(diagonal, -rotated_by))
+        });
+        let stored = stored.collect();
+        groups.push(Group { stride, offset, rotated_by, baby_steps: baby_steps(count), stored });
+    }
+    groups
+}
+
+/// Diagonals of a giant step, by the number of diagonals.
+pub(crate) fn baby_steps(count: usize) -> usize {
+    match count {
+        0..=4 => count.max(1),
+        15 | 16 => 4,
+        31 | 32 | 63 | 64 => 8,
+        _ => 1 << (count.ilog2() + 1).div_ceil(2),
+    }
+}

@@ -1,0 +1,141 @@
+//! Rotations and conjugation, alone and hoisted, and sums over slots (ckks.md section 6).
+
+use girih_backend::poly::{Term, Value};
+
+use super::error::RecordError;
+use super::keys::{Digits, Extended, KeyProduct};
+use super::recorder::{KeyKind, Recorded, Recorder};
+
+impl Recorder {
+    /// The digits of a ciphertext's a, for any number of [`Recorder::galois_hoisted`].
+    ///
+    /// # Errors
+    /// None for what this recorder made.
+    pub fn hoist(&mut self, x: &Recorded) -> Result<Digits, RecordError> {
+        self.digits(x.a, x.level)
+    }
+
+    /// phi_g of (kb + P b, ka), the key product of a under the Galois key of g: over B_l and P, without ModDown.
+    pub(crate) fn galois_extended(
+        &mut self,
+        x: &Recorded,
+        digits: &Digits,
+        g: u32,
+    ) -> Result<KeyProduct, RecordError> {
+        if g == 1 {
+            let p = self.auxiliary_product(self.chain().clone().level(x.level)?);
+            let mut times_p = |v: Value| -> Result<Extended, RecordError> {
+                Ok(Extended { low: self.scaled(p.clone(), v)?, high: None })
+            };
+            return Ok(KeyProduct { b: times_p(x.b)?, a: times_p(x.a)? });
+        }
+        let product = self.key_product(digits, KeyKind::Galois(g), Some(x.b))?;
+        self.automorphism_of_product(product, g)
+    }
+
+    pub(crate) fn automorphism_of_product(
+        &mut self,
+        product: KeyProduct,
+        g: u32,
+    ) -> Result<KeyProduct, RecordError> {
+        let mut move_part = |part: Extended| -> Result<Extended, RecordError> {
+            let low = self.builder().automorphism(part.low, g)?;
+            let high = part.high.map(|high| self.builder().automorphism(high, g)).transpose()?;
+            Ok(Extended { low, high })
+        };
+        Ok(KeyProduct { b: move_part(product.b)?, a: move_part(product.a)? })
+    }
+
+    /// X -> X^g of a ciphertext, from digits of [`Recorder::hoist`] of the same ciphertext.
+    ///
+    /// # Errors
+    /// For a g that is even or not below 2N.
+    pub fn galois_hoisted(
+        &mut self,
+        x: &Recorded,
+        digits: &Digits,
+        g: u32,
+    ) -> Result<Recorded, RecordError> {
+        if g == 1 {
+            return Ok(*x);
+        }
+        let product = self.galois_extended(x, digits, g)?;
+        let (b, a) = (self.mod_down(product.b)?, self.mod_down(product.a)?);
+        Ok(Recorded { b, a, ..*x })
+    }
+
+    /// X -> X^g of a ciphertext; itself, without a key, for g = 1.
+    ///
+    /// # Errors
+    /// For a g that is even or not below 2N.
+    pub fn galois(&mut self, x: &Recorded, g: u32) -> Result<Recorded, RecordError> {
+        if g == 1 {
+            return Ok(*x);
+        }
+        let digits = self.hoist(x)?;
+        self.galois_hoisted(x, &digits, g)
+    }
+
+    /// Rotation left by `by`: slot j of the result is slot j + by. Amounts count modulo the slots in use, so a
+    /// sparse ciphertext needs keys for these only.
+    ///
+    /// # Errors
+    /// None for what this recorder made.
+    pub fn rotate(&mut self, x: &Recorded, by: i64) -> Result<Recorded, RecordError> {
+        let g = self.rotation_of(x.slots, by);
+        self.galois(x, g)
+    }
+
+    /// The exponent of a rotation by `by` of ciphertexts with `slots` slots.
+    pub fn rotation_of(&self, slots: usize, by: i64) -> u32 {
+        self.chain().rotation(by.rem_euclid(slots as i64))
+    }
+
+    /// Every slot's complex conjugate.
+    ///
+    /// # Errors
+    /// None for what this recorder made.
+    pub fn conjugate(&mut self, x: &Recorded) -> Result<Recorded, RecordError> {
+        let g = self.chain().conjugation();
+        self.galois(x, g)
+    }
+
+    /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a power of two.
+    /// A negative stride spreads instead.
+    ///
+    /// # Errors
+    /// For a width that is no power of two.
+    pub fn inner_sum(
+        &mut self,
+        x: &Recorded,
+        width: usize,
+        stride: i64,
+    ) -> Result<Recorded, RecordError> {
+        if !width.is_power_of_two() || width > x.slots {
+            let why = format!("a width of {width}: it must be a power of two up to {}", x.slots);
+            return Err(RecordError::Shape { operation: "inner sum", why });
+        }
+        let mut x = *x;
+        for i in 0..width.ilog2() {
+            let rotated = self.rotate(&x, stride << i)?;
+            x = self.add(&x, &rotated)?;
+        }
+        Ok(x)
+    }
+
+    /// SubSum: keeps the coefficients at multiples of N/(2n), times N/(2n), n the slots in use. Its rotations by
+    /// n, 2n, .., N/4 are true ones, as the polynomial does not have period n yet.
+    pub(crate) fn sub_sum(&mut self, x: &Recorded) -> Result<Recorded, RecordError> {
+        let mut x = *x;
+        let mut by = x.slots;
+        while by < self.chain().most_slots() {
+            let g = self.chain().rotation(by as i64);
+            let rotated = self.galois(&x, g)?;
+            let b = self.sum(vec![Term::plus(x.b), Term::plus(rotated.b)])?;
+            let a = self.sum(vec![Term::plus(x.a), Term::plus(rotated.a)])?;
+            x = Recorded { b, a, ..x };
+            by *= 2;
+        }
+        Ok(x)
+    }
+}

@@ -1,0 +1,280 @@
+//! Key products and key switches (ckks.md sections 5 and 6), by digits or by KLSS (section 11).
+
+use girih_backend::poly::{Basis, Domain, Factor, Term, Value};
+use num_bigint::{BigInt, BigUint};
+
+use super::chain::Chain;
+use super::error::RecordError;
+use super::exact;
+use super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
+
+/// A polynomial over B_l and P, kept as two: many have no limbs modulo P but zeros.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extended {
+    /// Over B_l.
+    pub low: Value,
+    /// Over P; none where all are zero.
+    pub high: Option<Value>,
+}
+
+/// A key product: two polynomials over B_l and P.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyProduct {
+    /// The part that stands beside b.
+    pub b: Extended,
+    /// The part that multiplies the secret.
+    pub a: Extended,
+}
+
+/// The digits of a polynomial at a level, ready for products with any number of keys.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    level: usize,
+    /// The polynomial itself, over B_l.
+    of: Value,
+    /// Number of each digit in use, and the digit: over B_l and P, or over T.
+    digits: Vec<(usize, Value)>,
+    klss: bool,
+}
+
+impl Digits {
+    /// The numbers of the digits in use.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.digits.iter().map(|&(number, _)| number)
+    }
+
+    /// Each digit over B_l and P (over T where the recorder uses KLSS).
+    pub fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        self.digits.iter().map(|&(_, value)| value)
+    }
+}
+
+/// Refuses KLSS where the products might exceed T: the bound of ckks.md section 11.
+pub(crate) fn check_klss(chain: &Chain) -> Result<(), RecordError> {
+    let wrong = |why: String| Err(RecordError::Shape { operation: "KLSS", why });
+    if chain.groups().is_empty() {
+        return wrong("the chain has no primes for its basis T".into());
+    }
+    let digit = chain.digits().iter().map(|d| (&*chain.product(d) >> 1u32) * d.len() as u64).max();
+    let group = chain.groups().iter().map(|g| &*chain.product(g) >> 1u32).max();
+    let (digit, group) = (digit.unwrap_or_default(), group.unwrap_or_default());
+    let beta = chain.digits().len() as u64;
+    let needed: BigUint = digit * group * (2 * beta * chain.degree() as u64);
+    let t = chain.product(chain.klss());
+    // needed < T (1 - 2^-13)
+    if needed << 13u32 >= &*t * 8191u32 {
+        let log2 = exact::nearest(&t).log2();
+        return wrong(format!("a basis T of {log2:.1} bits is too small for digits and groups"));
+    }
+    Ok(())
+}
+
+impl Recorder {
+    /// The digits of `x`, a polynomial over B_level in evaluations: ModUp of each to B_level and P.
+    ///
+    /// # Errors
+    /// When `x` is not over B_level.
+    pub fn digits(&mut self, x: Value, level: usize) -> Result<Digits, RecordError> {
+        let base = self.chain().level(level)?.clone();
+        if self.basis_of(x) != base {
+            let why = format!("a polynomial over the base of level {level} is wanted");
+            return Err(RecordError::Shape { operation: "digits", why });
+        }
+        let chain = self.chain().clone();
+        let extended = base.union(chain.auxiliary());
+        let klss = self.uses_klss();
+        let mut digits = Vec::new();
+        for (number, digit) in chain.digits().iter().enumerate() {
+            let part = digit.intersection(&base);
+            if part.is_empty() {
+                continue;
+            }
+            let limbs = self.limbs(x, &part)?;
+            let coefficients = self.builder().transform(limbs, Domain::Coefficients);
+            let value = if klss {
+                let builder = self.builder();
+                let converted = builder.convert(coefficients, chain.klss().clone(), false)?;
+                builder.transform(converted, Domain::Evaluations)
+            } else {
+                self.raise(limbs, coefficients, &extended)?
+            };
+            digits.push((number, value));
+        }
+        Ok(Digits { level, of: x, digits, klss })
+    }
+
+    /// The key product of what `digits` are of with the key `kind`, plus P times `addend` (over B_l) on the side
+    /// of b: all over B_l and P, not yet divided by P.
+    ///
+    /// # Errors
+    /// None for what this recorder made.
+    pub fn key_product(
+        &mut self,
+        digits: &Digits,
+        kind: KeyKind,
+        addend: Option<Value>,
+    ) -> Result<KeyProduct, RecordError> {
+        let addend = match addend {
+            Some(value) => {
+                let base = self.basis_of(value);
+                vec![Term::scaled(self.auxiliary_product(&base), value)]
+            }
+            None => Vec::new(),
+        };
+        let b = self.key_product_part(digits, kind, Part::B, addend, Vec::new())?;
+        let a = self.key_product_part(digits, kind, Part::A, Vec::new(), Vec::new())?;
+        Ok(KeyProduct { b, a })
+    }
+
+    /// One half of a key product, plus terms over B_l and over P.
+    pub(crate) fn key_product_part(
+        &mut self,
+        digits: &Digits,
+        kind: KeyKind,
+        part: Part,
+        mut low: Vec<Term>,
+        mut high: Vec<Term>,
+    ) -> Result<Extended, RecordError> {
+        let base = self.basis_of(digits.of);
+        let auxiliary = self.chain().auxiliary().clone();
+        if digits.klss {
+            let product = self.klss_product(digits, kind, part, &base.union(&auxiliary))?;
+            low.push(Term::plus(self.limbs(product, &base)?));
+            high.push(Term::plus(self.limbs(product, &auxiliary)?));
+            return Ok(Extended { low: self.sum(low)?, high: Some(self.sum(high)?) });
+        }
+        for &(digit, value) in &digits.digits {
+            let key = self.resident(ResidentRequest::Key { kind, digit, part })?;
+            for (basis, terms) in [(&base, &mut low), (&auxiliary, &mut high)] {
+                terms.push(Term::product(self.limbs(value, basis)?, self.limbs(key, basis)?));
+            }
+        }
+        Ok(Extended { low: self.sum(low)?, high: Some(self.sum(high)?) })
+    }
+
+    /// A half of a key product over `wanted` by way of T: sums over T for each group, brought back.
+    fn klss_product(
+        &mut self,
+        digits: &Digits,
+        kind: KeyKind,
+        part: Part,
+        wanted: &Basis,
+    ) -> Result<Value, RecordError> {
+        let chain = self.chain().clone();
+        let mut parts = Vec::new();
+        for (group, primes) in chain.groups().iter().enumerate() {
+            let back = primes.intersection(wanted);
+            if back.is_empty() {
+                continue;
+            }
+            let mut terms = Vec::new();
+            for &(digit, value) in &digits.digits {
+                let request = ResidentRequest::Klss { kind, digit, part, group };
+                terms.push(Term::product(value, self.resident(request)?));
+            }
+            let sum = self.sum(terms)?;
+            let builder = self.builder();
+            let sum = builder.transform(sum, Domain::Coefficients);
+            let converted = builder.convert(sum, back, true)?;
+            parts.push(builder.transform(converted, Domain::Evaluations));
+        }
+        Ok(self.builder().join(&parts)?)
+    }
+
+    /// The KLSS form of a polynomial of a switching key over F and P, a group after the other: the centred lift of
+    /// the group's residues to T.
+    ///
+    /// # Errors
+    /// When `x` is not over F and P.
+    pub fn klss_lift(&mut self, x: Value) -> Result<Vec<Value>, RecordError> {
+        let chain = self.chain().clone();
+        let lift = |group: &Basis| {
+            let limbs = self.limbs(x, group)?;
+            let builder = self.builder();
+            let coefficients = builder.transform(limbs, Domain::Coefficients);
+            let lifted = builder.convert(coefficients, chain.klss().clone(), true)?;
+            Ok(builder.transform(lifted, Domain::Evaluations))
+        };
+        chain.groups().iter().map(lift).collect()
+    }
+
+    /// P modulo each prime of `basis`.
+    pub(crate) fn auxiliary_product(&self, basis: &Basis) -> Factor {
+        let chain = self.chain();
+        let p = chain.product(chain.auxiliary());
+        chain.integer(basis, &BigInt::from((*p).clone()))
+    }
+
+    /// A polynomial over B_l and P as one value. `zeros` is any polynomial over P: its zeroth multiple stands in
+    /// for limbs that are zero.
+    pub(crate) fn whole(&mut self, x: Extended, zeros: Value) -> Result<Value, RecordError> {
+        let high = match x.high {
+            Some(high) => high,
+            None => {
+                let basis = self.basis_of(zeros);
+                let zero = self.chain().integer(&basis, &BigInt::ZERO);
+                self.scaled(zero, zeros)?
+            }
+        };
+        Ok(self.builder().join(&[x.low, high])?)
+    }
+
+    /// ModDown: a polynomial over B_l and P divided by P and rounded, over B_l.
+    ///
+    /// # Errors
+    /// None for what this recorder made.
+    pub fn mod_down(&mut self, x: Extended) -> Result<Value, RecordError> {
+        let base = self.basis_of(x.low);
+        match x.high {
+            Some(high) => {
+                let whole = self.builder().join(&[x.low, high])?;
+                self.divide_round(whole, &base)
+            }
+            // P divides it, and the quotient is exact: the conversion of zeros is zero.
+            None => {
+                let p = self.chain().product(self.chain().auxiliary());
+                let inverse = self.chain().fraction(&base, &BigUint::from(1u32), &p, false);
+                self.scaled(inverse, x.low)
+            }
+        }
+    }
+
+    /// KeySwitch: the key product of `x` over B_level with a key, divided by P.
+    ///
+    /// # Errors
+    /// When `x` is not over B_level.
+    pub fn key_switch(
+        &mut self,
+        x: Value,
+        level: usize,
+        kind: KeyKind,
+    ) -> Result<(Value, Value), RecordError> {
+        let digits = self.digits(x, level)?;
+        let product = self.key_product(&digits, kind, None)?;
+        Ok((self.mod_down(product.b)?, self.mod_down(product.a)?))
+    }
+
+    /// Relinearisation of d0 + d1 s + d2 s^2 at `level`.
+    ///
+    /// # Errors
+    /// When the parts are not over B_level.
+    pub fn relinearise(
+        &mut self,
+        [d0, d1, d2]: [Value; 3],
+        level: usize,
+        scale: f64,
+        slots: usize,
+    ) -> Result<Recorded, RecordError> {
+        let (b, a) = self.key_switch(d2, level, KeyKind::Multiplication)?;
+        let b = self.sum(vec![Term::plus(d0), Term::plus(b)])?;
+        let a = self.sum(vec![Term::plus(d1), Term::plus(a)])?;
+        Ok(Recorded { b, a, level, scale, slots })
+    }
+}
+
+impl Digits {
+    /// The level that they belong to.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+}

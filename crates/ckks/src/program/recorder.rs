@@ -1,0 +1,249 @@
+//! The recorder, ciphertexts as it sees them, and what must be resident when its program runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use girih_backend::poly::{
+    Basis, Domain, Factor, Program, ProgramBuilder, ResidentShape, Term, Value,
+};
+
+use girih_ring::{Modulus, NttTable, bit_reverse};
+
+use super::chain::Chain;
+use super::error::RecordError;
+
+/// What a switching key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyKind {
+    /// From s^2 to s.
+    Multiplication,
+    /// From the dense secret to the sparse one, over B_0 and a few auxiliary primes only.
+    DenseToSparse,
+    /// From the sparse secret to the dense one; one digit.
+    SparseToDense,
+    /// For X -> X^g: from s to the dense secret under X -> X^(1/g).
+    Galois(u32),
+}
+
+/// One of the two polynomials of a key's digit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// b = -a s + e + ..
+    B,
+    /// The mask a.
+    A,
+}
+
+/// An encoded plaintext: integer coefficients of a polynomial in X^(2^log2_run).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PlainPolynomial {
+    /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them, each below 2^62 in magnitude.
+    pub coefficients: Arc<[i64]>,
+    /// log2 of the step between exponents. The evaluations are runs of 2^log2_run equal words.
+    pub log2_run: u32,
+    /// The primes that it is wanted for.
+    pub basis: Basis,
+}
+
+impl PlainPolynomial {
+    /// Writes the words that a resident polynomial of this shape has modulo one prime: N / 2^log2_run evaluations,
+    /// each of which stands for a run of equal ones. `out` has as many words as there are coefficients.
+    pub fn limb(&self, modulus: Modulus, out: &mut [u32]) {
+        for (word, &coefficient) in out.iter_mut().zip(self.coefficients.iter()) {
+            *word = modulus.reduce_signed(coefficient);
+        }
+        // In Y = X^(2^log2_run) these are the evaluations of a smaller ring: its root of unity is the power of ours,
+        // as both come from the least non-residue.
+        match NttTable::new(modulus, out.len()) {
+            Some(table) => table.forward(out),
+            None => evaluate_naively(modulus, out),
+        }
+    }
+}
+
+/// The transform of sizes below those of a table.
+fn evaluate_naively(modulus: Modulus, words: &mut [u32]) {
+    let size = words.len();
+    let p = modulus.value();
+    let order = 2 * size as u32;
+    let root = (2..p)
+        .map(|x| modulus.pow(x, u64::from((p - 1) / order)))
+        .find(|&root| modulus.pow(root, size as u64) == p - 1)
+        .expect("a prime that is 1 modulo 2N has a root of that order");
+    let log2 = size.ilog2();
+    let at = |j: usize| {
+        let point = modulus.pow(root, 2 * bit_reverse(j, log2) as u64 + 1);
+        words.iter().rev().fold(0, |sum, &c| modulus.add(modulus.mul(sum, point), c))
+    };
+    let values: Vec<u32> = (0..size).map(at).collect();
+    words.copy_from_slice(&values);
+}
+
+/// A polynomial that must lie on the device when a program runs, in evaluations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ResidentRequest {
+    /// A polynomial of a switching key, over all its primes: F and P, but B_0 and the first auxiliary
+    /// primes for [`KeyKind::DenseToSparse`].
+    Key {
+        /// Which key.
+        kind: KeyKind,
+        /// The digit's number.
+        digit: usize,
+        /// Which of its polynomials.
+        part: Part,
+    },
+    /// The centred lift of a group's residues of a switching key to the basis T (ckks.md section 11).
+    Klss {
+        /// Which key.
+        kind: KeyKind,
+        /// The digit's number.
+        digit: usize,
+        /// Which of its polynomials.
+        part: Part,
+        /// The number of the group.
+        group: usize,
+    },
+    /// An encoded plaintext.
+    Plain(PlainPolynomial),
+}
+
+/// A ciphertext of a program that is being recorded: b + a s = m + e.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recorded {
+    /// b, over B_level in evaluations.
+    pub b: Value,
+    /// a.
+    pub a: Value,
+    /// Its level.
+    pub level: usize,
+    /// Slots hold the message times this.
+    pub scale: f64,
+    /// Slots in use, a power of two up to N/2; the message repeats with this period.
+    pub slots: usize,
+}
+
+/// A finished program and what must be resident for it, by resident slot.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The program. Each input and output ciphertext is two polynomials, b and a.
+    pub program: Program,
+    /// The polynomials of its resident slots, in order.
+    pub residents: Vec<ResidentRequest>,
+}
+
+/// Records operations of the scheme as one program of polynomial operations.
+#[derive(Debug)]
+pub struct Recorder {
+    chain: Arc<Chain>,
+    builder: ProgramBuilder,
+    residents: Vec<ResidentRequest>,
+    known: HashMap<ResidentRequest, Value>,
+    klss: bool,
+}
+
+impl Recorder {
+    /// An empty program over `chain`.
+    pub fn new(chain: Arc<Chain>) -> Self {
+        let builder = ProgramBuilder::new(chain.ring().clone());
+        Self { chain, builder, residents: Vec::new(), known: HashMap::new(), klss: false }
+    }
+
+    /// Lets key products go by KLSS from here on, or by digits: results are the same.
+    ///
+    /// # Errors
+    /// When the chain has no basis T, or it is too small for its digits (ckks.md section 11).
+    pub fn use_klss(&mut self, klss: bool) -> Result<(), RecordError> {
+        if klss {
+            super::keys::check_klss(&self.chain)?;
+        }
+        self.klss = klss;
+        Ok(())
+    }
+
+    /// Whether key products go by KLSS.
+    pub fn uses_klss(&self) -> bool {
+        self.klss
+    }
+
+    /// Its chain.
+    pub fn chain(&self) -> &Arc<Chain> {
+        &self.chain
+    }
+
+    /// The program so far, for polynomial operations that this crate has no name for.
+    pub fn builder(&mut self) -> &mut ProgramBuilder {
+        &mut self.builder
+    }
+
+    /// Declares the next input ciphertext: two input slots, b and a.
+    ///
+    /// # Errors
+    /// For a level that there is not, a scale that is not positive and finite, or an impossible number of slots.
+    pub fn input(
+        &mut self,
+        level: usize,
+        scale: f64,
+        slots: usize,
+    ) -> Result<Recorded, RecordError> {
+        let basis = self.chain.level(level)?.clone();
+        if !(scale > 0.0 && scale.is_finite()) {
+            let why = "is no scale: scales are positive and finite";
+            return Err(RecordError::Number { operation: "input", value: scale, why });
+        }
+        let most = self.chain.most_slots();
+        if !slots.is_power_of_two() || slots > most {
+            let why = format!("{slots} slots: the number must be a power of two up to {most}");
+            return Err(RecordError::Shape { operation: "input", why });
+        }
+        let b = self.builder.input(basis.clone(), Domain::Evaluations)?;
+        let a = self.builder.input(basis, Domain::Evaluations)?;
+        Ok(Recorded { b, a, level, scale, slots })
+    }
+
+    /// Declares the next output ciphertext: two output slots, b and a.
+    pub fn output(&mut self, x: &Recorded) {
+        self.builder.output(x.b);
+        self.builder.output(x.a);
+    }
+
+    /// The program and what must be resident for it.
+    pub fn finish(self) -> Recording {
+        Recording { program: self.builder.finish(), residents: self.residents }
+    }
+
+    /// The value of a resident polynomial; asked for twice, it is one.
+    pub(crate) fn resident(&mut self, request: ResidentRequest) -> Result<Value, RecordError> {
+        if let Some(&value) = self.known.get(&request) {
+            return Ok(value);
+        }
+        let (basis, log2_run) = match &request {
+            ResidentRequest::Key { kind: KeyKind::DenseToSparse, .. } => {
+                let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
+                (self.chain.level(0)?.union(&few), 0)
+            }
+            ResidentRequest::Key { .. } => (self.chain.key_basis(), 0),
+            ResidentRequest::Klss { .. } => (self.chain.klss().clone(), 0),
+            ResidentRequest::Plain(plain) => (plain.basis.clone(), plain.log2_run),
+        };
+        let value = self.builder.resident(ResidentShape { basis, log2_run })?;
+        self.residents.push(request.clone());
+        self.known.insert(request, value);
+        Ok(value)
+    }
+
+    pub(crate) fn sum(&mut self, terms: Vec<Term>) -> Result<Value, RecordError> {
+        Ok(self.builder.sum(terms)?)
+    }
+
+    pub(crate) fn limbs(&mut self, x: Value, basis: &Basis) -> Result<Value, RecordError> {
+        Ok(self.builder.limbs(x, basis.clone())?)
+    }
+
+    pub(crate) fn scaled(&mut self, factor: Factor, x: Value) -> Result<Value, RecordError> {
+        if factor == Factor::One { Ok(x) } else { self.sum(vec![Term::scaled(factor, x)]) }
+    }
+
+    pub(crate) fn basis_of(&self, x: Value) -> Basis {
+        self.builder.basis(x).clone()
+    }
+}

@@ -1,0 +1,236 @@
+//! Linear transforms of slots with double hoisting, and chains of them (ckks.md section 7; the method is
+//! of Bossuat et al. 2021).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use girih_backend::poly::{Term, Value};
+
+use super::dft::Complex;
+use super::error::RecordError;
+use super::keys::{Digits, Extended, KeyProduct};
+use super::recorder::{KeyKind, Part, Recorded, Recorder};
+
+/// Where the diagonals of a transform stand: y = sum over k of diag_k times rot(x, stride k), in giant steps of
+/// `baby_steps` diagonals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiagonalPlan {
+    /// The rotation between two diagonals next to each other.
+    pub stride: usize,
+    /// Diagonals in a giant step: their rotations of the input share one ModUp.
+    pub baby_steps: usize,
+    /// n: rotations count modulo this, a power of two.
+    pub slots: usize,
+}
+
+impl DiagonalPlan {
+    /// The exponents of the automorphisms whose keys `count` diagonals need, those for which `used` says so.
+    pub fn rotations(&self, count: usize, used: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut rotations = Vec::new();
+        for k in (0..count).filter(|&k| used(k)) {
+            for step in [k % self.baby_steps, k - k % self.baby_steps] {
+                rotations.push(self.stride * step % self.slots);
+            }
+        }
+        rotations.retain(|&r| r != 0);
+        rotations.sort_unstable();
+        rotations.dedup();
+        rotations
+    }
+}
+
+/// A linear transform ready to be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearTransform {
+    /// Where its diagonals stand.
+    pub plan: DiagonalPlan,
+    /// For each k, the integer coefficients of rot(diag_k, -stride baby_steps (k / baby_steps)) encoded at
+    /// `plaintext_scale`, as [`Recorder::plaintext`] takes them; none where the diagonal is zero.
+    pub plaintexts: Vec<Option<Arc<[i64]>>>,
+    /// The scale that the plaintexts are encoded at.
+    pub plaintext_scale: f64,
+    /// The scale that the result is labelled with.
+    pub scale: f64,
+}
+
+/// Makes integer coefficients of slots: n numbers (a power of two) and a scale to 2n coefficients of
+/// X^0, X^(N/2n), ..
+pub(crate) type Encode<'a> = dyn Fn(&[Complex], f64) -> Result<Vec<i64>, RecordError> + Sync + 'a;
+
+impl LinearTransform {
+    /// Encodes `diagonals` for an input at `level` with scale `from`; the result is labelled `to`. Vectors that
+    /// repeat are encoded with their least period, as polynomials in a power of X.
+    ///
+    /// # Errors
+    /// When a diagonal is not `plan.slots` long (or a period of it), or cannot be encoded.
+    pub fn encode(
+        diagonals: &[Option<Vec<Complex>>],
+        plan: DiagonalPlan,
+        ratio: f64,
+        from: f64,
+        to: f64,
+        encode: &Encode<'_>,
+    ) -> Result<Self, RecordError> {
+        let plaintext_scale = to * ratio / from;
+        let one = |(k, diagonal): (usize, &Option<Vec<Complex>>)| {
+            let Some(diagonal) = diagonal else { return Ok(None) };
+            if !diagonal.len().is_power_of_two() || diagonal.len() > plan.slots {
+                let why = format!("a diagonal of {} numbers for {}", diagonal.len(), plan.slots);
+                return Err(RecordError::Shape { operation: "linear transform", why });
+            }
+            let right = plan.stride * (k - k % plan.baby_steps);
+            let rotated = rotate(least_period(diagonal), -(right as i64));
+            Ok(Some(encode(&rotated, plaintext_scale)?.into()))
+        };
+        let plaintexts = diagonals.iter().enumerate().map(one).collect::<Result<_, _>>()?;
+        Ok(Self { plan, plaintexts, plaintext_scale, scale: to })
+    }
+
+    /// The rotations whose Galois keys it needs.
+    pub fn rotations(&self) -> Vec<usize> {
+        self.plan.rotations(self.plaintexts.len(), |k| self.plaintexts[k].is_some())
+    }
+}
+
+/// Slot j of the result is slot j + by.
+pub(crate) fn rotate(x: &[Complex], by: i64) -> Vec<Complex> {
+    let by = by.rem_euclid(x.len() as i64) as usize;
+    [&x[by..], &x[..by]].concat()
+}
+
+fn least_period(mut x: &[Complex]) -> &[Complex] {
+    while x.len() > 1 && x[..x.len() / 2] == x[x.len() / 2..] {
+        x = &x[..x.len() / 2];
+    }
+    x
+}
+
+/// Terms of a sum over B_l and over P.
+#[derive(Default)]
+struct Terms {
+    low: Vec<Term>,
+    high: Vec<Term>,
+}
+
+impl Terms {
+    fn add(&mut self, x: Extended) {
+        self.low.push(Term::plus(x.low));
+        self.high.extend(x.high.map(Term::plus));
+    }
+}
+
+impl Recorder {
+    /// A linear transform by baby steps and giant steps; result one level lower, divided once.
+    ///
+    /// # Errors
+    /// At level 0, or when the transform has no diagonal.
+    pub fn linear_transform(
+        &mut self,
+        x: &Recorded,
+        transform: &LinearTransform,
+    ) -> Result<Recorded, RecordError> {
+        let operation = "linear transform";
+        if x.level == 0 {
+            return Err(RecordError::OutOfLevels { operation, needed: 1, level: 0 });
+        }
+        let chain = self.chain().clone();
+        let extended = chain.level(x.level)?.union(chain.auxiliary());
+        let plan = transform.plan;
+        let mut giants: BTreeMap<usize, Vec<(usize, Value)>> = BTreeMap::new();
+        for (k, plaintext) in transform.plaintexts.iter().enumerate() {
+            if let Some(coefficients) = plaintext {
+                let value = self.plaintext_over(coefficients.clone(), extended.clone())?;
+                let steps = giants.entry(k / plan.baby_steps).or_default();
+                steps.push((k % plan.baby_steps, value));
+            }
+        }
+        let Some(&(_, zeros)) = giants.values().flatten().next() else {
+            let why = "it has no diagonal: the result would be zero".into();
+            return Err(RecordError::Shape { operation, why });
+        };
+        let digits = self.hoist(x)?;
+        let (mut b, mut a) = (Terms::default(), Terms::default());
+        for (giant, steps) in giants {
+            let u = self.baby_steps(x, &digits, &plan, &steps)?;
+            let by = plan.stride * plan.baby_steps * giant;
+            let g = self.rotation_of(plan.slots, by as i64);
+            let u = if g == 1 { u } else { self.giant_step(u, x.level, g)? };
+            b.add(u.b);
+            a.add(u.a);
+        }
+        let zeros = self.limbs(zeros, chain.auxiliary())?;
+        let lower = chain.level(x.level - 1)?;
+        let mut divide = |terms: Terms| -> Result<Value, RecordError> {
+            let low = self.sum(terms.low)?;
+            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+            let whole = self.whole(Extended { low, high }, zeros)?;
+            self.divide_round(whole, lower)
+        };
+        let (b, a) = (divide(b)?, divide(a)?);
+        Ok(Recorded { b, a, level: x.level - 1, scale: transform.scale, ..*x })
+    }
+
+    /// u = the sum over baby steps of a diagonal times the rotated input, over B_l and P.
+    fn baby_steps(
+        &mut self,
+        x: &Recorded,
+        digits: &Digits,
+        plan: &DiagonalPlan,
+        steps: &[(usize, Value)],
+    ) -> Result<KeyProduct, RecordError> {
+        let chain = self.chain().clone();
+        let base = chain.level(x.level)?;
+        let p = self.auxiliary_product(base);
+        let (mut b, mut a) = (Terms::default(), Terms::default());
+        for &(baby, plaintext) in steps {
+            let low = self.limbs(plaintext, base)?;
+            let g = self.rotation_of(plan.slots, (plan.stride * baby) as i64);
+            if g == 1 {
+                b.low.push(Term::scaled_product(p.clone(), x.b, low));
+                a.low.push(Term::scaled_product(p.clone(), x.a, low));
+                continue;
+            }
+            let t = self.galois_extended(x, digits, g)?;
+            let high = self.limbs(plaintext, chain.auxiliary())?;
+            for (terms, part) in [(&mut b, t.b), (&mut a, t.a)] {
+                terms.low.push(Term::product(part.low, low));
+                terms.high.extend(part.high.map(|part| Term::product(part, high)));
+            }
+        }
+        let mut whole = |terms: Terms| -> Result<Extended, RecordError> {
+            let low = self.sum(terms.low)?;
+            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+            Ok(Extended { low, high })
+        };
+        Ok(KeyProduct { b: whole(b)?, a: whole(a)? })
+    }
+
+    /// phi_g(u_b + kb', ka'), (kb', ka') the key product of ModDown(u_a), not brought down.
+    fn giant_step(
+        &mut self,
+        u: KeyProduct,
+        level: usize,
+        g: u32,
+    ) -> Result<KeyProduct, RecordError> {
+        let down = self.mod_down(u.a)?;
+        let digits = self.digits(down, level)?;
+        let kind = KeyKind::Galois(g);
+        let mut addend = Terms::default();
+        addend.add(u.b);
+        let b = self.key_product_part(&digits, kind, Part::B, addend.low, addend.high)?;
+        let a = self.key_product_part(&digits, kind, Part::A, Vec::new(), Vec::new())?;
+        self.automorphism_of_product(KeyProduct { b, a }, g)
+    }
+
+    /// Transforms one after the other, a level each.
+    ///
+    /// # Errors
+    /// As [`Recorder::linear_transform`].
+    pub fn transform_chain(
+        &mut self,
+        x: &Recorded,
+        transforms: &[LinearTransform],
+    ) -> Result<Recorded, RecordError> {
+        transforms.iter().try_fold(*x, |x, transform| self.linear_transform(&x, transform))
+    }
+}

@@ -1,0 +1,193 @@
+//! Reading the published stage vectors, and running recorded programs on the host.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use girih_backend::poly::{HostPolynomials, ResidentShape, Value, interpret};
+use girih_ckks::program::{
+    BootstrappingShape, Chain, ChainShape, KeyKind, Part, Recorded, Recorder, Recording,
+    ResidentRequest,
+};
+use serde_json::Value as Json;
+
+/// The file `name` of the published vectors.
+pub fn load(name: &str) -> Json {
+    let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    serde_json::from_str(&text).expect("a JSON file")
+}
+
+pub fn array(json: &Json) -> &[Json] {
+    json.as_array().expect("a list")
+}
+
+pub fn number(json: &Json) -> usize {
+    json.as_u64().expect("a number") as usize
+}
+
+pub fn real(json: &Json) -> f64 {
+    json.as_f64().expect("a real number")
+}
+
+pub fn reals(json: &Json) -> Vec<f64> {
+    array(json).iter().map(real).collect()
+}
+
+fn words(json: &Json) -> Vec<u32> {
+    array(json).iter().map(|w| number(w) as u32).collect()
+}
+
+/// A polynomial, limb after limb.
+pub fn polynomial(json: &Json) -> Vec<u32> {
+    array(json).iter().flat_map(words).collect()
+}
+
+/// b and a of a ciphertext.
+pub fn ciphertext(json: &Json) -> Vec<Vec<u32>> {
+    vec![polynomial(&json["b"]), polynomial(&json["a"])]
+}
+
+/// The chain of a file's `params`.
+pub fn chain(params: &Json, bootstrapping: Option<BootstrappingShape>) -> Arc<Chain> {
+    let list = |name: &str| words(&params[name]);
+    let states: Vec<(usize, usize)> =
+        array(&params["states"]).iter().map(|s| (number(&s[0]), number(&s[1]))).collect();
+    let (terminal, main) = (list("terminal"), list("main"));
+    let (all, alpha) = (terminal.len() + main.len(), number(&params["alpha"]));
+    let shape = ChainShape {
+        log2_degree: number(&params["N"]).ilog2(),
+        terminal,
+        main,
+        auxiliary: list("auxiliary"),
+        states,
+        scale: 2f64.powi(number(&params["log2_scale"]) as i32),
+        digits: (0..all).step_by(alpha).map(|i| alpha.min(all - i)).collect(),
+        klss: list("klss_primes"),
+        klss_group: number(&params["klss_group"]),
+        bootstrapping,
+    };
+    Chain::new(shape).expect("a chain")
+}
+
+/// Polynomials of switching keys.
+#[derive(Default)]
+pub struct Keys(HashMap<(KeyKind, usize, Part), Vec<u32>>);
+
+impl Keys {
+    /// With `key`, a list of digits, as the key `kind`.
+    pub fn with(mut self, kind: KeyKind, key: &Json) -> Self {
+        for (digit, row) in array(key).iter().enumerate() {
+            self.0.insert((kind, digit, Part::B), polynomial(&row["b"]));
+            self.0.insert((kind, digit, Part::A), polynomial(&row["a"]));
+        }
+        self
+    }
+
+    /// The groups of the KLSS form of a key's polynomial, by a program of its own.
+    pub fn klss(&self, chain: &Arc<Chain>, key: (KeyKind, usize, Part)) -> Vec<Vec<u32>> {
+        let mut r = Recorder::new(chain.clone());
+        let basis = chain.key_basis();
+        let x = r.builder().input(basis, girih_backend::poly::Domain::Evaluations).unwrap();
+        for group in r.klss_lift(x).unwrap() {
+            r.builder().output(group);
+        }
+        self.run(chain, &r.finish(), &[self.0[&key].clone()])
+    }
+
+    fn words(
+        &self,
+        chain: &Arc<Chain>,
+        request: &ResidentRequest,
+        shape: &ResidentShape,
+    ) -> Vec<u32> {
+        match request {
+            ResidentRequest::Key { kind, digit, part } => self.0[&(*kind, *digit, *part)].clone(),
+            ResidentRequest::Klss { kind, digit, part, group } => {
+                self.klss(chain, (*kind, *digit, *part)).swap_remove(*group)
+            }
+            ResidentRequest::Plain(plain) => {
+                let size = chain.degree() >> shape.log2_run;
+                let mut words = vec![0; size * shape.basis.len()];
+                for (limb, &prime) in words.chunks_exact_mut(size).zip(shape.basis.primes()) {
+                    plain.limb(chain.ring().primes[usize::from(prime)], limb);
+                }
+                words
+            }
+        }
+    }
+
+    /// What must be resident for a recording.
+    pub fn residents(&self, chain: &Arc<Chain>, recording: &Recording) -> HostPolynomials {
+        let shapes = recording.program.residents();
+        let polynomials = recording
+            .residents
+            .iter()
+            .zip(shapes)
+            .map(|(request, shape)| (shape.clone(), self.words(chain, request, shape)))
+            .collect();
+        HostPolynomials::new(chain.ring(), polynomials).expect("resident polynomials")
+    }
+
+    /// The outputs of a recording.
+    pub fn run(
+        &self,
+        chain: &Arc<Chain>,
+        recording: &Recording,
+        inputs: &[Vec<u32>],
+    ) -> Vec<Vec<u32>> {
+        let residents = self.residents(chain, recording);
+        interpret(&recording.program, &residents, inputs, &[]).expect("a run").outputs
+    }
+}
+
+/// A recording in the making whose outputs are compared with expected words.
+pub struct Check {
+    pub r: Recorder,
+    chain: Arc<Chain>,
+    inputs: Vec<Vec<u32>>,
+    expected: Vec<(String, Vec<u32>)>,
+}
+
+impl Check {
+    pub fn new(chain: &Arc<Chain>) -> Self {
+        let r = Recorder::new(chain.clone());
+        Self { r, chain: chain.clone(), inputs: Vec::new(), expected: Vec::new() }
+    }
+
+    /// An input ciphertext as a file has it.
+    pub fn input(&mut self, json: &Json) -> Recorded {
+        self.inputs.extend(ciphertext(json));
+        let slots = self.chain.most_slots();
+        self.r.input(number(&json["level"]), real(&json["scale"]), slots).unwrap()
+    }
+
+    /// An input polynomial over the base of `level`.
+    pub fn polynomial(&mut self, json: &Json, basis: girih_backend::poly::Basis) -> Value {
+        self.inputs.push(polynomial(json));
+        self.r.builder().input(basis, girih_backend::poly::Domain::Evaluations).unwrap()
+    }
+
+    /// A value must have these words.
+    pub fn value(&mut self, what: impl Into<String>, value: Value, expected: &Json) {
+        self.r.builder().output(value);
+        self.expected.push((what.into(), polynomial(expected)));
+    }
+
+    /// A ciphertext must have this level, scale and words.
+    pub fn ciphertext(&mut self, what: &str, x: &Recorded, expected: &Json) {
+        assert_eq!(x.level, number(&expected["level"]), "level of {what}");
+        assert_eq!(x.scale, real(&expected["scale"]), "scale of {what}");
+        self.value(format!("{what}: b"), x.b, &expected["b"]);
+        self.value(format!("{what}: a"), x.a, &expected["a"]);
+    }
+
+    pub fn run(self, keys: &Keys) {
+        let outputs = keys.run(&self.chain, &self.r.finish(), &self.inputs);
+        assert_eq!(outputs.len(), self.expected.len());
+        for (words, (what, expected)) in outputs.iter().zip(&self.expected) {
+            let wrong = words.iter().zip(expected).filter(|(x, y)| x != y).count();
+            assert_eq!(words.len(), expected.len(), "length of {what}");
+            assert_eq!(wrong, 0, "{what}: {wrong} of {} words differ", words.len());
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Each file of the published vectors through the operations that it is about.
+
+use girih_backend::poly::Basis;
+use girih_ckks::program::{
+    BootstrappingShape, Complex, DiagonalPlan, EvalModSteps, Group, KeyKind, LinearTransform, Part,
+    Recorder, coefficients_to_slots, slots_to_coefficients,
+};
+use num_bigint::BigInt;
+use serde_json::Value as Json;
+
+use crate::support::{Check, Keys, array, chain, load, number, real, reals};
+
+const MULTIPLICATION: KeyKind = KeyKind::Multiplication;
+
+#[test]
+fn scales_layouts_and_base_change() {
+    let file = load("base_change");
+    let chain = chain(&file["params"], None);
+    for (level, json) in array(&file["canonical_scales"]).iter().enumerate() {
+        assert_eq!(chain.scale(level), Some(real(json)), "scale of level {level}");
+    }
+    for (i, json) in array(&file["rescale_ratios"]).iter().enumerate() {
+        assert_eq!(chain.ratio(i + 1), real(json), "ratio {i}");
+    }
+    let values = |basis: &Basis| -> Vec<u64> {
+        basis.primes().iter().map(|&p| chain.ring().primes[usize::from(p)].value().into()).collect()
+    };
+    let listed =
+        |json: &Json| -> Vec<u64> { array(json).iter().map(|p| p.as_u64().unwrap()).collect() };
+    for (level, json) in array(&file["layouts"]).iter().enumerate() {
+        assert_eq!(values(chain.level(level).unwrap()), listed(json), "level {level}");
+    }
+    for (digit, json) in array(&file["digit_primes"]).iter().enumerate() {
+        assert_eq!(values(&chain.digits()[digit]), listed(json), "digit {digit}");
+    }
+    let mut check = Check::new(&chain);
+    for case in array(&file["mod_up"]) {
+        let level = number(&case["level"]);
+        let base = chain.level(level).unwrap().clone();
+        let x = check.polynomial(&case["input"], base);
+        let digits = check.r.digits(x, level).unwrap();
+        let expected = array(&case["digits"]);
+        assert_eq!(digits.numbers().count(), expected.len());
+        for ((number_, value), json) in digits.numbers().zip(digits.values()).zip(expected) {
+            assert_eq!(number_, number(&json["digit"]));
+            check.value(format!("digit {number_} at level {level}"), value, &json["output"]);
+        }
+    }
+    for case in array(&file["divide_round"]) {
+        let (from, to) = (number(&case["frm"]), number(&case["to"]));
+        let kind = case["kind"].as_str().unwrap();
+        let mut basis = chain.level(from).unwrap().clone();
+        if kind != "rescale" {
+            basis = basis.union(chain.auxiliary());
+        }
+        let x = check.polynomial(&case["input"], basis);
+        let y = check.r.divide_round(x, chain.level(to).unwrap()).unwrap();
+        check.value(format!("{kind} from {from} to {to}"), y, &case["output"]);
+    }
+    check.run(&Keys::default());
+}
+
+#[test]
+fn key_switches_with_any_number_of_digits() {
+    let file = load("key_switch");
+    let chain = chain(&file["params"], None);
+    let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
+    let mut check = Check::new(&chain);
+    for case in array(&file["cases"]) {
+        let level = number(&case["level"]);
+        let base = chain.level(level).unwrap().clone();
+        let x = check.polynomial(&case["input"], base);
+        let (b, a) = check.r.key_switch(x, level, MULTIPLICATION).unwrap();
+        check.value(format!("b at level {level}"), b, &case["b"]);
+        check.value(format!("a at level {level}"), a, &case["a"]);
+    }
+    check.run(&keys);
+}
+
+#[test]
+fn products() {
+    let file = load("multiply");
+    let chain = chain(&file["params"], None);
+    let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
+    for klss in [false, true] {
+        let mut check = Check::new(&chain);
+        check.r.use_klss(klss).unwrap();
+        for case in array(&file["cases"]) {
+            let (x, y) = (check.input(&case["x"]), check.input(&case["y"]));
+            let tensor = check.r.tensor(&x, &y).unwrap();
+            for (i, part) in tensor.into_iter().enumerate() {
+                check.value(format!("d{i}"), part, &case["tensor"][i]);
+            }
+            if let Some(expected) = case.get("key_product") {
+                let digits = check.r.digits(tensor[2], x.level).unwrap();
+                let product = check.r.key_product(&digits, MULTIPLICATION, None).unwrap();
+                for (name, part) in [("b", product.b), ("a", product.a)] {
+                    let parts = [part.low, part.high.unwrap()];
+                    let whole = check.r.builder().join(&parts).unwrap();
+                    check.value(format!("key product {name}"), whole, &expected[name]);
+                }
+            }
+            let product = check.r.multiply(&x, &y).unwrap();
+            check.ciphertext("product", &product, &case["product"]);
+            let rescaled = check.r.rescale(&product).unwrap();
+            check.ciphertext("rescaled", &rescaled, &case["rescaled"]);
+        }
+        check.run(&keys);
+    }
+}
+
+#[test]
+fn rotations_alone_and_hoisted() {
+    let file = load("rotate");
+    let chain = chain(&file["params"], None);
+    let mut keys = Keys::default();
+    let mut check = Check::new(&chain);
+    let x = check.input(&file["input"]);
+    let digits = check.r.hoist(&x).unwrap();
+    for case in array(&file["cases"]) {
+        let g = number(&case["g"]) as u32;
+        keys = keys.with(KeyKind::Galois(g), &case["key"]);
+        let alone = match case["rotation"].as_i64() {
+            Some(by) => check.r.rotate(&x, by).unwrap(),
+            None => check.r.conjugate(&x).unwrap(),
+        };
+        check.ciphertext(&format!("X -> X^{g}"), &alone, &case["output"]);
+        let hoisted = check.r.galois_hoisted(&x, &digits, g).unwrap();
+        check.ciphertext(&format!("hoisted X -> X^{g}"), &hoisted, &case["output"]);
+        if let Some(expected) = case.get("extended") {
+            let product = check.r.key_product(&digits, KeyKind::Galois(g), Some(x.b)).unwrap();
+            for (name, part) in [("b", product.b), ("a", product.a)] {
+                let builder = check.r.builder();
+                let whole = builder.join(&[part.low, part.high.unwrap()]).unwrap();
+                let whole = builder.automorphism(whole, g).unwrap();
+                check.value(format!("extended {name} of {g}"), whole, &expected[name]);
+            }
+        }
+    }
+    // A rotation by -1 and by N/2 - 1 are the same.
+    let left = check.r.rotate(&x, 15).unwrap();
+    assert_eq!(left, check.r.rotate(&x, -1).unwrap());
+    assert_eq!(x, check.r.rotate(&x, 0).unwrap());
+    check.run(&keys);
+}
+
+#[test]
+fn level_adjusts_to_every_level() {
+    let file = load("adjust");
+    let chain = chain(&file["params"], None);
+    let mut check = Check::new(&chain);
+    let x = check.input(&file["input"]);
+    for case in array(&file["cases"]) {
+        let to = number(&case["to"]);
+        let y = check.r.adjust(&x, to).unwrap();
+        check.ciphertext(&format!("adjust to {to}"), &y, &case["output"]);
+    }
+    check.run(&Keys::default());
+}
+
+#[test]
+fn klss_gives_the_same_key_products() {
+    let file = load("klss");
+    let chain = chain(&file["params"], None);
+    let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
+    for (name, part) in [("b", Part::B), ("a", Part::A)] {
+        let lifted = keys.klss(&chain, (MULTIPLICATION, 0, part));
+        for (group, expected) in array(&file["klss_key_digit_0"][name]).iter().enumerate() {
+            assert_eq!(lifted[group], crate::support::polynomial(expected), "{name}, {group}");
+        }
+    }
+    for klss in [false, true] {
+        let mut check = Check::new(&chain);
+        check.r.use_klss(klss).unwrap();
+        for case in array(&file["cases"]) {
+            let level = number(&case["level"]);
+            let x = check.polynomial(&case["input"], chain.level(level).unwrap().clone());
+            let digits = check.r.digits(x, level).unwrap();
+            let product = check.r.key_product(&digits, MULTIPLICATION, None).unwrap();
+            for (name, part) in [("b", product.b), ("a", product.a)] {
+                let whole = check.r.builder().join(&[part.low, part.high.unwrap()]).unwrap();
+                check.value(format!("{name} at {level}"), whole, &case["key_product"][name]);
+            }
+        }
+        check.run(&keys);
+    }
+}
+
+#[test]
+fn linear_transforms_by_double_hoisting() {
+    let file = load("linear_transform");
+    let chain = chain(&file["params"], None);
+    let mut keys = Keys::default();
+    for key in array(&file["keys"]) {
+        keys = keys.with(KeyKind::Galois(number(&key["g"]) as u32), &key["key"]);
+    }
+    let plaintexts = array(&file["plaintexts"]).iter().map(|json| {
+        let coefficients = json.as_array()?;
+        Some(coefficients.iter().map(|c| c.as_i64().unwrap()).collect())
+    });
+    let transform = LinearTransform {
+        plan: DiagonalPlan {
+            stride: number(&file["stride"]),
+            baby_steps: number(&file["baby_steps"]),
+            slots: chain.most_slots(),
+        },
+        plaintexts: plaintexts.collect(),
+        plaintext_scale: real(&file["plaintext_scale"]),
+        scale: real(&file["output"]["scale"]),
+    };
+    let expected: Vec<usize> =
+        array(&file["keys"]).iter().map(|k| number(&k["rotation"])).collect();
+    assert_eq!(transform.rotations(), expected);
+    for klss in [false, true] {
+        let mut check = Check::new(&chain);
+        check.r.use_klss(klss).unwrap();
+        let x = check.input(&file["input"]);
+        let y = check.r.linear_transform(&x, &transform).unwrap();
+        check.ciphertext("transformed", &y, &file["output"]);
+        check.run(&keys);
+    }
+}
+
+#[test]
+fn matrices_of_bootstrapping() {
+    let file = load("dft");
+    let tolerance = real(&file["tolerance"]);
+    for case in array(&file["cases"]) {
+        let n = number(&case["slots"]);
+        let sizes = array(&case["sizes"]).len();
+        let made: Vec<Group> = match case["transform"].as_str().unwrap() {
+            "coefficients_to_slots" => coefficients_to_slots(n, sizes).unwrap(),
+            _ => slots_to_coefficients(n, sizes).unwrap(),
+        };
+        let expected = array(&case["groups"]);
+        assert_eq!(made.len(), expected.len());
+        let complex = |re: &Json, im: &Json| -> Vec<Complex> {
+            let parts = reals(re).into_iter().zip(reals(im));
+            parts.map(|(re, im)| Complex { re, im }).collect()
+        };
+        let near = |x: Complex, y: Complex| {
+            (x.re - y.re).abs() <= tolerance && (x.im - y.im).abs() <= tolerance
+        };
+        let mut x = complex(&case["input_re"], &case["input_im"]);
+        for (group, json) in made.iter().zip(expected) {
+            assert_eq!(group.stride, number(&json["stride"]));
+            assert_eq!(group.offset, json["offset"].as_i64().unwrap());
+            assert_eq!(group.stored.len(), number(&json["count"]));
+            assert_eq!(group.rotated_by, json["rotated_by"].as_i64().unwrap());
+            assert_eq!(group.baby_steps, number(&json["baby_steps"]));
+            let mut y = vec![Complex::default(); n];
+            for (k, (ours, theirs)) in group.stored.iter().zip(array(&json["stored"])).enumerate() {
+                assert_eq!(ours.is_some(), !theirs.is_null(), "diagonal {k}");
+                let Some(ours) = ours else { continue };
+                let theirs = complex(&theirs["re"], &theirs["im"]);
+                for j in 0..n {
+                    assert!(near(ours[j % ours.len()], theirs[j]), "diagonal {k}, slot {j}");
+                    y[j] = y[j] + ours[j % ours.len()] * x[(j + group.stride * k) % n];
+                }
+            }
+            x = y;
+        }
+        for (j, &expected) in complex(&case["output_re"], &case["output_im"]).iter().enumerate() {
+            assert!(near(x[j], expected), "slot {j}");
+        }
+    }
+}
+
+#[test]
+fn chebyshev_polynomials() {
+    for name in ["chebyshev", "chebyshev_rational"] {
+        let file = load(name);
+        let chain = chain(&file["params"], None);
+        let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
+        let coefficients = reals(&file["coefficients"]);
+        let mut check = Check::new(&chain);
+        let x = check.input(&file["input"]);
+        let baby = number(&file["baby_log2"]) as u32;
+        let basis = check.r.chebyshev_basis(&x, coefficients.len() - 1, baby).unwrap();
+        let expected = file["basis"].as_object().unwrap();
+        assert_eq!(basis.terms().count(), expected.len());
+        for (j, json) in expected {
+            let term = *basis.get(j.parse().unwrap()).unwrap();
+            check.ciphertext(&format!("{name}: T_{j}"), &term, json);
+        }
+        let level = number(&file["output_level"]);
+        let scale = chain.scale(level).unwrap();
+        let y = check.r.chebyshev_sum(&coefficients, &basis, level, scale).unwrap();
+        check.ciphertext(name, &y, &file["output"]);
+        check.run(&keys);
+    }
+}
+
+/// Bootstrapping data of a chain whose level `out` is under EvalMod.
+fn shape(out: usize, cts_groups: usize) -> BootstrappingShape {
+    BootstrappingShape {
+        effective_level: out,
+        cts_groups,
+        stc_groups: 0,
+        cts_shift: 1,
+        stc_shift: -4,
+        interval: 16,
+        double_angles: 3,
+        sine_scale: 2f64.powi(58),
+        sparse_auxiliary: 2,
+        arcsine_levels: 0,
+        stc_first: false,
+    }
+}
+
+#[test]
+fn eval_mod_step_by_step() {
+    let file = load("eval_mod");
+    let chain = chain(&file["params"], Some(shape(0, 0)));
+    for (level, json) in array(&file["evalmod_scales"]).iter().enumerate() {
+        assert_eq!(chain.sine_scale(level), Some(real(json)), "E_{level}");
+    }
+    let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
+    let mut check = Check::new(&chain);
+    let x = check.input(&file["input"]);
+    let steps: EvalModSteps = check.r.eval_mod(&x).unwrap();
+    let mut nodes = steps.nodes.iter();
+    let mut double_angles = steps.double_angles.iter();
+    for json in array(&file["steps"]) {
+        let name = json["name"].as_str().unwrap();
+        let step = match name {
+            "u" => steps.u,
+            _ if name.starts_with('T') => *steps.basis.get(name[1..].parse().unwrap()).unwrap(),
+            _ if name.starts_with('R') => {
+                let (degree, node) = nodes.next().expect("a node");
+                assert!(name.starts_with(&format!("R_deg{degree}_")), "{name} for {degree}");
+                *node
+            }
+            _ => *double_angles.next().expect("a double angle"),
+        };
+        check.ciphertext(name, &step, json);
+    }
+    assert_eq!((nodes.next(), double_angles.next()), (None, None));
+    check.run(&keys);
+}
+
+#[test]
+fn raising_the_modulus() {
+    let file = load("raise");
+    let states = array(&file["params"]["states"]).len();
+    // Only steps 1 to 4 are run: any layout of the levels above serves that ends at the top.
+    let levels = BootstrappingShape { double_angles: 0, ..shape(0, 0) };
+    let mut params = file["params"].clone();
+    let list = params["states"].as_array_mut().unwrap();
+    let top = list[states - 1].clone();
+    list.resize(levels.top() + 1, top);
+    let chain = chain(&params, Some(levels));
+    let keys = Keys::default()
+        .with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"])
+        .with(KeyKind::SparseToDense, &file["sparse_to_dense_key"]);
+    let mut check = Check::new(&chain);
+    let x = check.input(&file["input"]);
+    let factor = BigInt::from(number(&file["factor"]));
+    let scale = real(&file["output"]["scale"]);
+    let steps = check.r.raise_modulus(&x, &factor, scale).unwrap();
+    check.ciphertext("prepared", &steps.prepared, &file["prepared"]);
+    check.ciphertext("sparse", &steps.sparse, &file["sparse"]);
+    check.value("raised b", steps.raised_b, &file["raised_b"]);
+    let raised_a = [steps.raised_a.low, steps.raised_a.high.unwrap()];
+    let raised_a = check.r.builder().join(&raised_a).unwrap();
+    check.value("raised a", raised_a, &file["raised_a"]);
+    check.value("b", steps.result.b, &file["output"]["b"]);
+    check.value("a", steps.result.a, &file["output"]["a"]);
+    check.run(&keys);
+}
+
+#[test]
+fn contradictions_are_named() {
+    let file = load("multiply");
+    let chain = chain(&file["params"], None);
+    let mut r = Recorder::new(chain.clone());
+    let scale = |level: usize| chain.scale(level).unwrap();
+    let x = r.input(2, scale(2), 16).unwrap();
+    let y = r.input(3, scale(3), 16).unwrap();
+    let say = |e: girih_ckks::program::RecordError| e.to_string();
+    assert!(say(r.add(&x, &y).unwrap_err()).contains("not 2 and 3"));
+    assert!(say(r.multiply(&x, &y).unwrap_err()).contains("not 2 and 3"));
+    let z = r.input(2, 2.0 * scale(2), 16).unwrap();
+    assert!(say(r.sub(&x, &z).unwrap_err()).contains("one scale"));
+    assert!(say(r.input(9, 1.0, 16).unwrap_err()).contains("levels are 0 to 4"));
+    assert!(say(r.input(1, f64::NAN, 16).unwrap_err()).contains("positive and finite"));
+    assert!(say(r.input(1, 1.0, 12).unwrap_err()).contains("power of two up to 16"));
+    assert!(say(r.adjust(&x, 2).unwrap_err()).contains("must go down"));
+    assert!(say(r.add_constant(&x, f64::INFINITY, 0.0).unwrap_err()).contains("finite"));
+    assert!(say(r.eval_mod(&x).unwrap_err()).contains("EvalMod"));
+    let low = r.input(0, scale(0), 16).unwrap();
+    assert!(say(r.rescale(&low).unwrap_err()).contains("needs level 1"));
+    assert!(say(r.inner_sum(&x, 3, 1).unwrap_err()).contains("power of two"));
+    let few: std::sync::Arc<[i64]> = vec![1, 2, 3].into();
+    assert!(say(r.plaintext(few, 1).unwrap_err()).contains("3 coefficients"));
+}
