@@ -4,7 +4,7 @@
     where_time_goes.py --timeline TRACE --json FILE
     where_time_goes.py --table FILE..
 
-The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (an example of girih-cuda) with Nsight Compute and
+The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (an example of girih-conformance) with Nsight Compute and
 writes what it found as JSON. The second adds to that what a whole batch spends outside rotations, from what
 `cargo xtask bench --timeline TRACE` wrote. The third prints such files as a table.
 

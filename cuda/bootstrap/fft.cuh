@@ -214,7 +214,7 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale
         u32 sum = FFT_SUM_IS_LARGE ? nearest_low_word(x, scale) : low_word(fma(x, scale, NEAREST));
         return accumulator + (sum << ALIGNMENT_SHIFT);
     } else if constexpr (ACCUMULATOR_WRAPS) {
-        // What lies below 32 bits is 2^-9 of the error that doubles make of a sum (TFHERS_2_2).
+        // What lies below 32 bits is 2^-9 of the error that doubles make of a sum (one digit of 23 bits, N = 2048).
         return (Accumulator)((u32)accumulator + nearest_low_word(x, scale));
     } else {
         // The rest is exact: x and its quotient times q are multiples of the last place of x, and the rest is at most q/2 and a bit.

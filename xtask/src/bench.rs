@@ -466,7 +466,7 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
         set: set.name().into(),
         packing: set.packing(),
         transform: server.engine().transform().to_string(),
-        plan: server.engine().plan(),
+        plan: server.engine().plan().to_json(),
         op: op.name(),
         batch,
         repeat: arguments.repeat,

@@ -4,7 +4,9 @@ use crate::bench;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail};
-use girih::{Backend, BootstrapShape, Device, DeviceKind, LoadOptions, ParameterSet, Progress, Transform, TunedPlan, TunedPlans};
+use girih::{
+    Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress, Transform, TunedPlan, TunedPlans,
+};
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use serde::Serialize;
 use std::path::Path;
@@ -97,7 +99,8 @@ fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet, say: 
     let backend = device.backend();
     let bulk = device.info().kind != DeviceKind::Cpu && !device.info().software;
     let batch = arguments.batch.unwrap_or(if bulk { 4096 } else { 4 });
-    let mut plans = backend.alternatives(set.shape())?;
+    let loader = backend.bootstrap().with_context(|| format!("{} runs no bootstrappings", device.info().id))?;
+    let mut plans = loader.alternatives(set.shape())?;
     plans.truncate(arguments.most.map_or(usize::MAX, usize::from));
     say(format!("set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys", set.name(), set.packing(), plans.len()));
     say(format!("{:<10}{:<56}{:>16}{:>12}{:>9}", "transform", "plan", "ciphertexts/s", "median ms", "load s"));
@@ -123,11 +126,12 @@ fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batc
     let progress: &dyn Progress = &Terminal::new();
     let start = Instant::now();
     let keys = SyntheticKeys::new(set.shape().clone(), 1);
-    let engine = backend.load(&keys, &LoadOptions { untuned: true, ..options.clone() }, progress)?;
+    let model = LoadOptions { untuned: true, ..options.clone() };
+    let engine = LoadRequest::new(&keys).options(&model).progress(progress).load(backend)?;
     let load_s = start.elapsed().as_secs_f64();
-    let mut gates = GateBatch::prepare(engine.as_ref(), batch)?;
-    gates.run(engine.as_ref())?;
-    let samples = (0..repeat).map(|_| Ok(1e3 * gates.run(engine.as_ref())?)).collect::<girih::Result<Vec<f64>>>()?;
+    let mut gates = GateBatch::prepare(&engine, batch)?;
+    gates.run(&engine)?;
+    let samples = (0..repeat).map(|_| Ok(1e3 * gates.run(&engine)?)).collect::<girih::Result<Vec<f64>>>()?;
     let ms = Milliseconds::of(&samples);
     Ok(Measurement {
         set: set.name().into(),
@@ -161,7 +165,7 @@ fn store(path: &Path, device: &str, shape: &BootstrapShape, measured: &[Measurem
         let of = measured.iter().filter(|m| m.options.transform == Some(transform));
         let Some(best) = of.max_by(|a, b| a.ciphertexts_per_s.total_cmp(&b.ciphertexts_per_s)) else { continue };
         say(format!("best      {transform} {} ({:.1} ciphertexts/s)", best.options.plan, best.ciphertexts_per_s));
-        plans.put(TunedPlan { device: device.into(), shape: shape.clone(), options: best.options.clone(), per_s: best.ciphertexts_per_s });
+        plans.put(TunedPlan::new(device, shape, &best.options, best.ciphertexts_per_s)?);
     }
     plans.write(path)?;
     say(format!("stored    in {}", path.display()));

@@ -9,9 +9,10 @@ use crate::bootstrap::pipeline::Pipeline;
 use crate::bootstrap::rotate_first::RotateFirst;
 use crate::bootstrap::rotator::BlindRotator;
 use crate::bootstrap::switch_first::SwitchFirst;
+use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanRequest, Progress, Transform,
-    check_beside,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, KeySource, LoadOptions, LoadRequest, PlanRequest,
+    Progress, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 
@@ -85,38 +86,39 @@ impl Backend for CpuBackend {
         &self.info
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        let shape = keys.shape();
-        shape.validate()?;
-        let transform = transform(options)?;
-        let rotator = rotator(keys, transform, progress)?;
-        // Neither rotator takes the torus and a modulus of its own at once.
-        let pipeline: Box<dyn Pipeline> = match shape.accumulator_modulus() {
-            Some(modulus) => {
-                let switcher = Arc::new(KeySwitcher::new(keys, progress)?);
-                Box::new(RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher))
-            }
-            None => Box::new(SwitchFirst::new(shape.clone(), rotator, TorusKeySwitcher::new(keys, progress)?)),
-        };
-        Ok(Box::new(CpuEngine::new(shape.clone(), transform, pipeline)))
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+}
+
+impl Loader for CpuBackend {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        Ok(vec![LoadOptions { transform: self.info.transforms.first().copied(), ..Default::default() }])
     }
 
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        let shape = keys.shape();
-        shape.validate()?;
-        check_beside(engine.shape(), shape)?;
-        let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
-        let engine = (engine as &dyn std::any::Any).downcast_ref::<CpuEngine>().ok_or_else(other)?;
-        let (Some(switcher), Some(modulus)) = (engine.switcher(), shape.accumulator_modulus()) else { return Err(other()) };
-        let transform = transform(options)?;
-        let rotator = rotator(keys, transform, progress)?;
-        let pipeline = RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher);
-        Ok(Box::new(engine.beside(shape.clone(), transform, Box::new(pipeline))))
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        at_once(move || Ok(Box::new(load(request)?) as Box<dyn BootstrapDevice>))
     }
+}
+
+fn load(request: LoadRequest<'_>) -> Result<CpuEngine, BackendError> {
+    let LoadRequest { keys, options, progress, .. } = request;
+    let (shape, transform, beside) = (keys.shape().clone(), transform(options)?, request.beside_as::<CpuEngine>()?);
+    let rotator = rotator(keys, transform, progress)?;
+    // Neither rotator takes the torus and a modulus of its own at once.
+    let pipeline: Box<dyn Pipeline> = match (shape.accumulator_modulus(), beside) {
+        (Some(modulus), beside) => {
+            let switcher = match beside {
+                Some(engine) => engine.switcher().ok_or_else(other_backend)?,
+                None => Arc::new(KeySwitcher::new(keys, progress)?),
+            };
+            Box::new(RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher))
+        }
+        (None, None) => Box::new(SwitchFirst::new(shape.clone(), rotator, TorusKeySwitcher::new(keys, progress)?)),
+        (None, Some(_)) => return Err(other_backend()),
+    };
+    Ok(match beside {
+        Some(engine) => engine.beside(shape, transform, pipeline),
+        None => CpuEngine::new(shape, transform, pipeline),
+    })
 }

@@ -6,9 +6,10 @@ use crate::bootstrap::queues::QUEUES;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::variants::cluster_of;
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
+use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, Engine, KeyModulus, KeySource, LoadOptions, PlanRequest, Progress,
-    Transform, choose_plan,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions, LoadRequest, PlanRequest, Transform, Waiting,
+    at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -94,6 +95,12 @@ impl Backend for CudaBackend {
         &self.info
     }
 
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+}
+
+impl Loader for CudaBackend {
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
         let preferred = self.preferred(shape);
         let other = self.info.transforms.iter().copied().filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
@@ -112,34 +119,18 @@ impl Backend for CudaBackend {
         Ok(all)
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
-    }
-
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(self.load_engine(Some(CudaEngine::beside(engine, keys.shape())?), keys, options, progress)?))
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 }
 
 impl CudaBackend {
-    fn load_engine(
-        &self,
-        beside: Option<&CudaEngine>,
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<CudaEngine, BackendError> {
-        let shape = keys.shape();
-        let (options, source) = choose_plan(&self.identity(), shape, options, progress)?;
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<CudaEngine, BackendError> {
+        let shape = request.keys.shape();
+        let (options, source) = choose_plan(&self.identity(), shape, request.options, request.progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plans = plans(&self.info.id, shape, transform, &self.info.limits, self.cluster(), &options.plan)?;
-        CudaEngine::load(self.gpu.clone(), keys, plans, source, beside, progress)
+        CudaEngine::load(self.gpu.clone(), request.keys, plans, source, request.beside_as()?, request.progress)
     }
 }
 

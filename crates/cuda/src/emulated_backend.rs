@@ -4,8 +4,10 @@ use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::spread::MAX_CLUSTER;
 use crate::runtime::emulated::Emulated;
+use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, Engine, KeySource, LoadOptions, PlanSource, Progress, Transform,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions, LoadRequest, PlanSource, Transform, Waiting,
+    at_once,
 };
 use std::sync::Arc;
 
@@ -45,31 +47,28 @@ impl Backend for EmulatedBackend {
         &self.info
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
-    }
-
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(self.load_engine(Some(CudaEngine::beside(engine, keys.shape())?), keys, options, progress)?))
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
     }
 }
 
-impl EmulatedBackend {
-    fn load_engine(
-        &self,
-        beside: Option<&CudaEngine>,
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<CudaEngine, BackendError> {
-        let transform = options.transform.unwrap_or(if keys.shape().is_torus() { Transform::Fft } else { Transform::Ntt });
-        let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
-        CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, beside, progress)
+/// The transform of a shape where none is asked for.
+fn preferred(shape: &BootstrapShape) -> Transform {
+    if shape.is_torus() { Transform::Fft } else { Transform::Ntt }
+}
+
+impl Loader for EmulatedBackend {
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        Ok(vec![LoadOptions { transform: Some(preferred(shape)), ..Default::default() }])
+    }
+
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        at_once(move || {
+            let LoadRequest { keys, options, progress, .. } = request;
+            let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
+            let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
+            let engine = CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, request.beside_as()?, progress)?;
+            Ok(Box::new(engine) as Box<dyn BootstrapDevice>)
+        })
     }
 }

@@ -1,9 +1,21 @@
-//! Finding and opening devices.
+//! Finding and opening devices, and loading keys on them.
 
-use girih_backend::{Backend, BackendError, DeviceInfo};
+use girih_backend::NoProgress;
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use std::sync::Arc;
+
+#[doc(inline)]
+pub use girih_backend::{
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions, PlanReport, PlanRequest, PlanSource, PlanValue,
+    Progress, ShapeError, Transform, TunedPlan, TunedPlans,
+};
+
+/// What a program needs to find a device and to say how keys are loaded.
+pub mod prelude {
+    pub use super::{Device, LoadOptions, Progress, Transform};
+    pub use girih_backend::NoProgress;
+}
 
 /// The environment variable that names the device to open, where the program does not.
 pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
@@ -135,6 +147,19 @@ impl Device {
         self.backend
     }
 
+    /// Loads evaluation keys, everything left to the device, in silence: what comes back depends on the keys.
+    ///
+    /// # Errors
+    /// As [`Loader::load`].
+    pub fn load<K: LoadKeys>(&self, keys: &K) -> Result<K::Server, K::Error> {
+        self.loader().load(keys)
+    }
+
+    /// Loads evaluation keys with choices of one's own: `device.loader().transform(..).progress(..).load(&keys)`.
+    pub fn loader(&self) -> Loader<'_> {
+        Loader { device: self, options: LoadOptions::default(), progress: &NoProgress }
+    }
+
     /// The contract beneath, which server keys are loaded through.
     pub fn backend(&self) -> &dyn Backend {
         self.backend.as_ref()
@@ -144,6 +169,67 @@ impl Device {
 impl std::fmt::Debug for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Device").field(&self.info().id).finish()
+    }
+}
+
+/// Evaluation keys that a device can be given, of any scheme.
+pub trait LoadKeys {
+    /// What they are loaded as.
+    type Server;
+    /// Why they are not.
+    type Error;
+
+    /// Loads them; [`Device::load`] and [`Loader::load`] are what to call.
+    ///
+    /// # Errors
+    /// If they do not fit the device, need something that it lacks, or memory runs out.
+    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<Self::Server, Self::Error>;
+}
+
+/// How keys are loaded: what is not said is the device's to choose.
+#[derive(Clone)]
+#[must_use = "nothing is loaded until `load` is called"]
+pub struct Loader<'a> {
+    device: &'a Device,
+    options: LoadOptions,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Loader<'a> {
+    /// With this transform.
+    pub fn transform(mut self, transform: Transform) -> Self {
+        self.options.transform = Some(transform);
+        self
+    }
+
+    /// Under these constraints on the plan.
+    pub fn plan(mut self, plan: PlanRequest) -> Self {
+        self.options.plan = plan;
+        self
+    }
+
+    /// As the device's model plans, even where a tuned plan is stored.
+    pub fn untuned(mut self) -> Self {
+        self.options.untuned = true;
+        self
+    }
+
+    /// With all options at once.
+    pub fn options(self, options: LoadOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Heard by `progress`.
+    pub fn progress(self, progress: &'a dyn Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Loads the keys.
+    ///
+    /// # Errors
+    /// If they do not fit the device, need something that it lacks, or memory runs out.
+    pub fn load<K: LoadKeys>(self, keys: &K) -> Result<K::Server, K::Error> {
+        keys.load_on(self.device, &self.options, self.progress)
     }
 }
 

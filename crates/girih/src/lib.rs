@@ -15,7 +15,7 @@
 //! let keys = EvaluationKeys::generate(&client, &NoProgress)?;
 //!
 //! let device = Device::open("auto")?;
-//! let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! let server = device.load(&keys)?;
 //!
 //! let a = client.encrypt_bits(&[false, false, true, true])?;
 //! let b = client.encrypt_bits(&[false, true, false, true])?;
@@ -45,7 +45,7 @@
 //! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
 //! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
 //! # let device = Device::open("cpu")?;
-//! # let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! # let server = device.load(&keys)?;
 //! let square = LookUpTable::new(2, |x| x * x % 4)?;
 //! let x = server.upload(&client.encrypt_messages(&[0, 1, 2, 3], 2)?)?;
 //! let y = server.apply(&server.apply(&x, &square)?, &square)?;
@@ -72,12 +72,11 @@
 //! let b = parameters.encrypt(&client, &[700, 3], log2_modulus)?;
 //!
 //! // The transform decides which gadgets, and so which keys, are needed: it is named on both sides.
-//! let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
 //! let gadgets = parameters.gadgets(&[LargeOperation::Sign, LargeOperation::Relu], log2_modulus, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
 //!
 //! # let device = Device::open("cpu")?;
-//! let server = LargeServer::load(device.backend(), &keys, &options, &NoProgress)?;
+//! let server = device.loader().transform(Transform::Fft).load(&keys)?;
 //! assert_eq!(client.decrypt_bits(&server.less(&a, &b)?)?, [true, false]);
 //! assert_eq!(parameters.decrypt(&client, &server.max(&a, &b)?)?, [700, 1999]);
 //! # Ok(())
@@ -95,7 +94,7 @@
 //! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
 //! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
 //! # let device = Device::open("cpu")?;
-//! # let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! # let server = device.load(&keys)?;
 //! let circuit = Circuit::new(&generate::adder(2, false), server.set())?;
 //! // Two instances: 1 + 2 and 3 + 3, lowest bit first.
 //! let inputs = EncryptedBits::encrypt(&client, &[[true, false, false, true], [true, true, true, true]])?;
@@ -114,19 +113,24 @@
 //! [`ParameterSet::security`] says how secure a set is and by which estimate, [`ParameterSet::warnings`] what must be known before
 //! one relies on it. A gate refreshes the noise of its result, so gates may be chained without end.
 //!
+//! **Loading**: [`Device::load`] leaves everything to the device; [`Device::loader`] names what is not, such as the transform, and who
+//! hears of the progress.
+//!
+//! **Names**: [`device`], [`tfhe`] and [`circuit`] each have a prelude of their own; [`prelude`] is that of TFHE programs.
+//!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
-mod device;
+pub mod circuit;
+pub mod device;
+pub mod tfhe;
 
-pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration};
+pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};
 #[doc(inline)]
 pub use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, Gadget, KeyModulus,
-    KeySource, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest, PlanSource, Progress, SecretKind, ShapeError, Stage, Transform,
-    TunedPlan, TunedPlans,
+    KeySource, LinearJob, LoadOptions, LoadRequest, NoProgress, Operand, PlanReport, PlanRequest, PlanSource, Progress, SecretKind,
+    ShapeError, Stage, Transform, TunedPlan, TunedPlans,
 };
-#[doc(inline)]
-pub use girih_circuit as circuit;
 #[doc(inline)]
 pub use girih_tfhe::{
     Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, KeyId,

@@ -3,9 +3,10 @@
 use crate::crew::Crew;
 use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
+use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits, Engine, KeySource, LoadOptions, Operand,
-    Progress, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits, Engine, LoadOptions, LoadRequest, Operand,
+    Progress, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -78,6 +79,12 @@ impl Backend for MultiBackend {
         &self.info
     }
 
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+}
+
+impl Loader for MultiBackend {
     /// None: each member takes the plan that is stored for it alone.
     fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
         Err(BackendError::Unsupported {
@@ -87,60 +94,55 @@ impl Backend for MultiBackend {
         })
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        let engines = self.load_all(options, progress, |member, options, progress| self.members[member].load(keys, options, progress))?;
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
+    }
+}
+
+impl MultiBackend {
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<MultiEngine, BackendError> {
+        let loaded = request.beside_as::<MultiEngine>()?;
+        if let Some(loaded) = loaded {
+            if loaded.members().len() != self.members.len() {
+                return Err(other_backend());
+            }
+            return Ok(loaded.beside(self.load_all(request, Some(loaded.members()))?));
+        }
+        let engines = self.load_all(request, None)?;
         for engine in &engines {
             engine.reserve(SCRATCH)?;
         }
         let infos: Vec<&DeviceInfo> = self.members.iter().map(|m| m.info()).collect();
-        let (speeds, tables) = match alike(&infos) {
+        let (speeds, own_tables) = match alike(&infos) {
             true => (vec![1.0; engines.len()], 0),
             // One after the other: they may share what makes them fast.
-            false => (engines.iter().map(|e| speed(e.as_ref())).collect::<Result<_, _>>()?, 1),
+            false => (engines.iter().map(speed).collect::<Result<_, _>>()?, 1),
         };
         let crew = Crew::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
             device: self.info.id.clone(),
             what: format!("starting a thread for each of {} devices: {e}", engines.len()),
         })?;
-        Ok(Box::new(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, tables)))
+        Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, own_tables))
     }
 
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        let other = || BackendError::InvalidRequest("keys loaded beside an engine of other devices".into());
-        let loaded = (engine as &dyn std::any::Any).downcast_ref::<MultiEngine>();
-        let loaded = loaded.filter(|e| e.members().len() == self.members.len()).ok_or_else(other)?;
-        let engines = self.load_all(options, progress, |member, options, progress| {
-            self.members[member].load_beside(loaded.members()[member].as_ref(), keys, options, progress)
-        })?;
-        Ok(Box::new(loaded.beside(engines)))
-    }
-}
-
-impl MultiBackend {
-    /// Loads the first member, then the others at once, with its transform: all members hold the same kind of noise.
-    fn load_all(
-        &self,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-        load: impl Fn(usize, &LoadOptions, &dyn Progress) -> Result<Box<dyn Engine>, BackendError> + Sync,
-    ) -> Result<Vec<Box<dyn Engine>>, BackendError> {
-        let of = |member: usize| Named { progress, device: &self.members[member].info().id };
-        let options = match options.transform {
-            None => LoadOptions { transform: self.common_transform(), ..options.clone() },
-            Some(_) => options.clone(),
+    /// Loads the first member, then the others at once, with its transform: all members hold the same kind of noise. Each is loaded
+    /// beside its own of `beside`, where there are any.
+    fn load_all(&self, request: LoadRequest<'_>, beside: Option<&[Engine]>) -> Result<Vec<Engine>, BackendError> {
+        let load = |member: usize, options: &LoadOptions| {
+            let progress = Named { progress: request.progress, device: &self.members[member].info().id };
+            let beside = beside.map(|engines| &engines[member]);
+            LoadRequest { keys: request.keys, options, beside, progress: &progress }.load(self.members[member].as_ref())
         };
-        let first = load(0, &options, &of(0))?;
+        let options = match request.options.transform {
+            None => LoadOptions { transform: self.common_transform(), ..request.options.clone() },
+            Some(_) => request.options.clone(),
+        };
+        let first = load(0, &options)?;
         let options = LoadOptions { transform: Some(first.transform()), ..options };
         let others: Vec<Result<_, _>> = std::thread::scope(|scope| {
             let start = |member| {
-                let (load, options, progress) = (&load, &options, of(member));
-                scope.spawn(move || load(member, options, &progress))
+                let (load, options) = (&load, &options);
+                scope.spawn(move || load(member, options))
             };
             let threads: Vec<_> = (1..self.members.len()).map(start).collect();
             threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
@@ -156,7 +158,7 @@ impl MultiBackend {
 }
 
 /// Bootstrappings a second on words that look like ciphertexts. Adds a table.
-fn speed(engine: &dyn Engine) -> Result<f64, BackendError> {
+fn speed(engine: &Engine) -> Result<f64, BackendError> {
     let shape = engine.shape();
     let log2_modulus = shape.log2_stored_modulus();
     // Fibonacci hashing: no exponent is left out that a ciphertext would have.
@@ -164,7 +166,7 @@ fn speed(engine: &dyn Engine) -> Result<f64, BackendError> {
     engine.write(0, &(1..=shape.ciphertext_len() as u32).map(word).collect::<Vec<_>>())?;
     let table = engine.add_tables(&vec![0; shape.polynomial_size])?;
     // A wave fills the device; one that takes single ciphertexts has cores.
-    let count = engine.wave().clamp(LEAST, SCRATCH - 1);
+    let count = engine.pipelining().wave.clamp(LEAST, SCRATCH - 1);
     let input = Combination::new(&[Operand { ciphertext: 0, weight: 1 }], 0, log2_modulus);
     let job = |i| BootstrapJob { input, table, table_stride: 0, output_offset: 0, log2_output_modulus: log2_modulus, output: 1 + i };
     let jobs: Vec<BootstrapJob> = (0..count as u32).map(job).collect();

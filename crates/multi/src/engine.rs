@@ -3,9 +3,10 @@
 use crate::crew::{Crew, Task};
 use crate::places::{Places, neighbours};
 use crate::schedule::{Holders, Shares};
+use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand, Stage, StageOutput, Transform, validate_jobs,
-    validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand, PlanReport, Stage, StageOutput, Transform,
+    Waiting, at_once,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ const FEW: usize = 4;
 
 /// Several engines as one.
 pub(crate) struct MultiEngine {
-    members: Vec<Box<dyn Engine>>,
+    members: Vec<Engine>,
     shares: Shares,
     /// This and `shared` are shared with engines loaded beside this one.
     crew: Arc<Crew>,
@@ -29,8 +30,8 @@ pub(crate) struct MultiEngine {
 /// What engines beside each other have in common.
 struct Shared {
     places: Places,
-    /// Test polynomials of each member.
-    tables: usize,
+    /// Test polynomials that members had before any was added.
+    own_tables: usize,
 }
 
 /// Work of some members: which one, and what.
@@ -43,18 +44,18 @@ struct Sent {
 }
 
 impl MultiEngine {
-    /// Members have [`SCRATCH`] places each and the same `tables`.
-    pub fn new(members: Vec<Box<dyn Engine>>, shares: Shares, crew: Crew, tables: usize) -> Self {
-        let shared = Shared { places: Places::default(), tables };
+    /// Members have [`SCRATCH`] places each and the same `own_tables`, which no caller sees.
+    pub fn new(members: Vec<Engine>, shares: Shares, crew: Crew, own_tables: usize) -> Self {
+        let shared = Shared { places: Places::default(), own_tables };
         Self { members, shares, crew: Arc::new(crew), shared: Arc::new(Mutex::new(shared)) }
     }
 
     /// Engines that were loaded beside those of this one.
-    pub fn beside(&self, members: Vec<Box<dyn Engine>>) -> Self {
+    pub fn beside(&self, members: Vec<Engine>) -> Self {
         Self { members, shares: self.shares.clone(), crew: Arc::clone(&self.crew), shared: Arc::clone(&self.shared) }
     }
 
-    pub fn members(&self) -> &[Box<dyn Engine>] {
+    pub fn members(&self) -> &[Engine] {
         &self.members
     }
 
@@ -67,14 +68,14 @@ impl MultiEngine {
     fn together<T: Send, R: Send>(
         &self,
         parts: Parts<T>,
-        work: impl Fn(&dyn Engine, T) -> Result<R, BackendError> + Sync,
+        work: impl Fn(&Engine, T) -> Result<R, BackendError> + Sync,
     ) -> Result<Vec<R>, BackendError> {
         if parts.len() <= 1 {
-            return parts.into_iter().map(|(member, part)| work(self.members[member].as_ref(), part)).collect();
+            return parts.into_iter().map(|(member, part)| work(&self.members[member], part)).collect();
         }
         let mut results: Vec<Option<Result<R, BackendError>>> = parts.iter().map(|_| None).collect();
         let tasks = parts.into_iter().zip(&mut results).map(|((member, part), result)| {
-            let (engine, work) = (self.members[member].as_ref(), &work);
+            let (engine, work) = (&self.members[member], &work);
             (member, Box::new(move || *result = Some(work(engine, part))) as Task<'_>)
         });
         self.crew.run(tasks.collect());
@@ -82,7 +83,7 @@ impl MultiEngine {
         results.into_iter().flatten().collect()
     }
 
-    fn all<R: Send>(&self, work: impl Fn(&dyn Engine) -> Result<R, BackendError> + Sync) -> Result<Vec<R>, BackendError> {
+    fn all<R: Send>(&self, work: impl Fn(&Engine) -> Result<R, BackendError> + Sync) -> Result<Vec<R>, BackendError> {
         self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| work(engine))
     }
 
@@ -158,7 +159,7 @@ fn on_member(input: Combination) -> Combination {
 }
 
 /// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
-fn copies(engine: &dyn Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<(), BackendError> {
+fn copies(engine: &Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<(), BackendError> {
     let log2_modulus = if engine.shape().is_torus() { 64 } else { 30 };
     let copy = |(from, output)| LinearJob {
         input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 0, log2_modulus),
@@ -174,7 +175,7 @@ fn at(place: u32) -> u32 {
 }
 
 /// Reads ascending places of one member.
-fn fetch(engine: &dyn Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> {
+fn fetch(engine: &Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> {
     let len = engine.shape().ciphertext_len();
     let mut words = vec![0; places.len() * len];
     let runs = neighbours(places);
@@ -195,7 +196,7 @@ fn fetch(engine: &dyn Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> 
 }
 
 /// Writes ciphertexts to their places.
-fn deliver(engine: &dyn Engine, Sent { places, words }: &Sent) -> Result<(), BackendError> {
+fn deliver(engine: &Engine, Sent { places, words }: &Sent) -> Result<(), BackendError> {
     let len = engine.shape().ciphertext_len();
     let runs = neighbours(places);
     if runs.len() <= FEW {
@@ -214,7 +215,7 @@ fn deliver(engine: &dyn Engine, Sent { places, words }: &Sent) -> Result<(), Bac
     Ok(())
 }
 
-impl Engine for MultiEngine {
+impl BootstrapDevice for MultiEngine {
     fn shape(&self) -> &BootstrapShape {
         self.members[0].shape()
     }
@@ -223,33 +224,20 @@ impl Engine for MultiEngine {
         self.members[0].transform()
     }
 
-    fn plan(&self) -> serde_json::Value {
-        let mut plan = self.members[0].plan();
-        if let Some(plan) = plan.as_object_mut() {
-            plan.insert("devices".into(), self.members.len().into());
-        }
-        plan
+    fn report(&self) -> PlanReport {
+        self.members[0].plan().with("devices", self.members.len())
     }
 
-    fn devices(&self) -> usize {
-        self.members.len()
-    }
-
-    fn stored(&self) -> usize {
-        self.shared().places.len()
-    }
-
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+    fn grow(&self, _: usize, to: usize) -> Result<(), BackendError> {
         let mut shared = self.shared();
-        self.all(|engine| engine.reserve(SCRATCH.saturating_add(ciphertexts)))?;
-        shared.places.grow(ciphertexts, self.members.len());
+        self.all(|engine| engine.reserve(SCRATCH.saturating_add(to)))?;
+        shared.places.grow(to, self.members.len());
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let mut shared = self.shared();
         let len = self.shape().ciphertext_len();
-        validate_range(self.shape(), shared.places.len(), first, words.len())?;
         let (mut rest, mut place) = (words, first);
         let mut parts = Parts::new();
         let counts = self.shares.split(words.len() / len, home(self.members.len()));
@@ -262,70 +250,68 @@ impl Engine for MultiEngine {
         self.together(parts, |engine, (first, words)| engine.write(first, words)).map(drop)
     }
 
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
-        let shared = self.shared();
-        let len = self.shape().ciphertext_len();
-        validate_range(self.shape(), shared.places.len(), first, words.len())?;
-        let mut parts: Vec<Vec<(u32, &mut [u32])>> = (0..self.members.len()).map(|_| Vec::new()).collect();
-        let range = first..first + words.len() / len;
-        let mut rest = words;
-        for (member, run) in shared.places.runs(range) {
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(run.len() * len);
-            parts[member].push((run.start as u32, now));
-            rest = later;
-        }
-        let read = |engine: &dyn Engine, runs: Vec<(u32, &mut [u32])>| {
-            if runs.len() <= FEW {
-                return runs.into_iter().try_for_each(|(first, words)| engine.read(at(first) as usize, words));
-            }
-            let places: Vec<u32> = runs.iter().flat_map(|(first, words)| *first..*first + (words.len() / len) as u32).collect();
-            let all = fetch(engine, &places)?;
-            let mut rest = &all[..];
-            for (_, words) in runs {
-                let (now, later) = rest.split_at(words.len());
-                words.copy_from_slice(now);
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        at_once(move || {
+            let shared = self.shared();
+            let len = self.shape().ciphertext_len();
+            let mut parts: Vec<Vec<(u32, &mut [u32])>> = (0..self.members.len()).map(|_| Vec::new()).collect();
+            let range = first..first + words.len() / len;
+            let mut rest = words;
+            for (member, run) in shared.places.runs(range) {
+                let (now, later) = std::mem::take(&mut rest).split_at_mut(run.len() * len);
+                parts[member].push((run.start as u32, now));
                 rest = later;
             }
-            Ok(())
-        };
-        // Only the scratch places need the lock while members finish what comes before.
-        let _scratch = parts.iter().any(|runs| runs.len() > FEW).then_some(shared);
-        self.together(parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(), read).map(drop)
+            let read = |engine: &Engine, runs: Vec<(u32, &mut [u32])>| {
+                if runs.len() <= FEW {
+                    return runs.into_iter().try_for_each(|(first, words)| engine.read(at(first) as usize, words));
+                }
+                let places: Vec<u32> = runs.iter().flat_map(|(first, words)| *first..*first + (words.len() / len) as u32).collect();
+                let all = fetch(engine, &places)?;
+                let mut rest = &all[..];
+                for (_, words) in runs {
+                    let (now, later) = rest.split_at(words.len());
+                    words.copy_from_slice(now);
+                    rest = later;
+                }
+                Ok(())
+            };
+            // Only the scratch places need the lock while members finish what comes before.
+            let _scratch = parts.iter().any(|runs| runs.len() > FEW).then_some(shared);
+            self.together(parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(), read).map(drop)
+        })
     }
 
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        validate_tables(self.shape(), polynomials)?;
-        let mut shared = self.shared();
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        let shared = self.shared();
         let first = self.all(|engine| engine.add_tables(polynomials))?;
-        if let Some(other) = first.iter().find(|&&f| f as usize != shared.tables) {
+        if let Some(other) = first.iter().find(|&&f| f as usize != shared.own_tables + held) {
             return Err(BackendError::DeviceFailed {
                 device: "several devices".into(),
-                what: format!("adding tables: the members have {} and {other} of them", shared.tables),
+                what: format!("adding tables: the members have {} and {other} of them", shared.own_tables + held),
             });
         }
-        shared.tables += polynomials.len() / self.shape().polynomial_size;
-        Ok(first[0])
+        Ok(())
     }
 
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let shared = self.shared();
-        validate_table_range(self.shape(), shared.tables, first, polynomials)?;
+        let first = (shared.own_tables + first) as u32;
         self.all(|engine| engine.write_tables(first, polynomials)).map(drop)
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let shared = &mut *self.shared();
-        validate_jobs(self.shape(), shared.places.len(), shared.tables, jobs)?;
         let operands: Vec<Holders> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
         let assigned = self.shares.assign(&operands, home(self.members.len()));
-        let moved = |job, input, output| BootstrapJob { input, output, ..job };
+        let own_tables = shared.own_tables as u32;
+        let moved = |job: BootstrapJob, input, output| BootstrapJob { input, output, table: job.table + own_tables, ..job };
         let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
         self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
     }
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let shared = &mut *self.shared();
-        validate_linear_jobs(self.shape(), shared.places.len(), jobs)?;
         // Cheaper than a copy: where most operands are, in whatever numbers.
         let parts = self.shares.split(jobs.len(), home(self.members.len()));
         let mut own = parts.into_iter().enumerate().flat_map(|(member, part)| std::iter::repeat_n(member, part));
@@ -336,23 +322,24 @@ impl Engine for MultiEngine {
         self.together(parts, |engine, jobs| engine.combine(&jobs)).map(drop)
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
         // One after the other, for all of them work meanwhile; calls of other threads need not wait.
-        self.members.iter().map(|engine| engine.synchronize()).fold(Ok(()), Result::and)
+        at_once(|| self.members.iter().map(Engine::synchronize).fold(Ok(()), Result::and))
     }
 
-    fn overlaps_transfers(&self) -> bool {
-        self.members.iter().all(|m| m.overlaps_transfers())
-    }
-
-    fn wave(&self) -> usize {
-        self.members.iter().map(|m| m.wave()).sum()
+    fn pipelining(&self) -> Pipelining {
+        let members = || self.members.iter().map(Engine::pipelining);
+        Pipelining {
+            overlaps_transfers: members().all(|m| m.overlaps_transfers),
+            wave: members().map(|m| m.wave).sum(),
+            devices: self.members.len(),
+        }
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
         let shared = &mut *self.shared();
-        validate_jobs(self.shape(), shared.places.len(), shared.tables, std::slice::from_ref(job))?;
         self.bring(&mut shared.places, vec![job.input.used().map(|o| o.ciphertext).collect()])?;
-        self.members[0].trace(&BootstrapJob { input: on_member(job.input), output: at(job.output), ..*job }, stages)
+        let (input, table) = (on_member(job.input), job.table + shared.own_tables as u32);
+        self.members[0].trace(&BootstrapJob { input, table, output: at(job.output), ..*job }, stages)
     }
 }

@@ -9,10 +9,6 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub fn len(&self) -> usize {
-        self.holders.len()
-    }
-
     /// New ones are zero everywhere.
     pub fn grow(&mut self, len: usize, members: usize) {
         self.holders.resize(len.max(self.holders.len()), u32::MAX >> (32 - members));

@@ -1,10 +1,11 @@
 //! Several devices are one: whatever is asked of them, in whatever order, the store holds what it holds on a single one.
 
+use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
+use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget, KeyModulus, KeySource, LinearJob,
-    LoadOptions, NoProgress, Operand, Progress, SecretKind, Stage, StageOutput, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget, KeyModulus, LinearJob, LoadOptions,
+    LoadRequest, Operand, PlanReport, SecretKind, Stage, StageOutput, Transform, Waiting,
 };
-use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use std::sync::Arc;
@@ -43,54 +44,50 @@ impl Backend for Renamed {
         &self.1
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        self.0.load(keys, options, progress)
-    }
-
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        self.0.load_beside(engine, keys, options, progress)
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        self.0.bootstrap()
     }
 }
 
 /// A CPU that can be made to refuse what is written to it.
 struct Refusing(CpuBackend, Arc<AtomicBool>);
-struct RefusingEngine(Box<dyn Engine>, Arc<AtomicBool>);
+struct RefusingDevice(Box<dyn BootstrapDevice>, Arc<AtomicBool>);
 
 impl Backend for Refusing {
     fn info(&self) -> &DeviceInfo {
         self.0.info()
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(RefusingEngine(self.0.load(keys, options, progress)?, Arc::clone(&self.1))))
-    }
-
-    fn load_beside(&self, _: &dyn Engine, _: &dyn KeySource, _: &LoadOptions, _: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Err(BackendError::InvalidRequest("nothing is loaded beside it".into()))
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
     }
 }
 
-impl Engine for RefusingEngine {
+impl Loader for Refusing {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        Ok(Vec::new())
+    }
+
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        Box::pin(async move {
+            let device = Loader::load(&self.0, request).await?;
+            Ok(Box::new(RefusingDevice(device, Arc::clone(&self.1))) as Box<dyn BootstrapDevice>)
+        })
+    }
+}
+
+impl BootstrapDevice for RefusingDevice {
     fn shape(&self) -> &BootstrapShape {
         self.0.shape()
     }
     fn transform(&self) -> Transform {
         self.0.transform()
     }
-    fn plan(&self) -> serde_json::Value {
-        self.0.plan()
+    fn report(&self) -> PlanReport {
+        self.0.report()
     }
-    fn stored(&self) -> usize {
-        self.0.stored()
-    }
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
-        self.0.reserve(ciphertexts)
+    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+        self.0.grow(from, to)
     }
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         if self.1.load(Ordering::SeqCst) {
@@ -98,13 +95,13 @@ impl Engine for RefusingEngine {
         }
         self.0.write(first, words)
     }
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
         self.0.read(first, words)
     }
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        self.0.add_tables(polynomials)
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.0.add_tables(held, polynomials)
     }
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         self.0.write_tables(first, polynomials)
     }
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
@@ -113,8 +110,11 @@ impl Engine for RefusingEngine {
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         self.0.combine(jobs)
     }
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
         self.0.synchronize()
+    }
+    fn pipelining(&self) -> Pipelining {
+        self.0.pipelining()
     }
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
         self.0.trace(job, stages)
@@ -131,8 +131,8 @@ fn several(members: usize, alike: bool) -> MultiBackend {
     MultiBackend::new((0..members).map(member).collect()).expect("2 to 32").with_least_share(1)
 }
 
-fn load(backend: &dyn Backend, keys: &SyntheticKeys) -> Box<dyn Engine> {
-    backend.load(keys, &exact(), &NoProgress).expect("it loads")
+fn load(backend: &dyn Backend, keys: &SyntheticKeys) -> Engine {
+    LoadRequest::new(keys).options(&exact()).load(backend).expect("it loads")
 }
 
 fn random(words: &mut Words, count: usize, log2: u32) -> Vec<u32> {
@@ -171,7 +171,7 @@ fn independent<J>(words: &mut Words, stored: usize, most: usize, job: impl Fn(&m
         .collect()
 }
 
-fn same(engine: &dyn Engine, reference: &dyn Engine, first: usize, count: usize, step: usize) {
+fn same(engine: &Engine, reference: &Engine, first: usize, count: usize, step: usize) {
     let len = engine.shape().ciphertext_len();
     let (mut found, mut wanted) = (vec![0; count * len], vec![0; count * len]);
     engine.read(first, &mut found).expect("in range");
@@ -188,16 +188,21 @@ fn run(members: usize, alike: bool, seed: u64) {
     // A further key with another gadget, on the same store.
     let coarser = BootstrapShape { gadget: Gadget::Decomposition { log2_base: 14, levels: 2, dropped_bits: 0 }, ..shape.clone() };
     let coarser = SyntheticKeys::new(coarser, seed + 1);
-    engines.push(backend.load_beside(engines[0].as_ref(), &coarser, &exact(), &NoProgress).expect("beside"));
-    references.push(cpu.load_beside(references[0].as_ref(), &coarser, &exact(), &NoProgress).expect("beside"));
+    fn beside(engine: &Engine, keys: &SyntheticKeys, backend: &dyn Backend) -> Engine {
+        LoadRequest::new(keys).options(&exact()).beside(engine).load(backend).expect("beside")
+    }
+    let second = beside(&engines[0], &coarser, &backend);
+    engines.push(second);
+    let second = beside(&references[0], &coarser, &cpu);
+    references.push(second);
     let modulus = shape.accumulator_modulus().expect("prime words");
     let table = |words: &mut Words| (0..shape.polynomial_size).map(|_| words.below(modulus)).collect::<Vec<u64>>();
 
     let mut stored = 40;
     let mut tables = 0;
-    let both = |call: &dyn Fn(&dyn Engine) -> Result<(), BackendError>, which: usize| {
+    let both = |call: &dyn Fn(&Engine) -> Result<(), BackendError>, which: usize| {
         for engine in [&engines[which], &references[which]] {
-            call(engine.as_ref()).unwrap_or_else(|e| panic!("{e}"));
+            call(engine).unwrap_or_else(|e| panic!("{e}"));
         }
     };
     both(&|e| e.reserve(stored), 0);
@@ -208,9 +213,9 @@ fn run(members: usize, alike: bool, seed: u64) {
             _ if tables < 3 => {
                 // Two polynomials, one for each slot.
                 let polynomials = [table(&mut words), table(&mut words)].concat();
-                let added = |e: &dyn Engine| e.add_tables(&polynomials).expect("valid");
+                let added = |e: &Engine| e.add_tables(&polynomials).expect("valid");
                 // Devices that were timed have a table of their own first.
-                let (first, reference) = (added(engines[which].as_ref()), added(references[which].as_ref()));
+                let (first, reference) = (added(&engines[which]), added(&references[which]));
                 assert_eq!(first, reference + u32::from(!alike));
                 tables += 2;
             }
@@ -253,13 +258,13 @@ fn run(members: usize, alike: bool, seed: u64) {
             }
         }
         let first = words.below(stored as u64) as usize;
-        same(engines[which].as_ref(), references[which].as_ref(), first, 1 + words.below((stored - first) as u64) as usize, step);
+        same(&engines[which], &references[which], first, 1 + words.below((stored - first) as u64) as usize, step);
         if step % 5 == 0 {
-            same(engines[0].as_ref(), references[0].as_ref(), 0, stored, step);
+            same(&engines[0], &references[0], 0, stored, step);
         }
     }
     both(&|e| e.synchronize(), 0);
-    same(engines[1].as_ref(), references[1].as_ref(), 0, stored, 60);
+    same(&engines[1], &references[1], 0, stored, 60);
 }
 
 #[test]
@@ -309,12 +314,12 @@ fn threads_call_at_once() {
                             engine.write(first, &text).expect("in range");
                             engine.bootstrap(&jobs).expect("valid");
                         }
-                        same(engine.as_ref(), reference.as_ref(), first, PLACES, step);
+                        same(&engine, &reference, first, PLACES, step);
                     }
                 });
             }
         });
-        same(engine.as_ref(), reference.as_ref(), 0, 4 * PLACES, 12);
+        same(&engine, &reference, 0, 4 * PLACES, 12);
     }
 }
 
@@ -346,7 +351,7 @@ fn thousands_move() {
         engine.combine(&first).expect("independent");
         engine.combine(&crossed).expect("independent");
     }
-    same(engine.as_ref(), reference.as_ref(), 0, stored, 0);
+    same(&engine, &reference, 0, stored, 0);
 }
 
 /// What a copy that failed should have brought is brought by the next call.
@@ -369,7 +374,7 @@ fn a_copy_that_failed_is_none() {
     for engine in [&engine, &reference] {
         engine.combine(&sum).expect("valid");
     }
-    same(engine.as_ref(), reference.as_ref(), 0, 4, 0);
+    same(&engine, &reference, 0, 4, 0);
 }
 
 #[test]
@@ -425,8 +430,8 @@ fn bad_calls_are_refused_in_words_and_change_nothing() {
     engine.read(0, &mut words).expect("in range");
     assert!(words.iter().all(|&w| w == 0));
     let one = load(&CpuBackend::new(), &keys);
-    let error = several(2, true).load_beside(one.as_ref(), &keys, &exact(), &NoProgress).err().expect("another backend").to_string();
-    assert!(error.contains("other devices"), "{error}");
+    let error = LoadRequest::new(&keys).beside(&one).load(&several(2, true)).expect_err("another backend").to_string();
+    assert!(error.contains("another backend"), "{error}");
     for count in [0, 1, 33] {
         let error = MultiBackend::new((0..count).map(|_| Arc::new(CpuBackend::new()) as Arc<dyn Backend>).collect());
         let error = error.err().expect("2 to 32").to_string();

@@ -1,8 +1,9 @@
 //! Host batches on a device whose transfers overlap: what is cut, and in which order it is asked for.
 
+use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, DeviceInfo, Engine, KeySource, LinearJob, LoadOptions, NoProgress, Progress,
-    Stage, StageOutput, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, LoadOptions, LoadRequest, NoProgress, PlanReport, Stage,
+    StageOutput, Transform, Waiting,
 };
 use girih_cpu::CpuBackend;
 use girih_tfhe::{ClientKey, EvaluationKeys, Gate, ParameterSet, ServerKey};
@@ -14,29 +15,32 @@ type Calls = Arc<Mutex<Vec<(char, usize)>>>;
 /// The CPU, with waves and with transfers that overlap as far as anybody can tell.
 struct InWaves(CpuBackend, usize, Calls);
 
-struct InWavesEngine(Box<dyn Engine>, usize, Calls);
+struct DeviceInWaves(Box<dyn BootstrapDevice>, usize, Calls);
 
 impl Backend for InWaves {
     fn info(&self) -> &DeviceInfo {
         self.0.info()
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(InWavesEngine(self.0.load(keys, options, progress)?, self.1, self.2.clone())))
-    }
-
-    fn load_beside(
-        &self,
-        _: &(dyn Engine + 'static),
-        _: &dyn KeySource,
-        _: &LoadOptions,
-        _: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        Err(BackendError::InvalidRequest("these tests load one key".into()))
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
     }
 }
 
-impl Engine for InWavesEngine {
+impl Loader for InWaves {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        Ok(Vec::new())
+    }
+
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        Box::pin(async move {
+            let device = Loader::load(&self.0, request).await?;
+            Ok(Box::new(DeviceInWaves(device, self.1, self.2.clone())) as Box<dyn BootstrapDevice>)
+        })
+    }
+}
+
+impl BootstrapDevice for DeviceInWaves {
     fn shape(&self) -> &BootstrapShape {
         self.0.shape()
     }
@@ -45,32 +49,28 @@ impl Engine for InWavesEngine {
         self.0.transform()
     }
 
-    fn plan(&self) -> serde_json::Value {
-        self.0.plan()
+    fn report(&self) -> PlanReport {
+        self.0.report()
     }
 
-    fn stored(&self) -> usize {
-        self.0.stored()
-    }
-
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
-        self.0.reserve(ciphertexts)
+    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+        self.0.grow(from, to)
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         self.0.write(first, words)
     }
 
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
         self.2.lock().expect("no panic").push(('r', words.len() / self.shape().ciphertext_len()));
         self.0.read(first, words)
     }
 
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        self.0.add_tables(polynomials)
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.0.add_tables(held, polynomials)
     }
 
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         self.0.write_tables(first, polynomials)
     }
 
@@ -83,16 +83,12 @@ impl Engine for InWavesEngine {
         self.0.combine(jobs)
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
         self.0.synchronize()
     }
 
-    fn overlaps_transfers(&self) -> bool {
-        true
-    }
-
-    fn wave(&self) -> usize {
-        self.1
+    fn pipelining(&self) -> Pipelining {
+        Pipelining { overlaps_transfers: true, wave: self.1, devices: 1 }
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {

@@ -4,9 +4,10 @@ use crate::Profile;
 use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::{Rolled, WgpuPlan};
 use crate::runtime::gpu::Gpu;
+use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, Engine, KeySource, LoadOptions, Progress,
-    Transform, choose_plan,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions, LoadRequest, Transform, Waiting,
+    at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -210,18 +211,17 @@ impl WgpuBackend {
         self.gpu.device.destroy();
     }
 
-    fn load_engine(
-        &self,
-        beside: Option<&WgpuEngine>,
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<WgpuEngine, BackendError> {
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<WgpuEngine, BackendError> {
+        let LoadRequest { keys, options, progress, .. } = request;
         if let Some(transform @ Transform::Fft) = options.transform {
             return Err(BackendError::DoesNotFit {
                 device: self.info.name.clone(),
                 reason: DoesNotFit::Transform { transform, why: "WGSL kernels have the ntt-u32 transform only".into() },
             });
+        }
+        let beside = request.beside_as::<WgpuEngine>()?;
+        if beside.is_some_and(|engine| !engine.is_on(&self.gpu)) {
+            return Err(other_backend());
         }
         let (options, source) = choose_plan(&self.identity(), keys.shape(), options, progress)?;
         let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
@@ -234,24 +234,19 @@ impl Backend for WgpuBackend {
         &self.info
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        Ok(Box::new(self.load_engine(None, keys, options, progress)?))
-    }
-
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        let engine = WgpuEngine::beside(&self.gpu, engine, keys.shape())?;
-        Ok(Box::new(self.load_engine(Some(engine), keys, options, progress)?))
-    }
-
     fn identity(&self) -> String {
         // Neither the order of adapters nor subgroup sizes change with what a plan costs; driver and profile do.
         format!("wgpu: {}, {}", self.info.name, self.info.notes[..3].join(", "))
+    }
+
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+}
+
+impl Loader for WgpuBackend {
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {

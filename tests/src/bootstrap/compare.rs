@@ -3,7 +3,7 @@
 use crate::bootstrap::synthetic::{SyntheticKeys, Words};
 use crate::bootstrap::vectors::first_difference;
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob, LoadOptions, NoProgress, Operand, Stage,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob, LoadOptions, LoadRequest, Operand, Stage,
     Transform,
 };
 
@@ -15,8 +15,8 @@ pub type Differences = Vec<String>;
 
 /// Two engines with the same keys, store and tables: a device's and the twin's.
 struct Pair {
-    twin: Box<dyn Engine>,
-    device: Box<dyn Engine>,
+    twin: Engine,
+    device: Engine,
 }
 
 /// Jobs that use every field: weights of both signs, constants, moduli below and above q, offsets, tables a slot,
@@ -70,7 +70,8 @@ impl Pair {
     fn new(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape, transform: Transform) -> Result<Self, BackendError> {
         let keys = SyntheticKeys::new(shape.clone(), 7);
         let load = |backend: &dyn Backend, transform| {
-            backend.load(&keys, &LoadOptions { transform: Some(transform), ..Default::default() }, &NoProgress)
+            let options = LoadOptions { transform: Some(transform), ..Default::default() };
+            LoadRequest::new(&keys).options(&options).load(backend)
         };
         // The native torus has no twin in integers.
         let exact = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
@@ -98,12 +99,12 @@ impl Pair {
     }
 
     fn read_both(&self) -> Result<(Vec<u64>, Vec<u64>), BackendError> {
-        let read = |engine: &dyn Engine| {
+        let read = |engine: &Engine| {
             let mut words = vec![0; STORED * engine.shape().ciphertext_len()];
             engine.read(0, &mut words)?;
             Ok::<_, BackendError>(words.into_iter().map(u64::from).collect::<Vec<_>>())
         };
-        Ok((read(self.twin.as_ref())?, read(self.device.as_ref())?))
+        Ok((read(&self.twin)?, read(&self.device)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A device that loads everything with one plan, so that a suite can be run on a plan that nobody gets by default.
 
-use girih_backend::{Backend, BackendError, DeviceInfo, Engine, KeySource, LoadOptions, PlanRequest, Progress};
+use girih_backend::bootstrap::{BootstrapDevice, Loader};
+use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, LoadOptions, LoadRequest, PlanRequest, Waiting};
 
 /// `device`, with `plan` in the place of every request.
 pub struct Planned<'a> {
@@ -10,28 +11,35 @@ pub struct Planned<'a> {
     pub plan: PlanRequest,
 }
 
-impl Planned<'_> {
-    fn options(&self, options: &LoadOptions) -> LoadOptions {
-        LoadOptions { plan: self.plan.clone(), untuned: true, ..options.clone() }
-    }
-}
-
 impl Backend for Planned<'_> {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
 
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError> {
-        self.device.load(keys, &self.options(options), progress)
+    fn bootstrap(&self) -> Option<&dyn Loader> {
+        self.device.bootstrap().map(|_| self as &dyn Loader)
+    }
+}
+
+impl Planned<'_> {
+    fn loader(&self) -> Result<&dyn Loader, BackendError> {
+        self.device.bootstrap().ok_or_else(|| BackendError::Unsupported {
+            device: self.device.info().id.clone(),
+            what: "bootstrappings".into(),
+            why: "it has no kernels for them".into(),
+        })
+    }
+}
+
+impl Loader for Planned<'_> {
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+        self.loader()?.alternatives(shape)
     }
 
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError> {
-        self.device.load_beside(engine, keys, &self.options(options), progress)
+    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+        Box::pin(async move {
+            let options = LoadOptions { plan: self.plan.clone(), untuned: true, ..request.options.clone() };
+            self.loader()?.load(LoadRequest { options: &options, ..request }).await
+        })
     }
 }

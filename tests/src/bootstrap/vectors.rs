@@ -1,7 +1,7 @@
 //! Bit-exact bootstrapping vectors: reading, checking and replaying them.
 
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, KeySource, LoadOptions, NoProgress,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, KeySource, LoadOptions, LoadRequest,
     Operand, SecretKind, Stage, Transform,
 };
 use serde::Deserialize;
@@ -401,16 +401,17 @@ impl VectorFile {
     /// # Errors
     /// When the device cannot load the keys or fails; differences are in the result, one line each.
     pub fn replay(&self, device: &dyn Backend) -> Result<Replay, BackendError> {
-        let engine = device.load(self, &LoadOptions { transform: Some(Transform::Ntt), ..Default::default() }, &NoProgress)?;
+        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let engine = LoadRequest::new(self).options(&exact).load(device)?;
         engine.reserve(3)?;
         let mut replay = Replay::default();
         for (index, run) in self.runs.iter().enumerate() {
-            self.replay_run(engine.as_ref(), index, run, &mut replay)?;
+            self.replay_run(&engine, index, run, &mut replay)?;
         }
         Ok(replay)
     }
 
-    fn replay_run(&self, engine: &dyn Engine, index: usize, run: &RunRecord, replay: &mut Replay) -> Result<(), BackendError> {
+    fn replay_run(&self, engine: &Engine, index: usize, run: &RunRecord, replay: &mut Replay) -> Result<(), BackendError> {
         let narrow = |lwe: &Lwe| lwe.words().iter().map(|&w| w as u32).collect::<Vec<_>>();
         engine.write(0, &[narrow(&run.c1), narrow(&run.c2)].concat())?;
         let modulus = self.shape.accumulator_modulus().unwrap_or(u64::MAX);

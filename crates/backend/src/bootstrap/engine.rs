@@ -1,81 +1,13 @@
-//! The two traits that a device implements, and the key stream it loads from.
+//! A device with the keys of one shape loaded: what every device has in common, checked once.
 
-use serde::{Deserialize, Serialize};
-
-use crate::{BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, PlanRequest, Progress, Stage, StageOutput, Transform};
-
-/// Supplies the public keys of one shape block by block, so that no device ever needs a second whole copy on the host.
-///
-/// Blocks may be asked for in any order and from several threads at once.
-pub trait KeySource: Sync {
-    /// The shape these keys are of.
-    fn shape(&self) -> &BootstrapShape;
-
-    /// Writes the bootstrapping-key block of step `index <` [`BootstrapShape::steps`]: `[GGSW][level][row K][column K][N]` with
-    /// [`BootstrapShape::ggsw_per_step`] GGSW ciphertexts, coefficients in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
-    fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
-
-    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`; native torus:
-    /// `[digit][n + r]`, 64-bit words.
-    /// `out` has [`BootstrapShape::key_switching_block_len`] words.
-    fn key_switching_block(&self, index: usize, out: &mut [u64]);
-}
-
-/// Choices made when keys are loaded; everything left open is the device's to choose.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LoadOptions {
-    /// The transform to use.
-    pub transform: Option<Transform>,
-    /// Constraints on the tile plan.
-    pub plan: PlanRequest,
-    /// Ask the device's model even where a tuned plan is stored.
-    #[serde(default)]
-    pub untuned: bool,
-}
-
-/// One device, opened.
-pub trait Backend: Send + Sync {
-    /// What this device is.
-    fn info(&self) -> &DeviceInfo;
-
-    /// What tuned plans are stored under: everything of the device and its driver that a measurement depends on.
-    fn identity(&self) -> String {
-        let info = self.info();
-        format!("{}: {}, {}", info.kind, info.name, info.notes.join(", "))
-    }
-
-    /// The plans of `shape` worth measuring on this device, the model's own first, each with its transform given: what
-    /// `cargo xtask tune` runs. One that turns out not to load is skipped with its reason.
-    ///
-    /// # Errors
-    /// As `load`, for a shape that this device cannot run at all.
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
-        let _ = shape;
-        Ok(vec![LoadOptions { transform: self.info().transforms.first().copied(), ..Default::default() }])
-    }
-
-    /// Loads the keys of one shape and makes them ready: transforms them, plans the tile, compiles kernels. What
-    /// `options` leave open comes from a tuned plan where one is stored ([`crate::choose_plan`]).
-    ///
-    /// # Errors
-    /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out.
-    fn load(&self, keys: &dyn KeySource, options: &LoadOptions, progress: &dyn Progress) -> Result<Box<dyn Engine>, BackendError>;
-
-    /// Loads a further bootstrapping key beside an engine of this backend: the new engine shares its store, its test polynomials and
-    /// its key-switching table, which do not depend on the gadget. What one engine puts into the store the other finds there, and
-    /// calls to either take effect in the order in which they are made. Only the bootstrapping blocks of `keys` are read: they
-    /// must be of the same secrets, which no device can check.
-    ///
-    /// # Errors
-    /// [`BackendError::InvalidRequest`] for an engine of another backend and as [`check_beside`]; else as `load`.
-    fn load_beside(
-        &self,
-        engine: &(dyn Engine + 'static),
-        keys: &dyn KeySource,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Box<dyn Engine>, BackendError>;
-}
+use super::{
+    BootstrapDevice, BootstrapJob, BootstrapShape, LinearJob, LoadRequest, Pipelining, Stage, StageOutput, validate_jobs,
+    validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+};
+use crate::device::{PlanReport, block_on};
+use crate::{Backend, BackendError, Transform};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded shape: whose shape differs in
 /// more than the gadget, or whose accumulator modulus does.
@@ -95,48 +27,141 @@ pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result
     Ok(())
 }
 
+/// What engines beside each other have in common.
+#[derive(Default)]
+struct Counts {
+    /// Ciphertexts in the store, and test polynomials. They only grow, and are raised when the device has room: a call checked
+    /// against an older count is a valid one.
+    stored: AtomicUsize,
+    tables: AtomicUsize,
+    /// Held while the device makes room.
+    growing: Mutex<()>,
+}
+
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
 ///
 /// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
 /// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `write_tables`, `combine` and `bootstrap` may return before
-/// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`.
-pub trait Engine: std::any::Any + Send + Sync {
+/// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`. Everything is checked here,
+/// once: the [`BootstrapDevice`] beneath sees valid calls only.
+pub struct Engine {
+    device: Box<dyn BootstrapDevice>,
+    counts: Arc<Counts>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("shape", self.shape()).field("transform", &self.transform()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    pub(super) async fn load(backend: &dyn Backend, request: LoadRequest<'_>) -> Result<Self, BackendError> {
+        let loader = backend.bootstrap().ok_or_else(|| BackendError::Unsupported {
+            device: backend.info().id.clone(),
+            what: "bootstrappings".into(),
+            why: "it has no kernels for them; open another device".into(),
+        })?;
+        let shape = request.keys.shape();
+        shape.validate()?;
+        if let Some(engine) = request.beside {
+            check_beside(engine.shape(), shape)?;
+        }
+        let device = loader.load(request).await?;
+        Ok(Self { device, counts: request.beside.map_or_else(Arc::default, |engine| Arc::clone(&engine.counts)) })
+    }
+
+    /// An engine over a device whose store and tables are empty.
+    pub fn new(device: Box<dyn BootstrapDevice>) -> Self {
+        Self { device, counts: Arc::default() }
+    }
+
+    /// What it runs on, which checks nothing: for devices that load beside it.
+    pub fn device(&self) -> &dyn BootstrapDevice {
+        self.device.as_ref()
+    }
+
     /// The shape of the loaded keys.
-    fn shape(&self) -> &BootstrapShape;
+    pub fn shape(&self) -> &BootstrapShape {
+        self.device.shape()
+    }
 
     /// The transform in use.
-    fn transform(&self) -> Transform;
+    pub fn transform(&self) -> Transform {
+        self.device.transform()
+    }
 
-    /// What was planned for this shape on this device, as one flat JSON object for records; `plan_from` is the
-    /// [`crate::PlanSource`].
-    fn plan(&self) -> serde_json::Value;
+    /// What was planned for this shape on this device.
+    pub fn plan(&self) -> PlanReport {
+        self.device.report()
+    }
+
+    /// How batches from the host are best cut.
+    pub fn pipelining(&self) -> Pipelining {
+        self.device.pipelining()
+    }
 
     /// Ciphertexts the store holds now.
-    fn stored(&self) -> usize;
+    pub fn stored(&self) -> usize {
+        self.counts.stored.load(Ordering::Acquire)
+    }
+
+    fn tables(&self) -> usize {
+        self.counts.tables.load(Ordering::Acquire)
+    }
 
     /// Makes the store hold at least `ciphertexts`, keeping what it has; new ones are zero.
     ///
     /// # Errors
     /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for.
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError>;
+    pub fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+        let _growing = self.counts.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored();
+        if ciphertexts > stored {
+            self.device.grow(stored, ciphertexts)?;
+            self.counts.stored.store(ciphertexts, Ordering::Release);
+        }
+        Ok(())
+    }
 
     /// Copies whole ciphertexts into the store from index `first` on.
     ///
     /// # Errors
     /// When `words` is not a whole number of ciphertexts, or they do not fit the store.
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError>;
+    pub fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+        validate_range(self.shape(), self.stored(), first, words.len())?;
+        self.device.write(first, words)
+    }
 
     /// Copies whole ciphertexts out of the store from index `first` on, waiting for all work before.
     ///
     /// # Errors
     /// As for `write`, and any error of earlier work.
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError>;
+    pub fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+        block_on(self.read_async(first, words))
+    }
+
+    /// [`Engine::read`] for callers that must not block where the device can do without.
+    ///
+    /// # Errors
+    /// As for `read`.
+    pub async fn read_async(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+        validate_range(self.shape(), self.stored(), first, words.len())?;
+        self.device.read(first, words).await
+    }
 
     /// Adds test polynomials (`N` coefficients in `[0, Q)` each) and returns the index of the first.
     ///
     /// # Errors
     /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError>;
+    pub fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+        validate_tables(self.shape(), polynomials)?;
+        let _growing = self.counts.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.tables();
+        self.device.add_tables(held, polynomials)?;
+        self.counts.tables.store(held + polynomials.len() / self.shape().polynomial_size, Ordering::Release);
+        Ok(held as u32)
+    }
 
     /// Puts test polynomials in the place of added ones, from index `first` on. Bootstrappings asked for before look up what was
     /// there, those asked for later what is there now, whenever the device gets to them: a caller that keeps a place only until its
@@ -144,47 +169,53 @@ pub trait Engine: std::any::Any + Send + Sync {
     ///
     /// # Errors
     /// As for `add_tables`, and when the places are not among those added.
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError>;
+    pub fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+        validate_table_range(self.shape(), self.tables(), first, polynomials)?;
+        self.device.write_tables(first as usize, polynomials)
+    }
 
     /// Runs independent bootstrappings.
     ///
     /// # Errors
-    /// What [`crate::validate_jobs`] refuses, and failures of the device.
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError>;
+    /// What [`validate_jobs`] refuses, and failures of the device.
+    pub fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        validate_jobs(self.shape(), self.stored(), self.tables(), jobs)?;
+        if jobs.is_empty() { Ok(()) } else { self.device.bootstrap(jobs) }
+    }
 
     /// Runs independent linear combinations.
     ///
     /// # Errors
-    /// What [`crate::validate_linear_jobs`] refuses, and failures of the device.
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError>;
+    /// What [`validate_linear_jobs`] refuses, and failures of the device.
+    pub fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        validate_linear_jobs(self.shape(), self.stored(), jobs)?;
+        if jobs.is_empty() { Ok(()) } else { self.device.combine(jobs) }
+    }
 
     /// Waits for all work and returns its first error, if any.
     ///
     /// # Errors
     /// Failures of the device.
-    fn synchronize(&self) -> Result<(), BackendError>;
-
-    /// Whether transfers run beside bootstrappings that do not touch their ciphertexts: batches from the host are then worked
-    /// through in more and smaller parts. Without it each part waits for the one before.
-    fn overlaps_transfers(&self) -> bool {
-        false
+    pub fn synchronize(&self) -> Result<(), BackendError> {
+        block_on(self.synchronize_async())
     }
 
-    /// Ciphertexts that the device works on at once: parts of a batch that are multiples of it leave nothing idle.
-    fn wave(&self) -> usize {
-        1
-    }
-
-    /// Devices that share the work of one call: the parts of a batch are as many times as large.
-    fn devices(&self) -> usize {
-        1
+    /// [`Engine::synchronize`] for callers that must not block where the device can do without.
+    ///
+    /// # Errors
+    /// As for `synchronize`.
+    pub async fn synchronize_async(&self) -> Result<(), BackendError> {
+        self.device.synchronize().await
     }
 
     /// Runs one job and returns what the device held at each of `stages`; the store does not change.
     ///
     /// # Errors
     /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does not have.
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+    pub fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+        validate_jobs(self.shape(), self.stored(), self.tables(), std::slice::from_ref(job))?;
+        self.device.trace(job, stages)
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,23 @@
 //! The contract of the bootstrap family: lists of independent fused bootstrappings over ciphertexts that live on the device.
+//!
+//! Callers load keys with a [`LoadRequest`] and talk to an [`Engine`]; devices implement [`Loader`] and [`BootstrapDevice`].
 
+mod device;
 mod engine;
 mod job;
+mod loader;
 mod plan;
 mod shape;
 mod stages;
+pub mod synthetic;
 
-pub use engine::{Backend, Engine, KeySource, LoadOptions, check_beside};
+pub use device::{BootstrapDevice, Pipelining};
+pub use engine::{Engine, check_beside};
 pub use job::{
     BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs, validate_range, validate_table_range,
     validate_tables,
 };
-pub use plan::{AccumulatorHome, DoesNotFit, PlanRequest, TileLayout, TilePlan};
-pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
+pub use loader::{KeySource, LoadOptions, LoadRequest, Loader, choose_plan, other_backend};
+pub use plan::{AccumulatorHome, PlanRequest, TileLayout, TilePlan, tile_of_groups, tile_of_subgroups};
+pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind};
 pub use stages::{Stage, StageOutput};

@@ -5,7 +5,7 @@
 //! share one polynomial; from that follow bytes and threads, and the bound that binds. Digits are *staged*: one exchange
 //! area serves all of them in turn, so workgroup memory does not grow with the number of digits.
 
-use crate::{BootstrapShape, DeviceLimits, KeyModulus, Transform};
+use crate::{BootstrapShape, DeviceLimits, DoesNotFit, KeyModulus, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ pub struct PlanRequest {
     pub groups: Option<usize>,
     /// LWE indices per launch, for drivers that stop long kernels; the accumulator is parked in memory between launches.
     pub steps_per_launch: Option<usize>,
-    /// Choices that only one kind of device knows, under the names it gives them ([`crate::Backend::alternatives`] lists
+    /// Choices that only one kind of device knows, under the names it gives them ([`crate::bootstrap::Loader::alternatives`] lists
     /// them, as does its documentation). A name or value that the device does not know is refused.
     #[serde(default)]
     pub choices: BTreeMap<String, u32>,
@@ -124,49 +124,14 @@ pub struct TilePlan {
     pub steps_per_launch: usize,
 }
 
-/// The bound that a plan breaks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DoesNotFit {
-    /// Too many bytes of workgroup memory.
-    #[error(
-        "the tile (N = {polynomial_size}, k + r = {columns}, {groups} groups) needs {needed} bytes of workgroup memory, the device has {available}"
-    )]
-    Memory {
-        /// N.
-        polynomial_size: usize,
-        /// K = k + r.
-        columns: usize,
-        /// Ciphertext groups of one workgroup.
-        groups: usize,
-        /// Bytes needed.
-        needed: usize,
-        /// Bytes there are.
-        available: usize,
-    },
-    /// Too many threads.
-    #[error(
-        "the tile (N = {polynomial_size}, k + r = {columns}, {subgroups_per_polynomial} subgroups a polynomial) needs {needed} threads a workgroup, the device has {available}"
-    )]
-    Threads {
-        /// N.
-        polynomial_size: usize,
-        /// K = k + r.
-        columns: usize,
-        /// Subgroups that share one polynomial.
-        subgroups_per_polynomial: usize,
-        /// Threads needed.
-        needed: usize,
-        /// Threads there are.
-        available: usize,
-    },
-    /// The transform cannot serve this shape.
-    #[error("{transform} cannot run this shape: {why}")]
-    Transform {
-        /// The transform.
-        transform: Transform,
-        /// Why not.
-        why: String,
-    },
+/// A tile of so many ciphertext groups in words, for [`DoesNotFit::Memory`].
+pub fn tile_of_groups(shape: &BootstrapShape, groups: usize) -> String {
+    format!("the tile (N = {}, k + r = {}, {groups} groups)", shape.polynomial_size, shape.columns())
+}
+
+/// A tile whose polynomials are shared by so many subgroups in words, for [`DoesNotFit::Threads`].
+pub fn tile_of_subgroups(shape: &BootstrapShape, subgroups: usize) -> String {
+    format!("the tile (N = {}, k + r = {}, {subgroups} subgroups a polynomial)", shape.polynomial_size, shape.columns())
 }
 
 impl TilePlan {
@@ -202,18 +167,14 @@ impl TilePlan {
         };
         if plan.workgroup_bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
-                polynomial_size: size,
-                columns: shape.columns(),
-                groups,
+                tile: tile_of_groups(shape, groups),
                 needed: plan.workgroup_bytes,
                 available: limits.workgroup_memory_bytes,
             });
         }
         if plan.workgroup_threads > limits.workgroup_threads {
             return Err(DoesNotFit::Threads {
-                polynomial_size: size,
-                columns: shape.columns(),
-                subgroups_per_polynomial,
+                tile: tile_of_subgroups(shape, subgroups_per_polynomial),
                 needed: plan.workgroup_threads,
                 available: limits.workgroup_threads,
             });
@@ -277,7 +238,7 @@ mod tests {
             let plan = bolt(size, most, 2, &unlimited_threads).expect("the published maximum fits");
             assert!(plan.workgroup_bytes <= 100 * 1024);
             let error = bolt(size, most + 1, 2, &unlimited_threads).expect_err("one more does not");
-            assert!(matches!(error, DoesNotFit::Memory { columns, .. } if columns == most + 1), "{error}");
+            assert!(matches!(&error, DoesNotFit::Memory { tile, .. } if tile.contains(&format!("k + r = {},", most + 1))), "{error}");
         }
     }
 

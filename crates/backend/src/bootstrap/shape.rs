@@ -1,5 +1,6 @@
 //! The numbers that fix the kernels of one parameter set.
 
+use crate::ShapeError;
 use serde::{Deserialize, Serialize};
 
 /// Distribution of the LWE secret, which decides how many GGSW ciphertexts each LWE index has.
@@ -78,25 +79,6 @@ pub struct BootstrapShape {
     pub log2_ks_modulus: u32,
     /// log2 B_ks, base of the key-switching digits: unsigned; native torus: balanced.
     pub log2_ks_base: u32,
-}
-
-/// A field of a [`BootstrapShape`] that no device could run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value}: {rule}")]
-pub struct ShapeError {
-    /// The field, under the name parameter files give it.
-    pub field: &'static str,
-    /// The value it has.
-    pub value: String,
-    /// What is allowed.
-    pub rule: String,
-}
-
-impl ShapeError {
-    /// Names `field`, its `value` and the `rule` it breaks.
-    pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
-        Self { field, value: value.to_string(), rule: rule.into() }
-    }
 }
 
 /// The grouping of shapes that were written down before there was one.

@@ -1,6 +1,6 @@
 //! The one error type of devices.
 
-use crate::{DoesNotFit, ShapeError};
+use super::{DoesNotFit, ShapeError};
 
 /// Why a device did not do what it was asked.
 ///

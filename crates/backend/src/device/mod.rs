@@ -2,13 +2,19 @@
 
 mod cache;
 mod error;
+mod fit;
 mod info;
 mod progress;
+mod report;
 pub mod timeline;
 mod tune;
+mod waiting;
 
 pub use cache::{cache_folder, cache_key, write_cache_file};
 pub use error::BackendError;
+pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
 pub use progress::{NoProgress, Progress};
-pub use tune::{PlanSource, TunedPlan, TunedPlans, choose_plan};
+pub use report::{PlanReport, PlanValue};
+pub use tune::{PlanSource, TunedPlan, TunedPlans};
+pub use waiting::{Waiting, at_once, block_on, may_block};

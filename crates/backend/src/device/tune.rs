@@ -1,15 +1,14 @@
 //! Tuned plans: what `cargo xtask tune` measured to be fastest, kept for each device and shape.
 //!
-//! A device lists the plans worth measuring ([`Backend::alternatives`]); `tune` measures them and stores the fastest of
-//! each transform here; [`Backend::load`] asks [`choose_plan`] and reports the [`PlanSource`] as `plan_from` in
-//! [`Engine::plan`](crate::Engine::plan).
-//!
-//! [`Backend::alternatives`]: crate::Backend::alternatives
-//! [`Backend::load`]: crate::Backend::load
+//! A device lists the plans worth measuring; `tune` measures them and stores the fastest of each transform here; loading asks for
+//! it and reports the [`PlanSource`]. What a plan is for (the shape) and what it asks of a device (the options) are values here,
+//! which families read and write as types of their own.
 
 use crate::device::cache::{cache_folder, write_cache_file};
-use crate::{BackendError, BootstrapShape, LoadOptions, Progress};
+use crate::device::{BackendError, Transform};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The version of the file and of what its plans mean to the kernels: raised when kernels change enough that a stored
@@ -24,7 +23,7 @@ pub enum PlanSource {
     Model,
     /// A measurement stored by `cargo xtask tune`.
     Tuned,
-    /// The caller, through [`LoadOptions::plan`].
+    /// The caller.
     Request,
 }
 
@@ -34,11 +33,44 @@ pub struct TunedPlan {
     /// [`Backend::identity`](crate::Backend::identity) of the device it was measured on.
     pub device: String,
     /// The shape it was measured for.
-    pub shape: BootstrapShape,
-    /// The options that won, transform included.
-    pub options: LoadOptions,
+    shape: Value,
+    /// The options that won, their `transform` included.
+    options: Value,
     /// Ciphertexts bootstrapped a second.
     pub per_s: f64,
+}
+
+impl TunedPlan {
+    /// The winner for `shape` on `device`: `options`, which name their `transform`, at `per_s` units of work a second.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidRequest`] for a shape or options that JSON cannot hold.
+    pub fn new(device: &str, shape: &impl Serialize, options: &impl Serialize, per_s: f64) -> Result<Self, BackendError> {
+        Ok(Self { device: device.into(), shape: value(shape)?, options: value(options)?, per_s })
+    }
+
+    /// The options, as their family reads them; `path` is the file they came from.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidRequest`] naming the file and the remedy, for options of another form.
+    pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O, BackendError> {
+        O::deserialize(&self.options).map_err(|e| unusable(path, e.to_string()))
+    }
+
+    fn transform(&self) -> Option<Transform> {
+        Transform::deserialize(self.options.get("transform")?).ok()
+    }
+}
+
+fn value(of: &impl Serialize) -> Result<Value, BackendError> {
+    serde_json::to_value(of).map_err(|e| BackendError::InvalidRequest(format!("a plan that cannot be stored: {e}")))
+}
+
+fn unusable(path: &Path, why: String) -> BackendError {
+    BackendError::InvalidRequest(format!(
+        "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run `cargo xtask tune` again",
+        path.display()
+    ))
 }
 
 /// The stored winners: at most one for each device, shape and transform.
@@ -73,12 +105,7 @@ impl TunedPlans {
     /// # Errors
     /// [`BackendError::InvalidRequest`] for a file that cannot be read or understood, naming it and the remedy.
     pub fn read(path: &Path) -> Result<(Self, Option<String>), BackendError> {
-        let refuse = |why: String| {
-            BackendError::InvalidRequest(format!(
-                "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run `cargo xtask tune` again",
-                path.display()
-            ))
-        };
+        let refuse = |why| unusable(path, why);
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok((Self::default(), None)),
@@ -108,71 +135,30 @@ impl TunedPlans {
 
     /// Puts `plan` in the place of an older one of the same device, shape and transform.
     pub fn put(&mut self, plan: TunedPlan) {
-        self.plans.retain(|p| p.device != plan.device || p.shape != plan.shape || p.options.transform != plan.options.transform);
+        self.plans.retain(|p| p.device != plan.device || p.shape != plan.shape || p.transform() != plan.transform());
         self.plans.push(plan);
     }
 
-    /// The fastest stored plan of `device` for `shape`, of `options.transform` where that is given.
-    pub fn best(&self, device: &str, shape: &BootstrapShape, options: &LoadOptions) -> Option<&TunedPlan> {
-        let fits =
-            |p: &&TunedPlan| p.device == device && p.shape == *shape && options.transform.is_none_or(|t| p.options.transform == Some(t));
+    /// The fastest stored plan of `device` for `shape`, of `transform` where that is given.
+    pub fn best(&self, device: &str, shape: &impl Serialize, transform: Option<Transform>) -> Option<&TunedPlan> {
+        let shape = value(shape).ok()?;
+        let fits = |p: &&TunedPlan| p.device == device && p.shape == shape && transform.is_none_or(|t| p.transform() == Some(t));
         self.plans.iter().filter(fits).max_by(|a, b| a.per_s.total_cmp(&b.per_s))
     }
-}
-
-/// The options to load `shape` with on the device called `identity`: those given where they ask for anything of the
-/// plan, else the stored winner, else those given, for the device's model to complete.
-///
-/// # Errors
-/// As [`TunedPlans::read`].
-pub fn choose_plan(
-    identity: &str,
-    shape: &BootstrapShape,
-    options: &LoadOptions,
-    progress: &dyn Progress,
-) -> Result<(LoadOptions, PlanSource), BackendError> {
-    if options.plan != crate::PlanRequest::default() {
-        return Ok((options.clone(), PlanSource::Request));
-    }
-    if options.untuned {
-        return Ok((options.clone(), PlanSource::Model));
-    }
-    let Some(path) = TunedPlans::path() else { return Ok((options.clone(), PlanSource::Model)) };
-    let (plans, note) = TunedPlans::read(&path)?;
-    if let Some(note) = note {
-        progress.note(&note);
-    }
-    Ok(match plans.best(identity, shape, options) {
-        Some(best) => (best.options.clone(), PlanSource::Tuned),
-        None => (options.clone(), PlanSource::Model),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Gadget, KeyModulus, PlanRequest, SecretKind, Transform};
+    use serde_json::json;
 
-    fn shape() -> BootstrapShape {
-        BootstrapShape {
-            lwe_dimension: 556,
-            log2_lwe_modulus: 11,
-            polynomial_size: 1024,
-            glwe_dimension: 1,
-            packing: 1,
-            secret: SecretKind::Ternary,
-            grouping: 1,
-            gadget: Gadget::Decomposition { log2_base: 7, levels: 3, dropped_bits: 7 },
-            key_modulus: KeyModulus::Words(vec![134_215_681]),
-            log2_ks_modulus: 15,
-            log2_ks_base: 5,
-        }
+    fn shape() -> Value {
+        json!({ "size": 1024, "words": [134_215_681] })
     }
 
     fn plan(transform: Transform, items: u32, per_s: f64) -> TunedPlan {
-        let plan = PlanRequest { choices: [("items".to_string(), items)].into(), ..Default::default() };
-        let options = LoadOptions { transform: Some(transform), plan, ..Default::default() };
-        TunedPlan { device: "wgpu: a GPU".into(), shape: shape(), options, per_s }
+        let options = json!({ "transform": transform, "items": items });
+        TunedPlan::new("wgpu: a GPU", &shape(), &options, per_s).expect("values are JSON")
     }
 
     fn folder() -> PathBuf {
@@ -190,15 +176,15 @@ mod tests {
         let (read, note) = TunedPlans::read(&path).expect("just written");
         assert_eq!((&read, note), (&plans, None));
         assert_eq!(read.plans.len(), 2, "the later plan of a transform replaces the earlier");
-        let best = |device: &str, transform| {
-            let options = LoadOptions { transform, ..Default::default() };
-            read.best(device, &shape(), &options).map(|p| p.per_s)
-        };
+        let best = |device: &str, transform| read.best(device, &shape(), transform).map(|p| p.per_s);
         assert_eq!(best("wgpu: a GPU", None), Some(70.0));
         assert_eq!(best("wgpu: a GPU", Some(Transform::Fft)), Some(60.0));
         assert_eq!(best("another", None), None);
-        let other = BootstrapShape { packing: 2, ..shape() };
-        assert!(read.best("wgpu: a GPU", &other, &LoadOptions::default()).is_none());
+        assert!(read.best("wgpu: a GPU", &json!({ "size": 2048 }), None).is_none());
+        let options: Value = read.best("wgpu: a GPU", &shape(), None).expect("stored").options_as(&path).expect("any value");
+        assert_eq!(options["items"], 16);
+        let error = read.plans[0].options_as::<u32>(&path).expect_err("no number").to_string();
+        assert!(error.contains("plans.json") && error.contains("delete the file"), "{error}");
     }
 
     #[test]

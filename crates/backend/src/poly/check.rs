@@ -2,7 +2,8 @@
 
 use girih_ring::is_prime;
 
-use super::{ResidentShape, ResidentSource, RingShape, program::ValueType};
+use super::program::ValueType;
+use super::{PolyPlan, Program, ResidentShape, ResidentSource, RingShape, Value};
 use crate::BackendError;
 
 fn refuse(why: String) -> BackendError {
@@ -123,6 +124,30 @@ pub(crate) fn residents(
                 want.log2_run
             )));
         }
+    }
+    Ok(())
+}
+
+/// Whether `program` has all values of `keep`.
+pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<(), BackendError> {
+    let ops = program.ops().len();
+    match keep.iter().find(|v| v.index() >= ops) {
+        Some(value) => Err(refuse(format!(
+            "value {} of a program of {ops} operations",
+            value.index()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a plan leaves room for any tile at all.
+pub(crate) fn plan(plan: &PolyPlan) -> Result<(), BackendError> {
+    if plan.most_row_slots < 2 || plan.most_row_slots > 1 << 10 {
+        let slots = plan.most_row_slots;
+        return Err(refuse(format!("a plan of {slots} row slots: there are 2 to 1024")));
+    }
+    if plan.most_column_sums == 0 {
+        return Err(refuse("a plan of no column sums: there is at least one".into()));
     }
     Ok(())
 }

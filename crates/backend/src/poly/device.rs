@@ -144,7 +144,7 @@ pub struct PolyPlan {
     /// Whether sums, halves of transforms and conversions share launches; without, every operation is a launch of its own.
     pub fuse: bool,
     /// Most slots of a row tile that need a transform at once (loads that are half transformed, and sums stored half
-    /// transformed), at least 1: what fits the memory of a block.
+    /// transformed), from 2 to 1024: what fits the memory of a block.
     pub most_row_slots: usize,
     /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats the
     /// inverse half of its loads.

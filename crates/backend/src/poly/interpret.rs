@@ -46,13 +46,7 @@ pub fn interpret(
     for (slot, (words, of)) in inputs.iter().zip(program.inputs()).enumerate() {
         check::words(program.ring(), of, words, &format!("input {slot}"))?;
     }
-    if let Some(value) = keep.iter().find(|v| v.index() >= program.ops().len()) {
-        return Err(BackendError::InvalidRequest(format!(
-            "value {} of a program of {} operations",
-            value.index(),
-            program.ops().len()
-        )));
-    }
+    check::keep(program, keep)?;
     let mut run = Run {
         program,
         residents,

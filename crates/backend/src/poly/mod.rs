@@ -10,7 +10,8 @@
 //! | [`program`] | values, operations, types; the builder that checks them |
 //! | [`interpret()`] | a program run on the host, one operation after the other |
 //! | [`schedule`] | launches of fused kernels, as data |
-//! | `lower` | from a program to a schedule, by a plan |
+//! | [`run_schedule`] | a schedule run on the host, slowly, every rule checked |
+//! | [`lower()`] | from a program to a schedule, by a plan |
 //! | [`device`] | what a device implements, and the engine that checks before it is asked |
 //!
 //! # A polynomial in memory
@@ -22,12 +23,18 @@
 mod check;
 pub mod device;
 mod interpret;
+mod lower;
 pub mod program;
+#[cfg(any(test, feature = "testing"))]
+pub mod random;
+mod reference;
 mod resident;
 pub mod schedule;
 
 pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
 pub use interpret::{Interpreted, interpret};
+pub use lower::lower;
 pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value};
+pub use reference::run_schedule;
 pub use resident::HostPolynomials;
 pub use schedule::Schedule;

@@ -11,7 +11,8 @@
 //! | `poly_pointwise` | some words of several limbs modulo one prime | sums of products |
 //!
 //! A launch is a list of *tiles* that do not depend on each other. A tile loads limbs into its slots, computes sums
-//! of them, each of which is a slot too, and stores some. Launches run one after the other.
+//! of them, each of which is a slot too, and stores some. Launches run one after the other; a launch writes no
+//! limb that it reads, and none twice.
 
 use crate::poly::{Domain, Value};
 
@@ -20,7 +21,8 @@ use crate::poly::{Domain, Value};
 pub enum Form {
     /// Evaluations, in the order of `girih_ring::NttTable`.
     Evaluations,
-    /// Between the two halves of a transform: after forward columns or after inverse rows, canonical.
+    /// Between the two halves of a transform, canonical: after forward columns, to be read by rows; or after inverse
+    /// rows (without the factor N^-1), to be read by columns.
     Half,
     /// Coefficients, word k that of X^k.
     Coefficients,

@@ -7,7 +7,7 @@
 //! kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, PlanReport, Progress};
 use girih_ring::gadget::balanced_digits;
 use girih_ring::switch::mod_switch;
 use girih_ring::{Modulus, NttTable, Rns};
@@ -193,7 +193,8 @@ impl BlindRotator for Twin {
         Some(StepTrace { transformed, products })
     }
 
-    fn describe(&self) -> serde_json::Value {
-        serde_json::json!({ "path": "twin", "words": self.rns.words().iter().map(Modulus::value).collect::<Vec<_>>(), "group": 1 })
+    fn describe(&self) -> PlanReport {
+        let words: Vec<u32> = self.rns.words().iter().map(Modulus::value).collect();
+        PlanReport::default().with("path", "twin").with("words", words).with("group", 1usize)
     }
 }

@@ -1,11 +1,9 @@
-//! The CPU as an [`Engine`]: a store, test polynomials, and lists of jobs spread over threads.
+//! The CPU as a [`BootstrapDevice`]: a store, test polynomials, and lists of jobs spread over threads.
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
-use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, LinearJob, Stage, StageOutput, Transform, validate_jobs, validate_linear_jobs,
-    validate_range, validate_table_range, validate_tables,
-};
+use girih_backend::bootstrap::BootstrapDevice;
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput, Transform, Waiting, at_once};
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -50,7 +48,7 @@ impl CpuEngine {
     }
 }
 
-impl Engine for CpuEngine {
+impl BootstrapDevice for CpuEngine {
     fn shape(&self) -> &BootstrapShape {
         &self.shape
     }
@@ -59,61 +57,44 @@ impl Engine for CpuEngine {
         self.transform
     }
 
-    fn plan(&self) -> serde_json::Value {
-        let mut plan = self.pipeline.describe();
-        plan["threads"] = rayon::current_num_threads().into();
-        plan
+    fn report(&self) -> PlanReport {
+        self.pipeline.describe().with("threads", rayon::current_num_threads())
     }
 
-    fn stored(&self) -> usize {
-        self.read_memory().store.len() / self.shape.ciphertext_len()
-    }
-
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+    fn grow(&self, _: usize, to: usize) -> Result<(), BackendError> {
         let mut memory = self.write_memory();
-        let words = ciphertexts * self.shape.ciphertext_len();
-        if words > memory.store.len() {
-            let more = words - memory.store.len();
-            memory.store.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
-                device: "cpu".into(),
-                bytes: 4 * words as u64,
-                what: format!("{ciphertexts} ciphertexts"),
-            })?;
-            memory.store.resize(words, 0);
-        }
+        let words = to * self.shape.ciphertext_len();
+        let more = words - memory.store.len();
+        memory.store.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
+            device: "cpu".into(),
+            bytes: 4 * words as u64,
+            what: format!("{to} ciphertexts"),
+        })?;
+        memory.store.resize(words, 0);
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let len = self.shape.ciphertext_len();
-        let mut memory = self.write_memory();
-        validate_range(&self.shape, memory.store.len() / len, first, words.len())?;
-        memory.store[first * len..][..words.len()].copy_from_slice(words);
+        self.write_memory().store[first * len..][..words.len()].copy_from_slice(words);
         Ok(())
     }
 
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
-        let len = self.shape.ciphertext_len();
-        let memory = self.read_memory();
-        validate_range(&self.shape, memory.store.len() / len, first, words.len())?;
-        words.copy_from_slice(&memory.store[first * len..][..words.len()]);
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        at_once(move || {
+            let len = self.shape.ciphertext_len();
+            words.copy_from_slice(&self.read_memory().store[first * len..][..words.len()]);
+            Ok(())
+        })
+    }
+
+    fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.write_memory().tables.extend_from_slice(polynomials);
         Ok(())
     }
 
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        let size = self.shape.polynomial_size;
-        validate_tables(&self.shape, polynomials)?;
-        let mut memory = self.write_memory();
-        let first = memory.tables.len() / size;
-        memory.tables.extend_from_slice(polynomials);
-        Ok(first as u32)
-    }
-
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
-        let size = self.shape.polynomial_size;
-        let mut memory = self.write_memory();
-        validate_table_range(&self.shape, memory.tables.len() / size, first, polynomials)?;
-        memory.tables[first as usize * size..][..polynomials.len()].copy_from_slice(polynomials);
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+        self.write_memory().tables[first * self.shape.polynomial_size..][..polynomials.len()].copy_from_slice(polynomials);
         Ok(())
     }
 
@@ -121,7 +102,6 @@ impl Engine for CpuEngine {
         let len = self.shape.ciphertext_len();
         let outputs = {
             let memory = self.read_memory();
-            validate_jobs(&self.shape, memory.store.len() / len, memory.tables.len() / self.shape.polynomial_size, jobs)?;
             let tasks = jobs.par_chunks(self.jobs_per_task(jobs.len()));
             tasks.map(|jobs| self.pipeline.bootstrap(&memory, jobs)).collect::<Vec<_>>().concat()
         };
@@ -135,7 +115,6 @@ impl Engine for CpuEngine {
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let len = self.shape.ciphertext_len();
         let mut memory = self.write_memory();
-        validate_linear_jobs(&self.shape, memory.store.len() / len, jobs)?;
         let mut words = vec![0; len];
         for job in jobs {
             // Jobs are independent, so each may write before the next reads.
@@ -145,14 +124,11 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
-        Ok(())
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+        at_once(|| Ok(()))
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
-        let memory = self.read_memory();
-        let stored = memory.store.len() / self.shape.ciphertext_len();
-        validate_jobs(&self.shape, stored, memory.tables.len() / self.shape.polynomial_size, std::slice::from_ref(job))?;
-        self.pipeline.trace(&memory, job, stages)
+        self.pipeline.trace(&self.read_memory(), job, stages)
     }
 }

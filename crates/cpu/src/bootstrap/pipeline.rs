@@ -1,7 +1,7 @@
 //! The seam between the engine and the two orders of a bootstrapping.
 
 use crate::bootstrap::key_switch::KeySwitcher;
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, Stage, StageOutput};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput};
 use std::sync::Arc;
 
 /// Ciphertexts that share one pass over the key-switching key: enough to reuse a block of it while it is in
@@ -45,5 +45,5 @@ pub(crate) trait Pipeline: Send + Sync {
     }
 
     /// What to tell about this pipeline in a plan.
-    fn describe(&self) -> serde_json::Value;
+    fn describe(&self) -> PlanReport;
 }

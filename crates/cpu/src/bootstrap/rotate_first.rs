@@ -6,7 +6,7 @@ use crate::bootstrap::key_switch::{KeySwitcher, switch_to_output};
 use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use crate::bootstrap::sample_extract::{sample_extract, switch_to_ks};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, Stage, StageOutput, Transform};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, PlanReport, Stage, StageOutput, Transform};
 use std::sync::Arc;
 
 /// Combine, blind rotate, extract, switch to Q_ks, switch keys, switch to the output modulus.
@@ -173,9 +173,7 @@ impl Pipeline for RotateFirst {
         Some(Arc::clone(&self.switcher))
     }
 
-    fn describe(&self) -> serde_json::Value {
-        let mut plan = self.rotator.describe();
-        plan["key_switching_table_bytes"] = self.switcher.bytes().into();
-        plan
+    fn describe(&self) -> PlanReport {
+        self.rotator.describe().with("key_switching_table_bytes", self.switcher.bytes())
     }
 }

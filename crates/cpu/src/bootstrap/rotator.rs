@@ -1,5 +1,7 @@
 //! The seam between the engine and its two ways to run a blind rotation.
 
+use girih_backend::PlanReport;
+
 /// One ciphertext entering a blind rotation, already combined and scaled to exponents.
 pub(crate) struct RotateInput<'a> {
     /// `n` mask exponents `a_i * f`, then `r` body exponents `b_j * f`, each in `[0, 2N)`.
@@ -24,7 +26,7 @@ pub(crate) trait BlindRotator: Send + Sync {
     }
 
     /// What to tell about this rotator in a plan (transform, instruction set, group size).
-    fn describe(&self) -> serde_json::Value;
+    fn describe(&self) -> PlanReport;
 }
 
 /// What an integer rotator holds inside one step.

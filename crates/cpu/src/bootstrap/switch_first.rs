@@ -4,7 +4,7 @@ use crate::bootstrap::combine::{combine_torus, to_halves};
 use crate::bootstrap::key_switch_torus::TorusKeySwitcher;
 use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, SecretKind, Stage, StageOutput};
+use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, PlanReport, SecretKind, Stage, StageOutput};
 use girih_ring::gadget::closest_representative_digits;
 
 /// Combine, switch keys, round to 2N, blind rotate, extract; stored ciphertexts are under the GLWE secret.
@@ -158,9 +158,7 @@ impl Pipeline for SwitchFirst {
         stages.iter().map(|&stage| self.trace_stage(memory, job, stage)).collect()
     }
 
-    fn describe(&self) -> serde_json::Value {
-        let mut plan = self.rotator.describe();
-        plan["key_switching_key_bytes"] = self.switcher.bytes().into();
-        plan
+    fn describe(&self) -> PlanReport {
+        self.rotator.describe().with("key_switching_key_bytes", self.switcher.bytes())
     }
 }

@@ -8,11 +8,11 @@ use crate::bootstrap::variants::limits_of;
 use crate::runtime::delayed::{Delay, Delayed};
 use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::Queue;
+use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
 use girih_backend::{
     BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob, NoProgress, Operand, PlanRequest, PlanSource,
     SecretKind, Transform,
 };
-use girih_conformance::synthetic::{SyntheticKeys, Words};
 use std::sync::Arc;
 
 /// Ciphertexts of the store, in windows so that some calls have nothing to do with each other.
@@ -40,13 +40,13 @@ fn shape(torus: bool) -> BootstrapShape {
     }
 }
 
-fn engine(machine: &Arc<Emulated>, delay: Delay, careless: &'static [Queue], shape: &BootstrapShape) -> CudaEngine {
+fn engine(machine: &Arc<Emulated>, delay: Delay, careless: &'static [Queue], shape: &BootstrapShape) -> Engine {
     let machine = Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
     let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
     // One multiprocessor, so that small calls have several waves and something left.
     let plans = plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default()).expect("it fits");
     let keys = SyntheticKeys::new(shape.clone(), 5);
-    CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress).expect("it loads")
+    Engine::new(Box::new(CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress).expect("it loads")))
 }
 
 /// Some places of a window that no other operand or result of the call has.
@@ -56,7 +56,7 @@ fn places(words: &mut Words, window: u64, count: usize) -> Vec<u32> {
 }
 
 /// Calls by dice, the same for the same seed; returns everything that was read.
-fn play(engine: &dyn Engine, seed: u64) -> Vec<u32> {
+fn play(engine: &Engine, seed: u64) -> Vec<u32> {
     let shape = engine.shape().clone();
     let (log2_q, len, mut words) = (shape.log2_stored_modulus(), shape.ciphertext_len(), Words::new(seed));
     let mut seen = Vec::new();

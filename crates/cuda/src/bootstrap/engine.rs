@@ -12,9 +12,10 @@ use crate::runtime::bytes::{Plain, bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::order::{Marks, Order, span};
 use crate::runtime::source::Source;
+use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput,
-    Transform, check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, Combination, KeySource, LinearJob, PlanReport, PlanSource, Progress, Stage, StageOutput,
+    Transform, Waiting, at_once,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,8 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 132 * 128;
-/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at the next (TFHERS_2_2 with
-/// ciphertexts on the device, on an H200: 63,700 a second with 8 or 16 waves, 63,600 with 4, 62,700 in one launch of 41).
+/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at the next.
 const WAVES_PER_TURN: usize = 8;
 /// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 72 << 10;
@@ -44,11 +44,9 @@ const DUMP_EXTRACTED: u32 = 5;
 struct Memory {
     /// `[ciphertext][n + r]`.
     store: Buffer,
-    stored: usize,
     order: Order,
     /// `[table][N]`.
     tables: Buffer,
-    table_count: usize,
     /// The same of test polynomials as `order` of ciphertexts.
     table_order: Order,
     lanes: [Lane; 2],
@@ -78,10 +76,8 @@ impl Memory {
     fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
         Ok(Self {
             store: Buffer::new(machine, 0, "ciphertexts")?,
-            stored: 0,
             order: Order::default(),
             tables: Buffer::new(machine, 0, "test polynomials")?,
-            table_count: 0,
             table_order: Order::default(),
             lanes: [Lane::new(machine)?, Lane::new(machine)?],
             lane: 0,
@@ -149,7 +145,7 @@ pub(crate) struct CudaEngine {
     combine: [Kernel; 2],
     /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at different times, and another
     /// call's blocks take their places; a single one profits from neighbours that read the same part of the key, which blocks
-    /// of another call do not (an H200: G2, G4 and G5 0.6 to 0.8 % faster; M1 3.6 % and M3 8 % slower).
+    /// of another call do not.
     overlaps: bool,
     memory: Arc<Mutex<Memory>>,
 }
@@ -233,16 +229,14 @@ impl CudaEngine {
         })
     }
 
-    /// `engine` as one of this kind, if keys of `shape` can be loaded beside it.
-    pub(crate) fn beside<'e>(engine: &'e (dyn Engine + 'static), shape: &BootstrapShape) -> Result<&'e Self, BackendError> {
-        check_beside(engine.shape(), shape)?;
-        let other = || BackendError::InvalidRequest("keys loaded beside an engine of another backend".into());
-        (engine as &dyn std::any::Any).downcast_ref::<Self>().ok_or_else(other)
-    }
-
     // Device memory holds no invariant that a panic elsewhere could break.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ciphertexts that the device runs at once.
+    fn wave(&self) -> usize {
+        self.rotations[0].wave()
     }
 
     /// What takes the rotations of a lane, and everything of its small calls.
@@ -309,7 +303,7 @@ impl CudaEngine {
 
     /// Whether the rotations of calls that fill the device follow each other, and only smaller calls and key switches run beside
     /// them. That is where the key switch is short: rotations that begin as others end have blocks far apart in the key for all
-    /// of their time (TFHERS_2_2 on an H200: 63,000 a second in turns, 60,900 without).
+    /// of their time.
     fn takes_turns(&self) -> bool {
         self.overlaps && matches!(&*self.key_switch, KeySwitch::First(_))
     }
@@ -611,7 +605,7 @@ fn root_buffers(machine: &Arc<dyn Machine>, shape: &BootstrapShape, transform: T
     Ok((Buffer::holding(machine, &roots, "roots")?, Buffer::holding(machine, &powers, "powers of the root")?))
 }
 
-impl Engine for CudaEngine {
+impl BootstrapDevice for CudaEngine {
     fn shape(&self) -> &BootstrapShape {
         &self.shape
     }
@@ -620,49 +614,36 @@ impl Engine for CudaEngine {
         self.plan.transform
     }
 
-    fn plan(&self) -> serde_json::Value {
-        let mut record = serde_json::Map::new();
+    fn report(&self) -> PlanReport {
+        let mut report = PlanReport::new(self.plan.transform, self.source);
         for rotation in &self.rotations {
-            rotation.describe(&mut record);
+            rotation.describe(&mut report);
         }
-        let rest = serde_json::json!({
-            "transform": self.plan.transform,
-            "plan_from": self.source,
-            "key_switch_threads": self.plan.key_switch_threads,
-            "spread_up_to_batch": rotation::crossover(&self.rotations),
-            "key_switch_stages": self.plan.key_switch_stages,
-            "bootstrapping_key_bytes": self.key.bytes(),
-            "key_switching_key_bytes": match &*self.key_switch {
-                KeySwitch::Last(_, key, _) => key.bytes(),
-                KeySwitch::First(switch) => switch.key_bytes(),
-            },
-        });
-        record.extend(rest.as_object().cloned().unwrap_or_default());
-        record.into()
+        let key_switch_bytes = match &*self.key_switch {
+            KeySwitch::Last(_, key, _) => key.bytes(),
+            KeySwitch::First(switch) => switch.key_bytes(),
+        };
+        report
+            .with("key_switch_threads", self.plan.key_switch_threads)
+            .with("spread_up_to_batch", rotation::crossover(&self.rotations))
+            .with("key_switch_stages", self.plan.key_switch_stages)
+            .with("bootstrapping_key_bytes", self.key.bytes())
+            .with("key_switching_key_bytes", key_switch_bytes)
     }
 
-    fn stored(&self) -> usize {
-        self.memory().stored
-    }
-
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
         let mut memory = self.memory();
         let bytes = self.shape.ciphertext_len() * 4;
-        if ciphertexts > memory.stored {
-            let kept = memory.stored * bytes;
-            // Nobody needs to wait for what is over on both sides of this.
-            self.machine.synchronize()?;
-            memory.store.grow(queues::FIRST, ciphertexts * bytes, kept, "ciphertexts")?;
-            self.machine.synchronize()?;
-            memory.order = Order::default();
-            memory.stored = ciphertexts;
-        }
+        // Nobody needs to wait for what is over on both sides of this.
+        self.machine.synchronize()?;
+        memory.store.grow(queues::FIRST, to * bytes, from * bytes, "ciphertexts")?;
+        self.machine.synchronize()?;
+        memory.order = Order::default();
         Ok(())
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        validate_range(&self.shape, memory.stored, first, words.len())?;
         let len = self.shape.ciphertext_len();
         let places = first..first + words.len() / len;
         memory.order.free(&places).wait(self.machine.as_ref(), Queue::UPLOADS)?;
@@ -671,33 +652,29 @@ impl Engine for CudaEngine {
         Ok(())
     }
 
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
-        let memory = self.memory();
-        validate_range(&self.shape, memory.stored, first, words.len())?;
-        let len = self.shape.ciphertext_len();
-        memory.order.settled(&(first..first + words.len() / len)).wait(self.machine.as_ref(), Queue::DOWNLOADS)?;
-        self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words))
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        at_once(move || {
+            let memory = self.memory();
+            let len = self.shape.ciphertext_len();
+            memory.order.settled(&(first..first + words.len() / len)).wait(self.machine.as_ref(), Queue::DOWNLOADS)?;
+            self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words))
+        })
     }
 
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let size = self.shape.polynomial_size;
-        validate_tables(&self.shape, polynomials)?;
         let mut memory = self.memory();
-        let (first, bytes) = (memory.table_count, size * self.accumulator_bytes);
-        let count = first + polynomials.len() / size;
+        let bytes = size * self.accumulator_bytes;
+        let count = held + polynomials.len() / size;
         // Room for many more: tables are added a few at a time.
         if count * bytes > memory.tables.bytes() {
-            memory.tables.grow(Queue::UPLOADS, count.next_power_of_two() * bytes, first * bytes, "test polynomials")?;
+            memory.tables.grow(Queue::UPLOADS, count.next_power_of_two() * bytes, held * bytes, "test polynomials")?;
         }
-        self.upload_tables(&memory, first, polynomials)?;
-        memory.table_count = count;
-        Ok(first as u32)
+        self.upload_tables(&memory, held, polynomials)
     }
 
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let memory = self.memory();
-        validate_table_range(&self.shape, memory.table_count, first, polynomials)?;
-        let first = first as usize;
         let places = first..first + polynomials.len() / self.shape.polynomial_size;
         // Rotations that read what is there come before; those to come wait for their jobs, which are uploaded behind this.
         memory.table_order.free(&places).wait(self.machine.as_ref(), Queue::UPLOADS)?;
@@ -706,7 +683,6 @@ impl Engine for CudaEngine {
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        validate_jobs(&self.shape, memory.stored, memory.table_count, jobs)?;
         let mut rest = jobs;
         launches(jobs.len(), self.takes_turns().then(|| self.wave())).into_iter().try_for_each(|length| {
             let (jobs, later) = rest.split_at(length);
@@ -717,7 +693,6 @@ impl Engine for CudaEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
-        validate_linear_jobs(&self.shape, memory.stored, jobs)?;
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
@@ -732,21 +707,16 @@ impl Engine for CudaEngine {
         Ok(())
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
-        self.machine.synchronize()
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+        at_once(|| self.machine.synchronize())
     }
 
-    fn overlaps_transfers(&self) -> bool {
-        true
-    }
-
-    fn wave(&self) -> usize {
-        self.rotations[0].wave()
+    fn pipelining(&self) -> Pipelining {
+        Pipelining { overlaps_transfers: true, wave: self.wave(), devices: 1 }
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
         let mut memory = self.memory();
-        validate_jobs(&self.shape, memory.stored, memory.table_count, std::slice::from_ref(job))?;
         // Everything runs in the first lane, beside nothing.
         self.machine.synchronize()?;
         let memory = &mut *memory;

@@ -240,6 +240,7 @@ pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bootstrap::test_shapes::shape;
     use crate::bootstrap::variants::limits_of;
     use girih_backend::PlanRequest;
 
@@ -260,20 +261,19 @@ mod tests {
         }
     }
 
-    fn m5() -> (BootstrapShape, CudaPlan) {
-        let set = girih_tfhe::ParameterSet::by_name("M5").and_then(|s| s.with_packing(5)).expect("built in");
-        let shape = set.shape().clone();
+    fn packed() -> (BootstrapShape, CudaPlan) {
+        let shape = shape("raised_19_k3", 5);
         let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
-        assert!(plan.packed, "M5 packs its key");
+        assert!(plan.packed, "a step has enough of it");
         (shape, plan)
     }
 
     #[test]
     fn packed_entries_are_the_entries_to_half_a_unit() {
-        let (shape, plan) = m5();
+        let (shape, plan) = packed();
         let (layout, plain) = (KeyLayout::new(&shape, &plan), KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }));
         let exponent = layout.packed.expect("it packs");
-        let keys = girih_conformance::synthetic::SyntheticKeys::new(shape, 3);
+        let keys = girih_backend::bootstrap::synthetic::SyntheticKeys::new(shape, 3);
         let packed = layout.step(&keys, 0);
         let entries: Vec<f64> =
             plain.step(&keys, 0).chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_key_that_is_not_uniform_is_refused() {
-        let (shape, plan) = m5();
+        let (shape, plan) = packed();
         let layout = KeyLayout::new(&shape, &plan);
         layout.step(&Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2), 0);
         let error = layout.check("cuda").expect_err("half of T everywhere").to_string();
@@ -305,11 +305,17 @@ mod tests {
 
     #[test]
     fn keys_are_packed_where_their_own_errors_hide_it() {
-        for (name, packs) in
-            [("M1", true), ("M2", false), ("M3", true), ("M4", true), ("M5", true), ("M6", true), ("G4", false), ("STD128", false)]
-        {
-            let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
-            assert_eq!(packed_exponent(set.shape(), Transform::Fft).is_some(), packs, "{name}");
+        for (name, packs) in [
+            ("raised_16", true),
+            ("raised_22", false),
+            ("raised_18_k3", true),
+            ("raised_18_k2", true),
+            ("raised_19_k3", true),
+            ("raised_17", true),
+            ("words_1x27", false),
+            ("word_3x7", false),
+        ] {
+            assert_eq!(packed_exponent(&shape(name, 1), Transform::Fft).is_some(), packs, "{name}");
         }
     }
 }

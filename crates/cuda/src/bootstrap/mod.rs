@@ -12,4 +12,6 @@ pub(crate) mod source;
 pub(crate) mod spread;
 pub(crate) mod switch_first;
 pub(crate) mod tables;
+#[cfg(test)]
+mod test_shapes;
 pub(crate) mod variants;

@@ -2,6 +2,7 @@
 
 use crate::bootstrap::source::{TORUS_BITS, ks_word_bytes};
 use crate::bootstrap::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
+use girih_backend::bootstrap::tile_of_groups;
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest, TilePlan, Transform};
 
 /// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
@@ -188,26 +189,21 @@ pub(crate) fn step_bytes(shape: &BootstrapShape) -> usize {
 }
 
 /// Whether a plan packs the key: as asked, else where a step has so much of it that reading it bounds the product phase, whatever the order in
-/// which blocks read (an H200, packed and not but paced: M3 r=6 316,100 and 304,400 a second, M4 r=5 165,800 and 163,200, M1 r=6
-/// 208,600 and 204,500). Below, packing has nothing to win (M3, M1 and M6: 0 to 1.8 % slower; M4 r=4 alike), and batches that do
-/// not fill the device wait for it (64 bits of M4: 2.47 ms, else 2.18).
+/// which blocks read. Below, packing has nothing to win, and batches that do not fill the device wait for it.
 pub(crate) fn packs(shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> bool {
     // `CudaPlan::choose` refuses what is impossible.
     let wanted = choice(request, "packed").map_or(step_bytes(shape) >= 640 << 10, |packed| packed == 1);
     wanted && packed_exponent(shape, transform).is_some()
 }
 
-/// Blocks that begin each step together, where clusters exist: what blocks that share much of a key gain by staying together (an
-/// H200, in pairs and alone: STD128 r=3 80,300 and 72,700 a second, M5 r=3 64,600 and 59,000, M4 r=4 183,600 and 169,300). Lighter keys lose what
-/// waiting costs (M3 r=5, of 512 KiB, 2.7 %; others 0.5 to 1.8 %), and so do packed ones and blocks of one ciphertext (0.4 to 2 %).
-/// Four together were slower wherever tried.
+/// Blocks that begin each step together, where clusters exist: what blocks that share much of a key gain by staying together.
+/// Lighter keys lose what waiting costs, and so do packed ones and blocks of one ciphertext. Four together were slower wherever tried.
 fn model_pace(shape: &BootstrapShape, transform: Transform, groups: usize, packed: bool) -> usize {
     let heavy = transform == Transform::Fft && step_bytes(shape) > 512 << 10;
     if heavy && groups > 1 && !packed { 2 } else { 1 }
 }
 
-/// Blocks that divide the asking for keys among them: fewer of packed ones (M5 r=5: 68,700 a second with 16 or 32, 67,500 with 128;
-/// other sets, unpacked, 0.5 % faster to 3.6 % slower with 32).
+/// Blocks that divide the asking for keys among them: fewer of packed ones.
 fn prefetch_blocks(packed: bool) -> usize {
     if packed { 32 } else { 128 }
 }
@@ -225,23 +221,22 @@ fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads:
     }
     let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
-        // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swung between
-        // 69,700 and 87,800 STD128 a second with changes elsewhere. An H200 ran four entries 2 to 3 % faster than six (G1
-        // 97,287 and 95,177 a second, STD128 86,589 and 83,970).
+        // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swings by a
+        // quarter with changes elsewhere. Four entries ran faster than six.
         return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
     let monomials = 4 * groups;
     let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
-    // The estimate is cautious: the compiler fitted four entries more wherever it was tried (M3 r=5: 16 instead of 8, 12 %).
+    // The estimate is cautious: the compiler fitted four entries more wherever it was tried.
     let room = 255usize.saturating_sub(taken) / 4 + 4;
     if room < 8 {
         return 0;
     }
-    // Accumulators in registers leave room for a shorter one (M1: 252,000 a second with 8 entries, 245,000 with 16).
+    // Accumulators in registers leave room for a shorter one.
     let most = match accumulators {
         0 => 16,
-        // Groups ask for more entries a step (TFHERS_2_2_GROUP_2 78,600 a second with 16, 76,900 with 8; _GROUP_3 71,600 and 69,600).
+        // Groups ask for more entries a step.
         _ if shape.grouping > 1 => 16,
         _ if wants_registers(shape, geometry, groups) => 4,
         _ => 8,
@@ -256,8 +251,7 @@ fn ring_fits(geometry: &Geometry, threads: usize, packed: bool) -> bool {
     if packed { groups == threads } else { groups.is_multiple_of(threads) }
 }
 
-/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were slower (M3 r=5: 171,500 a second with four
-/// chunks, 162,400 with eight).
+/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were slower.
 fn ntt_key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize, blocks: usize) -> usize {
     if !(geometry.points / geometry.tail).is_multiple_of(threads) {
         return 0;
@@ -275,21 +269,18 @@ fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4)
 }
 
-/// Where it was faster: long tails, and accumulators that leave registers (M5 r=5: 65,600 a second, else 59,800), but not the
-/// short tails of M3 r=5 (303,000, else 355,700).
+/// Where it was faster: long tails, and accumulators that leave registers, but not short tails.
 fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
     geometry.tail == 4 || (geometry.tail == 2 && !in_registers(shape, geometry, groups, threads))
 }
 
-/// Two ciphertexts in tails of four under a long key: what an H200 measured, in resident rates. G4, whose key has 171 MB, ran 32,600
-/// a second with a ring of four entries and levels apart, 31,600 with eight, 31,900 with eight and levels joined; G2, of 79 MB,
-/// 79,100, 80,900 and 82,100.
+/// Two ciphertexts in tails of four under a long key: a ring of four entries and levels apart were faster under 171 MB of key, eight
+/// and levels joined under 79 MB.
 fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
     geometry.tail == 4 && groups > 1 && step_bytes(shape) * shape.steps() > 128 << 20
 }
 
-/// Where it was faster (TFHERS_2_2: 59,200 a second, else 58,200; G1: 98,200 and 97,700), but not where accumulators leave
-/// registers (M3 r=5: 347,500, else 369,100). Groups of indices were measured with levels apart; triples would spill.
+/// Where it was faster, but not where accumulators leave registers. Groups of indices were measured with levels apart; triples would spill.
 fn joins_levels(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
     shape.grouping == 1 && in_registers(shape, geometry, groups, threads) && !wants_registers(shape, geometry, groups)
 }
@@ -394,16 +385,14 @@ impl CudaPlan {
             .map_err(fits)?;
         let geometry = Geometry::new(shape, transform);
         // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead. So
-        // they do on the torus, whose key is light (TFHERS_2_2: 57,000 a second, 53,000 with two).
+        // they do on the torus, whose key is light.
         let wide_tails = transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
         let all = match transform {
-            // Several small blocks hide each other's waits better than a large one (G1: 95,200 a second with four blocks, 93,300 with
-            // two of two ciphertexts), unless the key of many columns weighs more than its transforms (M5 r=5: 36,100 with two
-            // ciphertexts in one block, 32,700 with two blocks).
+            // Several small blocks hide each other's waits better than a large one, unless the key of many columns weighs more
+            // than its transforms.
             Transform::Ntt if shape.columns() >= 8 => vec![2, 1],
             Transform::Ntt => vec![1, 2, 3, 4],
-            // Keys of pairs are not light, and two share them (76,900 a second; one of three blocks 67,400, of two 72,200). Triples
-            // have no registers for that (67,500; one of two blocks 70,000).
+            // Keys of pairs are not light, and two share them. Triples have no registers for that.
             Transform::Fft if shape.grouping == 2 => vec![2, 1],
             Transform::Fft if shape.grouping > 2 || wide_tails || shape.is_torus() => vec![1],
             Transform::Fft => vec![4, 3, 2, 1],
@@ -635,7 +624,7 @@ impl CudaPlan {
         let threads = if is_open && fits { even } else { threads };
         let registers = product_registers(shape, transform, groups);
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
-        // Many rows keep more in flight (G5, integer transform: three blocks of 164 registers beat four of 128).
+        // Many rows keep more in flight: three blocks of 164 registers beat four of 128.
         let many_rows = transform == Transform::Ntt && shape.levels() * shape.columns() > 6;
         let others = if many_rows || shape.grouping > 1 { 80 } else { 48 };
         let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
@@ -648,9 +637,7 @@ impl CudaPlan {
         let bytes = bytes(gaps);
         if bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
-                polynomial_size: shape.polynomial_size,
-                columns: shape.columns(),
-                groups,
+                tile: tile_of_groups(shape, groups),
                 needed: bytes,
                 available: limits.workgroup_memory_bytes,
             });
@@ -763,26 +750,27 @@ mod tests {
     use super::*;
     use crate::bootstrap::rotation::plans;
     use crate::bootstrap::spread::MAX_CLUSTER;
+    use crate::bootstrap::test_shapes::shape;
     use crate::bootstrap::variants::limits_of;
 
     #[test]
     fn alternatives_begin_with_the_model_and_keep_every_variant() {
         let limits = limits_of(90);
-        for name in ["STD128", "G2", "G5", "M3_R5", "M1_R3", "TFHERS_2_2"] {
-            let set = girih_tfhe::ParameterSet::by_name(name).expect("built in");
+        for (name, packing) in [("word_3x7", 1), ("words_1x25", 1), ("word_5x5", 1), ("raised_18_k3", 5), ("raised_16", 3), ("torus", 1)] {
+            let shape = shape(name, packing);
             for transform in [Transform::Fft, Transform::Ntt] {
-                let plan = |request: &PlanRequest| CudaPlan::new("cuda", set.shape(), transform, &limits, MAX_CLUSTER, request);
+                let plan = |request: &PlanRequest| CudaPlan::new("cuda", &shape, transform, &limits, MAX_CLUSTER, request);
                 let Ok(model) = plan(&PlanRequest::default()) else {
-                    assert!(CudaPlan::alternatives("cuda", set.shape(), transform, &limits, MAX_CLUSTER).is_empty());
+                    assert!(CudaPlan::alternatives("cuda", &shape, transform, &limits, MAX_CLUSTER).is_empty());
                     continue;
                 };
-                let all = CudaPlan::alternatives("cuda", set.shape(), transform, &limits, MAX_CLUSTER);
+                let all = CudaPlan::alternatives("cuda", &shape, transform, &limits, MAX_CLUSTER);
                 assert!(all.len() >= 3, "{name} {transform}: {all:?}");
                 assert_eq!(plan(&all[0]).expect("it was planned"), model, "{name} {transform}");
                 let found: Vec<CudaPlan> = all.iter().map(|request| plan(request).expect("it was planned")).collect();
                 assert!(found.iter().enumerate().all(|(i, p)| !found[..i].contains(p)), "{name} {transform}: one plan twice");
                 let variants =
-                    |request: &PlanRequest| plans("cuda", set.shape(), transform, &limits, MAX_CLUSTER, request).expect("it was planned");
+                    |request: &PlanRequest| plans("cuda", &shape, transform, &limits, MAX_CLUSTER, request).expect("it was planned");
                 for request in &all {
                     let spread = |p: &CudaPlan| p.spread.is_some();
                     assert!(variants(request).iter().any(spread), "{name} {transform} {request}: no variant for small batches");
@@ -793,13 +781,19 @@ mod tests {
 
     #[test]
     fn blocks_keep_step_only_under_heavy_keys_and_in_clusters() {
-        for (name, r, paces) in [("M4", 4, [2, 1]), ("STD128", 3, [2, 1]), ("M3", 5, [1, 1]), ("M5", 5, [1, 1]), ("G1", 4, [1, 1])] {
-            let set = girih_tfhe::ParameterSet::by_name(name).and_then(|s| s.with_packing(r)).expect("built in");
+        for (name, r, paces) in [
+            ("raised_18_k2", 4, [2, 1]),
+            ("word_3x7", 3, [2, 1]),
+            ("raised_18_k3", 5, [1, 1]),
+            ("raised_19_k3", 5, [1, 1]),
+            ("word_3x8", 4, [1, 1]),
+        ] {
+            let shape = shape(name, r);
             for (cluster, pace) in [MAX_CLUSTER, 1].into_iter().zip(paces) {
                 let plan = |choices: &[(&str, u32)]| {
                     let choices = choices.iter().map(|&(n, v)| (n.to_owned(), v)).collect();
                     let request = PlanRequest { choices, ..Default::default() };
-                    CudaPlan::new("cuda", set.shape(), Transform::Fft, &limits_of(90), cluster, &request)
+                    CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), cluster, &request)
                 };
                 assert_eq!(plan(&[]).expect("it fits").pace, pace, "{name} r={r}, clusters of {cluster}");
                 let asked = plan(&[("pace", 4)]);
@@ -813,10 +807,10 @@ mod tests {
 
     #[test]
     fn a_choice_that_no_kernel_honours_is_refused_by_name() {
-        let set = girih_tfhe::ParameterSet::by_name("STD128").expect("built in");
+        let shape = shape("word_3x7", 1);
         for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4), ("pace", 3), ("spread_items", 3)] {
             let request = PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
-            let error = plans("cuda", set.shape(), Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
+            let error = plans("cuda", &shape, Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
             assert!(error.contains(name), "{error}");
         }
     }

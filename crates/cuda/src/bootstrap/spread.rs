@@ -1,6 +1,7 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
 use crate::bootstrap::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs, refuse_unsupported};
+use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
 
 /// Blocks of a cluster on every device that has clusters.
@@ -116,19 +117,11 @@ impl CudaPlan {
         let threads = products.max(if orbits > 256 { 0 } else { orbits }).clamp(128, MAX_THREADS).next_multiple_of(step);
         let needed = shared_bytes(shape, transform, &geometry, blocks);
         if needed > limits.workgroup_memory_bytes {
-            return Err(DoesNotFit::Memory {
-                polynomial_size: shape.polynomial_size,
-                columns: shape.columns(),
-                groups: 1,
-                needed,
-                available: limits.workgroup_memory_bytes,
-            });
+            return Err(DoesNotFit::Memory { tile: tile_of_groups(shape, 1), needed, available: limits.workgroup_memory_bytes });
         }
         if threads > limits.workgroup_threads {
             return Err(DoesNotFit::Threads {
-                polynomial_size: shape.polynomial_size,
-                columns: shape.columns(),
-                subgroups_per_polynomial: step / limits.subgroup_threads,
+                tile: tile_of_subgroups(shape, step / limits.subgroup_threads),
                 needed: threads,
                 available: limits.workgroup_threads,
             });

@@ -151,6 +151,7 @@ fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bootstrap::test_shapes::shape;
 
     #[test]
     fn steps_are_divided_where_places_are_left_and_where_sums_would_overflow() {
@@ -163,10 +164,10 @@ mod tests {
     /// The largest digit times the largest byte, in every row.
     #[test]
     fn sums_of_as_many_steps_as_allowed_fit() {
-        for set in ["TFHERS_2_2", "INSECURE_TOY_TORUS"] {
-            let set = girih_tfhe::ParameterSet::by_name(set).expect("built in");
+        let toy = BootstrapShape { polynomial_size: 256, log2_lwe_modulus: 9, ..shape("torus", 1) };
+        for shape in [shape("torus", 1), toy] {
             for log2_ks_base in 1..=7 {
-                let shape = BootstrapShape { log2_ks_base, ..set.shape().clone() };
+                let shape = BootstrapShape { log2_ks_base, ..shape.clone() };
                 let of = |steps: usize| (steps * CHUNK * (shape.ks_base() / 2) * 255) as u64;
                 let most = most_steps(&shape);
                 assert!(of(most) < 1 << 31 && of(most + 1) >= 1 << 31, "{most} steps of base 2^{log2_ks_base}");
@@ -184,8 +185,8 @@ mod emulated_tests {
     use crate::bootstrap::variants::limits_of;
     use crate::runtime::bytes::bytes_of_mut;
     use crate::runtime::emulated::Emulated;
+    use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
     use girih_backend::{BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest, SecretKind, Transform};
-    use girih_conformance::synthetic::{SyntheticKeys, Words};
     use girih_ring::gadget::closest_representative_digits;
 
     fn shape(log2_ks_base: u32, ks_digits: u32) -> BootstrapShape {

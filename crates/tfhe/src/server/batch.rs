@@ -153,8 +153,9 @@ impl ServerKey {
         };
         // Inputs stay where they are until their result is here: the next upload then need not wait for them.
         let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> = VecDeque::new();
-        let wave = self.engine().overlaps_transfers().then(|| self.engine().wave());
-        for length in chunks(total / len, wave, self.engine().devices()) {
+        let pipelining = self.engine().pipelining();
+        let wave = pipelining.overlaps_transfers.then_some(pipelining.wave);
+        for length in chunks(total / len, wave, pipelining.devices) {
             let range = first * len..(first + length) * len;
             let span = timeline::host("upload");
             let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;

@@ -10,7 +10,7 @@ impl ServerKey {
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
     pub fn gate_table(&self, gate: Gate) -> Result<u32> {
-        self.tables.keep(&*self.engine, gate.test_polynomial(self.set.shape()))
+        self.tables.keep(&self.engine, gate.test_polynomial(self.set.shape()))
     }
 
     /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added. Operands are places in the engine's store

@@ -15,7 +15,7 @@ pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
 use crate::{EvaluationKeys, KeyId, LweCiphertexts, ParameterSet, Result, error};
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, Operand, Progress, timeline};
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand, Progress, timeline};
 pub(crate) use shelf::HeldTables;
 use shelf::Tables;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use table::LoadedTables;
 pub struct ServerKey {
     set: ParameterSet,
     id: KeyId,
-    engine: Box<dyn Engine>,
+    engine: Engine,
     store: Arc<Store>,
     tables: Arc<Tables>,
 }
@@ -55,7 +55,7 @@ impl ServerKey {
     /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs something that it lacks, or
     /// memory runs out.
     pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
-        let engine = backend.load(keys, options, progress)?;
+        let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
         let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
         Ok(Self { set: keys.set().clone(), id: keys.key_id(), engine, store: Arc::default(), tables: Arc::new(tables) })
     }
@@ -80,7 +80,7 @@ impl ServerKey {
                 self.id
             ));
         }
-        let engine = backend.load_beside(&*self.engine, keys, options, progress)?;
+        let engine = LoadRequest::new(keys).options(options).beside(&self.engine).progress(progress).load(backend)?;
         Ok(Self { set: keys.set().clone(), id: self.id, engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
     }
 
@@ -98,8 +98,8 @@ impl ServerKey {
     ///
     /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`] instead of choosing them.
     /// Test polynomials that are added there stay for good.
-    pub fn engine(&self) -> &dyn Engine {
-        &*self.engine
+    pub fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Limits the memory of look-up tables to `bytes` on the device and as many on the host, at 8 bytes a coefficient of a test
@@ -160,7 +160,7 @@ impl ServerKey {
     }
 
     pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
-        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &*self.engine, count)?.under(Some(self.id)))
+        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &self.engine, count)?.under(Some(self.id)))
     }
 
     /// One gate on every pair of bits of two batches of equal length.
@@ -348,7 +348,7 @@ impl ServerKey {
 
     /// Whole test polynomials on the device, where they may already be; to be held until the last call that names them returns.
     pub(crate) fn table(&self, polynomials: Vec<u64>) -> Result<HeldTables> {
-        self.tables.hold(&*self.engine, polynomials)
+        self.tables.hold(&self.engine, polynomials)
     }
 
     /// log2 of q, the modulus of gates and look-up tables.

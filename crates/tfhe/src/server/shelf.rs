@@ -115,7 +115,7 @@ impl Tables {
     }
 
     /// Whole test polynomials, on the device for as long as they are held.
-    pub fn hold(self: &Arc<Self>, engine: &dyn Engine, polynomials: Vec<u64>) -> Result<HeldTables> {
+    pub fn hold(self: &Arc<Self>, engine: &Engine, polynomials: Vec<u64>) -> Result<HeldTables> {
         let mut shelf = self.shelf();
         let first = self.load(&mut shelf, engine, polynomials)?;
         shelf.hold(first);
@@ -123,14 +123,14 @@ impl Tables {
     }
 
     /// Whole test polynomials, on the device for good: the place of the first.
-    pub fn keep(&self, engine: &dyn Engine, polynomials: Vec<u64>) -> Result<u32> {
+    pub fn keep(&self, engine: &Engine, polynomials: Vec<u64>) -> Result<u32> {
         let mut shelf = self.shelf();
         let first = self.load(&mut shelf, engine, polynomials)?;
         shelf.keep(first);
         Ok(first)
     }
 
-    fn load(&self, shelf: &mut Shelf, engine: &dyn Engine, polynomials: Vec<u64>) -> Result<u32> {
+    fn load(&self, shelf: &mut Shelf, engine: &Engine, polynomials: Vec<u64>) -> Result<u32> {
         if let Some(&first) = shelf.by_content.get(polynomials.as_slice()) {
             return Ok(first);
         }

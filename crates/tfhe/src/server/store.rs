@@ -59,7 +59,7 @@ impl std::fmt::Debug for DeviceCiphertexts {
 }
 
 impl DeviceCiphertexts {
-    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, log2_modulus: u32, engine: &dyn Engine, count: usize) -> Result<Self> {
+    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, log2_modulus: u32, engine: &Engine, count: usize) -> Result<Self> {
         let Ok(len @ 1..) = u32::try_from(count) else {
             return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
         };

@@ -1,6 +1,6 @@
 //! The engine: one loaded shape, its store, its tables.
 
-use crate::bootstrap::job::GpuJob;
+use crate::bootstrap::job::{GpuJob, Script};
 use crate::bootstrap::keys::{Segment, upload_bootstrapping_key, upload_key_switching_key};
 use crate::bootstrap::pass::{Kernels, NO_STEP, Pass, Words, Workspace};
 use crate::bootstrap::plan::WgpuPlan;
@@ -8,11 +8,12 @@ use crate::bootstrap::store::Store;
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::gpu::{Binding, Gpu, Pipeline, STORAGE};
-use crate::runtime::script::{Script, ScriptBuffers};
+use crate::runtime::script::ScriptBuffers;
 use crate::runtime::upload::Uploads;
+use girih_backend::bootstrap::BootstrapDevice;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Engine, KeySource, LinearJob, PlanSource, Progress, Stage, StageOutput, Transform,
-    check_beside, validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource, Progress, Stage, StageOutput, Transform,
+    Waiting,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -20,7 +21,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(crate) struct State {
     pub store: Store,
     tables: Option<wgpu::Buffer>,
-    table_count: usize,
     workspace: Workspace,
     pub scripts: ScriptBuffers,
     staging: Option<wgpu::Buffer>,
@@ -32,7 +32,6 @@ impl State {
         Self {
             store: Store::new(gpu, shape.ciphertext_len()),
             tables: None,
-            table_count: 0,
             workspace: Workspace::default(),
             scripts: ScriptBuffers::default(),
             staging: None,
@@ -41,7 +40,7 @@ impl State {
     }
 }
 
-/// A [`girih_backend::Engine`] on a wgpu device.
+/// A [`BootstrapDevice`] on a wgpu device.
 pub(crate) struct WgpuEngine {
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) plan: WgpuPlan,
@@ -57,14 +56,14 @@ pub(crate) struct WgpuEngine {
     state: Arc<Mutex<State>>,
 }
 
-/// What each kernel binds after its launch and the jobs, in order.
+/// What each kernel binds, in order: its launch, the jobs, and its own.
 fn bindings(kernel: Kernel) -> &'static [Binding] {
-    use Binding::{Read, ReadWrite};
+    use Binding::{Read, ReadWrite, Uniform};
     match kernel {
-        Kernel::Combine => &[Read, ReadWrite],
-        Kernel::BlindRotate => &[Read, Read, Read, Read, ReadWrite, ReadWrite],
-        Kernel::KeySwitch => &[ReadWrite, Read, ReadWrite, Read],
-        Kernel::KeySwitchFinish => &[ReadWrite, Read, ReadWrite],
+        Kernel::Combine => &[Uniform, Read, Read, ReadWrite],
+        Kernel::BlindRotate => &[Uniform, Read, Read, Read, Read, Read, ReadWrite, ReadWrite],
+        Kernel::KeySwitch => &[Uniform, Read, ReadWrite, Read, ReadWrite, Read],
+        Kernel::KeySwitchFinish => &[Uniform, Read, ReadWrite, Read, ReadWrite],
     }
 }
 
@@ -106,11 +105,9 @@ impl WgpuEngine {
         Ok((most > 0).then_some((few, most)))
     }
 
-    /// `engine` as one of this device, if keys of `shape` can be loaded beside it.
-    pub(crate) fn beside<'e>(gpu: &Arc<Gpu>, engine: &'e (dyn Engine + 'static), shape: &BootstrapShape) -> Result<&'e Self, BackendError> {
-        check_beside(engine.shape(), shape)?;
-        let own = (engine as &dyn std::any::Any).downcast_ref::<Self>().filter(|e| Arc::ptr_eq(&e.gpu, gpu));
-        own.ok_or_else(|| BackendError::InvalidRequest("keys loaded beside an engine of another backend".into()))
+    /// Whether it runs on `gpu`.
+    pub fn is_on(&self, gpu: &Arc<Gpu>) -> bool {
+        Arc::ptr_eq(&self.gpu, gpu)
     }
 
     fn pipeline(gpu: &Gpu, kernel: Kernel, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<Pipeline, BackendError> {
@@ -184,14 +181,12 @@ impl WgpuEngine {
         tables(&state.tables)
     }
 
-    /// Calls `use_state` with the store and the tables, for a job that has been checked against them.
+    /// Calls `use_state` with the store and the tables.
     pub(crate) fn with_state<R>(
         &self,
-        job: &BootstrapJob,
         use_state: impl FnOnce(&Store, &wgpu::Buffer) -> Result<R, BackendError>,
     ) -> Result<R, BackendError> {
         let state = self.state();
-        validate_jobs(&self.plan.shape, state.store.stored(), state.table_count, &[*job])?;
         use_state(&state.store, tables(&state.tables)?)
     }
 }
@@ -217,7 +212,7 @@ fn tables(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer, BackendError> {
     slot.as_ref().ok_or_else(|| BackendError::InvalidRequest("there is no test polynomial yet".into()))
 }
 
-impl Engine for WgpuEngine {
+impl BootstrapDevice for WgpuEngine {
     fn shape(&self) -> &BootstrapShape {
         &self.plan.shape
     }
@@ -226,84 +221,84 @@ impl Engine for WgpuEngine {
         Transform::Ntt
     }
 
-    fn plan(&self) -> serde_json::Value {
+    fn report(&self) -> PlanReport {
         let tile = &self.plan.tile;
         let (lanes, slices) = self.plan.ks_workgroup();
         let bytes = |segments: &[Segment]| segments.iter().map(|s| s.buffer.size()).sum::<u64>();
-        serde_json::json!({
-            "transform": Transform::Ntt.to_string(),
-            "plan_from": self.source,
-            "profile": self.plan.profile.to_string(),
-            "checked": self.gpu.checked(),
-            "items_per_thread": tile.items_per_thread,
-            "workgroup_threads": tile.workgroup_threads,
-            "workgroup_bytes": tile.workgroup_bytes,
-            "staged_polynomials": tile.layout.staged,
-            "signed": self.plan.signed,
-            "rolled": format!("{:?}", self.plan.rolled),
-            "barriers_per_step": self.plan.barriers_per_step(),
-            "launches_per_batch": self.ranges(self.plan.shape.lwe_dimension).len(),
-            "steps_per_launch": tile.steps_per_launch,
-            "key_bytes": bytes(&self.key),
-            "key_switch_bytes": bytes(&self.table),
-            "key_switch_launches": self.table.len(),
-            "key_switch_threads": lanes * slices,
-            "few_staged_polynomials": self.kernels.few.as_ref().and(self.plan.few.map(|(staged, _)| staged)),
-            "few_up_to_batch": self.kernels.few.as_ref().map(|(_, most)| *most),
-            "beyond_webgpu_limits": beyond_webgpu(&self.plan),
-            "key_switch_parts_of_one": self.key_switch_parts(1).max(1),
-            "jobs_per_chunk": self.chunk_jobs(1),
-            "ciphertexts_per_buffer": self.state().store.per_segment(),
-        })
+        let few = self.kernels.few.as_ref();
+        PlanReport::new(Transform::Ntt, self.source)
+            .with("profile", self.plan.profile.to_string())
+            .with("checked", self.gpu.checked())
+            .with("items_per_thread", tile.items_per_thread)
+            .with("workgroup_threads", tile.workgroup_threads)
+            .with("workgroup_bytes", tile.workgroup_bytes)
+            .with("staged_polynomials", tile.layout.staged)
+            .with("signed", self.plan.signed)
+            .with("rolled", format!("{:?}", self.plan.rolled))
+            .with("barriers_per_step", self.plan.barriers_per_step())
+            .with("launches_per_batch", self.ranges(self.plan.shape.lwe_dimension).len())
+            .with("steps_per_launch", tile.steps_per_launch)
+            .with("key_bytes", bytes(&self.key))
+            .with("key_switch_bytes", bytes(&self.table))
+            .with("key_switch_launches", self.table.len())
+            .with("key_switch_threads", lanes * slices)
+            .with("few_staged_polynomials", few.and(self.plan.few.map(|(staged, _)| staged)))
+            .with("few_up_to_batch", few.map(|(_, most)| *most))
+            .with("beyond_webgpu_limits", beyond_webgpu(&self.plan))
+            .with("key_switch_parts_of_one", self.key_switch_parts(1).max(1))
+            .with("jobs_per_chunk", self.chunk_jobs(1))
+            .with("ciphertexts_per_buffer", self.state().store.per_segment())
     }
 
-    fn stored(&self) -> usize {
-        self.state().store.stored()
-    }
-
-    fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
-        self.state().store.reserve(&self.gpu, ciphertexts)
+    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+        self.state().store.grow(&self.gpu, from, to)
     }
 
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         let state = &mut *self.state();
-        validate_range(&self.plan.shape, state.store.stored(), first, words.len())?;
         state.store.write(&self.gpu, &mut state.uploads, first, words)?;
         self.gpu.check("write")
     }
 
-    fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
-        let state = &mut *self.state();
-        validate_range(&self.plan.shape, state.store.stored(), first, words.len())?;
-        if words.is_empty() {
-            return self.gpu.wait("read");
-        }
-        state.store.read(&self.gpu, &mut state.staging, first, words)
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        Box::pin(async move {
+            if words.is_empty() {
+                return self.gpu.finished("read").await;
+            }
+            let pieces = self.state().store.pieces(first, words.len());
+            let mut rest = words;
+            for piece in pieces {
+                let (now, later) = rest.split_at_mut(piece.words);
+                // Nobody holds the state while the device works.
+                let download = {
+                    let state = &mut *self.state();
+                    state.store.begin_read(&self.gpu, &mut state.staging, &piece)?
+                };
+                let staging = self.gpu.finish_read(download, now).await?;
+                self.state().staging = Some(staging);
+                rest = later;
+            }
+            Ok(())
+        })
     }
 
-    fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
-        validate_tables(&self.plan.shape, polynomials)?;
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let state = &mut *self.state();
-        let first = state.table_count;
-        let count = first + polynomials.len() / self.plan.shape.polynomial_size;
-        let tables = self.grown_tables(state, self.table_bytes(first), self.table_bytes(count))?;
-        self.upload_tables(tables, first, polynomials);
-        state.table_count = count;
-        self.gpu.check("add_tables")?;
-        Ok(first as u32)
+        let count = held + polynomials.len() / self.plan.shape.polynomial_size;
+        let tables = self.grown_tables(state, self.table_bytes(held), self.table_bytes(count))?;
+        self.upload_tables(tables, held, polynomials);
+        self.gpu.check("add_tables")
     }
 
-    fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let state = self.state();
-        validate_table_range(&self.plan.shape, state.table_count, first, polynomials)?;
         // Behind everything submitted so far, as all writes of a queue are.
-        self.upload_tables(tables(&state.tables)?, first as usize, polynomials);
+        self.upload_tables(tables(&state.tables)?, first, polynomials);
         self.gpu.check("write_tables")
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let state = &mut *self.state();
-        validate_jobs(&self.plan.shape, state.store.stored(), state.table_count, jobs)?;
         let segments = state.store.segments();
         for jobs in jobs.chunks(self.chunk_jobs(segments)) {
             let work = state.workspace.work(&self.gpu, self.words(jobs.len(), segments))?;
@@ -326,7 +321,6 @@ impl Engine for WgpuEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let state = &mut *self.state();
-        validate_linear_jobs(&self.plan.shape, state.store.stored(), jobs)?;
         // Through a buffer in between, however many segments: kernels may not write what they bind for reading.
         for jobs in jobs.chunks(self.chunk_jobs(2)) {
             let work =
@@ -340,8 +334,8 @@ impl Engine for WgpuEngine {
         Ok(())
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
-        self.gpu.wait("synchronize")
+    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+        Box::pin(self.gpu.finished("synchronize"))
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {

@@ -1,10 +1,10 @@
 //! How many ciphertexts are few: timing two variants of `blind_rotate` when keys are loaded.
 
 use crate::bootstrap::engine::WgpuEngine;
-use crate::bootstrap::job::{GpuJob, GpuLaunch};
+use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
 use crate::bootstrap::pass::{CHUNK_BYTES, NO_STEP, Words, Work, Workspace};
 use crate::runtime::gpu::{Pipeline, STORAGE};
-use crate::runtime::script::{Script, ScriptBuffers};
+use crate::runtime::script::ScriptBuffers;
 use girih_backend::BackendError;
 use std::time::Instant;
 

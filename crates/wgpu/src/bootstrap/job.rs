@@ -57,5 +57,5 @@ pub(crate) struct GpuLaunch {
     pub unused: [u32; 3],
 }
 
-/// Bytes of one launch.
-pub(crate) const LAUNCH_BYTES: u64 = size_of::<GpuLaunch>() as u64;
+/// Dispatches of this family.
+pub(crate) type Script<'a> = crate::runtime::script::Script<'a, GpuJob, GpuLaunch>;

@@ -1,11 +1,11 @@
 //! Bootstrappings of one chunk of jobs as dispatches, and the buffers they work in.
 
 use crate::bootstrap::engine::WgpuEngine;
-use crate::bootstrap::job::{GpuJob, GpuLaunch};
+use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
 use crate::bootstrap::store::Store;
 use crate::bootstrap::variant::FINISH_THREADS;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
-use crate::runtime::script::{Dispatch, Script};
+use crate::runtime::script::Dispatch;
 use girih_backend::{BackendError, BootstrapJob};
 
 /// Most workgroups of one dimension of a dispatch, below WebGPU's 65,535.

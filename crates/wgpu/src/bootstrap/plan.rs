@@ -3,6 +3,7 @@
 use crate::Profile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
+use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
     AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
 };
@@ -93,7 +94,7 @@ pub struct WgpuPlan {
 
 /// Ciphertexts up to which a variant that was asked for is taken.
 const FEW_CIPHERTEXTS: usize = 128;
-/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them M5 slows down, with 32 all gain.
+/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them large modulus-raising shapes slow down, with 32 all gain.
 const FEW_REGISTERS: usize = 32;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
@@ -166,7 +167,7 @@ impl WgpuPlan {
             Rolled::Nothing => staged,
             _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
         };
-        // Measured on an H200: with 64-bit products signed words gain 6 % for one word (G3), lose 20 % for two (G2).
+        // Measured on an H200: with 64-bit products signed words gain for one word and lose for two.
         let signed = choices.signed.unwrap_or(Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1));
         if signed && !Self::small_primes(shape) {
             return Err(unsupported(format!("signed words for the primes {:?}", shape.key_modulus), "they must be below 2^28"));
@@ -299,18 +300,14 @@ impl WgpuPlan {
         };
         if tile.workgroup_bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
-                polynomial_size: size,
-                columns: shape.columns(),
-                groups: 1,
+                tile: tile_of_groups(shape, 1),
                 needed: tile.workgroup_bytes,
                 available: limits.workgroup_memory_bytes,
             });
         }
         if tile.workgroup_threads > limits.workgroup_threads {
             return Err(DoesNotFit::Threads {
-                polynomial_size: size,
-                columns: shape.columns(),
-                subgroups_per_polynomial: tile.subgroups_per_polynomial,
+                tile: tile_of_subgroups(shape, tile.subgroups_per_polynomial),
                 needed: tile.workgroup_threads,
                 available: limits.workgroup_threads,
             });
@@ -344,7 +341,7 @@ impl WgpuPlan {
     }
 
     /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with 64-bit products, whose
-    /// threads wait for their key (M3: 5 %), and unrolled ones of one word without (STD128: 10 %; M3 in core loses 7 %).
+    /// threads wait for their key, and unrolled ones of one word without.
     fn prefers_four(shape: &BootstrapShape, profile: Profile, rolled: Rolled) -> bool {
         match profile {
             Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,

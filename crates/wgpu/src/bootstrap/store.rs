@@ -4,17 +4,16 @@
 //! first added up from segment to segment in a buffer of one chunk of jobs, and results go from there to their segments: whole
 //! dispatches of `combine`, none of them on the host.
 
-use crate::bootstrap::job::{GpuJob, GpuLaunch};
+use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
 use crate::bootstrap::variant::COMBINE_THREADS;
-use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
-use crate::runtime::script::{Dispatch, Script};
+use crate::runtime::gpu::{Download, Gpu, PIECE, Pipeline, STORAGE};
+use crate::runtime::script::Dispatch;
 use crate::runtime::upload::Uploads;
 use girih_backend::{BackendError, Combination, Operand};
 
 /// The store of one engine.
 pub(crate) struct Store {
     segments: Vec<wgpu::Buffer>,
-    stored: usize,
     /// Words of a ciphertext.
     length: usize,
     /// Ciphertexts of a full segment.
@@ -30,14 +29,17 @@ struct Run {
     words: std::ops::Range<usize>,
 }
 
+/// What is read at once: words of one segment.
+pub(crate) struct Piece {
+    segment: usize,
+    first: u64,
+    pub words: usize,
+}
+
 impl Store {
     /// An empty store of ciphertexts of `length` words.
     pub fn new(gpu: &Gpu, length: usize) -> Self {
-        Self { segments: Vec::new(), stored: 0, length, per_segment: (gpu.binding_bytes() / (4 * length as u64)).max(1) as usize }
-    }
-
-    pub fn stored(&self) -> usize {
-        self.stored
+        Self { segments: Vec::new(), length, per_segment: (gpu.binding_bytes() / (4 * length as u64)).max(1) as usize }
     }
 
     pub fn segments(&self) -> usize {
@@ -60,21 +62,20 @@ impl Store {
         4 * (ciphertexts * self.length) as u64
     }
 
-    /// Makes room for `ciphertexts`; after an error the store is as it was.
-    pub fn reserve(&mut self, gpu: &Gpu, ciphertexts: usize) -> Result<(), BackendError> {
+    /// Makes room for `ciphertexts`, more than the `stored` that there are; after an error the store is as it was.
+    pub fn grow(&mut self, gpu: &Gpu, stored: usize, ciphertexts: usize) -> Result<(), BackendError> {
         if let Some(most) = gpu.memory_bytes.filter(|&most| self.bytes(ciphertexts) > most) {
             let what = format!("a store of {ciphertexts} ciphertexts (this device has {most} bytes of memory)");
             return Err(BackendError::OutOfMemory { device: gpu.name.clone(), bytes: self.bytes(ciphertexts), what });
         }
         let before = self.segments.len();
-        for segment in self.stored / self.per_segment..ciphertexts.div_ceil(self.per_segment) {
+        for segment in stored / self.per_segment..ciphertexts.div_ceil(self.per_segment) {
             let within = |n: usize| n.saturating_sub(segment * self.per_segment).min(self.per_segment);
-            if let Err(error) = self.reserve_segment(gpu, segment, within(self.stored), within(ciphertexts)) {
+            if let Err(error) = self.reserve_segment(gpu, segment, within(stored), within(ciphertexts)) {
                 self.segments.truncate(before);
-                return Err(self.refusal(error, ciphertexts));
+                return Err(self.refusal(error, stored, ciphertexts));
             }
         }
-        self.stored = self.stored.max(ciphertexts);
         gpu.check("reserve")
     }
 
@@ -97,14 +98,13 @@ impl Store {
     }
 
     /// Names the whole store, of which one buffer was refused.
-    fn refusal(&self, error: BackendError, ciphertexts: usize) -> BackendError {
+    fn refusal(&self, error: BackendError, stored: usize, ciphertexts: usize) -> BackendError {
         match error {
             BackendError::OutOfMemory { device, bytes, what } => BackendError::OutOfMemory {
                 device,
                 bytes: self.bytes(ciphertexts),
                 what: format!(
-                    "a store of {ciphertexts} ciphertexts (it has {}; the buffer that was refused is one of {bytes} bytes for {what})",
-                    self.stored
+                    "a store of {ciphertexts} ciphertexts (it has {stored}; the buffer that was refused is one of {bytes} bytes for {what})"
                 ),
             },
             other => other,
@@ -130,10 +130,19 @@ impl Store {
         self.runs(first, words.len()).try_for_each(|run| uploads.write(gpu, &self.segments[run.segment], run.offset, &words[run.words]))
     }
 
-    /// Copies whole ciphertexts out from ciphertext `first` on; the range has been checked.
-    pub fn read(&self, gpu: &Gpu, staging: &mut Option<wgpu::Buffer>, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
-        self.runs(first, words.len())
-            .try_for_each(|run| gpu.read(&self.segments[run.segment], run.offset / 4, &mut words[run.words], staging))
+    /// The pieces, first word and words, in which whole ciphertexts from ciphertext `first` on are read; the range has been checked.
+    pub fn pieces(&self, first: usize, words: usize) -> Vec<Piece> {
+        let pieces = |run: Run| {
+            let (segment, offset) = (run.segment, run.offset / 4);
+            let starts = (0..run.words.len()).step_by(PIECE);
+            starts.map(move |at| Piece { segment, first: offset + at as u64, words: PIECE.min(run.words.len() - at) })
+        };
+        self.runs(first, words).flat_map(pieces).collect()
+    }
+
+    /// Begins to copy a piece out.
+    pub fn begin_read(&self, gpu: &Gpu, staging: &mut Option<wgpu::Buffer>, piece: &Piece) -> Result<Download, BackendError> {
+        gpu.begin_read(&self.segments[piece.segment], piece.first, piece.words, staging)
     }
 
     /// Segment of a ciphertext, and its place there.

@@ -1,10 +1,11 @@
 //! Traces: one job on the traced kernels, and what they wrote down as canonical residues.
 
 use crate::bootstrap::engine::WgpuEngine;
+use crate::bootstrap::job::Script;
 use crate::bootstrap::keys::key_scale;
 use crate::bootstrap::pass::{NO_STEP, Pass, Words, Workspace};
 use crate::bootstrap::variant::TraceMap;
-use crate::runtime::script::{Script, ScriptBuffers};
+use crate::runtime::script::ScriptBuffers;
 use girih_backend::{BackendError, BootstrapJob, Stage, StageOutput};
 
 /// How a stage is reached: steps to run, and the step whose insides are written down.
@@ -52,7 +53,7 @@ fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, Ba
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let results = engine.gpu.buffer(4 * engine.plan.shape.ciphertext_len() as u64, usage, "a traced result")?;
     // In buffers of its own, so that nothing else is in what they show.
-    let work = engine.with_state(job, |store, tables| {
+    let work = engine.with_state(|store, tables| {
         let words = engine.words(1, store.segments());
         let partial = words.partial.max(engine.partial_words());
         let work = Workspace::default().work(&engine.gpu, Words { scratch: TraceMap::new(&engine.plan).end, partial, ..words })?;

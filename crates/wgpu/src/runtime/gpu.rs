@@ -5,7 +5,8 @@
 )]
 
 use crate::runtime::pipeline_cache;
-use girih_backend::BackendError;
+use crate::runtime::signal::Signal;
+use girih_backend::{BackendError, block_on};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,6 +52,16 @@ pub(crate) enum Binding {
     Uniform,
     Read,
     ReadWrite,
+}
+
+/// Words copied out at a time, so that reading a large store needs little memory.
+pub(crate) const PIECE: usize = 16 << 20;
+
+/// Words on their way to the host.
+pub(crate) struct Download {
+    staging: wgpu::Buffer,
+    signal: Signal<Result<(), wgpu::BufferAsyncError>>,
+    bytes: u64,
 }
 
 /// A compiled kernel.
@@ -193,19 +204,18 @@ impl Gpu {
         Some((cache, data.is_some(), path))
     }
 
-    /// Compiles `source`, or takes it from the cache of compiled kernels. It binds a launch, jobs, then `bindings`.
+    /// Compiles `source`, or takes it from the cache of compiled kernels. It binds `bindings` in their order.
     pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline, BackendError> {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
         let checks = if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
         let descriptor = wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
-        // SAFETY: the WGSL is generated from our own templates for one validated shape. Its indices are bounded by the
-        // plan (buffers are sized from the same plan, job indices are checked by `validate_jobs`), its loops end, and the
-        // same text runs with all checks on in the tests.
+        // SAFETY: the WGSL is generated from our own templates for one validated plan. Its indices are bounded by the
+        // plan (buffers are sized from the same plan, what callers index is checked before it gets here), its loops end, and
+        // the same text runs with all checks on in the tests.
         let module = unsafe { self.device.create_shader_module_trusted(descriptor, checks) };
-        let entries: Vec<wgpu::BindGroupLayoutEntry> = [Binding::Uniform, Binding::Read]
+        let entries: Vec<wgpu::BindGroupLayoutEntry> = bindings
             .iter()
-            .chain(bindings)
             .enumerate()
             .map(|(i, binding)| wgpu::BindGroupLayoutEntry {
                 binding: i as u32,
@@ -271,6 +281,42 @@ impl Gpu {
         self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &pipeline.layout, entries: &entries })
     }
 
+    /// Begins to copy words out of `buffer` from word `first` on, behind all work before; at most [`PIECE`] of them. `staging` may
+    /// hold a buffer from last time.
+    pub fn begin_read(
+        &self,
+        buffer: &wgpu::Buffer,
+        first: u64,
+        words: usize,
+        staging: &mut Option<wgpu::Buffer>,
+    ) -> Result<Download, BackendError> {
+        let bytes = 4 * words as u64;
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let staging = match staging.take().filter(|s| s.size() >= bytes) {
+            Some(s) => s,
+            None => self.buffer(bytes.next_power_of_two(), usage, "reading results back")?,
+        };
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(buffer, 4 * first, &staging, 0, bytes);
+        self.queue.submit([encoder.finish()]);
+        let signal = Signal::default();
+        staging.map_async(wgpu::MapMode::Read, 0..bytes, signal.sender());
+        Ok(Download { staging, signal, bytes })
+    }
+
+    /// Ends what `begin_read` began, into as many words; returns the staging buffer for next time.
+    pub async fn finish_read(&self, download: Download, words: &mut [u32]) -> Result<wgpu::Buffer, BackendError> {
+        let Download { staging, signal, bytes } = download;
+        let mapped = signal.driven(self, "reading results back").await?;
+        mapped.map_err(|e| self.failed(format!("mapping results: {e}")))?;
+        {
+            let mapped = staging.get_mapped_range(0..bytes).map_err(|e| self.failed(format!("mapping results: {e}")))?;
+            bytemuck::cast_slice_mut::<u32, u8>(words).copy_from_slice(&mapped);
+        }
+        staging.unmap();
+        Ok(staging)
+    }
+
     /// Copies words out of `buffer` from word `first` on, waiting for all work before. `staging` is kept for next time.
     pub fn read(
         &self,
@@ -279,41 +325,20 @@ impl Gpu {
         words: &mut [u32],
         staging: &mut Option<wgpu::Buffer>,
     ) -> Result<(), BackendError> {
-        /// Words copied at a time, so that reading a large store needs little memory.
-        const PIECE: usize = 16 << 20;
         for (piece, words) in words.chunks_mut(PIECE).enumerate() {
-            let bytes = 4 * words.len() as u64;
-            let source = staging.take().filter(|s| s.size() >= bytes);
-            let source = match source {
-                Some(s) => s,
-                None => self.buffer(
-                    bytes.next_power_of_two(),
-                    wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    "reading results back",
-                )?,
-            };
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            encoder.copy_buffer_to_buffer(buffer, 4 * (first + (piece * PIECE) as u64), &source, 0, bytes);
-            self.queue.submit([encoder.finish()]);
-            let (sender, receiver) = std::sync::mpsc::channel();
-            source.map_async(wgpu::MapMode::Read, 0..bytes, move |result| {
-                // The receiver lives until the wait below has returned.
-                let _ = sender.send(result);
-            });
-            self.wait("reading results back")?;
-            // Another thread's wait may be the one that delivers this answer, a little after ours has returned.
-            match receiver.recv_timeout(std::time::Duration::from_secs(60)) {
-                Ok(Ok(())) => {}
-                Ok(Err(e)) => return Err(self.failed(format!("mapping results: {e}"))),
-                Err(e) => return Err(self.failed(format!("mapping results: no answer ({e})"))),
-            }
-            {
-                let mapped = source.get_mapped_range(0..bytes).map_err(|e| self.failed(format!("mapping results: {e}")))?;
-                bytemuck::cast_slice_mut::<u32, u8>(words).copy_from_slice(&mapped);
-            }
-            source.unmap();
-            *staging = Some(source);
+            let download = self.begin_read(buffer, first + (piece * PIECE) as u64, words.len(), staging)?;
+            *staging = Some(block_on(self.finish_read(download, words))?);
         }
         Ok(())
+    }
+
+    /// Waits for everything submitted.
+    pub async fn finished(&self, running: &str) -> Result<(), BackendError> {
+        let signal = Signal::default();
+        self.queue.on_submitted_work_done({
+            let done = signal.sender();
+            move || done(())
+        });
+        signal.driven(self, running).await
     }
 }

@@ -8,5 +8,6 @@ pub(crate) mod numbers;
 mod pipeline_cache;
 pub(crate) mod profile;
 pub(crate) mod script;
+pub(crate) mod signal;
 pub(crate) mod template;
 pub(crate) mod upload;

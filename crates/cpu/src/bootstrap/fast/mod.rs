@@ -4,7 +4,7 @@
 //! read once and multiplied with both (`product`, which also multiplies by the monomials), the products are transformed
 //! back, rounded, reduced and added (`accumulate`). Everything stays in doubles: an accumulator is centred integers.
 //!
-//! Exact where the error of the FFT rounds away (GD with one 27-bit word: G1, G3, G5, STD128); elsewhere off by about the
+//! Exact where the error of the FFT rounds away (GD with one 27-bit word); elsewhere off by about the
 //! deviation that [`FastRotator`] tells in its plan, far below the scheme's own noise.
 
 mod accumulate;
@@ -17,7 +17,7 @@ mod tests;
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use accumulate::{Accumulate, Reduction};
 use digits::{Digit, TransformDigits};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress};
 use girih_ring::fft::{Buffer, Fft, Lanes, Simd};
 use key::FourierKey;
 use product::multiply;
@@ -224,7 +224,7 @@ fn unsupported(what: impl Into<String>, why: impl Into<String>) -> BackendError 
 /// Bits below those that a double keeps of a word of the native torus: accumulators are held modulo 2^52, in units of 2^12.
 /// What that rounds away is less than 2^-20 of the error that doubles make in one step anyway. Words of the key keep all the bits
 /// that doubles have: rounded to whole units, masks would be wrong by 2^12 / sqrt(12), times a binary secret of N = 2048 half as
-/// much as TFHERS_2_2's own errors of 2^17 / sqrt(3), and 25 % more variance.
+/// much as a key's own errors of 2^17 / sqrt(3), and 25 % more variance.
 const TORUS_DROPPED: u32 = 12;
 
 /// The modulus that accumulators are held to: Q, or 2^52 for the native torus.
@@ -292,15 +292,14 @@ impl BlindRotator for FastRotator {
         self.idle.lock().unwrap_or_else(|e| e.into_inner()).push(scratch);
     }
 
-    fn describe(&self) -> serde_json::Value {
-        serde_json::json!({
-            "path": "fast",
-            "simd": self.fft.simd().name(),
-            "group": GROUP,
-            "points": self.fft.points(),
-            "key_bytes": self.key.bytes(),
-            "error_per_step": self.error_per_step(),
-        })
+    fn describe(&self) -> PlanReport {
+        PlanReport::default()
+            .with("path", "fast")
+            .with("simd", self.fft.simd().name())
+            .with("group", GROUP)
+            .with("points", self.fft.points())
+            .with("key_bytes", self.key.bytes())
+            .with("error_per_step", self.error_per_step())
     }
 }
 

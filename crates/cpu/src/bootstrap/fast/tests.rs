@@ -86,7 +86,7 @@ fn approximate_shapes() -> Vec<BootstrapShape> {
     let mr = |log2_modulus| Gadget::ModulusRaising { log2_modulus };
     let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
     vec![
-        // G4 and G2.
+        // The largest rings that are run, with one digit of two words.
         shape(2048, 1, 1, ternary, gd(27, 1, 1), &[134_111_233, 134_176_769]),
         shape(2048, 1, 1, ternary, gd(25, 1, 1), &[33_538_049, 33_550_337]),
         shape(256, 2, 2, ternary, gd(18, 2, 1), &[134_111_233, 134_176_769]),
@@ -251,7 +251,7 @@ fn one_word_rotations_equal_the_integers() {
 /// The sets that doubles run exactly, in their own N and gadget, over a hundred steps: every bit as the integer twin.
 #[test]
 fn long_rotations_of_published_shapes_equal_the_twin() {
-    // STD128, G1 in both bases, G3, G5; r = 1 and 3.
+    // Every gadget of one 27-bit word that is in use; r = 1 and 3.
     for (gadget, packing) in [(gd(7, 3, 1), 1), (gd(8, 3, 1), 1), (gd(9, 2, 1), 3), (gd(7, 4, 0), 1), (gd(5, 5, 1), 1)] {
         let mut shape = shape(1024, 1, packing, SecretKind::Ternary, gadget, &[134_215_681]);
         shape.lwe_dimension = 100;
@@ -373,7 +373,7 @@ fn torus_step_naive(keys: &TorusKeys, index: usize, exponents: &[u32], accumulat
     out
 }
 
-/// The native torus, TFHERS_2_2's own shape first, against wrapping integers after one step from the same accumulator.
+/// The native torus, the shape in use first, against wrapping integers after one step from the same accumulator.
 #[test]
 fn torus_steps_stay_within_the_stated_error() {
     let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
@@ -433,7 +433,7 @@ impl KeySource for QuarterUnit {
     }
 }
 
-/// Errors of masks are multiplied by the secret: words rounded to accumulators' units would add a quarter to TFHERS_2_2's noise of keys.
+/// Errors of masks are multiplied by the secret: words rounded to accumulators' units would add a quarter to a key's own noise of 2^17 / sqrt(3).
 #[test]
 fn torus_keys_are_not_rounded_to_units_of_accumulators() {
     let fft = Fft::new(64).expect("a size");

@@ -3,8 +3,8 @@
 //! over buffers, memory that runs out, a device that is lost. Modules are checked.
 
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, LoadOptions, NoProgress, Operand, PlanRequest,
-    Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand, PlanRequest,
+    PlanSource, Transform,
 };
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
@@ -92,15 +92,15 @@ const PLANS: [Plan; 12] = [
 fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {
     let model = LoadOptions { untuned: true, ..Default::default() };
     let keys = SyntheticKeys::new(shape.clone(), 7);
-    let signed = device.load(&keys, &model, &NoProgress)?.plan()["signed"] == true;
+    let signed = LoadRequest::new(&keys).options(&model).load(device)?.plan().flag("signed") == Some(true);
     // 2 stands for the form that the model does not choose.
     let value = |v: u32| if v == 2 { u32::from(!signed) } else { v };
     let choices = choices.iter().map(|&(name, v)| (name.to_string(), if name == "signed" { value(v) } else { v }));
     let plan = PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
     let planned = Planned { device, plan };
-    let plan = planned.load(&keys, &model, &NoProgress)?.plan();
+    let plan = LoadRequest::new(&keys).options(&model).load(&planned)?.plan();
     let launches = steps.map_or(1, |s| shape.lwe_dimension.div_ceil(s));
-    if plan["launches_per_batch"] != launches || plan["plan_from"] != "request" {
+    if plan.count("launches_per_batch") != Some(launches as u64) || plan.source != Some(PlanSource::Request) {
         return Err(format!("{launches} launches were asked for: {plan}").into());
     }
     match compare::bit_for_bit(&planned, &CpuBackend::new(), shape)?[..] {
@@ -120,7 +120,7 @@ fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = shapes::all().swap_remove(0).shape;
     for (name, value, known) in [("itemz", 8, "items, staged, rolled, signed, key_switch_parts, few"), ("items", 5, "[4, 8, 16]")] {
         let plan = PlanRequest { choices: [(name.to_string(), value)].into(), ..Default::default() };
-        let error = Planned { device, plan }.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress);
+        let error = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&Planned { device, plan });
         let error = error.err().ok_or(format!("{name} = {value} was taken"))?.to_string();
         if !error.contains(known) || !error.contains(name) {
             return Err(error.into());
@@ -138,8 +138,8 @@ fn small_shape() -> BootstrapShape {
 /// What a device and the twin hold in equal stores.
 struct Twins {
     shape: BootstrapShape,
-    device: Box<dyn Engine>,
-    twin: Box<dyn Engine>,
+    device: Engine,
+    twin: Engine,
     words: Words,
 }
 
@@ -148,17 +148,17 @@ impl Twins {
     fn load(device: &WgpuBackend, shape: &BootstrapShape) -> Result<Self, BackendError> {
         let keys = SyntheticKeys::new(shape.clone(), 7);
         let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
-        let [device, twin] =
-            [device as &dyn Backend, &CpuBackend::new() as &dyn Backend].map(|backend| backend.load(&keys, &exact, &NoProgress));
+        let [device, twin] = [device as &dyn Backend, &CpuBackend::new() as &dyn Backend]
+            .map(|backend| LoadRequest::new(&keys).options(&exact).load(backend));
         let mut all = Self { shape: shape.clone(), device: device?, twin: twin?, words: Words::new(3) };
         let table: Vec<u64> = (0..shape.polynomial_size).map(|_| all.words.below(shape.accumulator_modulus().expect("words"))).collect();
         all.both(|engine| engine.add_tables(&table).map(|_| ()))?;
         Ok(all)
     }
 
-    fn both(&self, call: impl Fn(&dyn Engine) -> Result<(), BackendError>) -> Result<(), BackendError> {
-        call(self.device.as_ref())?;
-        call(self.twin.as_ref())
+    fn both(&self, call: impl Fn(&Engine) -> Result<(), BackendError>) -> Result<(), BackendError> {
+        call(&self.device)?;
+        call(&self.twin)
     }
 
     /// Writes random ciphertexts to `count` places from `first` on.
@@ -222,8 +222,8 @@ fn small_buffers(device: &WgpuBackend, bytes: u64) -> Result<WgpuBackend, Backen
 fn split_everything(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = BootstrapShape { lwe_dimension: 600, log2_lwe_modulus: 7, log2_ks_modulus: 7, log2_ks_base: 1, ..small_shape() };
     let device = small_buffers(device, 17 << 10)?;
-    let plan = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?.plan();
-    if plan["launches_per_batch"] != 600 || plan["key_switch_launches"] != 256 || plan["ciphertexts_per_buffer"] != 7 {
+    let plan = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&device)?.plan();
+    if ["launches_per_batch", "key_switch_launches", "ciphertexts_per_buffer"].map(|name| plan.count(name)) != [600, 256, 7].map(Some) {
         return Err(format!("this plan splits too little: {plan}").into());
     }
     bit_for_bit(&device, &shape)
@@ -315,7 +315,7 @@ fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
     twins.write(0, 100)?;
     let jobs: Vec<BootstrapJob> = (0..20).map(|i| twins.job(80, 80 + i)).collect();
     device.lose();
-    let engine = twins.device.as_ref();
+    let engine = &twins.device;
     let mut words = vec![0; 100 * shape.ciphertext_len()];
     let calls: [(&str, Result<(), BackendError>); 5] = [
         ("bootstrap", engine.bootstrap(&jobs)),
@@ -337,7 +337,7 @@ fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
 /// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in order.
 fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = small_shape();
-    let engine = device.load(&SyntheticKeys::new(shape.clone(), 7), &LoadOptions::default(), &NoProgress)?;
+    let engine = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(device)?;
     let (length, stored) = (shape.ciphertext_len(), 40_000);
     engine.reserve(stored)?;
     let mut want = vec![0u32; stored * length];
@@ -380,8 +380,9 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
         log2_output_modulus: shape.log2_lwe_modulus,
         output: output as u32,
     };
-    let load = |backend: &dyn Backend, room: usize| -> Result<Box<dyn Engine>, BackendError> {
-        let engine = backend.load(&keys, &LoadOptions { transform: Some(Transform::Ntt), ..Default::default() }, &NoProgress)?;
+    let load = |backend: &dyn Backend, room: usize| -> Result<Engine, BackendError> {
+        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let engine = LoadRequest::new(&keys).options(&exact).load(backend)?;
         engine.reserve(stored + room)?;
         engine.write(0, &store)?;
         engine.add_tables(&table)?;

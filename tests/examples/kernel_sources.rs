@@ -1,8 +1,8 @@
 //! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER [CAPABILITY] [SET..]`.
 
+use girih::ParameterSet;
 use girih_backend::PlanRequest;
 use girih_cuda::{SPREAD, SPREAD_ITEMS, variants};
-use girih_tfhe::ParameterSet;
 use std::path::Path;
 
 /// The packing at which BOLT-FHE runs its sets.

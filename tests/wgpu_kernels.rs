@@ -1,8 +1,8 @@
 //! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and keeps to its plan.
 
+use girih::ParameterSet;
 use girih_backend::BackendError;
 use girih_conformance::shapes;
-use girih_tfhe::ParameterSet;
 use girih_wgpu::{desktop_gpu, kernel_variants};
 
 #[test]

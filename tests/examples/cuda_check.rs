@@ -6,14 +6,14 @@
 //! `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `JOINED`, `GAPS`, `PACE`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
 //! `ROUNDS` (timed batches, default 3, of small ones 24).
 
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, NoProgress, Operand, PlanRequest, Transform};
+use girih::ParameterSet;
+use girih_backend::{Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, LoadRequest, Operand, PlanRequest, Transform};
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
 use girih_cpu::CpuBackend;
 use girih_cuda::{CudaBackend, SPREAD, SPREAD_ITEMS, compile, variants};
-use girih_tfhe::ParameterSet;
 use std::time::Instant;
 
 type Failure = Box<dyn std::error::Error>;
@@ -131,10 +131,11 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
         for &transform in &transforms {
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
-            match device.load(&keys, &LoadOptions { transform: Some(transform), plan: request(), untuned: true }, &NoProgress) {
+            let options = LoadOptions { transform: Some(transform), plan: request(), untuned: true };
+            match LoadRequest::new(&keys).options(&options).load(device) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();
-                    time(set.name(), engine.as_ref(), &keys, number("BATCH").unwrap_or(16_384), loaded)?;
+                    time(set.name(), &engine, &keys, number("BATCH").unwrap_or(16_384), loaded)?;
                 }
                 Err(e) => println!("{{\"set\":\"{}\",\"transform\":\"{transform}\",\"error\":{:?}}}", set.name(), e.to_string()),
             }
@@ -143,7 +144,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
     Ok(())
 }
 
-fn time(name: &str, engine: &dyn Engine, keys: &SyntheticKeys, batch: usize, loaded: f64) -> Result<(), Failure> {
+fn time(name: &str, engine: &Engine, keys: &SyntheticKeys, batch: usize, loaded: f64) -> Result<(), Failure> {
     let shape = keys.shape();
     // The batch counts bits: r of them share a ciphertext.
     let count = batch.div_ceil(shape.packing);

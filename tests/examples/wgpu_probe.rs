@@ -9,12 +9,12 @@
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
 //! the same, the results mean nothing.
 
-use girih_backend::{Backend, BackendError, BootstrapShape, Engine, LoadOptions, NoProgress, PlanRequest};
+use girih::ParameterSet;
+use girih_backend::{BackendError, BootstrapShape, Engine, LoadOptions, LoadRequest, PlanRequest};
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use girih_conformance::{compare, vectors};
 use girih_cpu::CpuBackend;
-use girih_tfhe::ParameterSet;
 use girih_wgpu::{OpenOptions, Profile, WgpuBackend, enumerate};
 use std::time::Instant;
 
@@ -89,14 +89,14 @@ fn bench(name: &str, all: &Settings) -> Outcome {
         let keys = SyntheticKeys::new(shape.clone(), 1);
         let options = LoadOptions { transform: None, plan: all.plan.clone(), untuned: true };
         let start = Instant::now();
-        let engine = device.load(&keys, &options, &NoProgress)?;
+        let engine = LoadRequest::new(&keys).options(&options).load(&device)?;
         println!("{set}: loaded in {:.2} s, plan {}", start.elapsed().as_secs_f64(), engine.plan());
         if all.latency {
-            println!("{set}: {}", latency(engine.as_ref())?);
+            println!("{set}: {}", latency(&engine)?);
         }
         for &batch in &all.batches {
-            let mut gates = GateBatch::prepare(engine.as_ref(), batch)?;
-            let mut seconds = (0..=all.repeat).map(|_| gates.run(engine.as_ref())).collect::<Result<Vec<_>, _>>()?;
+            let mut gates = GateBatch::prepare(&engine, batch)?;
+            let mut seconds = (0..=all.repeat).map(|_| gates.run(&engine)).collect::<Result<Vec<_>, _>>()?;
             let checksum = gates.checksum();
             let first = seconds.remove(0);
             seconds.sort_by(f64::total_cmp);
@@ -116,7 +116,7 @@ fn bench(name: &str, all: &Settings) -> Outcome {
 
 /// What a batch of one takes beyond its kernels: the time of one call less the slope of several between one write and
 /// one read, which depend on one another on the device and only queue on the host.
-fn latency(engine: &dyn Engine) -> Result<String, BackendError> {
+fn latency(engine: &Engine) -> Result<String, BackendError> {
     const MANY: usize = 9;
     let mut gates = GateBatch::prepare(engine, 1)?;
     let mut median = |calls: usize| {

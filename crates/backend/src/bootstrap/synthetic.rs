@@ -1,0 +1,74 @@
+//! Keys that mean nothing and exercise everything: uniform words from a counter, so that a device can be tested and timed on any
+//! shape without real keys.
+
+use super::{BootstrapShape, KeySource};
+
+/// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014): reproducible, and not for secrets.
+#[derive(Clone)]
+pub struct Words(u64);
+
+impl Words {
+    /// The stream of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next word.
+    pub fn next_word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A word below `bound`, with the extremes 0 and `bound - 1` once in 32 draws each: that is where kernels break.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        match self.next_word() % 32 {
+            0 => 0,
+            1 => bound - 1,
+            _ => self.next_word() % bound,
+        }
+    }
+}
+
+/// Uniform words in the place of keys.
+pub struct SyntheticKeys {
+    shape: BootstrapShape,
+    seed: u64,
+}
+
+impl SyntheticKeys {
+    /// Keys of `shape`, which must be valid.
+    pub fn new(shape: BootstrapShape, seed: u64) -> Self {
+        Self { shape, seed }
+    }
+
+    fn words(&self, domain: u64, index: usize) -> Words {
+        Words::new(self.seed ^ (domain << 56) ^ ((index as u64) << 24))
+    }
+}
+
+impl KeySource for SyntheticKeys {
+    fn shape(&self) -> &BootstrapShape {
+        &self.shape
+    }
+
+    fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
+        let modulus = self.shape.key_modulus_value().unwrap_or(u64::MAX);
+        let mut words = self.words(1, index);
+        out.fill_with(|| words.below(modulus));
+    }
+
+    fn key_switching_block(&self, index: usize, out: &mut [u64]) {
+        let row = self.shape.switched_len();
+        let mut words = self.words(2, index);
+        if self.shape.is_torus() {
+            return out.fill_with(|| words.next_word());
+        }
+        for rows in out.chunks_exact_mut(self.shape.ks_base() * row) {
+            rows[..row].fill(0);
+            rows[row..].fill_with(|| words.below(1 << self.shape.log2_ks_modulus));
+        }
+    }
+}

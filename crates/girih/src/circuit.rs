@@ -1,0 +1,9 @@
+//! Netlists as levels of bootstrappings on many inputs at once.
+
+#[doc(inline)]
+pub use girih_circuit::*;
+
+/// What a program that runs circuits needs besides [`crate::tfhe::prelude`].
+pub mod prelude {
+    pub use girih_circuit::{Circuit, EncryptedBits, Netlist, generate};
+}

@@ -1,0 +1,169 @@
+//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Which crates of the project each may depend on, and which its tests may besides. Crates that are not listed (`girih` and all
+/// above it) may use any.
+const ARROWS: &[(&str, &[&str], &[&str])] = &[
+    ("ring", &[], &[]),
+    ("backend", &["ring"], &[]),
+    ("cpu", &["ring", "backend"], &[]),
+    ("wgpu", &["ring", "backend"], &["cpu"]),
+    ("cuda", &["ring", "backend"], &["cpu"]),
+    ("multi", &["ring", "backend"], &["cpu"]),
+    ("rlwe", &["ring", "backend"], &[]),
+    ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
+    ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
+    ("circuit", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
+];
+
+/// Families of work, each a folder of `crates/backend/src`.
+const FAMILIES: [&str; 2] = ["bootstrap", "poly"];
+
+/// Folders of what families share.
+const SHARED: [&str; 4] = ["crates/backend/src/device", "crates/cuda/src/runtime", "crates/wgpu/src/runtime", "crates/cpu/src/runtime"];
+
+/// What a device knows nothing of: schemes, their sets, their gates. Whole words.
+const SCHEME_WORDS: [&str; 11] =
+    ["TFHE", "CKKS", "BFV", "BGV", "NAND", "XNOR", "girih_tfhe", "girih_ckks", "girih_circuit", "girih_rlwe", "girih_conformance"];
+/// The same at the beginnings of words.
+const SET_NAMES: [&str; 6] = ["STD128", "STD192", "STD256", "TFHERS", "INSECURE_", "CKKS_"];
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// The text files below a folder; none where there is no such folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut all = Vec::new();
+    for path in entries.map(|e| e.expect("a readable folder").path()) {
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else if path.extension().is_some_and(|e| ["rs", "toml", "cu", "cuh", "hpp", "wgsl"].iter().any(|known| e == *known)) {
+            all.push(path);
+        }
+    }
+    all
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Crates of the project that a manifest names in its sections of dependencies: (section, crate without `girih-`).
+fn dependencies(manifest: &str) -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').to_owned();
+        } else if section.ends_with("dependencies")
+            && let Some(rest) = line.strip_prefix("girih")
+        {
+            let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            found.push((section.clone(), name.trim_start_matches('-').to_owned()));
+        }
+    }
+    found
+}
+
+/// The words of a line: runs of letters, digits and underscores.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty())
+}
+
+/// Every complaint about the lines of `paths`, with their places.
+fn complaints(paths: impl IntoIterator<Item = PathBuf>, of: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for path in paths {
+        for (number, line) in read(&path).lines().enumerate() {
+            if let Some(what) = of(line) {
+                all.push(format!("{}:{}: {what}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    all
+}
+
+fn assert_none(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "{} broken arrows:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
+fn manifests_keep_to_the_arrows() {
+    let mut wrong = Vec::new();
+    for (name, allowed, for_tests) in ARROWS {
+        let path = root().join("crates").join(name).join("Cargo.toml");
+        // Crates join the workspace one by one.
+        let Ok(manifest) = std::fs::read_to_string(&path) else { continue };
+        for (section, dependency) in dependencies(&manifest) {
+            let tests = section.ends_with("dev-dependencies");
+            if !(allowed.contains(&dependency.as_str()) || (tests && for_tests.contains(&dependency.as_str()))) {
+                wrong.push(format!("girih-{name} may not name girih-{dependency} in [{section}]"));
+            }
+        }
+    }
+    assert_none(wrong);
+}
+
+/// The names that `crates/backend/src/FAMILY/mod.rs` exports.
+fn exported(family: &str) -> BTreeSet<String> {
+    let path = root().join("crates/backend/src").join(family).join("mod.rs");
+    let Ok(text) = std::fs::read_to_string(path) else { return BTreeSet::new() };
+    let statements = text.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';')).map(|(statement, _)| statement);
+    let names = statements.flat_map(|s| words(s.split_once("::").map_or("", |(_, names)| names)).map(str::to_owned).collect::<Vec<_>>());
+    names.collect()
+}
+
+#[test]
+fn what_families_share_knows_none() {
+    assert!(exported("bootstrap").contains("Engine"), "the exports of a family are read");
+    for family in FAMILIES {
+        let names = exported(family);
+        let of = |line: &str| {
+            let code = line.split("//").next().unwrap_or_default();
+            let named = words(code).find(|w| names.contains(*w) || *w == family);
+            named.map(|name| format!("`{name}` is of the family {family}"))
+        };
+        assert_none(complaints(SHARED.iter().flat_map(|folder| files(&root().join(folder))), of));
+    }
+}
+
+#[test]
+fn families_do_not_import_each_other() {
+    for family in FAMILIES {
+        let folders = ["backend", "cpu", "cuda", "wgpu", "multi"].map(|c| root().join("crates").join(c).join("src").join(family));
+        let other = |line: &str| {
+            let code = line.split("//").next().unwrap_or_default();
+            let others = FAMILIES.iter().filter(|other| **other != family);
+            let paths = others.flat_map(|other| [format!("crate::{other}"), format!("girih_backend::{other}")]);
+            paths.into_iter().find(|path| code.contains(path.as_str())).map(|path| format!("{family} imports {path}"))
+        };
+        assert_none(complaints(folders.iter().flat_map(|folder| files(folder)), other));
+    }
+}
+
+#[test]
+fn devices_name_no_scheme_no_set_and_no_gate() {
+    let crates = ["cpu", "cuda", "wgpu", "multi"].map(|name| root().join("crates").join(name));
+    let of = |line: &str| {
+        let named = words(line).find(|w| SCHEME_WORDS.contains(w) || SET_NAMES.iter().any(|set| w.starts_with(set)));
+        named.map(|name| format!("a device names `{name}`"))
+    };
+    let folders = crates.into_iter().chain(["cuda", "shaders"].map(|folder| root().join(folder)));
+    assert_none(complaints(folders.flat_map(|folder| files(&folder)), of));
+}
+
+/// That the tests above can fail.
+#[test]
+fn broken_arrows_are_found() {
+    let manifest = "[package]\nname = \"girih-cpu\"\n[dependencies]\ngirih-tfhe.workspace = true\ngirih = { workspace = true }\n\
+                    [dev-dependencies]\ngirih-cpu.workspace = true\n";
+    let found = dependencies(manifest);
+    let want = [("dependencies", "tfhe"), ("dependencies", ""), ("dev-dependencies", "cpu")];
+    assert_eq!(found, want.map(|(section, name)| (section.to_owned(), name.to_owned())));
+    assert!(words("use girih_backend::{BootstrapJob, DeviceInfo};").any(|w| exported("bootstrap").contains(w)));
+    assert!(!words("use girih_backend::{BackendError, DeviceInfo};").any(|w| exported("bootstrap").contains(w)));
+}
