@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine without a GPU.
 pub struct EmulatedBackend {
-    info: DeviceInfo,
-    machine: Arc<Emulated>,
+    pub(crate) info: DeviceInfo,
+    pub(crate) machine: Arc<Emulated>,
 }
 
 impl EmulatedBackend {

@@ -263,8 +263,8 @@ impl PolyDevice for CudaPoly {
 
     fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
         let shapes = source.shapes();
-        let total: u64 = shapes.iter().map(|s| s.basis.len() as u64).sum();
-        let mut done = 0;
+        let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
+        let mut done = 0usize;
         let mut loaded: Vec<Resident> = Vec::new();
         let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
             let words = self.ring.degree() >> shape.log2_run;
@@ -285,8 +285,8 @@ impl PolyDevice for CudaPoly {
                     })
                     .collect();
                 self.upload(block.address + (4 * words * some[0]) as u64, bytes_of(&made.concat()))?;
-                done += some.len() as u64;
-                progress.update(source.what(), done, total);
+                done += some.len();
+                progress.report(source.what(), done, total);
             }
             Ok(())
         });

@@ -10,6 +10,7 @@
 //! | `column_records` | the same as records, and launches of `poly_columns` and `poly_columns_any` |
 //! | `memory` | device memory that is handed out again |
 //! | `launch` | a launch, ready but for the number of calls |
+//! | `loader` | rings opened on a GPU, or on the host in its place |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
 //!
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
@@ -20,6 +21,7 @@ pub(crate) mod column_records;
 pub(crate) mod device;
 pub(crate) mod launch;
 pub(crate) mod limbs;
+pub(crate) mod loader;
 pub(crate) mod memory;
 pub(crate) mod pointwise;
 pub(crate) mod rows;
@@ -40,11 +42,8 @@ pub(crate) const HEADERS: &[Header] = &[
     ("column_tile.cuh", include_str!("../../../../cuda/poly/column_tile.cuh")),
 ];
 
-/// Everything of this family runs in one queue, in the order in which it is called.
-pub(crate) const PROGRAMS: Queue = Queue::new(0, "programs", 0);
-
-/// All queues of the family.
-pub(crate) const QUEUES: [Queue; 1] = [PROGRAMS];
+/// Everything of this family runs in one queue, in the order in which it is called. Other families' queues come first.
+pub(crate) const PROGRAMS: Queue = Queue::new(4, "programs", 0);
 
 /// log2 of the smallest degree.
 pub(crate) const LEAST_LOG2_DEGREE: u32 = 4;

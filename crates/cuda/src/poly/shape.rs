@@ -324,7 +324,8 @@ impl Builder<'_> {
     fn sum(&mut self, terms: &[Term]) -> Result<SumShape, BackendError> {
         let p = self.modulus;
         let r = p.reduce(1 << 32);
-        let (mut products, mut scaled, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut products, mut groups) = (Vec::new(), Vec::<((usize, [u32; 2]), Vec<(Operand, Operand)>)>::new());
+        let mut scaled = Vec::<(Operand, [u32; 2])>::new();
         let mut constant = None::<[u32; 2]>;
         for term in terms {
             if term.factor == [0, 0] {

@@ -1,4 +1,5 @@
 //! The tables of a ring in the order in which kernels read them (`cuda/poly/modular.cuh`).
+#![allow(unsafe_code)] // Declares structs to be plain.
 
 use crate::poly::log2_row;
 use crate::runtime::bytes::{bytes_of, plain};
