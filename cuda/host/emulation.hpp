@@ -184,6 +184,7 @@ inline unsigned __brev(unsigned x) {
 template <class T> inline T min(T a, T b) { return a < b ? a : b; }
 template <class T> inline T __ldg(const T* p) { return *p; }
 inline unsigned least_sum(unsigned x, unsigned y) { return x + y < x ? x + y : x; }
+inline unsigned hidden(unsigned x) { return x; }
 template <class T> inline T load_shared_limb(const T* p) { return *p; }
 template <class T> inline void store_limb(T* p, T v) { *p = v; }
 inline void wait_for_earlier_launches() {}

@@ -201,6 +201,12 @@ FUNCTION void multiply_unsigned_bytes(i32 (&sums)[4], uint4 left, u32 low, u32 h
 // x + y if that is less than x as an unsigned number, else x: with y = -q it takes one q away where one is in x.
 FUNCTION u32 least_sum(u32 x, u32 y) { return __viaddmin_u32(x, y, x); }
 
+// x, of which the compiler does not know how it came about.
+FUNCTION u32 hidden(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
+
 // Memory that other blocks read or wrote: past L1, which they do not share.
 FUNCTION uint4 load_shared_limb(const uint4* p) { return __ldcg(p); }
 FUNCTION void store_limb(uint4* p, uint4 v) { __stcg(p, v); }

@@ -51,9 +51,9 @@ struct SourceRecord {
 
 // Where an output goes: `place` and `base` may be NONE.
 struct OutputRecord {
-    u32 q, two_q, minus_two_q, minus_q;
-    u32 reciprocal, prime, place, base;
-    u32 offset[2], coefficients, terms;
+    u32 q, reciprocal, place, base;
+    u32 offset[2];
+    u32 prime, coefficients; // whether it goes there as coefficients
 };
 
 FUNCTION u32* limb_address(const u32* offset, u32 base, const u64* bases) {

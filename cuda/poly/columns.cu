@@ -7,7 +7,6 @@
 #include "column_tile.cuh"
 #include "row_transform.cuh"
 
-constexpr int THREADS = 256;
 constexpr int WIDTH = 1024 / COLUMN; // columns of a tile
 constexpr int STRIDE = WIDTH + 4;    // words from a row of a tile to the next: free of conflicts
 constexpr int SLOT = COLUMN * STRIDE + 4;
@@ -17,8 +16,9 @@ constexpr int LOG2_NEAR = LOG2_COLUMN - 4;
 static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
 
 // A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of the
-// 8 STEPS sources, forward factors [8][COLUMN] with padding, the outputs, whether coefficients are wanted.
-constexpr int FACTOR_WORDS = 2 * COLUMN + 4;
+// 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted. Pair i of output
+// o's factors lies at i ^ o, so that eight outputs are read without conflicts.
+constexpr int FACTOR_WORDS = 2 * COLUMN;
 constexpr int SOURCES_AT = STEPS * 256;
 constexpr int FACTORS_AT = SOURCES_AT + STEPS * 8;
 constexpr int OUTPUTS_AT = FACTORS_AT + 8 * FACTOR_WORDS;
@@ -27,7 +27,10 @@ constexpr int GROUP_WORDS = MODE_AT + 4;
 
 typedef Field<WIDE> F;
 
-FUNCTION F field_of(const OutputRecord& o) { return F(Prime{o.q, o.two_q, o.minus_two_q, o.minus_q, 0, 0, {0, 0}, 0, 0}); }
+// A correction u lies in the padding of places: of each row, WIDTH / 4 places have four words of it. The offset of
+// such a source is marked, and moves with the columns.
+constexpr u32 IN_PADDING = 0x80000000;
+FUNCTION u32 padding_step(int column) { return column / 4 * SLOT - column; }
 
 struct TableFactors {
     const uint2* table;
@@ -45,9 +48,9 @@ struct HeldFactors {
 // Factors of the innermost stages of NEAR adjacent rows, number `rows` of 16.
 struct NearFactors {
     const uint2* table;
-    int rows;
+    int rows, swizzle;
     template <class AnyField> FUNCTION uint2 at(const AnyField&, int stage, int block) const {
-        return table[(16 << stage) + (rows << stage) + block];
+        return table[((16 << stage) + (rows << stage) + block) ^ (2 * swizzle)];
     }
 };
 
@@ -87,7 +90,7 @@ FUNCTION void load_sources(const ColumnsArguments& a, const LoadRecord* loads, i
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
             const F f(a.tables.primes[load.prime]);
-            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows});
+            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows, 0});
         }
         u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
 #pragma unroll
@@ -139,7 +142,10 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
             sum[2] += correction_part(conversion.corrected, s, y.z);
             sum[3] += correction_part(conversion.corrected, s, y.w);
         }
-        *(uint4*)(at + conversion.correction_place * SLOT) =
+        const bool is_padding = conversion.correction_place & IN_PADDING;
+        u32* to = is_padding ? at + (conversion.correction_place & ~IN_PADDING) + padding_step(quad % QUADS * 4)
+                             : at + conversion.correction_place * SLOT;
+        *(uint4*)to =
             make_uint4(correction(conversion.corrected, sum[0]), correction(conversion.corrected, sum[1]),
                        correction(conversion.corrected, sum[2]), correction(conversion.corrected, sum[3]));
     }
@@ -147,7 +153,10 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
 
 // 16 words, NEAR rows apart, of one column of each of eight outputs: the warp's sum of sources. Below 2 q,
 // canonical if wide.
-FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&offsets)[2 * STEPS], const u32* at, const F& f, u32 reciprocal) {
+FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column, const u32* at, const F& f, u32 reciprocal) {
+    u32 offsets[2 * STEPS];
+#pragma unroll
+    for (int k = 0; k < 2 * STEPS; k++) offsets[k] = sources[k] & IN_PADDING ? (sources[k] & ~IN_PADDING) + padding_step(column) : sources[k];
 #pragma unroll
     for (int first = 0; first < 8; first += 4) {
         i32 low[4][4], high[4][4];
@@ -187,26 +196,26 @@ FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], cons
 FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
-    const F f = field_of(output);
+    const F f(output.q);
     const u32 reciprocal = output.reciprocal;
     uint4 left[STEPS][2];
-    u32 offsets[2 * STEPS];
+    u32 sources[2 * STEPS];
 #pragma unroll
     for (int k = 0; k < STEPS; k++) {
         left[k][0] = *(const uint4*)(group + (2 * k) * 128 + lane * 4);
         left[k][1] = *(const uint4*)(group + (2 * k + 1) * 128 + lane * 4);
-        offsets[2 * k] = group[SOURCES_AT + 8 * k + t];
-        offsets[2 * k + 1] = group[SOURCES_AT + 8 * k + 4 + t];
+        sources[2 * k] = group[SOURCES_AT + 8 * k + t];
+        sources[2 * k + 1] = group[SOURCES_AT + 8 * k + 4 + t];
     }
     if (group[MODE_AT] == 0) {
         HeldFactors factors;
 #pragma unroll
-        for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * i);
+        for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
 #pragma unroll 1
         for (int unit = warp; unit < 16; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
-            multiply_sources(x, left, offsets, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
+            multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
             forward_stage<16, 0, true>(x, f, factors);
             forward_stage<16, 1, false>(x, f, factors);
             forward_stage<16, 2, false>(x, f, factors);
@@ -221,7 +230,7 @@ FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64
         for (int unit = warp; unit < 16; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
-            multiply_sources(x, left, offsets, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
+            multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
             __syncwarp(); // an output may take the place of a source
 #pragma unroll
             for (int k = 0; k < 16; k++) {
@@ -240,7 +249,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
         const int quad = task % QUADS, rows = task / QUADS % 16, o = task / (QUADS * 16);
         const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[o];
         if (output.base == NONE) continue;
-        const F f = field_of(output);
+        const F f(output.q);
         const u32* from = stage + o * SLOT + NEAR * rows * STRIDE + 4 * quad;
         u32 x[4][NEAR];
 #pragma unroll
@@ -248,7 +257,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
             const uint4 v = *(const uint4*)(from + i * STRIDE);
             x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
         }
-        near_forward<0>(x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows});
+        near_forward<0>(x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
         u32* to = limb_address(output.offset, output.base, bases) + NEAR * rows * ROW + first_column + 4 * quad;
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {

@@ -2,6 +2,7 @@
 // plain products: a thread has a column to itself. For small rings, and for tiles that do not fit.
 #include "column_tile.cuh"
 
+// An output's terms follow it, their number first.
 struct TermRecord {
     u32 place, constant;
 };
@@ -89,10 +90,11 @@ __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArguments a) {
         }
         for (u32 number = phase.first_output; number < phase.end_output; number++) {
             const OutputRecord& output = *(const OutputRecord*)(a.outputs + a.outputs[number]);
-            const TermRecord* terms = (const TermRecord*)(&output + 1);
+            const u32 count = *(const u32*)(&output + 1);
+            const TermRecord* terms = (const TermRecord*)((const u32*)(&output + 1) + 2);
             for (int row = 0; row < COLUMN; row++) {
                 u64 sum = 0;
-                for (u32 j = 0; j < output.terms; j++) sum = (sum + (u64)column_of(shared, terms[j].place)[row] * terms[j].constant) % output.q;
+                for (u32 j = 0; j < count; j++) sum = (sum + (u64)column_of(shared, terms[j].place)[row] * terms[j].constant) % output.q;
                 result[row] = (u32)sum;
             }
             if (output.place != NONE) {

@@ -30,6 +30,7 @@ template <bool wide> struct Field {
     u32 q, two_q, minus_two_q, minus_q;
 
     FUNCTION explicit Field(const Prime& p) : q(p.q), two_q(p.two_q), minus_two_q(p.minus_two_q), minus_q(p.minus_q) {}
+    FUNCTION explicit Field(u32 prime) : q(prime), two_q(hidden(2 * prime)), minus_two_q(hidden(0 - 2 * prime)), minus_q(hidden(0 - prime)) {}
 
     FUNCTION u32 once(u32 x) const { return least_sum(x, minus_q); }      // takes one q away
     FUNCTION u32 twice(u32 x) const { return least_sum(x, minus_two_q); } // takes 2 q away

@@ -1,5 +1,6 @@
 // poly_rows: forward rows, sums of products, inverse rows, all on one row of the limbs modulo one
-// prime. A team of warps has a row; a warp takes whole transforms, all share the sums.
+// prime. A team of warps has a row; a warp takes whole transforms, all share the sums. Where a shape
+// has one transform only (it is ALONE), each warp of the team has a row to itself.
 //
 // What tiles of one shape do (how many transforms, which products) is part of the text, as
 // Shape<k>::sums in constants.cuh; where operands lie, primes and constants are records in memory.
@@ -13,7 +14,6 @@ constexpr int ROW = 1 << LOG2_ROW;
 constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
-constexpr int CHUNKS = ceil_div(ROW / 4, 32 * TEAM); // units of four words of each thread
 
 struct RowsArguments {
     Tables tables;
@@ -31,7 +31,7 @@ struct RowsArguments {
 struct TeamMemory {
     u32* operands;  // [2][OPERANDS] of Operand, by turns
     u32* constants; // [2][CONSTANTS][2]
-    u32* factors;   // [2][224]: 160 of the last five stages, 64 of the first
+    u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
     u32* staged;    // [STAGED][1024], rows copied ahead
     u32* buffers;   // [BUFFERS][BUFFER]
 
@@ -40,13 +40,29 @@ struct TeamMemory {
         operands = at;
         constants = operands + 2 * OPERANDS * 4;
         factors = constants + 2 * CONSTANTS * 2;
-        staged = factors + (SHORT ? 0 : 2 * 224);
+        staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
         buffers = staged + STAGED * 1024;
     }
+
+    // The part of one warp that is alone with its row.
+    template <class S> FUNCTION TeamMemory part(int warp) const {
+        TeamMemory own = *this;
+        if constexpr (S::ALONE && TEAM > 1) {
+            own.factors += warp * 224;
+            own.staged += warp * S::HALVES * 1024;
+            own.buffers += warp * S::BUFFERS * BUFFER;
+        }
+        return own;
+    }
+
+    FUNCTION u32* factors_of(u32 turn) const { return factors + turn * PARTS * 224; }
 };
 
-FUNCTION void team_barrier() {
-    if constexpr (TEAM == 1) {
+// Warps that share a row.
+template <class S> constexpr int WARPS = S::ALONE ? 1 : TEAM;
+
+template <int warps> FUNCTION void team_barrier() {
+    if constexpr (warps == 1) {
         __syncwarp();
     } else {
         __syncthreads();
@@ -60,17 +76,18 @@ struct Item {
     u32 row;
 };
 
-template <class S> FUNCTION Item item_of(const RowsArguments& a, u32 call, u32 local, u32 first_record) {
-    const u32 tile = local / ROWS;
-    return Item{a.records + first_record + tile * S::RECORD, a.bases + (u64)call * a.base_stride, local % ROWS};
+template <class S> FUNCTION Item item_of(const RowsArguments& a, u32 call, u32 local, u32 first_record, int warp) {
+    constexpr u32 rows = TEAM / WARPS<S>; // of an item
+    const u32 tile = local / (ROWS / rows), row = local % (ROWS / rows) * rows + (rows > 1 ? warp : 0);
+    return Item{a.records + first_record + tile * S::RECORD, a.bases + (u64)call * a.base_stride, row};
 }
 
 // Runs body(Shape, item) for item number `id`.
-template <int k = 0, class Body> FUNCTION void with_shape(const RowsArguments& a, u32 call, u32 local, const Body& body) {
+template <int k = 0, class Body> FUNCTION void with_shape(const RowsArguments& a, u32 call, u32 local, int warp, const Body& body) {
     if constexpr (k + 1 < SHAPES) {
-        if (local >= a.first_item[k + 1]) return with_shape<k + 1>(a, call, local, body);
+        if (local >= a.first_item[k + 1]) return with_shape<k + 1>(a, call, local, warp, body);
     }
-    body(Shape<k>{}, item_of<Shape<k>>(a, call, local - a.first_item[k], a.first_record[k]));
+    body(Shape<k>{}, item_of<Shape<k>>(a, call, local - a.first_item[k], a.first_record[k], warp));
 }
 
 // Row of the limb that holds a tile's row under an automorphism.
@@ -79,21 +96,23 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
 }
 
 // Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed.
-template <class S> FUNCTION void ahead(S, const Item& item, const RowsArguments& a, const TeamMemory& memory, u32 turn, int warp, int lane) {
+template <class S> FUNCTION void ahead(S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp, int lane) {
+    const TeamMemory memory = team.part<S>(warp);
+    const int own = S::ALONE ? 0 : warp; // among those who share the row
     const u32 prime = __ldg(&item.record->x);
     if constexpr (!SHORT) {
-        if (warp == TEAM - 1 && (S::HALVES > 0 || S::HALF_STORES > 0)) {
+        if (own == WARPS<S> - 1 && (S::HALVES > 0 || S::HALF_STORES > 0)) {
             constexpr int direction = S::HALVES > 0 ? 0 : 1;
             const u64 row = (u64)prime * ROWS + item.row;
             const u32* last = a.tables.last[direction] + row * 160;
             const u32* first = (const u32*)(a.tables.first[direction] + row * 32);
-            u32* to = memory.factors + turn * 224;
+            u32* to = memory.factors_of(turn);
             copy_ahead(to + lane * 4, last + lane * 4);
             if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
             if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
         }
         if constexpr (STAGED > 0) {
-            for (int slot = warp; slot < S::HALVES; slot += TEAM) {
+            for (int slot = own; slot < S::HALVES; slot += WARPS<S>) {
                 const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address + (u64)item.row * ROW;
 #pragma unroll
                 for (int m = 0; m < 8; m++) copy_ahead(memory.staged + slot * 1024 + m * 128 + lane * 4, from + m * 128 + lane * 4);
@@ -148,18 +167,15 @@ template <class S> struct Work {
     }
     // The constant of the words before N / 2, or of those from there on.
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
-    template <bool scattered> FUNCTION void store(int i, const Four& v) const {
-        write_four<scattered, LOG2_DEGREE>(operands[S::HALVES + S::READS + i], word, v);
-    }
-    template <bool scattered> FUNCTION void store_half(int i, int buffer, const Four& v) const {
+    FUNCTION void store(int i, const Four& v) const { write_four(operands[S::HALVES + S::READS + i], word, v); }
+    // Into a buffer, to be transformed.
+    FUNCTION void keep(int buffer, const Four& v) const { *(uint4*)(memory.buffers + buffer * BUFFER + place) = words(v); }
+    // Into a buffer, where an automorphism takes words; its operand holds the inverse.
+    FUNCTION void scatter(int operand, int buffer, const Four& v) const {
         u32* row = memory.buffers + buffer * BUFFER;
-        if constexpr (scattered) {
-            const Operand& to = operands[S::HALVES + S::READS + S::STORES + i];
+        const u32 inverse_automorphism = operands[operand].automorphism;
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) row[padded((int)(automorphism_source<LOG2_DEGREE>(to.automorphism, word + k) % ROW))] = v.w[k];
-        } else {
-            *(uint4*)(row + place) = words(v);
-        }
+        for (u32 k = 0; k < 4; k++) row[padded((int)(automorphism_source<LOG2_DEGREE>(inverse_automorphism, word + k) % ROW))] = v.w[k];
     }
 };
 
@@ -180,7 +196,7 @@ FUNCTION void forward_row(int slot, const Work<S>& work, const RowsArguments& a,
         } else {
             take_half(x, from, lane, [](const uint4* at) { return load_shared_limb(at); });
         }
-        const u32* factors = memory.factors + turn * 224;
+        const u32* factors = memory.factors_of(turn);
         LastFactors<S::WIDE> last;
 #pragma unroll
         for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
@@ -219,7 +235,7 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
             for (int s = 0; s < 5; s++) last.first[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
             first = (const uint4*)(a.tables.first[1] + index * 32);
         } else {
-            const u32* factors = memory.factors + turn * 224;
+            const u32* factors = memory.factors_of(turn);
 #pragma unroll
             for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
             first = (const uint4*)(factors + 160);
@@ -236,33 +252,42 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
 
 // One row of one tile. `between` is called once by each warp, when the rows copied ahead are used up.
 template <class S, class Between>
-FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMemory& memory, u32 turn, int warp, int lane, const Between& between) {
+FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp_of_team, int lane, const Between& between) {
+    constexpr int warps = WARPS<S>, chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
+    const TeamMemory memory = team.part<S>(warp_of_team);
+    const int warp = S::ALONE ? 0 : warp_of_team;
     const u32 prime = __ldg(&item.record->x);
     const Prime p = a.tables.primes[prime];
     Work<S> work(memory, turn, p, item.row);
-    for (int slot = warp; slot < S::HALVES; slot += TEAM) {
+    for (int slot = warp; slot < S::HALVES; slot += warps) {
         forward_row(slot, work, a, memory, p, prime, turn, item.row, lane, [&] {
-            if (slot + TEAM >= S::HALVES) between();
+            if (slot + warps >= S::HALVES) between();
         });
     }
     if (warp >= S::HALVES) between();
     const u32 first_chunk = warp * 32 + lane;
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
-    if constexpr (S::HALVES > 0) team_barrier();
+    if constexpr (S::HALVES > 0) team_barrier<warps>();
 #pragma unroll(S::UNROLL)
-    for (int c = 0; c < CHUNKS; c++) {
-        const u32 chunk = c * 32 * TEAM + first_chunk;
+    for (int c = 0; c < chunks; c++) {
+        const u32 chunk = c * 32 * warps + first_chunk;
         if (SHORT && 4 * chunk >= ROW) break;
         Four next[S::FETCHED > 0 ? S::FETCHED : 1];
-        const u32 following = chunk + 32 * TEAM;
-        if (c + 1 < CHUNKS && (!SHORT || 4 * following < ROW)) work.fetch(next, following);
+        const u32 following = chunk + 32 * warps;
+        if (c + 1 < chunks && (!SHORT || 4 * following < ROW)) work.fetch(next, following);
         work.turn_to(chunk);
         S::sums(work);
         unroll<0, S::FETCHED>([&](auto i) { work.fetched[i] = next[i]; });
     }
-    if constexpr (S::HALF_STORES > 0) {
-        team_barrier();
-        for (int i = warp; i < S::HALF_STORES; i += TEAM) {
+    if constexpr (S::HALF_STORES > 0 || S::SCATTERED > 0) {
+        team_barrier<warps>();
+        for (int i = 0; i < S::SCATTERED; i++) {
+            const u32* from = memory.buffers + (S::FIRST_BUFFER + S::HALF_STORES + i) * BUFFER;
+            const Operand& to = work.operands[S::HALVES + S::READS + S::scattered_store(i)];
+            const u32 row = mapped_row(to, item.row) * ROW;
+            for (int c = first_chunk; c < ROW / 4; c += 32 * warps) write_four(to, row + 4 * c, four(*(const uint4*)(from + padded(4 * c))));
+        }
+        for (int i = warp; i < S::HALF_STORES; i += warps) {
             inverse_row(S::FIRST_BUFFER + i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime, turn, item.row, lane);
         }
     }
@@ -276,15 +301,15 @@ __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly_rows(RowsA
     const u32 step = gridDim.x * TEAMS;
     auto prepare = [&](u32 next, u32 turn) {
         if (next < a.total) {
-            with_shape(a, next / a.items, next % a.items, [&](auto shape, const Item& item) { ahead(shape, item, a, memory, turn, warp, lane); });
+            with_shape(a, next / a.items, next % a.items, warp, [&](auto shape, const Item& item) { ahead(shape, item, a, memory, turn, warp, lane); });
         }
     };
     wait_for_earlier_launches();
     prepare(id, 0);
     for (u32 turn = 0; id < a.total; id += step, turn ^= 1) {
         wait_copies<0>();
-        team_barrier();
-        with_shape(a, id / a.items, id % a.items, [&](auto shape, const Item& item) {
+        team_barrier<TEAM>();
+        with_shape(a, id / a.items, id % a.items, warp, [&](auto shape, const Item& item) {
             process(shape, item, a, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
         });
     }

@@ -115,14 +115,5 @@ template <int form, int log2_degree> FUNCTION Four read_four(const Operand& from
     }
 }
 
-// Writes words `word` to `word` + 3 of a limb of evaluations; where they are scattered, the operand
-// holds the inverse automorphism.
-template <bool scattered, int log2_degree> FUNCTION void write_four(const Operand& to, u32 word, const Four& v) {
-    u32* limb = (u32*)to.address;
-    if constexpr (scattered) {
-#pragma unroll
-        for (u32 i = 0; i < 4; i++) store_limb(limb + automorphism_source<log2_degree>(to.automorphism, word + i), v.w[i]);
-    } else {
-        store_limb((uint4*)(limb + word), words(v));
-    }
-}
+// Writes words `word` to `word` + 3 of a limb.
+FUNCTION void write_four(const Operand& to, u32 word, const Four& v) { store_limb((uint4*)((u32*)to.address + word), words(v)); }

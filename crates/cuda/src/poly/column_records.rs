@@ -1,7 +1,7 @@
 //! Tiles of columns as records (`cuda/poly/column_tile.cuh`), and launches of `poly_columns` and
 //! `poly_columns_any`.
 
-use crate::poly::columns::{ColumnPlan, Output, Phase, PreparedConversion, plan};
+use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
 use crate::poly::limbs::{Place, Places};
 use crate::poly::tables::is_wide;
@@ -35,7 +35,12 @@ const GROUP: usize = 8;
 /// Sources of one step of matrix units, and most of a group.
 const STEP_SOURCES: usize = 8;
 const MOST_SOURCES: usize = 32;
-const THREADS: usize = 256;
+/// Words of an output's record.
+const OUTPUT_WORDS: usize = 8;
+/// Threads of a block of which two share a multiprocessor, and of one that has it alone.
+const THREADS: [usize; 2] = [256, 512];
+/// Marks the offset of a source in the padding of places.
+const IN_PADDING: u32 = 1 << 31;
 /// Columns that a block of `poly_columns_any` has at most.
 const MOST_ANY_WIDTH: usize = 32;
 
@@ -56,12 +61,42 @@ impl Geometry {
         self.points * (1024 / self.points + 4) + 4
     }
 
+    /// Words of a row of a tile.
+    fn width(&self) -> usize {
+        1024 / self.points
+    }
+
     fn factor_words(&self) -> usize {
-        2 * self.points + 4
+        2 * self.points
     }
 
     fn group_words(&self, steps: usize) -> usize {
-        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * 12 + 4
+        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * OUTPUT_WORDS + 4
+    }
+
+    /// Corrections that find room in the padding of places.
+    fn padded_corrections(&self, plan: &ColumnPlan) -> u32 {
+        plan.places / (self.width() / 4) as u32
+    }
+
+    /// Places of a plan, those of corrections that find no other room included.
+    fn places(&self, plan: &ColumnPlan) -> usize {
+        (plan.places + plan.corrections.saturating_sub(self.padded_corrections(plan))) as usize
+    }
+
+    /// The place of a correction for kernels: marked and in words where it lies in padding.
+    fn correction(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let number = place - CORRECTIONS;
+        match number.checked_sub(self.padded_corrections(plan)) {
+            None => IN_PADDING | (number as usize * (self.width() / 4) * self.slot_words() + self.width()) as u32,
+            Some(over) => plan.places + over,
+        }
+    }
+
+    /// The offset of a source.
+    fn source(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let place = if place < CORRECTIONS { place } else { self.correction(plan, place) };
+        if place & IN_PADDING != 0 { place } else { place * self.slot_words() as u32 }
     }
 
     fn shared_bytes(&self, places: usize, steps: usize) -> usize {
@@ -106,7 +141,7 @@ impl Encoder<'_> {
     }
 
     /// `TileHeader`, loads, phases and conversions; `outputs` are where each phase's begin and end.
-    fn tile(&mut self, plan: &ColumnPlan, outputs: &[(u32, u32)]) -> Result<Vec<u32>, BackendError> {
+    fn tile(&mut self, plan: &ColumnPlan, outputs: &[(u32, u32)], correction: impl Fn(u32) -> u32) -> Result<Vec<u32>, BackendError> {
         let mut words = vec![plan.loads.len() as u32, plan.phases.len() as u32, 0, 0];
         for load in &plan.loads {
             let p = self.modulus(load.prime);
@@ -124,7 +159,7 @@ impl Encoder<'_> {
             next += phase.conversions.iter().map(conversion_words).sum::<usize>();
         }
         for conversion in plan.phases.iter().flat_map(|p| &p.conversions) {
-            words.extend([u32::from(conversion.corrected), conversion.correction, conversion.sources.len() as u32, 0]);
+            words.extend([u32::from(conversion.corrected), correction(conversion.correction), conversion.sources.len() as u32, 0]);
             for source in &conversion.sources {
                 let p = self.modulus(source.prime);
                 let q = p.value();
@@ -138,7 +173,7 @@ impl Encoder<'_> {
     }
 
     /// `OutputRecord`.
-    fn output(&self, output: &Output) -> [u32; 12] {
+    fn output(&self, output: &Output) -> [u32; OUTPUT_WORDS] {
         let q = self.modulus(output.prime).value();
         let (base, offset, coefficients) = match output.store {
             Some((place, form)) => (place.base, place.offset, form == Form::Coefficients),
@@ -146,24 +181,11 @@ impl Encoder<'_> {
         };
         let reciprocal = ((1u64 << 48) / u64::from(q)) as u32;
         let kept = output.kept.unwrap_or(NONE);
-        [
-            q,
-            2 * q,
-            (2 * q).wrapping_neg(),
-            q.wrapping_neg(),
-            reciprocal,
-            output.prime.into(),
-            kept,
-            base,
-            offset as u32,
-            (offset >> 32) as u32,
-            coefficients.into(),
-            output.sources.len() as u32,
-        ]
+        [q, reciprocal, kept, base, offset as u32, (offset >> 32) as u32, output.prime.into(), coefficients.into()]
     }
 
     /// Eight outputs as matrix units want them.
-    fn group(&mut self, geometry: &Geometry, outputs: &[&Output], steps: usize) -> Result<Vec<u32>, BackendError> {
+    fn group(&mut self, geometry: &Geometry, plan: &ColumnPlan, outputs: &[&Output], steps: usize) -> Result<Vec<u32>, BackendError> {
         let places: BTreeSet<u32> = outputs.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect();
         let places: Vec<u32> = places.into_iter().collect();
         let mut words = vec![0u32; geometry.group_words(steps)];
@@ -186,7 +208,7 @@ impl Encoder<'_> {
         }
         let sources_at = steps * 256;
         for (i, &place) in places.iter().enumerate() {
-            words[sources_at + i] = place * geometry.slot_words() as u32;
+            words[sources_at + i] = geometry.source(plan, place);
         }
         let factors_at = sources_at + steps * STEP_SOURCES;
         let outputs_at = factors_at + GROUP * geometry.factor_words();
@@ -195,15 +217,16 @@ impl Encoder<'_> {
             let output = outputs.get(o).unwrap_or(&outputs[0]);
             let mut record = self.output(output);
             if o >= outputs.len() {
-                (record[6], record[7]) = (NONE, NONE);
+                (record[2], record[3]) = (NONE, NONE);
             }
-            words[outputs_at + 12 * o..][..12].copy_from_slice(&record);
+            words[outputs_at + OUTPUT_WORDS * o..][..OUTPUT_WORDS].copy_from_slice(&record);
             let factors = &self.factors(output.prime)?.forward;
             for (i, pair) in factors.iter().enumerate() {
-                words[factors_at + o * geometry.factor_words() + 2 * i..][..2].copy_from_slice(pair);
+                let at = i ^ (2 * o);
+                words[factors_at + o * geometry.factor_words() + 2 * at..][..2].copy_from_slice(pair);
             }
         }
-        words[outputs_at + GROUP * 12] = u32::from(!outputs[0].is_half());
+        words[outputs_at + GROUP * OUTPUT_WORDS] = u32::from(!outputs[0].is_half());
         Ok(words)
     }
 }
@@ -258,7 +281,7 @@ pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, ti
         let plan = plan(ring, places, tile)?;
         let steps = plan.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1);
         let fits = Geometry::new(ring.log2_degree)
-            .is_some_and(|g| g.shared_bytes(plan.places as usize, steps) <= limits.workgroup_memory_bytes)
+            .is_some_and(|g| g.shared_bytes(g.places(&plan), steps) <= limits.workgroup_memory_bytes)
             && plan.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
         if fits {
             fast.entry((any_wide(ring, &plan), steps)).or_default().push(plan);
@@ -309,26 +332,28 @@ fn fast_launch(
         for phase in &plan.phases {
             let begin = count;
             for group in groups(phase) {
-                outputs.extend(encoder.group(&geometry, &group, steps)?);
+                outputs.extend(encoder.group(&geometry, plan, &group, steps)?);
                 count += 1;
             }
             phases.push((begin, count));
         }
         starts.push(tiles.len() as u32);
-        tiles.extend(encoder.tile(plan, &phases)?);
+        tiles.extend(encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?);
     }
-    let most_places = plans.iter().map(|p| p.places).max().unwrap_or(0) as usize;
+    let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
     let shared_bytes = geometry.shared_bytes(most_places, steps);
     let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)).clamp(1, 2);
+    let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),
         ("WIDE", wide.into()),
         ("STEPS", steps),
         ("MIN_BLOCKS", min_blocks),
+        ("THREADS", threads),
     ]);
     Ok(ReadyLaunch {
         source: Source { file: POLY_COLUMNS, constants },
-        threads: THREADS,
+        threads,
         shared_bytes,
         blocks: Blocks::PerCall(plans.len() * geometry.points),
         data: vec![tiles, outputs, starts],
@@ -341,7 +366,7 @@ fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places,
     let log2_degree = encoder.ring.log2_degree;
     let row = 1usize << log2_row(log2_degree);
     let points = encoder.ring.degree() / row;
-    let columns = 1 + plans.iter().map(|p| p.places).max().unwrap_or(0) as usize;
+    let columns = 1 + plans.iter().map(|p| p.places + p.corrections).max().unwrap_or(0) as usize;
     let bytes = |width: usize| 4 * columns * points * width;
     let mut width = row.min(MOST_ANY_WIDTH);
     while bytes(width) > limits.workgroup_memory_bytes && width > 1 {
@@ -354,12 +379,19 @@ fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places,
             limits.workgroup_memory_bytes
         )));
     }
-    let list: Vec<&Output> = plans.iter().flat_map(|p| &p.phases).flat_map(|p| &p.outputs).collect();
-    let mut records: Vec<u32> = vec![0; list.len().next_multiple_of(4)];
-    for (i, output) in list.iter().enumerate() {
-        records[i] = records.len() as u32;
-        records.extend(encoder.output(output));
-        records.extend(output.sources.iter().flat_map(|&(place, constant)| [place, constant]));
+    // Corrections follow the other places.
+    let place_in = |plan: &ColumnPlan, place: u32| if place < CORRECTIONS { place } else { plan.places + place - CORRECTIONS };
+    let outputs_of = |p: &'_ ColumnPlan| p.phases.iter().map(|phase| phase.outputs.len()).sum::<usize>();
+    let mut records: Vec<u32> = vec![0; plans.iter().map(outputs_of).sum::<usize>().next_multiple_of(4)];
+    let mut number = 0;
+    for plan in plans {
+        for output in plan.phases.iter().flat_map(|p| &p.outputs) {
+            records[number] = records.len() as u32;
+            number += 1;
+            records.extend(encoder.output(output));
+            records.extend([output.sources.len() as u32, 0]);
+            records.extend(output.sources.iter().flat_map(|&(place, constant)| [place_in(plan, place), constant]));
+        }
     }
     let (mut tiles, mut starts) = (Vec::new(), Vec::new());
     let mut count = 0;
@@ -370,7 +402,7 @@ fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places,
             count += phase.outputs.len() as u32;
         }
         starts.push(tiles.len() as u32);
-        tiles.extend(encoder.tile(plan, &phases)?);
+        tiles.extend(encoder.tile(plan, &phases, |place| place_in(plan, place))?);
     }
     let constants = constants(&[("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)]);
     Ok(ReadyLaunch {

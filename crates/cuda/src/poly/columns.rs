@@ -13,6 +13,9 @@ use girih_backend::poly::schedule::{ColumnTerm, ColumnTile, Form};
 use girih_ring::Modulus;
 use std::collections::BTreeMap;
 
+/// Places from here on hold corrections, which take other room.
+pub(crate) const CORRECTIONS: u32 = 1 << 16;
+
 /// A load, and the place that it fills.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedLoad {
@@ -71,6 +74,8 @@ pub(crate) struct ColumnPlan {
     pub phases: Vec<Phase>,
     /// Places that it needs.
     pub places: u32,
+    /// Corrections that it holds at once; they are numbered from [`CORRECTIONS`] on.
+    pub corrections: u32,
 }
 
 fn refused(why: impl Into<String>) -> BackendError {
@@ -206,7 +211,7 @@ fn products(ring: &RingShape, primes: &[u16], q: Modulus) -> Vec<u32> {
 pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Result<ColumnPlan, BackendError> {
     let a = analyse(tile)?;
     let loads = tile.loads.len();
-    let mut hands = Allocator::default();
+    let (mut hands, mut corrections) = (Allocator::default(), Allocator::default());
     let mut plan = ColumnPlan::default();
     let slot_count = a.primes.len();
     let mut place_of = vec![None::<u32>; slot_count];
@@ -238,8 +243,7 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
     for phase in 0..phases {
         let mut now = Phase::default();
         for (c, conversion) in tile.conversions.iter().enumerate().filter(|&(c, _)| a.conversion_phase[c] == Some(phase)) {
-            let mut of = PreparedConversion { corrected: conversion.corrected, correction: hands.take(), sources: Vec::new() };
-            conversion_places[c].push(of.correction);
+            let mut of = PreparedConversion { corrected: conversion.corrected, correction: CORRECTIONS + corrections.take(), sources: Vec::new() };
             for (i, &slot) in conversion.slots.iter().enumerate() {
                 let slot = usize::from(slot);
                 let place = place_of[slot].ok_or_else(|| refused("a conversion reads a slot twice or too late"))?;
@@ -320,12 +324,14 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
             }
         }
         for c in 0..tile.conversions.len() {
-            if a.conversion_end[c] <= phase {
+            if a.conversion_phase[c].is_some() && a.conversion_end[c] == phase {
                 hands.free.append(&mut conversion_places[c]);
+                corrections.free.extend(converted[c].last().map(|place| place - CORRECTIONS));
             }
         }
         plan.phases.push(now);
     }
     plan.places = hands.count;
+    plan.corrections = corrections.count;
     Ok(plan)
 }

@@ -26,8 +26,10 @@ const ROUNDS: usize = 4;
 /// The launches of a list of tiles.
 pub(crate) fn ready(ring: &RingShape, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut shapes = by_shape(ring, places, tiles)?;
-    if shapes.iter().any(|(s, _)| s.transforms() > 0) {
-        return Err(BackendError::InvalidRequest("a schedule that kernels cannot run: transforms in a pointwise launch".into()));
+    if shapes.iter().any(|(s, _)| s.buffers() > 0) {
+        return Err(BackendError::InvalidRequest(
+            "a schedule that kernels cannot run: transforms, or stores under automorphisms, in a pointwise launch".into(),
+        ));
     }
     let mut launches = Vec::new();
     while !shapes.is_empty() {
@@ -55,10 +57,10 @@ fn launch(ring: &RingShape, places: &Places, shapes: &[(RowShape, Vec<NormalTile
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i));
+        constants.push_str(&shape.text(i, true));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
-    let records = Records::new(shapes, ring.degree() / item_words);
+    let records = Records::new(shapes, |_| ring.degree() / item_words);
     let mut arguments = vec![Argument::Primes, Argument::Data(0), Argument::Bases, Argument::Word(places.stride() as u32), Argument::Word(records.items)];
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));

@@ -1,4 +1,4 @@
-//! Launches of `poly_rows`: tiles of one team size share a launch, tiles of one shape an instruction stream.
+//! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
 use crate::poly::limbs::Places;
@@ -52,13 +52,13 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// `tile_items` of each tile.
-    pub fn new(shapes: &[(RowShape, Vec<NormalTile>)], tile_items: usize) -> Self {
+    /// `tile_items` of each tile of a shape.
+    pub fn new(shapes: &[(RowShape, Vec<NormalTile>)], tile_items: impl Fn(&RowShape) -> usize) -> Self {
         let mut all = Self { words: Vec::new(), first_item: Vec::new(), first_record: Vec::new(), items: 0 };
-        for (_, tiles) in shapes {
+        for (shape, tiles) in shapes {
             all.first_item.push(all.items);
             all.first_record.push((all.words.len() / 4) as u32);
-            all.items += (tiles.len() * tile_items) as u32;
+            all.items += (tiles.len() * tile_items(shape)) as u32;
             all.words.extend(tiles.iter().flat_map(|t| &t.record));
         }
         all
@@ -71,45 +71,47 @@ struct TeamSize {
     constants: usize,
     staged: usize,
     buffers: usize,
+    parts: usize,
 }
 
 impl TeamSize {
     fn words(&self, log2_degree: u32) -> usize {
         let row = 1usize << log2_row(log2_degree);
         let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
-        let factors = if row < 1024 { 0 } else { 2 * 224 };
+        let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
         (2 * self.operands * 4 + 2 * self.constants * 2 + factors + self.staged * 1024 + self.buffers * buffer).next_multiple_of(4)
     }
 }
 
 /// The launches of a list of tiles.
 pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let mut teams = BTreeMap::<std::cmp::Reverse<usize>, Vec<(RowShape, Vec<NormalTile>)>>::new();
-    for (shape, tiles) in by_shape(ring, places, tiles)? {
-        teams.entry(std::cmp::Reverse(shape.team())).or_default().push((shape, tiles));
-    }
+    let mut shapes = by_shape(ring, places, tiles)?;
     let mut launches = Vec::new();
-    for (std::cmp::Reverse(team), mut shapes) in teams {
-        while !shapes.is_empty() {
-            let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
-            launches.push(launch(ring, limits, places, team, &shapes)?);
-            shapes = rest;
-        }
+    while !shapes.is_empty() {
+        let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
+        launches.push(launch(ring, limits, places, &shapes)?);
+        shapes = rest;
     }
     Ok(launches)
 }
 
-fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, team: usize, shapes: &[(RowShape, Vec<NormalTile>)]) -> Result<ReadyLaunch, BackendError> {
-    let most = |of: fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
+fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> Result<ReadyLaunch, BackendError> {
+    let most = |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let log2_degree = ring.log2_degree;
     let is_short = log2_row(log2_degree) < 10;
+    let rows = 1usize << (log2_degree - log2_row(log2_degree));
+    let team = most(&RowShape::team);
     let teams = if team == 1 { LONE_TEAMS } else { 1 };
-    let halves = most(RowShape::halves);
+    // Each warp of a team takes a row of its own where a row has one transform, and there are as many rows.
+    let is_alone = |s: &RowShape| s.team() == 1 && rows >= team;
+    let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
+    let staged = most(&|s| s.halves() * copies(s));
     let mut size = TeamSize {
-        operands: most(RowShape::operands).max(1),
-        constants: most(RowShape::constants).next_multiple_of(2).max(2),
-        staged: if is_short { 0 } else { halves },
-        buffers: most(RowShape::buffers),
+        operands: most(&RowShape::operands).max(1),
+        constants: most(&RowShape::constants).next_multiple_of(2).max(2),
+        staged: if is_short { 0 } else { staged },
+        buffers: most(&|s| s.buffers() * copies(s)),
+        parts: most(&copies),
     };
     let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
     // Copying rows ahead is worth it while two blocks and more fit a multiprocessor.
@@ -139,6 +141,7 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, team: usize,
         ("STAGED", size.staged),
         ("TEAM_WORDS", size.words(log2_degree)),
         ("MIN_BLOCKS", min_blocks),
+        ("PARTS", size.parts),
         ("SHAPES", shapes.len()),
         ("MOST_SHAPES", MOST_SHAPES),
     ] {
@@ -147,11 +150,10 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, team: usize,
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i));
+        constants.push_str(&shape.text(i, is_alone(shape)));
     }
 
-    let rows = 1usize << (log2_degree - log2_row(log2_degree));
-    let records = Records::new(shapes, rows);
+    let records = Records::new(shapes, |s| rows / copies(s));
     let mut arguments = vec![Argument::Tables, Argument::Data(0), Argument::Bases];
     arguments.extend([Argument::Word(places.stride() as u32), Argument::Word(records.items), Argument::TimesCalls(records.items), Argument::Word(0)]);
     arguments.extend(shape_words(&records.first_item));

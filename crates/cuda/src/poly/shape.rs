@@ -115,7 +115,12 @@ impl RowShape {
 
     /// Padded rows that a team holds.
     pub fn buffers(&self) -> usize {
-        self.halves.max(self.first_buffer() + self.half_stores.len())
+        self.halves.max(self.first_buffer() + self.half_stores.len() + self.scattered().count())
+    }
+
+    /// Stores of evaluations that go through a buffer, because words of four threads lie side by side in none.
+    fn scattered(&self) -> impl Iterator<Item = usize> + '_ {
+        self.stores.iter().enumerate().filter(|(_, scattered)| **scattered).map(|(i, _)| i)
     }
 
     /// Warps that share a row.
@@ -133,11 +138,11 @@ impl RowShape {
     /// The buffer of the first sum that is transformed inversely: over transformed loads, whose words the
     /// same thread has read, unless an automorphism moves words.
     fn first_buffer(&self) -> usize {
-        if self.half_stores.contains(&true) { self.halves } else { 0 }
+        if self.half_stores.contains(&true) || self.stores.contains(&true) { self.halves } else { 0 }
     }
 
-    /// `Shape<number>` of a kernel's constants.
-    pub fn text(&self, number: usize) -> String {
+    /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself.
+    pub fn text(&self, number: usize, alone: bool) -> String {
         let mut t = String::new();
         let fetched = self.reads.len().min(MOST_FETCHED);
         // Writing to a string cannot fail.
@@ -145,7 +150,8 @@ impl RowShape {
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
              static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, HALF_STORES = {}, FIRST_BUFFER = {};\n    \
-             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {};\n    \
+             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, SCATTERED = {}, BUFFERS = {};\n    static constexpr bool ALONE = {alone};\n    \
+             static CONSTANT_FUNCTION int scattered_store(int i) {{\n        constexpr int stores[] = {{{}}};\n        return stores[i];\n    }}\n    \
              static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = {{{}}};\n        return forms[read];\n    }}\n    \
              template <class X> static FUNCTION void sums(X& x) {{\n",
             self.wide,
@@ -158,6 +164,9 @@ impl RowShape {
             self.constants,
             self.record_words() / 4,
             if self.cost() > 200 { 1 } else { 8 },
+            self.scattered().count(),
+            self.buffers(),
+            self.scattered().map(|i| i.to_string()).chain(["0".into()]).collect::<Vec<_>>().join(", "),
             self.reads.iter().map(|&f| (f as u8).to_string()).chain(["0".into()]).collect::<Vec<_>>().join(", "),
         );
         for (i, sum) in self.sums.iter().enumerate() {
@@ -165,11 +174,20 @@ impl RowShape {
         }
         for (i, sum) in self.sums.iter().enumerate() {
             for &s in &sum.stores {
-                let _ = writeln!(t, "        x.template store<{}>({s}, v{i});", self.stores[usize::from(s)]);
+                let _ = match self.scattered().position(|k| k == usize::from(s)) {
+                    None => writeln!(t, "        x.store({s}, v{i});"),
+                    Some(k) => {
+                        let buffer = self.first_buffer() + self.half_stores.len() + k;
+                        writeln!(t, "        x.scatter(READS + HALVES + {s}, {buffer}, v{i});")
+                    }
+                };
             }
             for &s in &sum.half_stores {
                 let buffer = self.first_buffer() + usize::from(s);
-                let _ = writeln!(t, "        x.template store_half<{}>({s}, {buffer}, v{i});", self.half_stores[usize::from(s)]);
+                let _ = match self.half_stores[usize::from(s)] {
+                    false => writeln!(t, "        x.keep({buffer}, v{i});"),
+                    true => writeln!(t, "        x.scatter(READS + HALVES + STORES + {s}, {buffer}, v{i});"),
+                };
             }
         }
         t.push_str("    }\n};\n");
