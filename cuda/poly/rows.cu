@@ -15,6 +15,11 @@ constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
 
+// Numbers of a shape, as words.
+struct ShapeNumbers {
+    u32 halves, transforms, operands, constants, record, alone;
+};
+
 struct RowsArguments {
     Tables tables;
     const uint4* records;
@@ -25,6 +30,7 @@ struct RowsArguments {
     u32 unused;
     u32 first_item[MOST_SHAPES]; // where each shape's items begin
     u32 first_record[MOST_SHAPES];
+    ShapeNumbers numbers[MOST_SHAPES];
 };
 
 // What a team holds in shared memory.
@@ -95,38 +101,49 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
     return o.automorphism == 1 ? row : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
 }
 
-// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed.
-template <class S> FUNCTION void ahead(S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp, int lane) {
-    const TeamMemory memory = team.part<S>(warp);
-    const int own = S::ALONE ? 0 : warp; // among those who share the row
-    const u32 prime = __ldg(&item.record->x);
+// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed. Numbers of the
+// shape are read here: a copy of this for each pair of shapes would be most of the kernel's text.
+FUNCTION void ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane) {
+    const u32 call = id / a.items, local = id % a.items;
+    u32 k = 0;
+#pragma unroll
+    for (int i = 1; i < SHAPES; i++) k += local >= a.first_item[i];
+    const ShapeNumbers shape = a.numbers[k];
+    const u64* bases = a.bases + (u64)call * a.base_stride;
+    const bool alone = shape.alone != 0;
+    const u32 item = local - a.first_item[k], rows = alone ? TEAM : 1, tile_items = ROWS / rows;
+    const u32 row = item % tile_items * rows + (alone ? warp : 0);
+    const uint4* record = a.records + a.first_record[k] + item / tile_items * shape.record;
+    const u32 part = alone ? warp : 0, own = alone ? 0 : warp, warps = alone ? 1 : TEAM; // of those who share the row
+    const u32 prime = __ldg(&record->x);
     if constexpr (!SHORT) {
-        if (own == WARPS<S> - 1 && (S::HALVES > 0 || S::HALF_STORES > 0)) {
-            constexpr int direction = S::HALVES > 0 ? 0 : 1;
-            const u64 row = (u64)prime * ROWS + item.row;
-            const u32* last = a.tables.last[direction] + row * 160;
-            const u32* first = (const u32*)(a.tables.first[direction] + row * 32);
-            u32* to = memory.factors_of(turn);
+        if (own == warps - 1 && shape.transforms != 0) {
+            const int direction = shape.halves > 0 ? 0 : 1;
+            const u64 place = (u64)prime * ROWS + row;
+            const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
+            const u32* first = (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
+            u32* to = team.factors_of(turn) + part * 224;
             copy_ahead(to + lane * 4, last + lane * 4);
             if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
             if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
         }
         if constexpr (STAGED > 0) {
-            for (int slot = own; slot < S::HALVES; slot += WARPS<S>) {
-                const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address + (u64)item.row * ROW;
+            for (u32 slot = own; slot < shape.halves; slot += warps) {
+                const u32* from = (const u32*)resolve(record + 1 + slot, bases).address + (u64)row * ROW;
+                u32* to = team.staged + (part * shape.halves + slot) * 1024;
 #pragma unroll
-                for (int m = 0; m < 8; m++) copy_ahead(memory.staged + slot * 1024 + m * 128 + lane * 4, from + m * 128 + lane * 4);
+                for (int m = 0; m < 8; m++) copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
             }
         }
     }
     end_copies();
-    for (int o = warp * 32 + lane; o < S::OPERANDS; o += 32 * TEAM) {
-        const Operand operand = resolve(item.record + 1 + o, item.bases);
-        *(uint4*)(memory.operands + (turn * OPERANDS + o) * 4) =
+    for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
+        const Operand operand = resolve(record + 1 + o, bases);
+        *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) =
             make_uint4((u32)operand.address, (u32)(operand.address >> 32), operand.log2_run, operand.automorphism);
     }
-    const u32* constants = (const u32*)(item.record + 1 + S::OPERANDS);
-    for (int c = warp * 32 + lane; c < 2 * S::CONSTANTS; c += 32 * TEAM) memory.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
+    const u32* constants = (const u32*)(record + 1 + shape.operands);
+    for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM) team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
 }
 
 // What Shape<k>::sums computes with: a thread's four words of everything.
@@ -179,36 +196,44 @@ template <class S> struct Work {
     }
 };
 
-// Transforms a row forward, from memory (or where it was copied to) into its padded buffer.
+// Transforms a row forward, from memory (or where it was copied to) into its padded buffer. Slots beyond the last are
+// nobody's. `between` is called once by each warp, with its last slot, when rows copied ahead are used up.
 template <class S, class Between>
 FUNCTION void forward_row(int slot, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 prime, u32 turn,
-                          u32 row, int lane, const Between& between) {
+                          u32 row, int lane, bool is_last, const Between& between) {
+    const bool is_there = slot < S::HALVES;
     u32* buffer = memory.buffers + slot * BUFFER;
-    const u32* from = (const u32*)work.operands[slot].address + (u64)row * ROW;
+    const u32* from = (const u32*)work.operands[is_there ? slot : 0].address + (u64)row * ROW;
     if constexpr (SHORT) {
-        for (int c = lane; c < ROW / 4; c += 32) *(uint4*)(buffer + padded(4 * c)) = load_shared_limb((const uint4*)from + c);
-        between();
-        forward_short<ROW>(buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
+        if (is_there) {
+            for (int c = lane; c < ROW / 4; c += 32) *(uint4*)(buffer + padded(4 * c)) = load_shared_limb((const uint4*)from + c);
+        }
+        if (is_last) between();
+        if (is_there) forward_short<ROW>(buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
     } else {
         u32 x[32];
-        if constexpr (STAGED > 0) {
-            take_half(x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
-        } else {
-            take_half(x, from, lane, [](const uint4* at) { return load_shared_limb(at); });
-        }
-        const u32* factors = memory.factors_of(turn);
         LastFactors<S::WIDE> last;
+        if (is_there) {
+            if constexpr (STAGED > 0) {
+                take_half(x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
+            } else {
+                take_half(x, from, lane, [](const uint4* at) { return load_shared_limb(at); });
+            }
+            const u32* factors = memory.factors_of(turn);
 #pragma unroll
-        for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
-        last.steps = (const uint4*)(a.tables.steps[0] + prime * 16);
-        last.quotient = p.quotient;
-        forward_five<true>(x, work.f, FirstFactors{(const uint4*)(factors + 160)});
-        between();
-        exchange_forward(x, buffer, lane);
-        forward_five<false>(x, work.f, last);
+            for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
+            last.steps = (const uint4*)(a.tables.steps[0] + prime * 16);
+            last.quotient = p.quotient;
+            forward_five<true>(x, work.f, FirstFactors{(const uint4*)(factors + 160)});
+        }
+        if (is_last) between();
+        if (is_there) {
+            exchange_forward(x, buffer, lane);
+            forward_five<false>(x, work.f, last);
 #pragma unroll
-        for (int k = 0; k < 32; k++) x[k] = work.f.after_forward(x[k]);
-        put_own(x, buffer, lane);
+            for (int k = 0; k < 32; k++) x[k] = work.f.after_forward(x[k]);
+            put_own(x, buffer, lane);
+        }
     }
 }
 
@@ -259,12 +284,15 @@ FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMem
     const u32 prime = __ldg(&item.record->x);
     const Prime p = a.tables.primes[prime];
     Work<S> work(memory, turn, p, item.row);
-    for (int slot = warp; slot < S::HALVES; slot += warps) {
-        forward_row(slot, work, a, memory, p, prime, turn, item.row, lane, [&] {
-            if (slot + warps >= S::HALVES) between();
-        });
+    if constexpr (S::HALVES == 0) {
+        between();
+    } else {
+        for (int slot = warp;; slot += warps) {
+            const bool is_last = slot + warps >= S::HALVES;
+            forward_row(slot, work, a, memory, p, prime, turn, item.row, lane, is_last, between);
+            if (is_last) break;
+        }
     }
-    if (warp >= S::HALVES) between();
     const u32 first_chunk = warp * 32 + lane;
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
     if constexpr (S::HALVES > 0) team_barrier<warps>();
@@ -300,9 +328,7 @@ __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly_rows(RowsA
     u32 id = blockIdx.x * TEAMS + team;
     const u32 step = gridDim.x * TEAMS;
     auto prepare = [&](u32 next, u32 turn) {
-        if (next < a.total) {
-            with_shape(a, next / a.items, next % a.items, warp, [&](auto shape, const Item& item) { ahead(shape, item, a, memory, turn, warp, lane); });
-        }
+        if (next < a.total) ahead(a, next, memory, turn, warp, lane);
     };
     wait_for_earlier_launches();
     prepare(id, 0);

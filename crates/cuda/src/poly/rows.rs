@@ -158,6 +158,12 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(R
     arguments.extend([Argument::Word(places.stride() as u32), Argument::Word(records.items), Argument::TimesCalls(records.items), Argument::Word(0)]);
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
+    let numbers = |s: &RowShape| {
+        let transforms = s.halves() + s.half_stores();
+        [s.halves(), transforms, s.operands(), s.constants(), s.record_words() / 4, usize::from(is_alone(s))]
+    };
+    let numbers: Vec<usize> = shapes.iter().flat_map(|(s, _)| numbers(s)).collect();
+    arguments.extend((0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))));
     let items = records.items as usize;
     Ok(ReadyLaunch {
         source: Source { file: POLY_ROWS, constants },

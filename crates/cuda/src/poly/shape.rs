@@ -93,6 +93,11 @@ impl RowShape {
         self.halves
     }
 
+    /// Sums that are transformed inversely.
+    pub fn half_stores(&self) -> usize {
+        self.half_stores.len()
+    }
+
     /// Transforms that one row needs at once.
     pub fn transforms(&self) -> usize {
         self.halves.max(self.half_stores.len())
