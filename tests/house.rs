@@ -108,27 +108,42 @@ fn manifests_keep_to_the_arrows() {
     assert_none(wrong);
 }
 
-/// The names that `crates/backend/src/FAMILY/mod.rs` exports.
-fn exported(family: &str) -> BTreeSet<String> {
-    let path = root().join("crates/backend/src").join(family).join("mod.rs");
-    let Ok(text) = std::fs::read_to_string(path) else { return BTreeSet::new() };
+/// What a program reaches of a family without naming it: what `girih_backend` exports of it at its root.
+fn at_the_root(family: &str) -> BTreeSet<String> {
+    let source = root().join("crates/backend/src");
+    if !read(&source.join("lib.rs")).contains(&format!("pub use {family}::*;")) {
+        return BTreeSet::new();
+    }
+    let text = read(&source.join(family).join("mod.rs"));
     let statements = text.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';')).map(|(statement, _)| statement);
     let names = statements.flat_map(|s| words(s.split_once("::").map_or("", |(_, names)| names)).map(str::to_owned).collect::<Vec<_>>());
     names.collect()
 }
 
+/// Everything that a source text takes from the contract or from its own crate: whole `use` statements, and paths in the code.
+fn taken(text: &str) -> Vec<String> {
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    let from_here = |path: &str| ["girih_backend::", "crate::", "super::"].iter().any(|root| path.starts_with(root));
+    let statements = code.split("use ").skip(1).filter_map(|rest| rest.split_once(';')).map(|(statement, _)| statement.to_owned());
+    let path = |word: &str| word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+    let inline = code.split_whitespace().flat_map(|word| word.split(['(', '<', '&', '[', ','])).map(path);
+    statements.chain(inline).filter(|path| from_here(path)).collect()
+}
+
 #[test]
 fn what_families_share_knows_none() {
-    assert!(exported("bootstrap").contains("Engine"), "the exports of a family are read");
+    let mut wrong = Vec::new();
     for family in FAMILIES {
-        let names = exported(family);
-        let of = |line: &str| {
-            let code = line.split("//").next().unwrap_or_default();
-            let named = words(code).find(|w| names.contains(*w) || *w == family);
-            named.map(|name| format!("`{name}` is of the family {family}"))
-        };
-        assert_none(complaints(SHARED.iter().flat_map(|folder| files(&root().join(folder))), of));
+        let names = at_the_root(family);
+        for path in SHARED.iter().flat_map(|folder| files(&root().join(folder))) {
+            for taken in taken(&read(&path)) {
+                if let Some(name) = words(&taken).find(|w| names.contains(*w) || *w == family) {
+                    wrong.push(format!("{}: `{name}` is of the family {family}: {taken}", path.display()));
+                }
+            }
+        }
     }
+    assert_none(wrong);
 }
 
 #[test]
@@ -164,6 +179,16 @@ fn broken_arrows_are_found() {
     let found = dependencies(manifest);
     let want = [("dependencies", "tfhe"), ("dependencies", ""), ("dev-dependencies", "cpu")];
     assert_eq!(found, want.map(|(section, name)| (section.to_owned(), name.to_owned())));
-    assert!(words("use girih_backend::{BootstrapJob, DeviceInfo};").any(|w| exported("bootstrap").contains(w)));
-    assert!(!words("use girih_backend::{BackendError, DeviceInfo};").any(|w| exported("bootstrap").contains(w)));
+    let names = at_the_root("bootstrap");
+    assert!(names.contains("Engine") && names.contains("BootstrapJob") && !names.contains("BackendError"), "{names:?}");
+    for (text, named) in [
+        ("use girih_backend::{\n    BackendError,\n    BootstrapJob,\n};", true),
+        ("fn f(x: &girih_backend::Engine) {}", true),
+        ("use crate::bootstrap::plan;", true),
+        ("use girih_backend::{BackendError, DeviceInfo}; // for an Engine", false),
+        ("use wgpu::Engine;", false),
+    ] {
+        let found = taken(text).iter().any(|taken| words(taken).any(|w| names.contains(w) || w == "bootstrap"));
+        assert_eq!(found, named, "{text}");
+    }
 }

@@ -359,6 +359,60 @@ fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Wakes a thread that waits for a future.
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future as an executor would, which polls only what has been woken; returns how often it was polled.
+fn executed<T>(future: impl Future<Output = T>) -> (T, usize) {
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    let mut polls = 0;
+    loop {
+        polls += 1;
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(value) => return (value, polls),
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// Awaited calls read what blocking ones do, behind work that is not done yet, and give the thread back meanwhile.
+fn awaited(device: &WgpuBackend) -> Result<(), Failed> {
+    let shape = small_shape();
+    let (engine, _) = executed(LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load_async(device));
+    let (engine, length) = (engine?, shape.ciphertext_len());
+    engine.reserve(3)?;
+    let mut words = Words::new(21);
+    let stored: Vec<u32> = (0..2 * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
+    engine.write(0, &stored)?;
+    let table = engine.add_tables(&vec![1; shape.polynomial_size])?;
+    let operands = [0, 1].map(|ciphertext| Operand { ciphertext, weight: 1 });
+    engine.bootstrap(&[BootstrapJob {
+        input: Combination::new(&operands, 0, shape.log2_lwe_modulus),
+        table,
+        table_stride: 0,
+        output_offset: 5,
+        log2_output_modulus: shape.log2_lwe_modulus,
+        output: 2,
+    }])?;
+    let (mut awaited, mut blocking) = (vec![0; 3 * length], vec![0; 3 * length]);
+    let (read, polls) = executed(engine.read_async(0, &mut awaited));
+    read?;
+    executed(engine.synchronize_async()).0?;
+    engine.read(0, &mut blocking)?;
+    if awaited != blocking || awaited[..2 * length] != stored {
+        return Err("what was awaited is not what is stored".into());
+    }
+    if polls < 2 { Err("the thread was blocked until the bootstrapping was done".into()) } else { Ok(()) }
+}
+
 /// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample compared with the twin.
 fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     const JOBS: usize = 100_000;
@@ -446,8 +500,9 @@ fn main() {
                 }
                 continue;
             }
-            let whole: [DeviceTest; 8] = [
+            let whole: [DeviceTest; 9] = [
                 ("writes_in_flight", writes_in_flight),
+                ("awaited", awaited),
                 ("plans::unknown", unknown_choices),
                 ("split_everything", split_everything),
                 ("split_store", split_store),

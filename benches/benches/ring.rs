@@ -5,7 +5,8 @@ use girih_backend::{BootstrapShape, Gadget, KeyModulus};
 use girih_benches::{integers, sets};
 use girih_ring::fft::{Buffer, Fft, Simd};
 use girih_ring::gadget::balanced_digits;
-use girih_ring::{Modulus, NttTable, Rns};
+use girih_ring::limb::{LimbKernels, ProductTerm};
+use girih_ring::{Automorphism, BaseConversion, Formula, Modulus, NttTable, Rns, RnsBasis, SplitNtt, is_prime};
 use std::hint::black_box;
 
 fn rns(shape: &BootstrapShape) -> Rns {
@@ -55,5 +56,52 @@ fn digits(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, ntt, fft, digits);
+/// The largest primes below `2^bits` that serve N = 2^16.
+fn large_primes(bits: u32, count: usize) -> Vec<u32> {
+    let order = 1 << 17;
+    let top = ((1u64 << bits) - 1) / order;
+    (1..top).rev().map(|k| k * order + 1).filter(|&p| is_prime(p)).map(|p| p as u32).take(count).collect()
+}
+
+/// Limbs of 2^16 words, in both classes of primes, on every instruction set of this machine: transforms, one limb of twelve
+/// converted from twelve (a tile of 1024 coefficients times 64), a sum of four products, a rotation.
+fn limbs(criterion: &mut Criterion) {
+    let size = 1 << 16;
+    for (simd, bits) in Simd::available().into_iter().flat_map(|simd| [(simd, 30), (simd, 31)]) {
+        let primes = large_primes(bits, 24);
+        let from = RnsBasis::new(&primes[..12]).expect("distinct primes");
+        let to = RnsBasis::new(&primes[12..]).expect("distinct primes");
+        let modulus = from.moduli()[0];
+        let words = |m: &Modulus, count| integers(u64::from(m.value()), count).iter().map(|&x| x as u32).collect::<Vec<u32>>();
+        let mut data = words(&modulus, size);
+        let id = |what| format!("{what}/{bits} bits/{}", simd.name());
+
+        let ntt = SplitNtt::new(modulus, size).expect("1 mod 2N").with_simd(simd);
+        criterion.bench_function(&id("limb_forward"), |b| b.iter(|| ntt.forward(black_box(&mut data))));
+        criterion.bench_function(&id("limb_inverse"), |b| b.iter(|| ntt.inverse(black_box(&mut data))));
+
+        let tile = 1024;
+        let conversion = BaseConversion::new(&from, &to).expect("above 2^19").with_simd(simd);
+        let x: Vec<u32> = from.moduli().iter().flat_map(|m| words(m, tile)).collect();
+        let (mut y, mut u, mut out) = (vec![0; x.len()], vec![0; tile], vec![0; x.len()]);
+        criterion.bench_function(&id("tile_overflow"), |b| {
+            b.iter(|| {
+                conversion.scale(black_box(&x), &mut y);
+                conversion.overflow(Formula::Corrected, &y, &mut u);
+            });
+        });
+        criterion.bench_function(&id("tile_of_12_converted"), |b| b.iter(|| conversion.targets(0..12, black_box(&y), &u, &mut out)));
+
+        let kernels = LimbKernels::with_simd(modulus, simd);
+        let term = ProductTerm { factor: modulus.shoup(1), a: &data, b: Some(&data) };
+        let mut sum = vec![0; size];
+        criterion.bench_function(&id("limb_4_products"), |b| {
+            b.iter(|| kernels.sum_of_products(0, black_box(&[term; 4]), &mut sum));
+        });
+        let rotation = Automorphism::new(size, 5).expect("odd").with_simd(simd);
+        criterion.bench_function(&id("limb_automorphism"), |b| b.iter(|| rotation.apply(black_box(&data), &mut sum)));
+    }
+}
+
+criterion_group!(benches, ntt, fft, digits, limbs);
 criterion_main!(benches);

@@ -76,7 +76,7 @@ impl Bench {
         };
         let progress = Terminal::new();
         let start = Instant::now();
-        let client = ClientKey::generate_seeded(parameters.home(), bench::seed_bytes(arguments.seed))?;
+        let client = ClientKey::generate_seeded_for_tests(parameters.home(), bench::seed_bytes(arguments.seed))?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &progress)?;
         let keygen_s = start.elapsed().as_secs_f64();
         let start = Instant::now();

@@ -1,7 +1,7 @@
 //! One device, opened, whatever families of work it runs.
 
-use crate::bootstrap;
 use crate::device::DeviceInfo;
+use crate::{bootstrap, poly};
 
 /// One device, opened. A family that it does not run is `None`.
 pub trait Backend: Send + Sync {
@@ -16,6 +16,11 @@ pub trait Backend: Send + Sync {
 
     /// Loads keys for lists of bootstrappings ([`bootstrap::LoadRequest::load`] is what calls it).
     fn bootstrap(&self) -> Option<&dyn bootstrap::Loader> {
+        None
+    }
+
+    /// Opens rings for programs on polynomials ([`poly::PolyEngine::open`] is what calls it).
+    fn poly(&self) -> Option<&dyn poly::Loader> {
         None
     }
 }

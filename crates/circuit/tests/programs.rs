@@ -128,7 +128,7 @@ fn redundant_gates_cost_nothing() {
 }
 
 fn keys(set: &ParameterSet) -> (ClientKey, ServerKey) {
-    let client = ClientKey::generate_seeded(set, [21; 32]).expect("a set on prime words");
+    let client = ClientKey::generate_seeded_for_tests(set, [21; 32]).expect("a set on prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
     let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
     (client, server)
@@ -207,7 +207,7 @@ fn what_does_not_fit_is_refused() {
     assert!(message(other.evaluate(&server, &fitting, &NoProgress).expect_err("another set")).contains("STD128"));
     let elsewhere = keys(&set).1.upload(fitting.ciphertexts()).expect("fits");
     assert!(message(circuit.evaluate_resident(&server, &elsewhere, &NoProgress).expect_err("another key")).contains("another server key"));
-    let stranger = ClientKey::generate_seeded(&set, [99; 32]).expect("a set on prime words");
+    let stranger = ClientKey::generate_seeded_for_tests(&set, [99; 32]).expect("a set on prime words");
     let foreign = EncryptedBits::encrypt(&stranger, &[[true; 4]]).expect("equal lengths");
     let text = message(circuit.evaluate(&server, &foreign, &NoProgress).expect_err("another client"));
     assert!([&stranger, &client].iter().all(|key| text.contains(&format!("client key {:.8}", key.key_id()))), "{text}");

@@ -1,5 +1,6 @@
 //! The one error type of this crate.
 
+use crate::approximation::ApproximationError;
 use girih_backend::BackendError;
 
 /// Why something was refused. Every message names what is wrong and what would be right.
@@ -112,6 +113,39 @@ pub enum Error {
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Entropy(String),
+    /// Too few levels are left for an operation.
+    #[error(
+        "{operation} needs level {needed} or above, and the ciphertext stands at level {level}: \
+         bootstrap it, or encrypt at a higher level"
+    )]
+    OutOfLevels {
+        /// The operation.
+        operation: String,
+        /// The least level that serves.
+        needed: usize,
+        /// The ciphertext's level.
+        level: usize,
+    },
+    /// Something of a form that does not serve.
+    #[error("{operation}: {rule}")]
+    Shape {
+        /// What was asked for.
+        operation: String,
+        /// What does not fit, and what would.
+        rule: String,
+    },
+    /// Something used where it does not belong.
+    #[error("{what} can be used only {rule}")]
+    Order {
+        /// What it is.
+        what: &'static str,
+        /// Where or when it belongs.
+        rule: &'static str,
+    },
+    /// A function that no polynomial within reach approximates well enough, or input that makes no
+    /// function.
+    #[error(transparent)]
+    Approximation(#[from] ApproximationError),
     /// The device refused or failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -119,6 +153,21 @@ pub enum Error {
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<girih_rlwe::Error> for Error {
+    fn from(error: girih_rlwe::Error) -> Self {
+        match error {
+            girih_rlwe::Error::Malformed { what, why } => Self::Malformed { what, why },
+            girih_rlwe::Error::Entropy(why) => Self::Entropy(why),
+            girih_rlwe::Error::TwoKeys { first, second } => Self::WrongKey {
+                what: "a ciphertext",
+                expected: format!("{first:.8}"),
+                found: format!("{second:.8}"),
+            },
+            other => Self::Malformed { what: "input", why: other.to_string() },
+        }
+    }
+}
 
 impl Error {
     /// A field, its value and the rule it breaks.

@@ -5,14 +5,33 @@
 //! |---|---|
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`encoder`] | vectors to integer polynomials and back |
-//! | [`program`] | what operations are, recorded as programs of the poly family |
+//! | [`keys`] | client key, public key, switching keys; encryption and decryption |
+//! | [`noise`] | how large errors are expected to be |
+//! | [`program`] | what is computed on ciphertexts, recorded as programs of polynomial operations |
+//!
+//! # Approximate results leak
+//!
+//! The error of a decryption, shown beside the ciphertext, tells about the secret key (Li and
+//! Micciancio 2021). What [`ClientKey::decrypt`] returns is for the key's owner alone; results for
+//! others come from [`ClientKey::decrypt_to_share`].
 
+pub mod approximation;
+mod ciphertext;
 pub mod encoder;
 mod error;
+mod host;
+pub mod keys;
+pub mod noise;
 pub mod params;
 pub mod program;
+pub mod server;
+mod wire;
 
+pub use ciphertext::{Ciphertext, CiphertextHeader};
 pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};
+pub use girih_rlwe::KeyId;
+pub use keys::{ClientKey, Decryption, EvaluationKeys, KeyKind, PublicKey};
+pub use noise::{Noise, NoiseModel};
 pub use num_complex::Complex64;
 pub use params::{CkksParameters, ModulusChain, ParameterLiteral};

@@ -18,8 +18,12 @@
 //!
 //! `rotate_first` and `switch_first` put them in order: prime words and modulus raising switch keys last, the native torus
 //! switches them first.
+//!
+//! The poly family, `poly`: the kernels `poly_rows`, `poly_columns` and `poly_pointwise` on vectors of words, launch by
+//! launch.
 
 mod bootstrap;
 mod device;
+mod poly;
 
 pub use device::CpuBackend;

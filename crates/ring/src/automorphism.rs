@@ -11,6 +11,8 @@
 //! source of c inside it: brv((g brv(c) + shift) mod R),   brv of log2 R bits
 //! ```
 
+use crate::fft::Simd;
+use crate::limb::{Gather, RUN, dispatch};
 use crate::{Modulus, RingError, bit_reverse};
 
 /// The automorphism X -> X^g of one ring degree.
@@ -18,6 +20,10 @@ use crate::{Modulus, RingError, bit_reverse};
 pub struct Automorphism {
     exponent: usize,
     size: usize,
+    simd: Simd,
+    /// For each run of words of an image, where it comes from; empty where N is less than a run.
+    runs: Vec<u32>,
+    lanes: [[u32; RUN]; RUN],
 }
 
 impl Automorphism {
@@ -33,7 +39,21 @@ impl Automorphism {
         if exponent.is_multiple_of(2) {
             return Err(RingError::Exponent { exponent });
         }
-        Ok(Self { exponent: exponent % (2 * size), size })
+        let exponent = exponent % (2 * size);
+        let runs = (0..size / RUN).map(|r| {
+            let (row, shift) = source_row(exponent, size, size / RUN, r);
+            (row * RUN + shift) as u32
+        });
+        let lane = |shift| move |c| source_in_row(exponent, RUN, shift, c) as u32;
+        let lanes = std::array::from_fn(|shift| std::array::from_fn(lane(shift)));
+        Ok(Self { exponent, size, simd: Simd::detect(), runs: runs.collect(), lanes })
+    }
+
+    /// The same on other vectors; otherwise the widest of this processor. All give the same words.
+    /// Gathers panic where the processor lacks the vectors named.
+    pub fn with_simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
     }
 
     /// g, below 2N.
@@ -54,7 +74,8 @@ impl Automorphism {
             let error = 2usize.wrapping_sub(self.exponent.wrapping_mul(inverse));
             inverse = inverse.wrapping_mul(error);
         }
-        Self { exponent: inverse & (2 * self.size - 1), size: self.size }
+        let inverse = Self::new(self.size, inverse).expect("the inverse of an odd number is odd");
+        inverse.with_simd(self.simd)
     }
 
     /// Where the evaluation at position `j` of the image comes from.
@@ -72,10 +93,7 @@ impl Automorphism {
     /// If `rows` is no power of two up to N, or `r` not below it.
     pub fn source_row(&self, rows: usize, r: usize) -> (usize, usize) {
         assert!(rows.is_power_of_two() && rows <= self.size && r < rows, "row {r} of {rows} rows");
-        let bits = rows.trailing_zeros();
-        let t = self.exponent as u64 * (2 * bit_reverse(r, bits) as u64 + 1);
-        let row = bit_reverse(t as usize % (2 * rows) / 2, bits);
-        (row, (t >> (bits + 1)) as usize % (self.size / rows))
+        source_row(self.exponent, self.size, rows, r)
     }
 
     /// Where word `c` of a row comes from inside the source row with this shift; `row_len` is R.
@@ -84,10 +102,7 @@ impl Automorphism {
     /// If `row_len` is no power of two.
     pub fn source_in_row(&self, row_len: usize, shift: usize, c: usize) -> usize {
         assert!(row_len.is_power_of_two(), "a row has a power of two of words");
-        let bits = row_len.trailing_zeros();
-        // Modulo a power of two, so that a word of any width may wrap around.
-        let image = self.exponent.wrapping_mul(bit_reverse(c, bits)).wrapping_add(shift);
-        bit_reverse(image % row_len, bits)
+        source_in_row(self.exponent, row_len, shift, c)
     }
 
     /// The image of evaluations, in the order of [`NttTable`](crate::NttTable).
@@ -96,8 +111,43 @@ impl Automorphism {
     /// If either limb is not of N words.
     pub fn apply(&self, input: &[u32], out: &mut [u32]) {
         assert!(input.len() == self.size && out.len() == self.size, "limbs of N words");
+        self.apply_range(input, 0, out);
+    }
+
+    /// The words of the image from position `first` on, as many as `out` takes: a row, for example.
+    ///
+    /// # Panics
+    /// If `input` is not of N words, or there are no such positions.
+    pub fn apply_range(&self, input: &[u32], first: usize, out: &mut [u32]) {
+        let fits = first <= self.size && out.len() <= self.size - first;
+        assert!(input.len() == self.size && fits, "positions are 0..{}", self.size);
+        if first.is_multiple_of(RUN) && out.len().is_multiple_of(RUN) {
+            let runs = &self.runs[first / RUN..][..out.len() / RUN];
+            dispatch(self.simd, Gather { input, first: 0, runs, lanes: &self.lanes, out });
+            return;
+        }
         for (j, word) in out.iter_mut().enumerate() {
-            *word = input[self.source(j)];
+            *word = input[self.source(first + j)];
+        }
+    }
+
+    /// Row `r` of the image, of `rows` rows, from the row that [`Automorphism::source_row`] names.
+    ///
+    /// # Panics
+    /// If `rows` is no power of two up to N, `r` not below it, or `source` or `out` is no row.
+    pub fn apply_row(&self, rows: usize, r: usize, source: &[u32], out: &mut [u32]) {
+        let (row, shift) = self.source_row(rows, r);
+        let len = self.size / rows;
+        assert!(source.len() == len && out.len() == len, "rows of {len} words");
+        if len.is_multiple_of(RUN) {
+            let runs = &self.runs[r * len / RUN..][..len / RUN];
+            let first = row * len / RUN;
+            let lanes = &self.lanes;
+            dispatch(self.simd, Gather { input: source, first, runs, lanes, out });
+            return;
+        }
+        for (c, word) in out.iter_mut().enumerate() {
+            *word = source[self.source_in_row(len, shift, c)];
         }
     }
 
@@ -124,6 +174,20 @@ impl Automorphism {
     }
 }
 
+fn source_row(exponent: usize, size: usize, rows: usize, r: usize) -> (usize, usize) {
+    let bits = rows.trailing_zeros();
+    let t = exponent as u64 * (2 * bit_reverse(r, bits) as u64 + 1);
+    let row = bit_reverse(t as usize % (2 * rows) / 2, bits);
+    (row, (t >> (bits + 1)) as usize % (size / rows))
+}
+
+fn source_in_row(exponent: usize, row_len: usize, shift: usize, c: usize) -> usize {
+    let bits = row_len.trailing_zeros();
+    // Modulo a power of two, so that a word of any width may wrap around.
+    let image = exponent.wrapping_mul(bit_reverse(c, bits)).wrapping_add(shift);
+    bit_reverse(image % row_len, bits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,8 +209,25 @@ mod tests {
                 let (mut image, mut out) = (vec![0; size], vec![0; size]);
                 phi.apply_to_coefficients(modulus, &coefficients, &mut image);
                 ntt.forward(&mut image);
-                phi.apply(&evaluations, &mut out);
-                assert_eq!(out, image, "N = {size}, g = {g}");
+                for simd in Simd::available() {
+                    let phi = phi.clone().with_simd(simd);
+                    phi.apply(&evaluations, &mut out);
+                    assert_eq!(out, image, "N = {size}, g = {g}, {}", simd.name());
+                    for (first, len) in [(size / 2, size / 2), (size / 4, 1), (size, 0)] {
+                        let mut part = vec![0; len];
+                        phi.apply_range(&evaluations, first, &mut part);
+                        assert_eq!(part, image[first..][..len]);
+                    }
+                    for rows in [1, 2, size / 2] {
+                        let len = size / rows;
+                        for r in 0..rows {
+                            let source = &evaluations[phi.source_row(rows, r).0 * len..][..len];
+                            let mut row = vec![0; len];
+                            phi.apply_row(rows, r, source, &mut row);
+                            assert_eq!(row, image[r * len..][..len]);
+                        }
+                    }
+                }
                 let mut back = vec![0; size];
                 phi.inverse().apply(&out, &mut back);
                 assert_eq!(back, evaluations, "N = {size}, inverse of g = {g}");

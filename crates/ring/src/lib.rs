@@ -8,16 +8,20 @@
 //! | [`ntt`](NttTable) | negacyclic NTT, a naive oracle beside a fast one; the order that every device shares |
 //! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, for 2^11 coefficients and more |
 //! | [`automorphism`](Automorphism) | X -> X^g as a gather of evaluations |
+//! | [`limb`] | loops over limbs on the vectors of the processor |
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
 //! | [`gadget`] | balanced digits |
 //! | [`switch`] | rounding between moduli |
+//! | [`constant_time`] | the same and more, of secret values |
 //! | [`sampler`] | secrets, errors and masks from a ChaCha20 stream |
 
 mod automorphism;
 mod basis;
+pub mod constant_time;
 mod error;
 pub mod fft;
 pub mod gadget;
+pub mod limb;
 mod ntt;
 mod prime;
 mod rns;

@@ -76,41 +76,73 @@ pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
 
 /// Two distinct primes below 2^31, `1 mod order`, with the smallest product above `2^bits`; ascending.
 ///
-/// Searched over every smaller word between a third of the bits and the square root, so that the larger fits a word.
+/// Every smaller word is looked at that has a larger one below 2^31, at one division each: numbers are tested for primality only
+/// where their product is below the best so far, which is soon close to `2^bits`. Orders below 128 are refused: there are too many words.
 pub fn ntt_prime_pair_above(bits: u32, order: u32) -> Option<[u32; 2]> {
-    if !(20..=61).contains(&bits) {
+    if !(20..=61).contains(&bits) || order < 128 {
         return None;
     }
-    let order = u64::from(order);
-    let target = 1u128 << bits;
-    let mut best: Option<(u128, [u32; 2])> = None;
-    let smallest = (target >> 31).max(u128::from(order)) as u64;
-    let root = 1u64 << bits.div_ceil(2);
-    for small in (0..).map(|i| (smallest / order + i) * order + 1).take_while(|&s| s <= root) {
-        if u128::from(small) <= target >> 31 || !is_prime(small) {
-            continue;
+    let (order, target) = (u64::from(order), 1u64 << bits);
+    // Products of two words below 2^31 are below 2^62.
+    let (mut best, mut words) = (u64::MAX, None);
+    let smallest = (target >> 31).max(order);
+    for small in (0..).map(|i| (smallest / order + i) * order + 1) {
+        // The larger word is above the smaller: from here on every product is above the best.
+        if small >= 1 << 31 || small * small >= best {
+            break;
         }
-        let from = (target / u128::from(small)) as u64 / order * order + 1;
-        for large in (0..).map(|i| from + i * order).take_while(|&l| l < 1 << 31) {
-            let product = u128::from(small) * u128::from(large);
-            if product <= target || large <= small {
-                continue;
-            }
-            if best.is_some_and(|(b, _)| product >= b) {
+        let mut is_prime_small = None;
+        // The first number `1 mod order` whose product is above the target, and that is above the smaller word.
+        let first = ((target / small + order - 1) / order * order + 1).max(small + order);
+        for large in (0..).map(|i| first + i * order).take_while(|&large| large < 1 << 31) {
+            let product = small * large;
+            if product >= best || !*is_prime_small.get_or_insert_with(|| is_prime(small)) {
                 break;
             }
             if is_prime(large) {
-                best = Some((product, [small as u32, large as u32]));
+                (best, words) = (product, Some([small as u32, large as u32]));
                 break;
             }
         }
     }
-    best.map(|(_, words)| words)
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rustfmt::skip]
+    const EARLIER_PAIRS: &[(u32, u32, [u32; 2])] = &[
+        (25, 512, [7681, 10753]),
+        (37, 512, [136193, 1009153]),
+        (44, 512, [155137, 113397761]),
+        (52, 512, [6877697, 654812161]),
+        (60, 512, [834966017, 1380800513]),
+        (36, 1024, [40961, 1678337]),
+        (41, 1024, [18433, 119299073]),
+        (50, 1024, [28873729, 38993921]),
+        (58, 1024, [416975873, 691239937]),
+        (30, 2048, [18433, 59393]),
+        (38, 2048, [202753, 1355777]),
+        (48, 2048, [184321, 1527091201]),
+        (54, 2048, [49883137, 361132033]),
+        (39, 2048, [12289, 44740609]),
+        (37, 4096, [12289, 11186177]),
+        (44, 4096, [12289, 1431576577]),
+        (52, 4096, [16293889, 276398081]),
+        (60, 4096, [739872769, 1558269953]),
+        (51, 4096, [1794049, 1255149569]),
+        (38, 8192, [40961, 6725633]),
+        (48, 8192, [270337, 1041203201]),
+        (54, 8192, [8519681, 2114445313]),
+        (39, 8192, [147457, 3735553]),
+        (36, 16384, [65537, 1097729]),
+        (41, 16384, [147457, 14942209]),
+        (50, 16384, [1130497, 995934209]),
+        (58, 16384, [263454721, 1094041601]),
+        (47, 16384, [8650753, 16269313]),
+    ];
 
     #[test]
     fn agrees_with_trial_division() {
@@ -130,6 +162,35 @@ mod tests {
         assert_eq!(largest_ntt_prime(27, 4096), Some(134_176_769));
         assert_eq!(largest_ntt_prime_pair(50, 4096), Some([33_538_049, 33_550_337]));
         assert_eq!(largest_ntt_prime_pair(54, 4096), Some([134_111_233, 134_176_769]));
+    }
+
+    /// What the search found before it was bounded, where that ended at all; sets that name no words rest on it.
+    #[test]
+    fn pairs_above_stay_what_they_were() {
+        for (bits, order, pair) in EARLIER_PAIRS.iter().copied() {
+            assert_eq!(ntt_prime_pair_above(bits, order), Some(pair), "{bits} {order}");
+        }
+    }
+
+    /// Some pairs used to take minutes.
+    #[test]
+    fn every_pair_is_found_at_once() {
+        for log2_order in 8..=14 {
+            for bits in 9..=61 {
+                // The least of three: other programs run, too.
+                let time = (0..3).map(|_| {
+                    let start = std::time::Instant::now();
+                    let pair = ntt_prime_pair_above(bits, 1 << log2_order);
+                    assert!(
+                        pair.is_none_or(|[a, b]| a < b && u64::from(a) * u64::from(b) > 1 << bits)
+                    );
+                    start.elapsed()
+                });
+                let time = time.min().expect("three");
+                assert!(time.as_millis() < 50, "2^{bits}, order 2^{log2_order}: {time:?}");
+            }
+        }
+        assert_eq!(ntt_prime_pair_above(40, 64), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One or two words as one modulus.
 
-use crate::Modulus;
+use crate::{Modulus, constant_time};
 
 /// A modulus of one prime word, or the product of two, with exact conversion both ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Rns {
 
     /// The representative of `x` (in `[0, M)`) in `[-M/2, M/2)`.
     pub fn centre(&self, x: u64) -> i64 {
-        if x > self.value / 2 { x as i64 - self.value as i64 } else { x as i64 }
+        constant_time::centre(x, self.value)
     }
 
     /// `x mod M` in `[0, M)` for any signed `x`.

@@ -9,6 +9,8 @@
 //! one definite array. Where N <= R there is one row, and the columns have one point: their
 //! forward half changes nothing and their inverse half is the constant factor alone.
 
+use crate::fft::Simd;
+use crate::limb::{Columns, RootsView, Rows, dispatch};
 use crate::{Modulus, RingError, Shoup, ntt};
 
 /// Words of a row, where there are as many: 4 KiB.
@@ -22,6 +24,7 @@ pub struct SplitNtt {
     row_len: usize,
     size_inverse: Shoup,
     psi: u32,
+    simd: Simd,
     roots: Roots,
     inverse_roots: Roots,
 }
@@ -46,8 +49,8 @@ impl Roots {
         Self { values, quotients }
     }
 
-    fn get(&self, index: usize) -> Shoup {
-        Shoup { value: self.values[index], quotient: self.quotients[index] }
+    fn view(&self) -> RootsView<'_> {
+        RootsView { values: &self.values, quotients: &self.quotients }
     }
 }
 
@@ -79,9 +82,17 @@ impl SplitNtt {
             row_len,
             size_inverse: modulus.shoup(modulus.inverse(size as u32)),
             psi,
+            simd: Simd::detect(),
             roots: Roots::new(modulus, size, psi),
             inverse_roots: Roots::new(modulus, size, modulus.inverse(psi)),
         })
+    }
+
+    /// The same on other vectors; otherwise the widest of this processor. All give the same words.
+    /// Transforms panic where the processor lacks the vectors named.
+    pub fn with_simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
     }
 
     /// p.
@@ -156,35 +167,31 @@ impl SplitNtt {
     /// words. All columns use the same roots.
     pub fn forward_column_tile(&self, tile: &mut [u32], width: usize) {
         self.check_tile(tile, width);
-        self.forward_stages(tile, 1, width);
+        self.run_columns(tile, None);
     }
 
     /// The second half of the forward transform, of all rows of a limb.
     pub fn forward_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        for (r, row) in limb.chunks_exact_mut(self.row_len).enumerate() {
-            self.forward_row(r, row);
-        }
+        self.run_rows(0, limb, false);
     }
 
     /// The second half of the forward transform, of row `r`.
     pub fn forward_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.forward_stages(row, self.rows() + r, 1);
+        self.run_rows(r, row, false);
     }
 
     /// The first half of the inverse transform, of all rows of a limb.
     pub fn inverse_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        for (r, row) in limb.chunks_exact_mut(self.row_len).enumerate() {
-            self.inverse_row(r, row);
-        }
+        self.run_rows(0, limb, true);
     }
 
     /// The first half of the inverse transform, of row `r`.
     pub fn inverse_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.inverse_stages(row, self.rows() + r, 1);
+        self.run_rows(r, row, true);
     }
 
     /// The second half of the inverse transform, of all columns of a limb, then times `factor`
@@ -198,47 +205,19 @@ impl SplitNtt {
     /// words, then times `factor`.
     pub fn inverse_column_tile(&self, tile: &mut [u32], width: usize, factor: Shoup) {
         self.check_tile(tile, width);
-        self.inverse_stages(tile, 1, width);
-        for word in tile {
-            *word = self.modulus.mul_shoup(*word, factor);
-        }
+        self.run_columns(tile, Some(factor));
     }
 
-    /// Cooley-Tukey stages on `data` until words that meet are `last` apart. Block i of the k blocks
-    /// of a stage has root `k head + i`.
-    fn forward_stages(&self, data: &mut [u32], head: usize, last: usize) {
-        let m = self.modulus;
-        let mut half = data.len() / 2;
-        while half >= last {
-            let first = data.len() / (2 * half) * head;
-            for (block, chunk) in data.chunks_exact_mut(2 * half).enumerate() {
-                let root = self.roots.get(first + block);
-                let (low, high) = chunk.split_at_mut(half);
-                for (u, v) in low.iter_mut().zip(high) {
-                    let product = m.mul_shoup(*v, root);
-                    (*u, *v) = (m.add(*u, product), m.sub(*u, product));
-                }
-            }
-            half /= 2;
-        }
+    fn run_rows(&self, r: usize, data: &mut [u32], inverse: bool) {
+        let roots = if inverse { self.inverse_roots.view() } else { self.roots.view() };
+        let (modulus, row_len, head) = (self.modulus, self.row_len, self.rows() + r);
+        dispatch(self.simd, Rows { modulus, roots, data, row_len, head, inverse });
     }
 
-    /// Gentleman-Sande stages, the inverse of `forward_stages` but for the factor.
-    fn inverse_stages(&self, data: &mut [u32], head: usize, first: usize) {
-        let m = self.modulus;
-        let mut half = first;
-        while half < data.len() {
-            let index = data.len() / (2 * half) * head;
-            for (block, chunk) in data.chunks_exact_mut(2 * half).enumerate() {
-                let root = self.inverse_roots.get(index + block);
-                let (low, high) = chunk.split_at_mut(half);
-                for (u, v) in low.iter_mut().zip(high) {
-                    let difference = m.sub(*u, *v);
-                    (*u, *v) = (m.add(*u, *v), m.mul_shoup(difference, root));
-                }
-            }
-            half *= 2;
-        }
+    fn run_columns(&self, data: &mut [u32], inverse: Option<Shoup>) {
+        let roots = if inverse.is_some() { self.inverse_roots.view() } else { self.roots.view() };
+        let (modulus, points) = (self.modulus, self.rows());
+        dispatch(self.simd, Columns { modulus, roots, data, points, inverse });
     }
 
     fn check_limb(&self, limb: &[u32]) {
@@ -299,11 +278,15 @@ mod tests {
                 table.forward(&mut want);
                 for log2_row in 0..=log2_size {
                     let ntt = SplitNtt::with_row_len(modulus, size, 1 << log2_row).expect("same");
-                    let mut data = input.clone();
-                    ntt.forward(&mut data);
-                    assert_eq!(data, want, "N = {size}, R = {}", ntt.row_len());
-                    ntt.inverse(&mut data);
-                    assert_eq!(data, input, "N = {size}, R = {}", ntt.row_len());
+                    for simd in Simd::available() {
+                        let ntt = ntt.clone().with_simd(simd);
+                        let name = (simd.name(), size, ntt.row_len(), modulus.value());
+                        let mut data = input.clone();
+                        ntt.forward(&mut data);
+                        assert_eq!(data, want, "(path, N, R, p) = {name:?}");
+                        ntt.inverse(&mut data);
+                        assert_eq!(data, input, "(path, N, R, p) = {name:?}");
+                    }
                 }
             }
         }
@@ -311,16 +294,18 @@ mod tests {
 
     #[test]
     fn halves_of_tiles_and_rows_are_those_of_the_limb() {
-        for modulus in moduli(1 << 8) {
+        let paths = |m| Simd::available().into_iter().map(move |simd| (m, simd));
+        for (modulus, simd) in moduli(1 << 8).into_iter().flat_map(paths) {
             let ntt = SplitNtt::with_row_len(modulus, 1 << 8, 1 << 5).expect("a prime for N");
+            let ntt = ntt.with_simd(simd);
             let input = words(modulus, 1 << 8);
-            let (rows, len, width) = (ntt.rows(), ntt.row_len(), 3);
+            let (rows, len) = (ntt.rows(), ntt.row_len());
             let factor = ntt.inverse_factor(modulus.value() - 2);
             let mut columns = input.clone();
             ntt.forward_columns(&mut columns);
             let mut back = columns.clone();
             ntt.inverse_columns(&mut back, factor);
-            for first in [0, 7, len - width] {
+            for (first, width) in [(0, 16), (7, 3), (len - 8, 8)] {
                 let cut = |limb: &[u32]| -> Vec<u32> {
                     limb.chunks_exact(len).flat_map(|row| row[first..][..width].to_vec()).collect()
                 };

@@ -1,5 +1,7 @@
 //! One 32-bit modular word.
 
+use crate::constant_time;
+
 /// An odd modulus `p` with `2 < p < 2^31`.
 ///
 /// Values are *reduced* (in `[0, p)`) unless a function says otherwise.
@@ -52,32 +54,37 @@ impl Modulus {
         (x % u64::from(self.value)) as u32
     }
 
-    /// `x mod p` in `[0, p)` for any signed `x`.
+    /// `x mod p` in `[0, p)` for any signed `x`, by division: not for secret values, which have
+    /// [`Modulus::reduce_small`].
     pub fn reduce_signed(&self, x: i64) -> u32 {
         x.rem_euclid(i64::from(self.value)) as u32
     }
 
+    /// `x mod p` in `[0, p)` for `-p <= x < p`, in constant time.
+    #[inline]
+    pub fn reduce_small(&self, x: i32) -> u32 {
+        constant_time::reduce_small(x, self.value)
+    }
+
     /// The representative of a reduced `x` in `[-p/2, p/2)`.
     pub fn centre(&self, x: u32) -> i32 {
-        // p is odd, so the upper half starts at (p + 1) / 2.
-        if x > self.value / 2 { (x as i32).wrapping_sub(self.value as i32) } else { x as i32 }
+        constant_time::centre(u64::from(x), u64::from(self.value)) as i32
     }
 
     /// `a + b`.
     pub fn add(&self, a: u32, b: u32) -> u32 {
         // a + b < 2p < 2^32.
-        let sum = a + b;
-        if sum >= self.value { sum - self.value } else { sum }
+        constant_time::subtract_once(a + b, self.value)
     }
 
     /// `a - b`.
     pub fn sub(&self, a: u32, b: u32) -> u32 {
-        if a >= b { a - b } else { a + self.value - b }
+        self.reduce_small(a.wrapping_sub(b) as i32)
     }
 
     /// `-a`.
     pub fn neg(&self, a: u32) -> u32 {
-        if a == 0 { 0 } else { self.value - a }
+        self.reduce_small(a.wrapping_neg() as i32)
     }
 
     /// `a * b`; any 32-bit inputs.
@@ -122,7 +129,7 @@ impl Modulus {
     #[inline]
     pub fn mul_shoup(&self, x: u32, w: Shoup) -> u32 {
         let lazy = self.mul_shoup_lazy(x, w);
-        if lazy >= self.value { lazy - self.value } else { lazy }
+        constant_time::subtract_once(lazy, self.value)
     }
 
     /// Montgomery reduction: `x * 2^-32` in `[0, 2p)` for `x < p * 2^32`; in `[0, p + x/2^32 + 1)` for any `x < 2^64 - p * 2^32`.
@@ -136,7 +143,7 @@ impl Modulus {
     #[inline]
     pub fn mul_montgomery(&self, a: u32, b: u32) -> u32 {
         let lazy = self.montgomery_reduce_lazy(u64::from(a) * u64::from(b));
-        if lazy >= self.value { lazy - self.value } else { lazy }
+        constant_time::subtract_once(lazy, self.value)
     }
 
     /// `a * 2^32 mod p`, the Montgomery form of a reduced `a`.
@@ -152,8 +159,13 @@ mod tests {
 
     /// Odd moduli over the whole range, extremes included.
     fn moduli() -> impl Strategy<Value = Modulus> {
-        prop_oneof![Just(3u32), Just(134_215_681), Just((1 << 31) - 1), (1u32..1 << 30).prop_map(|x| 2 * x + 1)]
-            .prop_map(|p| Modulus::new(p).expect("odd and in range"))
+        prop_oneof![
+            Just(3u32),
+            Just(134_215_681),
+            Just((1 << 31) - 1),
+            (1u32..1 << 30).prop_map(|x| 2 * x + 1)
+        ]
+        .prop_map(|p| Modulus::new(p).expect("odd and in range"))
     }
 
     #[test]

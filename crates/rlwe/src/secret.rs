@@ -91,7 +91,7 @@ impl Secret {
         Ok(secret)
     }
 
-    /// Reads what [`Secret::as_bytes`] showed: one byte a coefficient, in two's complement.
+    /// Reads what [`Secret::to_bytes`] showed: one byte a coefficient, in two's complement.
     ///
     /// # Errors
     /// As [`Secret::checked`].

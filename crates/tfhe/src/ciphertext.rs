@@ -1,14 +1,14 @@
 //! Batches of ciphertexts on the host.
 
-use crate::wire::{self, Kind};
+use crate::keys::domain;
+use crate::wire::CIPHERTEXTS;
 use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
-use girih_ring::sampler::SecretSeed;
-use girih_ring::switch::{mod_switch, mod_switch_pow2};
+use girih_ring::constant_time::{switch_from_power, switch_to_power};
+use girih_ring::switch::mod_switch_pow2;
+use girih_rlwe::wire::{self, Opened};
 use rayon::prelude::*;
-
-/// Stream domain of fresh ciphertexts, one stream for each ciphertext of a batch.
-const ENCRYPTION: u16 = 4;
+use zeroize::Zeroizing;
 
 /// Largest log2 of a ciphertext's modulus: what the contract of devices stores.
 const MAX_LOG2_MODULUS: u32 = 30;
@@ -275,7 +275,7 @@ impl LweCiphertexts {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Seven bits a byte.
         let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        wire::encode(Kind::Ciphertexts, &self.set, room, &(self.key.map(|key| key.0), self.log2_modulus, &self.words))
+        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &(self.log2_modulus, &self.words))?)
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote.
@@ -283,21 +283,39 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong length, a word out of range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (key, log2_modulus, words)): (_, (Option<_>, _, _)) = wire::decode(Kind::Ciphertexts, bytes)?;
-        Ok(Self::from_words_at(&set, log2_modulus, words)?.under(key.map(KeyId)))
+        Self::read(wire::open(CIPHERTEXTS, bytes)?)
     }
 
-    pub(crate) fn encrypt(client: &ClientKey, messages: &[u64], modulus: u64, log2_modulus: u32, seed: &SecretSeed) -> Result<Self> {
+    /// The same for ciphertexts of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    ///
+    /// # Errors
+    /// As [`LweCiphertexts::from_bytes`], and for ciphertexts of another set.
+    pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
+        // As many as there are: each is there in the bytes.
+        Self::read(wire::open_for(CIPHERTEXTS, set, usize::MAX, bytes)?)
+    }
+
+    fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
+        let key = opened.key;
+        let (set, (log2_modulus, words)) = opened.payload()?;
+        Ok(Self::from_words_at(&set, log2_modulus, words)?.under(key))
+    }
+
+    pub(crate) fn encrypt(client: &ClientKey, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<Self> {
         let set = client.set();
         let mut batch = Self::trivial_at(set, messages, modulus, log2_modulus)?;
         let (shape, width, mask) = (set.shape(), width(set.shape()), batch.mask());
+        let plain = Zeroizing::new(messages.iter().flat_map(|m| m.to_le_bytes()).collect::<Vec<_>>());
+        let fresh = client.entropy.fresh("ciphertexts", &[&plain, &modulus.to_le_bytes(), &log2_modulus.to_le_bytes()])?;
+        let uniform = fresh.masks.streams(client.entropy.set());
         batch.words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(|(index, ciphertext)| {
-            let mut stream = seed.stream(ENCRYPTION, index as u64);
+            let mut stream = uniform.stream(domain::ENCRYPTION, index as u64);
+            let mut errors = fresh.errors.stream(domain::ENCRYPTION, index as u64);
             let (masks, bodies) = ciphertext.split_at_mut(shape.stored_mask_len() * width);
             // Halves in turn: a whole word is two draws.
             masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask as u32);
             for (slot, body) in bodies.chunks_exact_mut(width).enumerate() {
-                let phase = get(body).wrapping_add(client.stored_error(&mut stream) as u64);
+                let phase = get(body).wrapping_add(client.stored_error(&mut errors) as u64);
                 put(body, phase.wrapping_add(inner_product(masks, width, client.stored_secret(slot))) & mask);
             }
         });
@@ -340,19 +358,12 @@ fn put(halves: &mut [u32], word: u64) {
 
 /// `round(m 2^log2 / modulus)` modulo `2^log2`.
 fn encode(message: u64, modulus: u64, log2: u32) -> u64 {
-    if log2 < 64 {
-        return mod_switch(message, modulus, 1 << log2);
-    }
-    // Below 2^128: messages are below the modulus.
-    (((u128::from(message) << 64) + u128::from(modulus / 2)) / u128::from(modulus)) as u64
+    switch_to_power(message, modulus, log2)
 }
 
 /// `round(modulus phase / 2^log2)` modulo the plaintext modulus.
 fn decode(phase: u64, modulus: u64, log2: u32) -> u64 {
-    if log2 < 64 {
-        return mod_switch(phase, 1 << log2, modulus);
-    }
-    (((u128::from(phase) * u128::from(modulus) + (1 << 63)) >> 64) % u128::from(modulus)) as u64
+    switch_from_power(phase, log2, modulus)
 }
 
 /// `<a, s>` modulo 2^64, which every power-of-two modulus divides.

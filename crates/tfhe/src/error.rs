@@ -47,6 +47,17 @@ pub enum Error {
     Backend(#[from] BackendError),
 }
 
+impl From<girih_rlwe::Error> for Error {
+    fn from(error: girih_rlwe::Error) -> Self {
+        match error {
+            girih_rlwe::Error::Malformed { what, why } => Self::Malformed { what, why },
+            girih_rlwe::Error::Entropy(why) => Self::Entropy(why),
+            // Of several keys, and whatever else comes: things that do not go together.
+            other => Self::Mismatch(other.to_string()),
+        }
+    }
+}
+
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 

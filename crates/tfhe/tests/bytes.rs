@@ -3,13 +3,13 @@
 use girih_backend::NoProgress;
 use girih_tfhe::{ClientKey, Error, EvaluationKeys, LweCiphertexts, ParameterSet, Result};
 
-/// Bytes of magic, version, kind and length, and of the checksum.
-const HEADER: usize = 15;
+/// Bytes of magic, version, scheme, kind and length, and of the checksum.
+const HEADER: usize = 16;
 const CHECKSUM: usize = 16;
 
 fn client() -> ClientKey {
     let set = ParameterSet::by_name("INSECURE_TOY_R3").expect("built in");
-    ClientKey::generate_seeded(&set, [3; 32]).expect("prime words")
+    ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("prime words")
 }
 
 /// Client key, evaluation keys and ciphertexts of one client, with what reads them.
@@ -46,8 +46,9 @@ fn every_flipped_bit_is_found() {
                 let said = match at {
                     0..4 => text.contains("not written by this library"),
                     4..6 => text.contains("format version"),
-                    6 => text.contains("these bytes hold"),
-                    7..HEADER => text.contains("the header speaks of"),
+                    6 => text.contains("not of TFHE"),
+                    7 => text.contains("these bytes hold"),
+                    8..HEADER => text.contains("the header speaks of"),
                     _ => text.contains("checksum does not match: damaged or truncated in transit"),
                 };
                 assert!(said, "byte {at} of {name}: {text}");
@@ -71,8 +72,8 @@ fn words_that_change_places_are_found() {
 #[test]
 fn the_format_is_pinned() {
     let pins = everything().map(|(name, bytes, _)| {
-        assert_eq!(bytes[..6], *b"GRIH\x03\x00", "{name}");
-        assert_eq!(bytes[7..HEADER], (bytes.len() as u64).to_le_bytes(), "{name}");
+        assert_eq!(bytes[..7], *b"GRIH\x04\x00\x01", "{name}");
+        assert_eq!(bytes[8..HEADER], (bytes.len() as u64).to_le_bytes(), "{name}");
         let (front, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
         assert_eq!(checksum, &blake3::hash(front).as_bytes()[..CHECKSUM], "{name}");
         let hex: String = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -81,10 +82,10 @@ fn the_format_is_pinned() {
     assert_eq!(
         pins,
         [
-            "client key: 1197 bytes, fd700f2ab9bb56376642db8e7119a9fe",
-            "evaluation keys: 4861712 bytes, 168bf64dfa6489e00cee9af539ac8fda",
-            "ciphertexts: 477 bytes, ed2c385b66c33324ccb0c2f102bdd6ad",
+            "client key: 1198 bytes, 4eb29bb2ba4de7bc81d2bee893f9beb0",
+            "evaluation keys: 4861713 bytes, d8f63c66091207440aa3e91bed5ac57c",
+            "ciphertexts: 473 bytes, 114e0197c52ccfc011f50c8b82df34a4",
         ]
     );
-    assert_eq!(client().key_id().to_string(), "c159bd80c0a1f82b1334bef567b6160b");
+    assert_eq!(client().key_id().to_string(), "02ab06b22c2f583002cc4276a721d1dd");
 }

@@ -99,7 +99,7 @@ impl BootstrapDevice for DeviceInWaves {
 #[test]
 fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in").with_packing(2).expect("1 to 16");
-    let client = ClientKey::generate_seeded(&set, [7; 32]).expect("a checked set");
+    let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a checked set");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a checked set");
     let calls = Calls::default();
     let backend = InWaves(CpuBackend::new(), 4, calls.clone());

@@ -6,7 +6,7 @@ use girih_tfhe::{ClientKey, EvaluationKeys, Function, FunctionKind, LweCiphertex
 
 fn keys(name: &str) -> (ClientKey, ServerKey) {
     let set = ParameterSet::by_name(name).expect("built in");
-    let client = ClientKey::generate_seeded(&set, [7; 32]).expect("a set on prime words");
+    let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a set on prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
     let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
     (client, server)

@@ -10,7 +10,7 @@ fn sets() -> Vec<ParameterSet> {
 }
 
 fn keys(set: &ParameterSet) -> (ClientKey, ServerKey) {
-    let client = ClientKey::generate_seeded(set, [7; 32]).expect("a checked set");
+    let client = ClientKey::generate_seeded_for_tests(set, [7; 32]).expect("a checked set");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a checked set");
     let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
     (client, server)

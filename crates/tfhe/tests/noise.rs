@@ -6,7 +6,7 @@ use girih_tfhe::{ClientKey, EvaluationKeys, NoiseModel, ParameterSet, ServerKey,
 
 /// At least 512 samples put one deviation of the estimate at 3 %; the seed makes the outcome the same each time.
 fn check(set: &ParameterSet, samples: usize) {
-    let client = ClientKey::generate_seeded(set, [11; 32]).expect("prime words");
+    let client = ClientKey::generate_seeded_for_tests(set, [11; 32]).expect("prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
     let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");

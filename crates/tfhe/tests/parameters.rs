@@ -1,7 +1,7 @@
 //! Parameter sets: the published tables, files, and what is said of security.
 
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
-use girih_tfhe::{NoiseModel, ParameterSet};
+use girih_tfhe::{NoiseModel, ParameterLiteral, ParameterSet};
 
 fn set(name: &str) -> ParameterSet {
     ParameterSet::by_name(name).expect("built in")
@@ -135,14 +135,72 @@ fn security_comes_with_its_cost_model_and_a_warning_where_due() {
     for toy in ParameterSet::insecure() {
         assert!(toy.name().starts_with("INSECURE_") && toy.security().warning.is_some_and(|w| w.contains("no security")));
     }
-    // A custom set borrows no claim from the name it takes.
+    // A custom set has no claim, and cannot borrow one by its name.
     let mut literal = set("STD128").literal();
+    literal.name = "MINE".into();
     literal.n = 100;
     let weak = ParameterSet::new(&literal).expect("possible, if weak").security();
     assert!(weak.claim.is_none() && weak.estimate.usvp_bdgl16 < 50.0 && weak.warning.is_some_and(|w| w.contains("-bit set (uSVP")));
     literal.n = 560;
     let other = ParameterSet::new(&literal).expect("possible").security();
     assert!(other.estimate.usvp_bdgl16 > 128.0 && other.warning.is_some_and(|w| w.contains("only the primal attack")));
+}
+
+/// Which problem an attacker takes is decided by the weakest: less of any of these is less security, for every kind of set.
+#[test]
+fn weak_dimensions_noise_and_rings_each_lower_the_figure() {
+    let bits = |name: &str, change: &dyn Fn(&mut ParameterLiteral)| {
+        let mut literal = set(name).literal();
+        literal.name = "MINE".into();
+        change(&mut literal);
+        let set = ParameterSet::new(&literal).unwrap_or_else(|e| panic!("{name}: {e}"));
+        set.security().estimate.usvp_bdgl16
+    };
+    for name in ["STD128", "G4", "M3", "M4", "TFHERS_2_2", "TFHERS_2_2_GROUP_2"] {
+        let whole = bits(name, &|_| ());
+        assert!((whole - set(name).security().estimate.usvp_bdgl16).abs() < 1e-9);
+        // What makes a set weaker never makes the weakest of its problems harder; so much of it makes it far easier.
+        let lower = |what: &str, found: f64| assert!(found < whole - 5.0, "{name}, {what}: {found:.1} where the set has {whole:.1}");
+        lower("n", bits(name, &|set| set.n = set.n * 6 / 10 / 2 * 2));
+        lower("tiny n", bits(name, &|set| set.n = 10));
+        assert!(bits(name, &|set| set.n = 10) < 60.0, "{name}");
+        let torus = name.starts_with("TFHERS");
+        if torus {
+            lower("LWE noise", bits(name, &|set| set.tuniform_lwe = Some(25)));
+            lower("ring noise", bits(name, &|set| set.tuniform_glwe = Some(1)));
+        } else {
+            lower("noise", bits(name, &|set| set.sigma = Some(0.25)));
+            lower("Q_ks", bits(name, &|set| set.q_ks = 1 << 40));
+        }
+    }
+    // A weak ring, all else as it was: of half the polynomials under the same modulus.
+    assert!(bits("M3", &|set| set.k = 2) < bits("M3", &|_| ()) - 20.0);
+    assert!(bits("M4", &|set| set.k = 1) < bits("M4", &|_| ()) - 20.0);
+    let small = |set: &mut ParameterLiteral| (set.polynomial_size, set.q) = (1024, 2048);
+    assert!(bits("TFHERS_2_2", &small) < bits("TFHERS_2_2", &|_| ()) - 20.0);
+    assert!(bits("G4", &|set| (set.polynomial_size, set.words) = (1024, None)) < bits("G4", &|_| ()) - 20.0);
+}
+
+#[test]
+fn nobody_takes_a_built_in_name() {
+    for name in ["STD128", "LPF_STD128", "BOLT_STD128", "STD128_R2", "BOLT_M3_R5", "INSECURE_TOY", "M3_R99"] {
+        let mut literal = set("STD128").literal();
+        literal.n = 560;
+        literal.name = name.into();
+        let error = ParameterSet::new(&literal).expect_err(name).to_string();
+        assert!(error.starts_with(&format!("name = {name}: the built-in set ")) && error.ends_with("take another name"), "{error}");
+        assert_eq!(ParameterSet::from_toml(&literal.to_toml()).expect_err(name).to_string(), error);
+    }
+    for name in ["STD128_mine", "MINE_R5", "std128", "STD128_R"] {
+        let mut literal = set("STD128").literal();
+        literal.n = 560;
+        literal.name = name.into();
+        assert_eq!(ParameterSet::new(&literal).expect("free").name(), name);
+    }
+    // The set itself, packed or not, is no other set.
+    for own in [set("STD128"), set("M3_R5"), set("TFHERS_2_2_GROUP_2")] {
+        assert_eq!(ParameterSet::new(&own.literal()).expect("built in"), own);
+    }
 }
 
 #[test]

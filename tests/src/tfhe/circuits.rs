@@ -17,7 +17,7 @@ fn netlists() -> [(&'static str, Netlist); 3] {
 /// # Errors
 /// When keys cannot be made or loaded, or the device fails; wrong outputs come back as lines.
 pub fn end_to_end(device: &Device, set: &ParameterSet, transform: Transform) -> Result<Differences, Box<dyn std::error::Error>> {
-    let client = ClientKey::generate_seeded(set, [5; 32])?;
+    let client = ClientKey::generate_seeded_for_tests(set, [5; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
     let options = LoadOptions { transform: Some(transform), ..Default::default() };
     let server = ServerKey::load(device.backend(), &keys, &options, &NoProgress)?;

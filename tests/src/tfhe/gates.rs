@@ -23,7 +23,7 @@ struct Bench {
 
 impl Bench {
     fn new(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> Result<Self> {
-        let client = ClientKey::generate_seeded(set, [5; 32])?;
+        let client = ClientKey::generate_seeded_for_tests(set, [5; 32])?;
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
         let options = LoadOptions { transform: Some(transform), ..Default::default() };
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;

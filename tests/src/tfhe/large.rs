@@ -24,7 +24,7 @@ struct Bench {
 impl Bench {
     fn new(device: &Device, transform: Transform) -> Result<Self> {
         let parameters = LargeParameters::insecure();
-        let client = ClientKey::generate_seeded(parameters.home(), [6; 32])?;
+        let client = ClientKey::generate_seeded_for_tests(parameters.home(), [6; 32])?;
         let gadgets = parameters.gadgets(&[LargeOperation::Sign, LargeOperation::Decompose], LOG2_MODULUS, transform)?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
         let options = LoadOptions { transform: Some(transform), ..Default::default() };

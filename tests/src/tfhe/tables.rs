@@ -65,7 +65,7 @@ impl Bench {
 /// When keys cannot be made or loaded, or the device fails; wrong outputs and too much room come back as lines.
 pub fn end_to_end(device: &dyn Backend, transform: Transform, calls: usize) -> Result<Differences> {
     let set = ParameterSet::by_name("INSECURE_TOY")?.with_packing(2)?;
-    let client = ClientKey::generate_seeded(&set, [5; 32])?;
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
     let options = LoadOptions { transform: Some(transform), ..Default::default() };
     let server = ServerKey::load(device, &keys, &options, &NoProgress)?;

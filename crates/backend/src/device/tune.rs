@@ -108,7 +108,9 @@ impl TunedPlans {
         let refuse = |why| unusable(path, why);
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok((Self::default(), None)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Ok((Self::default(), None));
+            }
             Err(e) => return Err(refuse(e.to_string())),
         };
         let header: Header = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;

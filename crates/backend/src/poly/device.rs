@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::{ResidentShape, RingShape, Schedule};
-use crate::{BackendError, Progress};
+use crate::{BackendError, Progress, Waiting, at_once};
 
 /// Number of a buffer of limbs on a device; never used again after it is freed.
 pub type BufferId = u64;
@@ -52,7 +52,8 @@ pub trait ResidentSource: Sync {
 /// A device with the tables of one ring loaded. Nothing is checked here: the engine of this crate
 /// checks before it calls, and is all that others see.
 ///
-/// Calls take effect in the order in which they are made; only `read` and `synchronize` wait.
+/// Calls take effect in the order in which they are made; only loading, reading and `synchronize` wait. Each of these
+/// has a form that is awaited: a device that has something to wait on implements it, others leave it as it is.
 pub trait PolyDevice: Any + Send + Sync {
     /// The ring.
     fn ring(&self) -> &Arc<RingShape>;
@@ -78,6 +79,11 @@ pub trait PolyDevice: Any + Send + Sync {
     /// When the device fails.
     fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError>;
 
+    /// `read`, awaited.
+    fn read_async<'a>(&'a self, from: Place, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+        at_once(move || self.read(from, words))
+    }
+
     /// Copies `limbs` limbs on the device.
     ///
     /// # Errors
@@ -89,6 +95,15 @@ pub trait PolyDevice: Any + Send + Sync {
     /// # Errors
     /// When memory runs out or the device fails; then none of them is resident.
     fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError>;
+
+    /// `load`, awaited.
+    fn load_async<'a>(
+        &'a self,
+        source: &'a dyn ResidentSource,
+        progress: &'a dyn Progress,
+    ) -> Waiting<'a, Result<Vec<ResidentId>, BackendError>> {
+        at_once(move || self.load(source, progress))
+    }
 
     /// Frees a resident polynomial when all calls made so far are done with it.
     fn unload(&self, resident: ResidentId);
@@ -109,8 +124,8 @@ pub trait PolyDevice: Any + Send + Sync {
     /// When memory for their arenas runs out or the device fails.
     fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError>;
 
-    /// Runs one call and reads the arena of that call afterwards: the limbs that the schedule kept, in order. (Kept
-    /// limbs may also lie in inputs, outputs or resident polynomials.)
+    /// Runs one call and reads what it left: every limb that the schedule kept, those of the first value first. They
+    /// lie in the arena of that call, in inputs or in outputs.
     ///
     /// # Errors
     /// As `run`.
@@ -121,6 +136,11 @@ pub trait PolyDevice: Any + Send + Sync {
     /// # Errors
     /// When the device fails.
     fn synchronize(&self) -> Result<(), BackendError>;
+
+    /// `synchronize`, awaited.
+    fn synchronize_async(&self) -> Waiting<'_, Result<(), BackendError>> {
+        at_once(|| self.synchronize())
+    }
 
     /// Bytes that resident polynomials, buffers, arenas and tables take on the device.
     fn bytes_in_use(&self) -> u64;

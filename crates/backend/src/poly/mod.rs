@@ -12,7 +12,8 @@
 //! | [`schedule`] | launches of fused kernels, as data |
 //! | [`run_schedule`] | a schedule run on the host, slowly, every rule checked |
 //! | [`lower()`] | from a program to a schedule, by a plan |
-//! | [`device`] | what a device implements, and the engine that checks before it is asked |
+//! | [`device`] | what a device implements |
+//! | [`PolyEngine`] | a ring open on a device; checks before the device is asked |
 //!
 //! # A polynomial in memory
 //!
@@ -22,19 +23,23 @@
 
 mod check;
 pub mod device;
+mod engine;
 mod interpret;
 mod lower;
 pub mod program;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 mod reference;
+#[cfg(any(test, feature = "testing"))]
+pub mod reference_device;
 mod resident;
 pub mod schedule;
 
 pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
+pub use engine::{Buffer, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
 pub use lower::lower;
-pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value};
+pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value, ValueType};
 pub use reference::run_schedule;
 pub use resident::HostPolynomials;
 pub use schedule::Schedule;

@@ -211,6 +211,6 @@ pub struct Schedule {
     /// Limbs of the arena of one call.
     pub arena_limbs: usize,
     /// For each value that was asked to be kept, where its limbs lie after the last launch, in the order of its
-    /// basis, in the form of its domain.
+    /// basis, in the form of its domain. Never in resident polynomials.
     pub kept: Vec<(Value, Vec<Limb>)>,
 }

@@ -65,6 +65,7 @@ impl Encoder {
                 rule: "only finite numbers can be encoded".into(),
             });
         }
+        let largest = z.iter().map(|value| value.norm()).fold(0.0, f64::max);
         self.transform.to_coefficients(&mut z);
         let gap = self.degree / (2 * slots);
         let mut coefficients = vec![0; self.degree];
@@ -86,7 +87,7 @@ impl Encoder {
                 }
             }
         }
-        Ok(Plaintext::new(coefficients, scale, slots))
+        Ok(Plaintext::new(coefficients, scale, slots, largest))
     }
 
     /// The slots of a polynomial of N real coefficients, divided by `scale`: `slots` of them.

@@ -8,11 +8,19 @@ pub struct Plaintext {
     coefficients: Vec<i64>,
     scale: f64,
     slots: usize,
+    magnitude: f64,
 }
 
 impl Plaintext {
-    pub(super) fn new(coefficients: Vec<i64>, scale: f64, slots: usize) -> Self {
-        Self { coefficients, scale, slots }
+    pub(super) fn new(coefficients: Vec<i64>, scale: f64, slots: usize, largest: f64) -> Self {
+        // A power of two: it is written on ciphertexts, and should tell little.
+        let magnitude = libm::exp2(largest.max(1.0).log2().ceil());
+        Self { coefficients, scale, slots, magnitude }
+    }
+
+    /// A power of two, at least 1, that no slot exceeds in magnitude.
+    pub fn magnitude(&self) -> f64 {
+        self.magnitude
     }
 
     /// N signed coefficients, below 2^62 in magnitude.

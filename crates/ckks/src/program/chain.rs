@@ -13,6 +13,8 @@ use num_bigint::{BigInt, BigUint};
 
 use super::error::RecordError;
 use super::exact;
+use crate::CkksParameters;
+use crate::params::SPARSE_AUXILIARY;
 
 /// What a [`Chain`] is made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,34 +59,82 @@ pub struct BootstrappingShape {
     pub interval: u32,
     /// r, double angles; the fit is for 3.
     pub double_angles: usize,
-    /// E_out, the scale of the level just under EvalMod.
+    /// E_out, the scale of the lowest level of EvalMod.
     pub sine_scale: f64,
     /// Auxiliary primes of the dense-to-sparse key.
     pub sparse_auxiliary: usize,
     /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3 (degree 5).
+    ///
+    /// With slots-to-coefficients at the end they are levels of the size of EvalMod's, as every slot is a coefficient
+    /// still, whose error grows on the way to slots. With it first they are normal levels.
     pub arcsine_levels: usize,
-    /// Slots-to-coefficients before the modulus is raised, on the lowest levels, instead of at the end.
+    /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of at the end.
     pub stc_first: bool,
 }
 
 impl BootstrappingShape {
-    /// The level under EvalMod, at which the sine arrives.
+    /// The level at which the corrected sine arrives.
     pub fn out(&self) -> usize {
-        if self.stc_first {
-            self.effective_level + 1
-        } else {
-            self.effective_level + self.stc_groups
+        match (self.stc_first, self.arcsine_levels) {
+            (false, _) => self.effective_level + self.stc_groups,
+            // Nothing sets the scale but an adjust, which takes a level.
+            (true, 0) => self.effective_level + 1,
+            (true, _) => self.effective_level,
         }
+    }
+
+    /// The level after the double angles.
+    pub fn sine_output(&self) -> usize {
+        self.out() + self.arcsine_levels
+    }
+
+    /// The highest level with the scale S_l, which is the lowest with E_l.
+    pub fn scale_change(&self) -> usize {
+        if self.stc_first { self.sine_output() } else { self.out() }
     }
 
     /// The level at which EvalMod starts.
     pub fn sine_input(&self) -> usize {
-        self.out() + 5 + self.double_angles + self.arcsine_levels
+        self.sine_output() + 5 + self.double_angles
     }
 
     /// The top level, at which coefficients-to-slots starts.
     pub fn top(&self) -> usize {
         self.sine_input() + self.cts_groups
+    }
+}
+
+impl From<&CkksParameters> for ChainShape {
+    /// Everything but KLSS, which is a plan and no part of a set.
+    fn from(set: &CkksParameters) -> Self {
+        let chain = set.chain();
+        let primes = |range: std::ops::Range<usize>| range.map(|i| chain.prime(i)).collect();
+        let mut terminal: Vec<u32> = primes(0..chain.terminal_len());
+        terminal.reverse();
+        Self {
+            log2_degree: chain.log2_degree(),
+            terminal,
+            main: primes(chain.terminal_len()..chain.full_len()),
+            auxiliary: primes(chain.auxiliary()),
+            states: chain.states().iter().map(|s| (s.main, s.terminal)).collect(),
+            scale: set.scale(0).expect("level 0 has a scale"),
+            digits: chain.digits().iter().map(|digit| digit.len()).collect(),
+            klss: Vec::new(),
+            klss_group: 0,
+            bootstrapping: set.bootstrapping().map(|b| BootstrappingShape {
+                effective_level: b.output_level(),
+                cts_groups: b.coefficients_to_slots(),
+                stc_groups: b.slots_to_coefficients(),
+                cts_shift: b.coefficients_to_slots_shift(),
+                stc_shift: b.slots_to_coefficients_shift(),
+                interval: b.interval(),
+                double_angles: b.double_angles(),
+                sine_scale: b.eval_mod_scale(),
+                sparse_auxiliary: SPARSE_AUXILIARY,
+                arcsine_levels: 0,
+                stc_first: false,
+            }),
+        }
     }
 }
 
@@ -175,7 +225,7 @@ impl Chain {
                     b.top()
                 )));
             }
-            Some(b) => b.out(),
+            Some(b) => b.scale_change(),
             None => top,
         };
         let mut scales = vec![shape.scale];
@@ -290,8 +340,8 @@ impl Chain {
 
     /// E_l, the canonical scale of an EvalMod level, its lowest included.
     pub fn sine_scale(&self, level: usize) -> Option<f64> {
-        let out = self.shape.bootstrapping.as_ref()?.out();
-        self.sine_scales.get(level.checked_sub(out)?).copied()
+        let lowest = self.shape.bootstrapping.as_ref()?.scale_change();
+        self.sine_scales.get(level.checked_sub(lowest)?).copied()
     }
 
     /// The product of the primes of `basis`.
@@ -353,9 +403,9 @@ impl Chain {
         let (mut result, mut power) = (1u64, 5u64);
         while exponent > 0 {
             if exponent & 1 == 1 {
-                result = result * power & mask;
+                result = (result * power) & mask;
             }
-            power = power * power & mask;
+            power = (power * power) & mask;
             exponent >>= 1;
         }
         result as u32

@@ -5,55 +5,23 @@
 //! bit-reversed order between the two transforms.
 
 use std::collections::BTreeMap;
-use std::ops::{Add, Mul};
+
+use num_complex::Complex64;
 
 use super::error::RecordError;
 
-/// A complex number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Complex {
-    /// Real part.
-    pub re: f64,
-    /// Imaginary part.
-    pub im: f64,
+/// exp(2 pi i numerator / denominator).
+fn root(numerator: i64, denominator: i64) -> Complex64 {
+    let turn = numerator.rem_euclid(denominator) as f64 / denominator as f64;
+    Complex64::cis(2.0 * std::f64::consts::PI * turn)
 }
 
-impl Add for Complex {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { re: self.re + other.re, im: self.im + other.im }
-    }
-}
-
-impl Mul for Complex {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        Self {
-            re: self.re * other.re - self.im * other.im,
-            im: self.re * other.im + self.im * other.re,
-        }
-    }
-}
-
-impl Complex {
-    /// exp(2 pi i numerator / denominator).
-    fn root(numerator: i64, denominator: i64) -> Self {
-        let angle = 2.0 * std::f64::consts::PI * (numerator.rem_euclid(denominator) as f64)
-            / denominator as f64;
-        Self { re: angle.cos(), im: angle.sin() }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { re: factor * self.re, im: factor * self.im }
-    }
-
-    fn is_zero(self) -> bool {
-        self.re.abs().max(self.im.abs()) <= 1e-12
-    }
+fn is_zero(x: &Complex64) -> bool {
+    x.re.abs().max(x.im.abs()) <= 1e-12
 }
 
 /// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d), each diagonal by its period.
-pub type Diagonals = BTreeMap<usize, Vec<Complex>>;
+pub type Diagonals = BTreeMap<usize, Vec<Complex64>>;
 
 /// One transform of a chain without stray rotations (ckks.md section 7).
 #[derive(Clone, Debug, PartialEq)]
@@ -67,25 +35,25 @@ pub struct Group {
     /// Diagonals of a giant step.
     pub baby_steps: usize,
     /// Diagonal k at rotation stride k, already rotated by -R_i; by its period; none where it is zero.
-    pub stored: Vec<Option<Vec<Complex>>>,
+    pub stored: Vec<Option<Vec<Complex64>>>,
 }
 
 /// The stage S_len of n slots, or its inverse.
 fn stage(n: usize, len: usize, inverse: bool) -> Diagonals {
     let half = len / 2;
-    let zero = Complex::default();
+    let zero = Complex64::default();
     let mut same = vec![zero; len];
     let mut right = vec![zero; len];
     let mut left = vec![zero; len];
     let mut power = 1i64;
     for j in 0..half {
-        let w = Complex::root(if inverse { -power } else { power }, 4 * len as i64);
+        let w = root(if inverse { -power } else { power }, 4 * len as i64);
         let scale = if inverse { 0.5 } else { 1.0 };
-        same[j] = Complex { re: scale, im: 0.0 };
+        same[j] = Complex64::new(scale, 0.0);
         // Forward, v is multiplied before the butterfly; inversely, the difference after it.
         right[j] = if inverse { same[j] } else { w };
-        same[half + j] = w.times(-scale);
-        left[half + j] = if inverse { w.times(scale) } else { same[j] };
+        same[half + j] = w * -scale;
+        left[half + j] = if inverse { w * scale } else { same[j] };
         power = power * 5 % (4 * len as i64);
     }
     let mut diagonals = Diagonals::from([(0, same)]);
@@ -94,7 +62,7 @@ fn stage(n: usize, len: usize, inverse: bool) -> Diagonals {
     diagonals
 }
 
-fn add_to(diagonals: &mut Diagonals, at: usize, diagonal: Vec<Complex>) {
+fn add_to(diagonals: &mut Diagonals, at: usize, diagonal: Vec<Complex64>) {
     match diagonals.get_mut(&at) {
         Some(there) => {
             let period = there.len().max(diagonal.len());
@@ -181,7 +149,7 @@ fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
         let stored = (0..count as i64).map(|k| {
             let at = (stride as i64 * (k + offset)).rem_euclid(n as i64) as usize;
             let diagonal = matrix.get(&at)?;
-            let used = diagonal.iter().any(|x| !x.is_zero());
+            let used = diagonal.iter().any(|x| !is_zero(x));
             used.then(|| super::transform::rotate(diagonal, -rotated_by))
         });
         let stored = stored.collect();

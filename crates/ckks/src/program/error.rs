@@ -63,6 +63,9 @@ pub enum RecordError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// Numbers that cannot be encoded as a plaintext.
+    #[error("{0}")]
+    Encoding(String),
     /// Data whose shape does not fit.
     #[error("{operation}: {why}")]
     Shape {

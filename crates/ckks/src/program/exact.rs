@@ -37,9 +37,9 @@ pub(crate) fn nearest(x: &BigUint) -> f64 {
 /// `x = mantissa * 2^exponent`, for a finite positive `x`.
 fn parts(x: f64) -> (u64, i64) {
     let bits = x.to_bits();
-    let exponent = (bits >> 52 & 0x7ff) as i64;
+    let exponent = ((bits >> 52) & 0x7ff) as i64;
     let fraction = bits & ((1 << 52) - 1);
-    if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) }
+    if exponent == 0 { (fraction, -1074) } else { (fraction | (1 << 52), exponent - 1075) }
 }
 
 /// The integer nearest to the f64 value `x`, ties to even, exactly (it may exceed 2^64). `x` must be finite.

@@ -20,7 +20,9 @@ impl Recorder {
             let (left, right) = (x.level, y.level);
             return Err(RecordError::Levels { operation, left, right });
         }
-        if !((x.scale / y.scale - 1.0).abs() < 2f64.powi(-40)) {
+        // Also where the quotient is no number.
+        let agree = (x.scale / y.scale - 1.0).abs() < 2f64.powi(-40);
+        if !agree {
             let (left, right) = (x.scale, y.scale);
             return Err(RecordError::Scales { operation, left, right });
         }
@@ -123,7 +125,7 @@ impl Recorder {
         im: f64,
         scale: f64,
     ) -> Result<Recorded, RecordError> {
-        if !(scale > 0.0) {
+        if scale.is_nan() || scale <= 0.0 {
             let why = "is no scale: scales are positive and finite";
             return Err(RecordError::Number { operation: "a constant", value: scale, why });
         }

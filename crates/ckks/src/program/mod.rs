@@ -41,7 +41,7 @@ mod transform;
 
 pub use bootstrap::{BootstrappingPlan, RaiseSteps, Variant};
 pub use chain::{BootstrappingShape, Chain, ChainShape};
-pub use dft::{Complex, Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
+pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
 pub use error::RecordError;
 pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};
 pub use keys::{Digits, Extended, KeyProduct};

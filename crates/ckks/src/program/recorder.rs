@@ -12,18 +12,7 @@ use girih_ring::{Modulus, NttTable, bit_reverse};
 use super::chain::Chain;
 use super::error::RecordError;
 
-/// What a switching key is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KeyKind {
-    /// From s^2 to s.
-    Multiplication,
-    /// From the dense secret to the sparse one, over B_0 and a few auxiliary primes only.
-    DenseToSparse,
-    /// From the sparse secret to the dense one; one digit.
-    SparseToDense,
-    /// For X -> X^g: from s to the dense secret under X -> X^(1/g).
-    Galois(u32),
-}
+pub use crate::keys::KeyKind;
 
 /// One of the two polynomials of a key's digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

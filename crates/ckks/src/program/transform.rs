@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use girih_backend::poly::{Term, Value};
+use num_complex::Complex64;
 
-use super::dft::Complex;
 use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};
 use super::recorder::{KeyKind, Part, Recorded, Recorder};
+use crate::Encoder;
 
 /// Where the diagonals of a transform stand: y = sum over k of diag_k times rot(x, stride k), in giant steps of
 /// `baby_steps` diagonals.
@@ -53,9 +54,17 @@ pub struct LinearTransform {
     pub scale: f64,
 }
 
-/// Makes integer coefficients of slots: n numbers (a power of two) and a scale to 2n coefficients of
-/// X^0, X^(N/2n), ..
-pub(crate) type Encode<'a> = dyn Fn(&[Complex], f64) -> Result<Vec<i64>, RecordError> + Sync + 'a;
+/// The integer coefficients of X^0, X^(N/2n), .. of a vector of n slots.
+pub(crate) fn encode(
+    encoder: &Encoder,
+    slots: &[Complex64],
+    scale: f64,
+) -> Result<Arc<[i64]>, RecordError> {
+    let plaintext =
+        encoder.encode(slots, scale).map_err(|e| RecordError::Encoding(e.to_string()))?;
+    let gap = encoder.degree() / (2 * slots.len());
+    Ok(plaintext.coefficients().iter().copied().step_by(gap).collect())
+}
 
 impl LinearTransform {
     /// Encodes `diagonals` for an input at `level` with scale `from`; the result is labelled `to`. Vectors that
@@ -64,15 +73,15 @@ impl LinearTransform {
     /// # Errors
     /// When a diagonal is not `plan.slots` long (or a period of it), or cannot be encoded.
     pub fn encode(
-        diagonals: &[Option<Vec<Complex>>],
+        diagonals: &[Option<Vec<Complex64>>],
         plan: DiagonalPlan,
         ratio: f64,
         from: f64,
         to: f64,
-        encode: &Encode<'_>,
+        encoder: &Encoder,
     ) -> Result<Self, RecordError> {
         let plaintext_scale = to * ratio / from;
-        let one = |(k, diagonal): (usize, &Option<Vec<Complex>>)| {
+        let one = |(k, diagonal): (usize, &Option<Vec<Complex64>>)| {
             let Some(diagonal) = diagonal else { return Ok(None) };
             if !diagonal.len().is_power_of_two() || diagonal.len() > plan.slots {
                 let why = format!("a diagonal of {} numbers for {}", diagonal.len(), plan.slots);
@@ -80,7 +89,7 @@ impl LinearTransform {
             }
             let right = plan.stride * (k - k % plan.baby_steps);
             let rotated = rotate(least_period(diagonal), -(right as i64));
-            Ok(Some(encode(&rotated, plaintext_scale)?.into()))
+            Ok(Some(encode(encoder, &rotated, plaintext_scale)?))
         };
         let plaintexts = diagonals.iter().enumerate().map(one).collect::<Result<_, _>>()?;
         Ok(Self { plan, plaintexts, plaintext_scale, scale: to })
@@ -93,12 +102,12 @@ impl LinearTransform {
 }
 
 /// Slot j of the result is slot j + by.
-pub(crate) fn rotate(x: &[Complex], by: i64) -> Vec<Complex> {
+pub(crate) fn rotate(x: &[Complex64], by: i64) -> Vec<Complex64> {
     let by = by.rem_euclid(x.len() as i64) as usize;
     [&x[by..], &x[..by]].concat()
 }
 
-fn least_period(mut x: &[Complex]) -> &[Complex] {
+fn least_period(mut x: &[Complex64]) -> &[Complex64] {
     while x.len() > 1 && x[..x.len() / 2] == x[x.len() / 2..] {
         x = &x[..x.len() / 2];
     }

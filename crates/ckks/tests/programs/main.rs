@@ -1,4 +1,7 @@
-//! Recorded programs, run on the host, against the published stage vectors: every word.
+//! Recorded programs, run on the host, against the published stage vectors: every word; and
+//! whole bootstrappings of small rings against their messages.
 
+mod bootstrapping;
 mod support;
+mod toy;
 mod vectors;

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use girih_backend::poly::{HostPolynomials, ResidentShape, Value, interpret};
+use girih_backend::poly::{
+    HostPolynomials, PolyPlan, ResidentShape, Value, interpret, lower, run_schedule,
+};
 use girih_ckks::program::{
     BootstrappingShape, Chain, ChainShape, KeyKind, Part, Recorded, Recorder, Recording,
     ResidentRequest,
@@ -81,6 +83,11 @@ impl Keys {
             self.0.insert((kind, digit, Part::A), polynomial(&row["a"]));
         }
         self
+    }
+
+    /// Takes one polynomial.
+    pub fn insert(&mut self, kind: KeyKind, digit: usize, part: Part, words: Vec<u32>) {
+        self.0.insert((kind, digit, part), words);
     }
 
     /// The groups of the KLSS form of a key's polynomial, by a program of its own.
@@ -181,13 +188,26 @@ impl Check {
         self.value(format!("{what}: a"), x.a, &expected["a"]);
     }
 
+    /// Runs operation by operation, and as schedules with and without fusion: all must give the expected words.
     pub fn run(self, keys: &Keys) {
-        let outputs = keys.run(&self.chain, &self.r.finish(), &self.inputs);
-        assert_eq!(outputs.len(), self.expected.len());
-        for (words, (what, expected)) in outputs.iter().zip(&self.expected) {
-            let wrong = words.iter().zip(expected).filter(|(x, y)| x != y).count();
-            assert_eq!(words.len(), expected.len(), "length of {what}");
-            assert_eq!(wrong, 0, "{what}: {wrong} of {} words differ", words.len());
+        let recording = self.r.finish();
+        let ring = self.chain.ring();
+        let residents = keys.residents(&self.chain, &recording);
+        let program = &recording.program;
+        let interpreted = interpret(program, &residents, &self.inputs, &[]).expect("a run");
+        let scheduled = [true, false].map(|fuse| {
+            let plan = PolyPlan { fuse, ..PolyPlan::default() };
+            let schedule = lower(program, &plan, &[]).expect("a schedule");
+            run_schedule(&schedule, ring, &residents, &self.inputs).expect("a run of it")
+        });
+        let [fused, separate] = scheduled;
+        for (road, run) in [("interpreted", interpreted), ("fused", fused), ("unfused", separate)] {
+            assert_eq!(run.outputs.len(), self.expected.len());
+            for (words, (what, expected)) in run.outputs.iter().zip(&self.expected) {
+                let wrong = words.iter().zip(expected).filter(|(x, y)| x != y).count();
+                assert_eq!(words.len(), expected.len(), "length of {what}");
+                assert_eq!(wrong, 0, "{road}, {what}: {wrong} of {} words differ", words.len());
+            }
         }
     }
 }

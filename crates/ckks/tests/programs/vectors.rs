@@ -2,10 +2,11 @@
 
 use girih_backend::poly::Basis;
 use girih_ckks::program::{
-    BootstrappingShape, Complex, DiagonalPlan, EvalModSteps, Group, KeyKind, LinearTransform, Part,
+    BootstrappingShape, DiagonalPlan, EvalModSteps, Group, KeyKind, LinearTransform, Part,
     Recorder, coefficients_to_slots, slots_to_coefficients,
 };
 use num_bigint::BigInt;
+use num_complex::Complex64;
 use serde_json::Value as Json;
 
 use crate::support::{Check, Keys, array, chain, load, number, real, reals};
@@ -234,11 +235,11 @@ fn matrices_of_bootstrapping() {
         };
         let expected = array(&case["groups"]);
         assert_eq!(made.len(), expected.len());
-        let complex = |re: &Json, im: &Json| -> Vec<Complex> {
+        let complex = |re: &Json, im: &Json| -> Vec<Complex64> {
             let parts = reals(re).into_iter().zip(reals(im));
-            parts.map(|(re, im)| Complex { re, im }).collect()
+            parts.map(|(re, im)| Complex64::new(re, im)).collect()
         };
-        let near = |x: Complex, y: Complex| {
+        let near = |x: Complex64, y: Complex64| {
             (x.re - y.re).abs() <= tolerance && (x.im - y.im).abs() <= tolerance
         };
         let mut x = complex(&case["input_re"], &case["input_im"]);
@@ -248,7 +249,7 @@ fn matrices_of_bootstrapping() {
             assert_eq!(group.stored.len(), number(&json["count"]));
             assert_eq!(group.rotated_by, json["rotated_by"].as_i64().unwrap());
             assert_eq!(group.baby_steps, number(&json["baby_steps"]));
-            let mut y = vec![Complex::default(); n];
+            let mut y = vec![Complex64::default(); n];
             for (k, (ours, theirs)) in group.stored.iter().zip(array(&json["stored"])).enumerate() {
                 assert_eq!(ours.is_some(), !theirs.is_null(), "diagonal {k}");
                 let Some(ours) = ours else { continue };

@@ -45,7 +45,7 @@ impl Options {
         }
         let client = ClientKey::generate(&set)?;
         let keys = EvaluationKeys::generate(&client, &Bar::default())?;
-        let server = ServerKey::load(device.backend(), &keys, &LoadOptions::default(), &Bar::default())?;
+        let server = device.loader().progress(&Bar::default()).load(&keys)?;
         Ok(Parties { client, server, device: device.info().name.clone() })
     }
 

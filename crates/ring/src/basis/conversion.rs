@@ -1,7 +1,10 @@
 //! Conversion of residues from one basis to another, in integers alone.
 
 use super::RnsBasis;
+use crate::fft::Simd;
+use crate::limb::{Overflow, Sources, Target, Targets, dispatch};
 use crate::{Modulus, RingError, Shoup};
+use std::ops::Range;
 
 /// Which multiple of D a conversion takes away. See [`BaseConversion`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +40,9 @@ pub struct BaseConversion {
     weights: Vec<u32>,
     matrix: Vec<u32>,
     products: Vec<u32>,
+    /// The same for the loops.
+    targets: Vec<Target>,
+    simd: Simd,
 }
 
 /// Source primes at most; the correction's sum of 19-bit terms then stays far below 2^32.
@@ -64,14 +70,45 @@ impl BaseConversion {
         for target in to.moduli() {
             matrix.extend((0..from.len()).map(|i| cofactor(i, target)));
         }
+        let products: Vec<u32> = to.moduli().iter().map(|&m| from.product_mod(m)).collect();
+        let target = |(t, &modulus): (usize, &Modulus)| {
+            let factors = matrix[t * from.len()..][..from.len()].iter().copied();
+            let factors = factors.chain([modulus.neg(products[t])]);
+            Target { modulus, factors: factors.map(|x| modulus.to_montgomery(x)).collect() }
+        };
         Ok(Self {
+            targets: to.moduli().iter().enumerate().map(target).collect(),
+            simd: Simd::detect(),
             cofactor_inverses: from.moduli().iter().enumerate().map(inverse).collect(),
             weights: from.primes().map(|d| ((1u64 << 51) / u64::from(d)) as u32).collect(),
             matrix,
-            products: to.moduli().iter().map(|&m| from.product_mod(m)).collect(),
+            products,
             from: from.clone(),
             to: to.clone(),
         })
+    }
+
+    /// The same on other vectors; otherwise the widest of this processor. All give the same words.
+    /// Conversions panic where the processor lacks the vectors named.
+    pub fn with_simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
+    }
+
+    /// The same conversion with every residue modulo target t multiplied by `factors[t]`, at no
+    /// further cost. The constants that can be read stay those of the conversion itself.
+    ///
+    /// # Panics
+    /// If there is not one canonical factor for each target.
+    pub fn with_factors(mut self, factors: &[u32]) -> Self {
+        assert_eq!(factors.len(), self.targets.len(), "one factor for each target");
+        for (target, &factor) in self.targets.iter_mut().zip(factors) {
+            assert!(factor < target.modulus.value(), "{factor} is not canonical");
+            for word in &mut target.factors {
+                *word = target.modulus.mul(*word, factor);
+            }
+        }
+        self
     }
 
     /// D.
@@ -112,14 +149,10 @@ impl BaseConversion {
     /// # Panics
     /// If the lengths differ or are no whole number of coefficients.
     pub fn scale(&self, x: &[u32], y: &mut [u32]) {
-        let size = self.coefficients(x);
+        self.coefficients(x);
         assert_eq!(x.len(), y.len(), "as many y_i as residues");
-        for (i, modulus) in self.from.moduli().iter().enumerate() {
-            let factor = self.cofactor_inverses[i];
-            for (y, &x) in y[i * size..][..size].iter_mut().zip(&x[i * size..][..size]) {
-                *y = modulus.mul_shoup(x, factor);
-            }
-        }
+        let (moduli, factors) = (self.from.moduli(), &self.cofactor_inverses[..]);
+        dispatch(self.simd, Sources { moduli, factors, x, y });
     }
 
     /// The multiple of D to take away, from ready y_i (one limb for each source): one word a
@@ -128,24 +161,9 @@ impl BaseConversion {
     /// # Panics
     /// If the lengths do not fit.
     pub fn overflow(&self, formula: Formula, y: &[u32], u: &mut [u32]) {
-        let size = self.coefficients(y);
-        assert_eq!(u.len(), size, "one u for each coefficient");
-        u.fill(0);
-        for (i, modulus) in self.from.moduli().iter().enumerate() {
-            let (y, weight) = (&y[i * size..][..size], self.weights[i]);
-            let half = modulus.value() / 2;
-            for (u, &y) in u.iter_mut().zip(y) {
-                *u += match formula {
-                    Formula::Plain => u32::from(y > half),
-                    Formula::Corrected => ((u64::from(y) * u64::from(weight)) >> 32) as u32,
-                };
-            }
-        }
-        if formula == Formula::Corrected {
-            for u in u {
-                *u = (*u + (1 << 18)) >> 19;
-            }
-        }
+        assert_eq!(u.len(), self.coefficients(y), "one u for each coefficient");
+        let (moduli, weights) = (self.from.moduli(), &self.weights[..]);
+        dispatch(self.simd, Overflow { formula, moduli, weights, y, u });
     }
 
     /// One target limb from ready y_i and u: canonical residues modulo that target.
@@ -153,18 +171,19 @@ impl BaseConversion {
     /// # Panics
     /// If there is no such target or the lengths do not fit.
     pub fn target(&self, target: usize, y: &[u32], u: &[u32], out: &mut [u32]) {
+        self.targets(target..target + 1, y, u, out);
+    }
+
+    /// Several target limbs that follow each other, from ready y_i and u: faster than one by one.
+    ///
+    /// # Panics
+    /// If there are no such targets or the lengths do not fit.
+    pub fn targets(&self, targets: Range<usize>, y: &[u32], u: &[u32], out: &mut [u32]) {
         let size = self.coefficients(y);
-        assert!(u.len() == size && out.len() == size, "one u and one word for each coefficient");
-        let modulus = self.to.moduli()[target];
-        let cofactors = self.cofactors(target);
-        let product = modulus.neg(self.products[target]);
-        for c in 0..size {
-            let mut sum = modulus.mul(u[c], product);
-            for (i, &cofactor) in cofactors.iter().enumerate() {
-                sum = modulus.add(sum, modulus.mul(y[i * size + c], cofactor));
-            }
-            out[c] = sum;
-        }
+        assert_eq!(u.len(), size, "one u for each coefficient");
+        let targets = &self.targets[targets];
+        assert_eq!(out.len(), size * targets.len(), "one limb for each target");
+        dispatch(self.simd, Targets { bound: self.bound(), targets, y, u, out });
     }
 
     /// Converts canonical residues: `x` has one limb for each source, `out` one for each target.
@@ -172,14 +191,15 @@ impl BaseConversion {
     /// # Panics
     /// If the lengths do not fit.
     pub fn convert(&self, formula: Formula, x: &[u32], out: &mut [u32]) {
-        let size = self.coefficients(x);
-        assert_eq!(out.len(), size * self.to.len(), "one limb for each target");
-        let (mut y, mut u) = (vec![0; x.len()], vec![0; size]);
+        let (mut y, mut u) = (vec![0; x.len()], vec![0; self.coefficients(x)]);
         self.scale(x, &mut y);
         self.overflow(formula, &y, &mut u);
-        for target in 0..self.to.len() {
-            self.target(target, &y, &u, &mut out[target * size..][..size]);
-        }
+        self.targets(0..self.to.len(), &y, &u, out);
+    }
+
+    /// Above every source prime and every u.
+    fn bound(&self) -> u32 {
+        self.from.primes().max().map_or(0, |d| d + 1)
     }
 
     fn coefficients(&self, limbs: &[u32]) -> usize {

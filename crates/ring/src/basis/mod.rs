@@ -145,7 +145,8 @@ impl RnsBasis {
         let mut places = out.iter_mut();
         self.each_integer(limbs, |negative, magnitude| {
             let value = big::to_f64(magnitude);
-            *places.next().expect("as many as coefficients") = if negative { -value } else { value };
+            *places.next().expect("as many as coefficients") =
+                if negative { -value } else { value };
         });
     }
 
@@ -163,7 +164,11 @@ impl RnsBasis {
 
     /// Calls `each` with the sign and the magnitude (words from the lowest) of every coefficient.
     fn each_integer(&self, limbs: &[u32], mut each: impl FnMut(bool, &[u32])) {
-        assert!(limbs.len().is_multiple_of(self.len()), "one limb for each of {} primes", self.len());
+        assert!(
+            limbs.len().is_multiple_of(self.len()),
+            "one limb for each of {} primes",
+            self.len()
+        );
         let size = limbs.len() / self.len();
         let mut residues = vec![0; self.len()];
         let mut words = self.composer.scratch();

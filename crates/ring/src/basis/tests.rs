@@ -1,4 +1,5 @@
 use super::*;
+use crate::fft::Simd;
 use proptest::prelude::*;
 
 /// Of every class: near 2^20, below 2^30, above it, near 2^31.
@@ -109,6 +110,19 @@ proptest! {
         for formula in [Formula::Plain, Formula::Corrected] {
             let mut out = vec![0; size * all.len()];
             conversion.convert(formula, &x, &mut out);
+            let factors: Vec<u32> = all.primes().map(&mut next).collect();
+            let mut scaled = vec![0; out.len()];
+            conversion.clone().with_factors(&factors).convert(formula, &x, &mut scaled);
+            for (t, m) in all.moduli().iter().enumerate() {
+                for c in t * size..(t + 1) * size {
+                    prop_assert_eq!(scaled[c], m.mul(factors[t], out[c]));
+                }
+            }
+            for simd in Simd::available() {
+                let mut same = vec![0; out.len()];
+                conversion.clone().with_simd(simd).convert(formula, &x, &mut same);
+                prop_assert_eq!(&out, &same, "{}", simd.name());
+            }
             for c in 0..size {
                 let (mut sum, mut count, mut fixed) = (BigInt::ZERO, 0, 0u64);
                 for (i, d) in from.primes().enumerate() {
@@ -133,6 +147,46 @@ proptest! {
                     Formula::Corrected => &product + ((&product * sources * 3) >> 19u32) + 1,
                 };
                 prop_assert!(BigInt::from(value.magnitude().clone()) * 2 <= bound);
+            }
+        }
+    }
+}
+
+/// Sums of the largest terms there are: reduced too late, they overflow.
+#[test]
+fn conversions_of_extremes_do_not_overflow() {
+    let primes = |bits: u32, count| {
+        let (mut primes, mut p) = (Vec::new(), (1u32 << bits) - 1);
+        while primes.len() < count {
+            if crate::is_prime(u64::from(p)) {
+                primes.push(p);
+            }
+            p -= 2;
+        }
+        RnsBasis::new(&primes).expect("distinct primes")
+    };
+    let sets = [primes(31, 30), primes(30, 30), primes(25, 30)];
+    for from in &sets {
+        for to in &sets {
+            let conversion = BaseConversion::new(from, to).expect("above 2^19");
+            let y: Vec<u32> = from.primes().flat_map(|d| [d - 1, d / 2, 0]).collect();
+            let y: Vec<u32> =
+                (0..3).flat_map(|c| (0..30).map(move |i| 3 * i + c)).map(|i| y[i]).collect();
+            // Limb-major: three coefficients a limb.
+            let y: Vec<u32> = (0..30).flat_map(|i| [y[i], y[30 + i], y[60 + i]]).collect();
+            let u = [30, 15, 0];
+            for simd in Simd::available() {
+                let mut out = vec![0; 3 * to.len()];
+                let conversion = conversion.clone().with_simd(simd);
+                conversion.targets(0..to.len(), &y, &u, &mut out);
+                for (t, m) in to.moduli().iter().enumerate() {
+                    for c in 0..3 {
+                        let terms = conversion.cofactors(t).iter().enumerate();
+                        let sum = terms.fold(0, |sum, (i, &f)| m.add(sum, m.mul(y[3 * i + c], f)));
+                        let want = m.sub(sum, m.mul(u[c], conversion.products()[t]));
+                        assert_eq!(out[3 * t + c], want, "{} modulo {}", simd.name(), m.value());
+                    }
+                }
             }
         }
     }

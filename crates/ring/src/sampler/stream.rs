@@ -189,7 +189,19 @@ mod tests {
     fn uniform_below_any_bound_is_uniform() {
         let mut s = stream();
         // Bounds just above a power of two, where a biased reduction shows most; large ones are folded into 64 cells.
-        for bound in [2, 3, 5, 64, 100, 188_417, 134_215_681, 0xC000_0001, (1 << 32) + 7, 2_199_178_297_348, 3 << 60] {
+        for bound in [
+            2,
+            3,
+            5,
+            64,
+            100,
+            188_417,
+            134_215_681,
+            0xC000_0001,
+            (1 << 32) + 7,
+            2_199_178_297_348,
+            3 << 60,
+        ] {
             let cells = if bound <= 100 { bound } else { 64 };
             let draw = || {
                 let x = s.uniform_below(bound);
@@ -211,7 +223,11 @@ mod tests {
             for bit in 0..64 {
                 let ones = words.iter().filter(|&&w| w >> bit & 1 == 1).count() as f64;
                 let deviation = (ones - 50_000.5).abs();
-                if bit < bits { assert!(deviation < 5.0 * 158.2, "{bits}: bit {bit}") } else { assert_eq!(ones, 0.0) }
+                if bit < bits {
+                    assert!(deviation < 5.0 * 158.2, "{bits}: bit {bit}")
+                } else {
+                    assert_eq!(ones, 0.0)
+                }
             }
         }
     }
@@ -230,7 +246,11 @@ mod tests {
     fn the_expansion_of_masks_is_pinned() {
         let seed = MaskSeed(std::array::from_fn(|i| i as u8));
         let mut s = seed.stream(2, 0x1234_5678_9ABC);
-        let drawn = [s.uniform_below(134_215_681), s.uniform_below(2_199_178_297_348), s.uniform_below(1 << 62)];
+        let drawn = [
+            s.uniform_below(134_215_681),
+            s.uniform_below(2_199_178_297_348),
+            s.uniform_below(1 << 62),
+        ];
         assert_eq!(drawn, PINNED_BELOW, "{drawn:?}");
         let mut bits = [[0; 3]; 3];
         s.fill_bits(14, &mut bits[0]);
@@ -240,19 +260,25 @@ mod tests {
         // A long run, folded (FNV-1a over little-endian words), so that a change after the first block shows too.
         let mut long = vec![0; 4096];
         seed.stream(1, 0).fill_below(33_538_049 * 33_550_337, &mut long);
-        let hash = long.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &w| (h ^ w).wrapping_mul(0x100_0000_01b3));
+        let hash = long
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, &w| (h ^ w).wrapping_mul(0x100_0000_01b3));
         assert_eq!(hash, PINNED_HASH, "{hash:#x}");
     }
 
     const PINNED_BELOW: [u64; 3] = [42_885_177, 2_083_507_000_579, 3_230_422_087_395_440_672];
-    const PINNED_BITS: [[u64; 3]; 3] =
-        [[4_847, 5_893, 1_523], [1_329_898, 293_721, 959_060], [9_268_127_297, 8_760_970_116, 16_441_097_263]];
+    const PINNED_BITS: [[u64; 3]; 3] = [
+        [4_847, 5_893, 1_523],
+        [1_329_898, 293_721, 959_060],
+        [9_268_127_297, 8_760_970_116, 16_441_097_263],
+    ];
     const PINNED_HASH: u64 = 0x8014_90b1_a031_324f;
 
     #[test]
     fn streams_differ_by_domain_index_and_seed_and_repeat() {
         let first = |seed: u8, domain, index| MaskSeed([seed; 32]).stream(domain, index).next_u64();
-        let all = [first(0, 0, 0), first(0, 0, 1), first(0, 1, 0), first(1, 0, 0), first(0, 0, 1 << 47)];
+        let all =
+            [first(0, 0, 0), first(0, 0, 1), first(0, 1, 0), first(1, 0, 0), first(0, 0, 1 << 47)];
         for (i, a) in all.iter().enumerate() {
             assert!(all[..i].iter().all(|b| a != b));
         }

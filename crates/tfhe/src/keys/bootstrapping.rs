@@ -2,8 +2,10 @@
 
 use super::{ClientKey, domain, packed::PackedWords};
 use girih_backend::{BootstrapShape, KeyModulus, SecretKind};
-use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
+use girih_ring::constant_time::equal_mask;
+use girih_ring::sampler::RandomStream;
 use girih_ring::{NttTable, Rns, largest_ntt_prime_pair};
+use girih_rlwe::{MaskStreams, SecretStreams};
 use zeroize::Zeroizing;
 
 /// Draws the k masks of one CM-GLWE row, `[k][N]`, from the stream of its step.
@@ -22,8 +24,8 @@ pub(super) fn largest_word(shape: &BootstrapShape) -> u64 {
 }
 
 /// The mask stream of step `index`.
-pub(super) fn mask_stream(seed: &MaskSeed, index: usize) -> RandomStream {
-    seed.stream(domain::BOOTSTRAPPING, index as u64)
+pub(super) fn mask_stream(masks: &MaskStreams, index: usize) -> RandomStream {
+    masks.stream(domain::BOOTSTRAPPING, index as u64)
 }
 
 /// Words of bodies of one step: `[GGSW][level][row K][r][N]`.
@@ -51,8 +53,8 @@ pub(super) struct Generator<'a> {
     /// The words that products are computed in: those of M, or two primes for the limbs of the native torus.
     rns: Rns,
     words: Vec<Word>,
-    masks: MaskSeed,
-    errors: &'a SecretSeed,
+    masks: MaskStreams,
+    errors: &'a SecretStreams,
 }
 
 /// Buffers of one thread.
@@ -69,7 +71,7 @@ struct Scratch {
 
 impl<'a> Generator<'a> {
     /// `None` if there are no primes for the set: not for any checked set.
-    pub fn new(client: &'a ClientKey, masks: MaskSeed, errors: &'a SecretSeed) -> Option<Self> {
+    pub fn new(client: &'a ClientKey, masks: MaskStreams, errors: &'a SecretStreams) -> Option<Self> {
         let shape = client.set().shape();
         let rns = match &shape.key_modulus {
             KeyModulus::Words(primes) => Rns::new(primes)?,
@@ -82,7 +84,7 @@ impl<'a> Generator<'a> {
                 let table = NttTable::new(modulus, shape.polynomial_size)?;
                 let mut secrets = Zeroizing::new(Vec::with_capacity(shape.packing * shape.ks_indices()));
                 for slot in 0..shape.packing {
-                    secrets.extend(client.glwe_secret(slot).iter().map(|&s| modulus.reduce_signed(i64::from(s))));
+                    secrets.extend(client.glwe_secret(slot).iter().map(|&s| modulus.reduce_small(i32::from(s))));
                 }
                 for polynomial in secrets.chunks_exact_mut(shape.polynomial_size) {
                     table.forward(polynomial);
@@ -133,10 +135,10 @@ impl<'a> Generator<'a> {
         let shape = self.client.set().shape();
         let secrets = &self.client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
         match shape.secret {
-            SecretKind::Ternary => u64::from(secrets[0] == if ggsw == 0 { 1 } else { -1 }),
+            SecretKind::Ternary => equal_mask(secrets[0].into(), if ggsw == 0 { 1 } else { -1 }) & 1,
             SecretKind::Binary => {
                 let set = ggsw + 1;
-                let agrees = |(i, &s): (usize, &i8)| u64::from(s == i8::from(set >> i & 1 == 1));
+                let agrees = |(i, &s): (usize, &i8)| equal_mask(s.into(), (set >> i & 1) as i64) & 1;
                 secrets.iter().enumerate().map(agrees).product()
             }
         }

@@ -1,11 +1,12 @@
 //! The secret key of one user.
 
-use super::secret::{Entropy, Secret, system_seed};
 use super::{KeyId, domain};
-use crate::wire::{self, Kind};
+use crate::wire::CLIENT_KEY;
 use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, error};
-use girih_ring::sampler::{Gaussian, RandomStream, SecretSeed, TUniform};
-use std::sync::atomic::AtomicU64;
+use girih_backend::SecretKind;
+use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
+use girih_rlwe::wire::{self, Bytes, Opened};
+use girih_rlwe::{Entropy, Secret, SecretDistribution, SetId};
 use zeroize::Zeroizing;
 
 /// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys). Never leaves its owner.
@@ -19,7 +20,7 @@ pub struct ClientKey {
     lwe: Secret,
     /// `[r][k][N]`.
     glwe: Secret,
-    pub(super) entropy: Entropy,
+    pub(crate) entropy: Entropy,
     errors: Errors,
 }
 
@@ -43,26 +44,27 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Entropy`](crate::Error::Entropy) if there is none.
     pub fn generate(set: &ParameterSet) -> Result<Self> {
-        Self::from_seed(set, SecretSeed::new(system_seed()?), Entropy::System)
+        Self::draw(set, Entropy::system(SetId::of(set)))
     }
 
-    /// Draws a key, and everything it makes later, from one seed: for tests and benchmarks that must repeat.
+    /// **For tests and benchmarks only**: draws a key, and everything it makes later, from one seed, so that they repeat.
     ///
-    /// Whoever knows the seed knows the key, and two programs that use one seed for one key reuse its errors.
+    /// Whoever knows the seed knows the key, and a seed that is typed in can be guessed: nothing made this way protects anything.
+    /// Streams are bound to the set and to what they are for, so that a program that starts again with the same seed makes the same
+    /// things or unrelated ones, and never two things with one mask.
     ///
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) for errors out of range, which no checked set has.
-    pub fn generate_seeded(set: &ParameterSet, seed: [u8; 32]) -> Result<Self> {
-        let entropy = Entropy::Seeded { seed: SecretSeed::new(seed), drawn: AtomicU64::new(0) };
-        Self::from_seed(set, SecretSeed::new(seed), entropy)
+    pub fn generate_seeded_for_tests(set: &ParameterSet, seed: [u8; 32]) -> Result<Self> {
+        Self::draw(set, Entropy::seeded_for_tests(SetId::of(set), seed))
     }
 
-    fn from_seed(set: &ParameterSet, seed: SecretSeed, entropy: Entropy) -> Result<Self> {
-        let shape = set.shape();
+    fn draw(set: &ParameterSet, entropy: Entropy) -> Result<Self> {
         let (lwe_len, glwe_len) = secret_lens(set);
-        let lwe = Secret::sample(shape.secret, lwe_len, &mut seed.stream(domain::SECRETS, 0));
-        let glwe = Secret::sample(shape.secret, glwe_len, &mut seed.stream(domain::SECRETS, 1));
-        Self::assemble(set, KeyId::of_seed(&seed), lwe, glwe, entropy)
+        let root = entropy.key_seed()?;
+        let secrets = root.secrets();
+        let sample = |len, index| Secret::sample(distribution(set), len, &mut secrets.stream(domain::SECRETS, index));
+        Self::assemble(set, root.name(), sample(lwe_len, 0), sample(glwe_len, 1), entropy)
     }
 
     fn assemble(set: &ParameterSet, id: KeyId, lwe: Secret, glwe: Secret, entropy: Entropy) -> Result<Self> {
@@ -82,22 +84,13 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) naming a wrong length or a coefficient that the set's secrets cannot have.
     pub fn from_secrets(set: &ParameterSet, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
-        Self::checked(set, KeyId::of_secrets(&lwe, &glwe), lwe, glwe)
-    }
-
-    fn checked(set: &ParameterSet, id: KeyId, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
         let (lwe_len, glwe_len) = secret_lens(set);
-        let check = |name: &str, coefficients: Vec<i8>, len: usize| {
-            let given = coefficients.len();
-            if given != len {
-                return error::malformed("client key", format!("the {name} secret has {given} coefficients, {set} needs {len}"));
-            }
-            match Secret::checked(set.shape().secret, coefficients) {
-                Some(secret) => Ok(secret),
-                None => error::malformed("client key", format!("a coefficient of the {name} secret is not {:?}", set.shape().secret)),
-            }
-        };
-        Self::assemble(set, id, check("LWE", lwe, lwe_len)?, check("GLWE", glwe, glwe_len)?, Entropy::System)
+        // Both are in hands that wipe them before either is judged.
+        let lwe = Secret::checked(distribution(set), lwe_len, lwe);
+        let glwe = Secret::checked(distribution(set), glwe_len, glwe);
+        let (lwe, glwe) = (accept(set, "LWE", lwe)?, accept(set, "GLWE", glwe)?);
+        let id = KeyId::of_secrets(&[lwe.coefficients(), glwe.coefficients()]);
+        Self::assemble(set, id, lwe, glwe, Entropy::system(SetId::of(set)))
     }
 
     /// The parameter set.
@@ -113,14 +106,13 @@ impl ClientKey {
     /// The same secrets, by the same name, under another set of equal dimensions, such as one with another gadget; what it makes has errors
     /// and masks of its own.
     pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
-        let copy = |secret: &Secret| Secret::checked(set.shape().secret, secret.coefficients().to_vec());
-        let (Some(lwe), Some(glwe)) = (copy(&self.lwe), copy(&self.glwe)) else {
+        if distribution(set) != distribution(&self.set) {
             return error::mismatch(format!("{set} has other secrets than {}", self.set));
-        };
-        if (lwe.coefficients().len(), glwe.coefficients().len()) != secret_lens(set) {
+        }
+        if secret_lens(set) != secret_lens(&self.set) {
             return error::mismatch(format!("{set} has other dimensions than {}", self.set));
         }
-        Self::assemble(set, self.id, lwe, glwe, self.entropy.child()?)
+        Self::assemble(set, self.id, self.lwe.duplicate(), self.glwe.duplicate(), self.entropy.child(SetId::of(set)))
     }
 
     /// LWE secret of slot `slot < r`: n coefficients.
@@ -178,7 +170,7 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::encrypt`], and for a ciphertext modulus below 8, above 2^30 or above Q_ks.
     pub fn encrypt_at(&self, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<LweCiphertexts> {
-        LweCiphertexts::encrypt(self, messages, modulus, log2_modulus, &SecretSeed::new(self.entropy.next_seed()?))
+        LweCiphertexts::encrypt(self, messages, modulus, log2_modulus)
     }
 
     /// Encrypts bits for gates: a bit b as `b q / 4`.
@@ -212,29 +204,33 @@ impl ClientKey {
     /// Decrypts bits of gates.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt`], and if a slot decrypts to neither 0 nor 1.
+    /// As [`ClientKey::decrypt`], and if a slot decrypts to neither 0 nor 1; the error says neither which nor to what. Even that there
+    /// was one says something of the secrets to whoever chose the ciphertexts: see SECURITY.md.
     pub fn decrypt_bits(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<bool>> {
         let values = self.decrypt(ciphertexts, 4)?;
-        match values.iter().position(|&v| v > 1) {
-            Some(slot) => error::mismatch(format!("message {slot} decrypts to {} of 4, which is no bit", values[slot])),
-            None => Ok(values.into_iter().map(|v| v == 1).collect()),
+        if any_above(&values, 1) {
+            return error::mismatch(format!("a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"));
         }
+        Ok(values.into_iter().map(|v| v == 1).collect())
     }
 
     /// Decrypts messages of `bits` bits.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt`], and if a slot has its padding bit set.
+    /// As [`ClientKey::decrypt`], and as [`ClientKey::decrypt_bits`] if a slot has its padding bit set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
         let values = self.decrypt(ciphertexts, modulus)?;
-        match values.iter().position(|&v| v >= modulus / 2) {
-            Some(slot) => error::mismatch(format!("message {slot} decrypts to {}, which is more than {bits} bits", values[slot])),
-            None => Ok(values),
+        if any_above(&values, modulus / 2 - 1) {
+            return error::mismatch(format!("a message of {ciphertexts:?} decrypts to more than {bits} bits"));
         }
+        Ok(values)
     }
 
     /// Phases `b_j - <a, s_j>` of every slot modulo the ciphertexts' modulus, error included: what noise is measured on.
+    ///
+    /// **They are as secret as the key**: masks are public, so n of them give the secret by linear algebra. They serve measurements on
+    /// one's own machine, and are shown to nobody.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another key.
@@ -247,8 +243,9 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
-        let (lwe, glwe) = (self.lwe.coefficients(), self.glwe.coefficients());
-        Ok(Zeroizing::new(wire::encode(Kind::ClientKey, &self.set, lwe.len() + glwe.len(), &(self.id.0, lwe, glwe))?))
+        let (lwe, glwe) = (self.lwe.to_bytes(), self.glwe.to_bytes());
+        let payload = (Bytes(&lwe), Bytes(&glwe));
+        Ok(Zeroizing::new(wire::encode(CLIENT_KEY, &self.set, Some(self.id), lwe.len() + glwe.len(), &payload)?))
     }
 
     /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness from the operating system.
@@ -257,9 +254,44 @@ impl ClientKey {
     /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a wrong length, an
     /// impossible coefficient.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (id, lwe, glwe)) = wire::decode(Kind::ClientKey, bytes)?;
-        Self::checked(&set, KeyId(id), lwe, glwe)
+        Self::read(wire::open(CLIENT_KEY, bytes)?)
     }
+
+    /// The same for a key of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    ///
+    /// # Errors
+    /// As [`ClientKey::from_bytes`], and for a key of another set.
+    pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
+        let (lwe_len, glwe_len) = secret_lens(set);
+        Self::read(wire::open_for(CLIENT_KEY, set, lwe_len + glwe_len, bytes)?)
+    }
+
+    fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
+        let (id, (lwe_len, glwe_len)) = (opened.named_key()?, secret_lens(&opened.set));
+        opened.check_payload(lwe_len + glwe_len)?;
+        let (set, (lwe, glwe)): (_, (&[u8], &[u8])) = opened.payload()?;
+        let lwe = accept(&set, "LWE", Secret::from_bytes(distribution(&set), lwe_len, lwe))?;
+        let glwe = accept(&set, "GLWE", Secret::from_bytes(distribution(&set), glwe_len, glwe))?;
+        Self::assemble(&set, id, lwe, glwe, Entropy::system(SetId::of(&set)))
+    }
+}
+
+/// A secret, or an error that says which of a key's it is.
+fn accept(set: &ParameterSet, name: &str, secret: std::result::Result<Secret, String>) -> Result<Secret> {
+    secret.or_else(|why| error::malformed("client key", format!("the {name} secret {why} ({:?} secrets of {set})", set.shape().secret)))
+}
+
+/// The distribution of both secrets.
+fn distribution(set: &ParameterSet) -> SecretDistribution {
+    match set.shape().secret {
+        SecretKind::Ternary => SecretDistribution::Ternary,
+        SecretKind::Binary => SecretDistribution::Binary,
+    }
+}
+
+/// Whether any of the decrypted values (below 2^63) is above `most`: all are looked at alike, so that time does not tell which.
+fn any_above(values: &[u64], most: u64) -> bool {
+    values.iter().fold(0, |above, &v| above | most.wrapping_sub(v) >> 63) != 0
 }
 
 /// Lengths of the LWE and GLWE secrets.

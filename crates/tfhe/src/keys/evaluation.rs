@@ -2,10 +2,11 @@
 
 use super::packed::PackedWords;
 use super::{ClientKey, KeyId, bootstrapping, key_switching};
-use crate::wire::{self, Kind};
+use crate::wire::EVALUATION_KEYS;
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
-use girih_ring::sampler::{MaskSeed, SecretSeed};
+use girih_rlwe::wire::{self, Bytes, Opened};
+use girih_rlwe::{MaskSeed, MaskStreams, SetId};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,6 +18,8 @@ pub struct EvaluationKeys {
     set: ParameterSet,
     id: KeyId,
     seed: MaskSeed,
+    /// What the seed stands for.
+    masks: MaskStreams,
     /// `[step][GGSW][level][row K][r][N]` modulo M.
     bootstrapping: PackedWords,
     /// `[i < kN][digit][value 1..B_ks][r]` modulo Q_ks.
@@ -46,6 +49,12 @@ impl Layout {
             key_switching_len: shape.ks_indices() * key_switching::bodies_len(shape),
         }
     }
+
+    /// Bytes of both.
+    fn bytes(&self) -> usize {
+        PackedWords::width(self.bootstrapping_largest) * self.bootstrapping_len
+            + PackedWords::width(self.key_switching_largest) * self.key_switching_len
+    }
 }
 
 impl EvaluationKeys {
@@ -63,15 +72,15 @@ impl EvaluationKeys {
         // Both before the work on either.
         let mut bootstrapping = room("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len)?;
         let mut key_switching = room("key-switching key", layout.key_switching_largest, layout.key_switching_len)?;
-        let seed = MaskSeed(client.entropy.next_seed()?);
-        let errors = SecretSeed::new(client.entropy.next_seed()?);
-        let Some(generator) = bootstrapping::Generator::new(client, seed, &errors) else {
+        let fresh = client.entropy.fresh("evaluation keys", &[])?;
+        let (seed, masks, errors) = (fresh.masks, fresh.masks.streams(client.entropy.set()), fresh.errors);
+        let Some(generator) = bootstrapping::Generator::new(client, masks, &errors) else {
             return Err(set.unsupported("its modulus has no number-theoretic transform"));
         };
         fill(&mut bootstrapping, set.shape().steps(), "bootstrapping key", progress, |index, block| generator.block(index, block));
-        let generator = key_switching::Generator::new(client, seed, &errors);
+        let generator = key_switching::Generator::new(client, masks, &errors);
         fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
-        Ok(Self { set: set.clone(), id: client.key_id(), seed, bootstrapping, key_switching })
+        Ok(Self { set: set.clone(), id: client.key_id(), seed, masks, bootstrapping, key_switching })
     }
 
     /// The parameter set.
@@ -94,26 +103,58 @@ impl EvaluationKeys {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let payload = (self.id.0, self.seed.0, Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
-        wire::encode(Kind::EvaluationKeys, &self.set, self.bytes(), &payload)
+        let payload = (self.seed.as_bytes(), Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
+        Ok(wire::encode(EVALUATION_KEYS, &self.set, Some(self.id), self.bytes(), &payload)?)
     }
 
     /// Reads what [`EvaluationKeys::to_bytes`] wrote and checks every word of it.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a
-    /// wrong length, a word out of range.
+    /// wrong length, a word out of range, or a set whose keys a device would have to expand to more than
+    /// [`EvaluationKeys::LARGEST_EXPANSION`] ([`EvaluationKeys::from_bytes_for`] takes any set).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (set, (id, seed, bootstrapping, key_switching)): (_, (_, _, OwnedBytes, OwnedBytes)) =
-            wire::decode(Kind::EvaluationKeys, bytes)?;
-        let layout = Layout::new(set.shape());
-        let check = |name: &str, largest, len, bytes: OwnedBytes| match PackedWords::checked(largest, len, bytes.0) {
+        let opened: Opened<'_, ParameterSet> = wire::open(EVALUATION_KEYS, bytes)?;
+        let (expanded, most) = (Self::expanded_bytes(&opened.set), Self::LARGEST_EXPANSION);
+        if expanded > most {
+            let set = &opened.set;
+            let why = format!("keys of {set} expand to {expanded} bytes, {most} are the most where the set is not known beforehand");
+            return error::malformed("evaluation keys", why);
+        }
+        Self::read(opened)
+    }
+
+    /// The same for keys of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::from_bytes`], and for keys of another set.
+    pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
+        Self::read(wire::open_for(EVALUATION_KEYS, set, Layout::new(set.shape()).bytes(), bytes)?)
+    }
+
+    /// Bytes of keys with all their masks, beyond which [`EvaluationKeys::from_bytes`] refuses a set that a stranger chose: 64 GiB,
+    /// more than any published set takes.
+    pub const LARGEST_EXPANSION: u64 = 64 << 30;
+
+    /// Bytes that the keys of `set` take with all their masks, 8 a word.
+    pub fn expanded_bytes(set: &ParameterSet) -> u64 {
+        let shape = set.shape();
+        let words = shape.steps() * shape.bootstrapping_block_len() + shape.ks_indices() * shape.key_switching_block_len();
+        8 * words as u64
+    }
+
+    fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
+        let (id, layout) = (opened.named_key()?, Layout::new(opened.set.shape()));
+        opened.check_payload(layout.bytes())?;
+        let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], &[u8], &[u8])) = opened.payload()?;
+        let check = |name: &str, largest, len, bytes: &[u8]| match PackedWords::checked(largest, len, bytes) {
             Ok(words) => Ok(words),
             Err(why) => error::malformed("evaluation keys", format!("{name} of {set}: {why}")),
         };
         let bootstrapping = check("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len, bootstrapping)?;
         let key_switching = check("key-switching key", layout.key_switching_largest, layout.key_switching_len, key_switching)?;
-        Ok(Self { id: KeyId(id), seed: MaskSeed(seed), bootstrapping, key_switching, set })
+        let seed = MaskSeed::from_bytes(seed);
+        Ok(Self { id, seed, masks: seed.streams(&SetId::of(&set)), bootstrapping, key_switching, set })
     }
 }
 
@@ -135,7 +176,7 @@ impl KeySource for EvaluationKeys {
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
         let shape = self.set.shape();
         let (masks_len, bodies_len) = (shape.ks_indices(), shape.packing * shape.polynomial_size);
-        let mut stream = bootstrapping::mask_stream(&self.seed, index);
+        let mut stream = bootstrapping::mask_stream(&self.masks, index);
         let mut first = index * bootstrapping::bodies_len(shape);
         for row in out.chunks_exact_mut(masks_len + bodies_len) {
             let (masks, bodies) = row.split_at_mut(masks_len);
@@ -147,7 +188,7 @@ impl KeySource for EvaluationKeys {
 
     fn key_switching_block(&self, index: usize, out: &mut [u64]) {
         let shape = self.set.shape();
-        let mut stream = key_switching::mask_stream(&self.seed, index);
+        let mut stream = key_switching::mask_stream(&self.masks, index);
         let mut first = index * key_switching::bodies_len(shape);
         let len = shape.switched_len();
         // A table begins with value 0, which is nowhere stored; the rows of the native torus are all stored.
@@ -162,35 +203,5 @@ impl KeySource for EvaluationKeys {
                 first += shape.packing;
             }
         }
-    }
-}
-
-/// Bytes that serde writes in one piece.
-struct Bytes<'a>(&'a [u8]);
-
-impl serde::Serialize for Bytes<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
-    }
-}
-
-/// Bytes that serde reads in one piece, so that memory is asked for only where the input holds that many.
-struct OwnedBytes(Vec<u8>);
-
-impl<'de> serde::Deserialize<'de> for OwnedBytes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = OwnedBytes;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("bytes")
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> std::result::Result<OwnedBytes, E> {
-                Ok(OwnedBytes(bytes.to_vec()))
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{ClientKey, domain, packed::PackedWords};
 use girih_backend::BootstrapShape;
-use girih_ring::sampler::{MaskSeed, RandomStream, SecretSeed};
+use girih_ring::constant_time::equal_mask;
+use girih_ring::sampler::RandomStream;
+use girih_rlwe::{MaskStreams, SecretStreams};
 use zeroize::Zeroizing;
 
 /// log2 of the modulus of the entries: log2 Q_ks, or 64 on the native torus.
@@ -34,8 +36,8 @@ fn weights(shape: &BootstrapShape) -> Vec<u64> {
 }
 
 /// The mask stream of index `index` below kN.
-pub(super) fn mask_stream(seed: &MaskSeed, index: usize) -> RandomStream {
-    seed.stream(domain::KEY_SWITCHING, index as u64)
+pub(super) fn mask_stream(masks: &MaskStreams, index: usize) -> RandomStream {
+    masks.stream(domain::KEY_SWITCHING, index as u64)
 }
 
 /// Words of bodies of one index: `[digit][value 1..B_ks][r]`, value 0 is zero and not stored; native torus: `[digit][r]`.
@@ -49,16 +51,16 @@ pub(super) struct Generator<'a> {
     client: &'a ClientKey,
     /// For each slot, all ones where the LWE secret is 1, then all ones where it is -1: `[r][2][n]`.
     selectors: Zeroizing<Vec<u64>>,
-    masks: MaskSeed,
-    errors: &'a SecretSeed,
+    masks: MaskStreams,
+    errors: &'a SecretStreams,
 }
 
 impl<'a> Generator<'a> {
-    pub fn new(client: &'a ClientKey, masks: MaskSeed, errors: &'a SecretSeed) -> Self {
+    pub fn new(client: &'a ClientKey, masks: MaskStreams, errors: &'a SecretStreams) -> Self {
         let mut selectors = Zeroizing::new(Vec::new());
         for slot in 0..client.set().packing() {
             for wanted in [1, -1] {
-                selectors.extend(client.lwe_secret(slot).iter().map(|&s| u64::from(s == wanted).wrapping_neg()));
+                selectors.extend(client.lwe_secret(slot).iter().map(|&s| equal_mask(s.into(), wanted)));
             }
         }
         Self { client, selectors, masks, errors }

@@ -33,12 +33,12 @@ impl PackedWords {
     ///
     /// # Errors
     /// What is wrong: the length, or the first word above `largest`.
-    pub fn checked(largest: u64, len: usize, bytes: Vec<u8>) -> Result<Self, String> {
+    pub fn checked(largest: u64, len: usize, bytes: &[u8]) -> Result<Self, String> {
         let width = Self::width(largest);
         if bytes.len() != width * len {
             return Err(format!("{} bytes where {len} words of {width} bytes must stand", bytes.len()));
         }
-        let words = Self { width, bytes };
+        let words = Self { width, bytes: bytes.to_vec() };
         if let Some(index) = (0..len).into_par_iter().find_any(|&i| words.get(i) > largest) {
             return Err(format!("word {index} is {}, which is above the largest residue {largest}", words.get(index)));
         }
@@ -101,11 +101,11 @@ mod tests {
             words.read(3, &mut out);
             assert_eq!(out, [0, largest, largest / 2]);
             let bytes = words.as_bytes().to_vec();
-            assert!(PackedWords::checked(largest, 6, bytes.clone()).is_ok());
-            assert!(PackedWords::checked(largest, 5, bytes.clone()).is_err_and(|e| e.contains("5 words")));
+            assert!(PackedWords::checked(largest, 6, &bytes).is_ok());
+            assert!(PackedWords::checked(largest, 5, &bytes).is_err_and(|e| e.contains("5 words")));
             if !largest.wrapping_add(1).is_power_of_two() && largest != u64::MAX || largest == 1 {
                 let full = vec![0xFF; bytes.len()];
-                assert!(PackedWords::checked(largest, 6, full).is_err_and(|e| e.contains("above the largest")));
+                assert!(PackedWords::checked(largest, 6, &full).is_err_and(|e| e.contains("above the largest")));
             }
         }
     }

@@ -10,7 +10,7 @@ fn clients() -> Vec<ClientKey> {
     let (sets, grouped) = (ParameterSet::insecure(), ["INSECURE_TOY_GROUP_2_R2", "INSECURE_TOY_GROUP_4", "INSECURE_TOY_TORUS_GROUP_2"]);
     let packed = sets.iter().zip(packings).map(|(set, r)| set.with_packing(r).expect("1 to 16"));
     let grouped = grouped.iter().map(|name| ParameterSet::by_name(name).expect("built in"));
-    packed.chain(grouped).map(|set| ClientKey::generate_seeded(&set, [5; 32]).expect("valid")).collect()
+    packed.chain(grouped).map(|set| ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid")).collect()
 }
 
 /// Collects errors and judges them as samples of one deviation.
@@ -165,7 +165,7 @@ fn fresh_ciphertexts_hide_and_carry_their_message() {
 #[test]
 fn slots_have_independent_secrets_and_seeds_decide_everything() {
     let set = ParameterSet::by_name("INSECURE_TOY_R2").expect("built in");
-    let make = |seed| ClientKey::generate_seeded(&set, [seed; 32]).expect("valid");
+    let make = |seed| ClientKey::generate_seeded_for_tests(&set, [seed; 32]).expect("valid");
     let client = make(1);
     assert_ne!(client.lwe_secret(0), client.lwe_secret(1));
     assert_ne!(client.glwe_secret(0), client.glwe_secret(1));
@@ -178,6 +178,81 @@ fn slots_have_independent_secrets_and_seeds_decide_everything() {
     assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
     let encrypted = [1, 2].map(|_| a.encrypt_bits(&[true, false]).expect("one ciphertext"));
     assert_ne!(encrypted[0], encrypted[1]);
+}
+
+/// One seed, two sets of the same dimensions: subtracting what one publishes from what the other does must tell nothing.
+#[test]
+fn one_seed_under_two_sets_makes_unrelated_keys() {
+    let mut literal = ParameterSet::by_name("INSECURE_TOY").expect("built in").literal();
+    let one = ParameterSet::new(&literal).expect("built in");
+    (literal.name, literal.base_ks) = ("INSECURE_OTHER".into(), 64);
+    let other = ParameterSet::new(&literal).expect("valid");
+    let [a, b] = [&one, &other].map(|set| ClientKey::generate_seeded_for_tests(set, [5; 32]).expect("valid"));
+    assert_ne!(a.key_id(), b.key_id());
+    assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
+    assert_ne!(a.glwe_secret(0), b.glwe_secret(0));
+    // The same secrets under the other set: masks of their own, even against a key that was drawn there.
+    let moved = a.under(&other).expect("same dimensions");
+    assert_eq!(moved.glwe_secret(0), a.glwe_secret(0));
+    let first_block = |client: &ClientKey| {
+        let keys = EvaluationKeys::generate(client, &NoProgress).expect("memory");
+        let mut block = vec![0; keys.shape().bootstrapping_block_len()];
+        keys.bootstrapping_block(0, &mut block);
+        block
+    };
+    let blocks = [&a, &b, &moved].map(first_block);
+    for (i, x) in blocks.iter().enumerate() {
+        for y in &blocks[..i] {
+            let equal = x.iter().zip(y).filter(|(x, y)| x == y).count();
+            assert!(equal < 5, "{equal} of {} words agree", x.len());
+        }
+    }
+}
+
+/// A program that starts again with its seed makes the same things or unrelated ones, whatever order it makes them in.
+#[test]
+fn no_mask_serves_two_messages_after_a_restart() {
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let start = || ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid");
+    let n = set.shape().lwe_dimension;
+    let masks = |batch: &crate::LweCiphertexts| batch.words()[..n].to_vec();
+    let first = start().encrypt_bits(&[true]).expect("one");
+    assert!(first == start().encrypt_bits(&[true]).expect("one"), "it repeats");
+    let client = start();
+    EvaluationKeys::generate(&client, &NoProgress).expect("memory");
+    let others = [
+        start().encrypt_bits(&[false]).expect("one"),
+        start().encrypt(&[1], 8).expect("one"),
+        start().encrypt_at(&[1], 4, 10).expect("one"),
+        client.encrypt_bits(&[true]).expect("one"),
+        client.encrypt_bits(&[true]).expect("one"),
+    ];
+    let mut all = vec![masks(&first)];
+    all.extend(others.iter().map(masks));
+    for (i, x) in all.iter().enumerate() {
+        for y in &all[..i] {
+            // Words below 512: one in 512 agrees by chance.
+            assert!(x.iter().zip(y).filter(|(x, y)| x == y).count() < 8);
+        }
+    }
+}
+
+/// Masks, errors and secrets of a seeded key come from four domains: no published seed opens anything else.
+#[test]
+fn a_published_seed_is_no_seed_of_secrets() {
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid");
+    let bytes = EvaluationKeys::generate(&client, &NoProgress).expect("memory").to_bytes().expect("serializes");
+    // Right behind the set.
+    let set_len = usize::from(u16::from_le_bytes([bytes[32], bytes[33]]));
+    let seed: [u8; 32] = bytes[34 + set_len..][..32].try_into().expect("32 bytes");
+    let thief = ClientKey::generate_seeded_for_tests(&set, seed).expect("valid");
+    assert_ne!(thief.lwe_secret(0), client.lwe_secret(0));
+    for _ in 0..4 {
+        let (own, guess) = (client.encrypt_bits(&[true]).expect("one"), thief.encrypt_bits(&[true]).expect("one"));
+        let equal = own.words().iter().zip(guess.words()).filter(|(a, b)| a == b).count();
+        assert!(equal < 8, "{equal} words agree");
+    }
 }
 
 #[test]

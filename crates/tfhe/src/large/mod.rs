@@ -11,7 +11,7 @@
 //! # fn main() -> girih_tfhe::Result<()> {
 //! // A toy, to be quick. `LargeParameters::default()` is the published context.
 //! let parameters = LargeParameters::insecure();
-//! # let client = ClientKey::generate_seeded(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
+//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
 //! # /*
 //! let client = ClientKey::generate(parameters.home())?;
 //! # */

@@ -3,10 +3,10 @@
 mod builtin;
 mod literal;
 mod security;
-mod usvp;
 
+pub use girih_rlwe::security::Estimate;
 pub use literal::{Mode, ParameterLiteral};
-pub use security::{Estimate, Security};
+pub use security::Security;
 
 use crate::{Error, NoiseModel, Result};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, ShapeError};
@@ -95,7 +95,8 @@ impl Default for ParameterSet {
 impl ParameterSet {
     /// Checks every field of `literal` and every relation between them.
     ///
-    /// A literal equal to a built-in set, packing aside, becomes that set with what is known about it.
+    /// A literal equal to a built-in set, packing aside, becomes that set with what is known about it. Any other takes a name that
+    /// no built-in set has, with or without a packing or a prefix: nobody is to mistake it for one that was judged.
     ///
     /// # Errors
     /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it breaks.
@@ -112,7 +113,21 @@ impl ParameterSet {
         {
             return Ok(known);
         }
+        if let Some(known) = Self::built_in(set.name()) {
+            let rule = format!("the built-in set {known} has other numbers; take another name");
+            return Err(ShapeError::new("name", set.name(), rule).into());
+        }
         Ok(set)
+    }
+
+    /// The built-in set, packing aside, that `name` could be taken for.
+    fn built_in(name: &str) -> Option<Self> {
+        let bare = name.strip_prefix("BOLT_").unwrap_or(name);
+        let of_packing = || {
+            let (base, packing) = bare.rsplit_once("_R")?;
+            (!packing.is_empty() && packing.bytes().all(|c| c.is_ascii_digit())).then(|| builtin::find(base))?
+        };
+        builtin::find(bare).or_else(of_packing)
     }
 
     fn checked(literal: &ParameterLiteral, size: usize, origin: Origin) -> Result<Self> {

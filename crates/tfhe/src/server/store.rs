@@ -3,7 +3,7 @@
 use crate::{KeyId, ParameterSet, Result, error};
 use girih_backend::Engine;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The free places of an engine's store. Ranges never touch: neighbours are joined when freed.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl DeviceCiphertexts {
         let Ok(len @ 1..) = u32::try_from(count) else {
             return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
         };
-        let mut places = store.0.lock().expect("no holder of this lock panics");
+        let mut places = store.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match places.take(len) {
             Some(first) => first,
             None => {
@@ -140,7 +140,7 @@ impl DeviceCiphertexts {
 impl Drop for DeviceCiphertexts {
     fn drop(&mut self) {
         // Work in flight may still read these places; engines take calls in order, so whoever gets them next writes later.
-        self.store.0.lock().expect("no holder of this lock panics").give_back(self.first, self.len);
+        self.store.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.first, self.len);
     }
 }
 

@@ -32,11 +32,7 @@ mod simplify;
 /// # Errors
 /// For a ring that cannot be computed with, values that the program does not have, and plans
 /// whose numbers are too small.
-pub fn lower(
-    program: &Program,
-    plan: &PolyPlan,
-    keep: &[Value],
-) -> Result<Schedule, BackendError> {
+pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Schedule, BackendError> {
     check::ring(program.ring())?;
     check::keep(program, keep)?;
     check::plan(plan)?;

@@ -172,7 +172,8 @@ impl Placer<'_> {
         for &(g, place, limb) in &needs.kept {
             let of = Ref { node: id, g };
             let to = match self.placed.find(self.graph, of, form, u32::MAX) {
-                Some((to, 1)) => to,
+                // Whoever reads kept limbs need not know of runs.
+                Some((to, 1)) if !matches!(to, Limb::Resident { .. }) => to,
                 _ => self.store(id, level, form, g, None),
             };
             self.placed.kept[place][limb] = to;
@@ -217,12 +218,8 @@ impl Placer<'_> {
         let level = if early { own } else { first };
         // Where one automorphism is all that later rows want, the store does it.
         let plain_later = needs.inside.iter().any(|&l| l > level);
-        let missing: Vec<u32> = needs
-            .turned
-            .iter()
-            .copied()
-            .filter(|&g| !self.placed.stores[id as usize].iter().any(|s| is_whole(s, g)))
-            .collect();
+        let missing: Vec<u32> =
+            needs.turned.iter().copied().filter(|&g| !self.placed.stores[id as usize].iter().any(|s| is_whole(s, g))).collect();
         let has_plain = self.placed.stores[id as usize].iter().any(|s| is_whole(s, 1));
         match missing[..] {
             [g] if !plain_later && !has_plain => {
@@ -246,9 +243,7 @@ impl Placer<'_> {
         }
         // What it reads of resident polynomials is read at its own level anyway.
         let shared = terms.iter().flat_map(|t| t.refs()).filter(|of| {
-            self.readers[of.node as usize].iter().any(|&other| {
-                other != id && self.pinned[other as usize] && self.graph.level(other) == own
-            })
+            self.readers[of.node as usize].iter().any(|&other| other != id && self.pinned[other as usize] && self.graph.level(other) == own)
         });
         shared.count() > 2
     }

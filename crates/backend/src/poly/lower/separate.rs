@@ -1,8 +1,7 @@
 //! Each operation a launch of its own (a transform two, one a half), everything through memory.
 
 use crate::poly::schedule::{
-    ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Limb, Load, RowSum, RowTerm,
-    RowTile, Schedule, Source, Store,
+    ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Schedule, Source, Store,
 };
 use crate::poly::{Domain, Factor, Op, Program, Term, Value};
 
@@ -10,13 +9,12 @@ use super::arena;
 
 /// The schedule of `program`, nothing fused.
 pub(super) fn schedule(program: &Program, keep: &[Value]) -> Schedule {
-    let mut maker =
-        Maker { program, values: Vec::new(), launches: Vec::new(), arena_limbs: 0 };
+    let mut maker = Maker { program, values: Vec::new(), launches: Vec::new(), arena_limbs: 0 };
     for (at, op) in program.ops().iter().enumerate() {
         let limbs = maker.operation(at, op);
         maker.values.push(limbs);
     }
-    let kept = keep.iter().map(|&v| (v, maker.values[v.index()].clone())).collect();
+    let kept = keep.iter().map(|&v| (v, maker.kept(v))).collect();
     let mut schedule = Schedule { launches: maker.launches, arena_limbs: 0, kept };
     schedule.launches.retain(|launch| match launch {
         Launch::Rows(tiles) | Launch::Pointwise(tiles) => !tiles.is_empty(),
@@ -108,8 +106,7 @@ impl Maker<'_> {
             Op::Convert { of, corrected, .. } => {
                 let to = self.allocate(primes.len());
                 let from = program.type_of(*of).basis.primes();
-                let conversion =
-                    Conversion { slots: (0..from.len() as u16).collect(), corrected: *corrected };
+                let conversion = Conversion { slots: (0..from.len() as u16).collect(), corrected: *corrected };
                 let sum = |(&prime, &to): (&u16, &Limb)| ColumnSum {
                     prime,
                     terms: vec![ColumnTerm::Converted { factor: 1, conversion: 0 }],
@@ -128,6 +125,20 @@ impl Maker<'_> {
             }
             Op::Sum(terms) => self.sum(terms, of.domain, primes),
         }
+    }
+
+    /// Where a value lies; resident ones are copied.
+    fn kept(&mut self, value: Value) -> Vec<Limb> {
+        let limbs = self.values[value.index()].clone();
+        if !limbs.iter().any(|l| matches!(l, Limb::Resident { .. })) {
+            return limbs;
+        }
+        let to = self.allocate(limbs.len());
+        let primes = self.program.type_of(value).basis.primes();
+        let copy = |((&p, &from), &to): ((&u16, &Limb), &Limb)| copy_row(p, Vec::new(), stream(from, 1), to, Form::Evaluations);
+        let tiles = primes.iter().zip(&limbs).zip(&to).map(copy).collect();
+        self.launches.push(Launch::Pointwise(tiles));
+        to
     }
 
     fn transform(&mut self, value: Value, domain: Domain, primes: &[u16]) -> Vec<Limb> {
@@ -155,11 +166,7 @@ impl Maker<'_> {
                         copy_row(p, Vec::new(), x, half, Form::Half)
                     })
                     .collect(),
-                limbs()
-                    .map(|((&p, &half), &to)| {
-                        copy_column(p, load(half, Form::Half), to, Form::Coefficients)
-                    })
-                    .collect(),
+                limbs().map(|((&p, &half), &to)| copy_column(p, load(half, Form::Half), to, Form::Coefficients)).collect(),
             ),
         };
         let launches = [Launch::Rows(rows), Launch::Columns(columns)];
@@ -177,14 +184,8 @@ impl Maker<'_> {
             Domain::Evaluations => Launch::Pointwise(
                 limbs()
                     .map(|(i, (&prime, &to))| {
-                        let operand = |v: Option<Value>| {
-                            v.and_then(|v| stream(self.limb(v, prime), 1))
-                        };
-                        let term = |t: &Term| RowTerm {
-                            factor: self.factor(&t.factor, i, prime),
-                            a: operand(t.a),
-                            b: operand(t.b),
-                        };
+                        let operand = |v: Option<Value>| v.and_then(|v| stream(self.limb(v, prime), 1));
+                        let term = |t: &Term| RowTerm { factor: self.factor(&t.factor, i, prime), a: operand(t.a), b: operand(t.b) };
                         let terms = terms.iter().map(term).collect();
                         let sum = RowSum { terms, stores: store(to, Form::Evaluations) };
                         RowTile { prime, loads: Vec::new(), sums: vec![sum] }
@@ -195,9 +196,7 @@ impl Maker<'_> {
                 limbs()
                     .map(|(i, (&prime, &to))| {
                         let operands = terms.iter().filter_map(|t| t.a);
-                        let loads = operands
-                            .map(|v| (prime, load(self.limb(v, prime), Form::Coefficients)))
-                            .collect();
+                        let loads = operands.map(|v| (prime, load(self.limb(v, prime), Form::Coefficients))).collect();
                         let scaled = |(slot, t): (usize, &Term)| ColumnTerm::Scaled {
                             factor: self.factor(&t.factor, i, prime)[0],
                             slot: slot as u16,
@@ -217,9 +216,7 @@ impl Maker<'_> {
     fn factor(&self, factor: &Factor, limb: usize, prime: u16) -> [u32; 2] {
         match factor {
             Factor::One => [1; 2],
-            Factor::MinusOne => {
-                [self.program.ring().primes[usize::from(prime)].value() - 1; 2]
-            }
+            Factor::MinusOne => [self.program.ring().primes[usize::from(prime)].value() - 1; 2],
             Factor::Residues(residues) => residues[limb],
         }
     }

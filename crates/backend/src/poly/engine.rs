@@ -1,0 +1,484 @@
+//! A ring open on a device: everything is checked here, once, before the device is asked.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{
+    Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyPlan, Program, ResidentId, ResidentShape, ResidentSource, RingShape,
+    RoutineId, Schedule, Value, check, lower,
+};
+use crate::poly::program::ValueType;
+use crate::{Backend, BackendError, Progress, block_on};
+
+/// A ring open on a device, with room for polynomials, resident polynomials and routines.
+///
+/// Calls take effect in the order in which they are made. All but loading, reading, tracing and
+/// [`PolyEngine::synchronize`] may return before the device has finished; an error may then
+/// surface at the next of those. Clones are the same engine.
+#[derive(Clone)]
+pub struct PolyEngine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    device: Box<dyn PolyDevice>,
+    plan: PolyPlan,
+    /// The limbs of every buffer that there is.
+    buffers: Mutex<HashMap<BufferId, usize>>,
+}
+
+/// Room for limbs on a device, given back when dropped. What it holds is undefined until written.
+pub struct Buffer {
+    shared: Arc<Shared>,
+    id: BufferId,
+    limbs: usize,
+}
+
+/// A polynomial that stays on a device. Clones are the same polynomial, which leaves with the last
+/// of them and of the routines that read it.
+#[derive(Clone)]
+pub struct Resident {
+    inner: Arc<ResidentInner>,
+}
+
+struct ResidentInner {
+    shared: Arc<Shared>,
+    id: ResidentId,
+    shape: ResidentShape,
+}
+
+/// A program ready to run.
+pub struct Routine {
+    shared: Arc<Shared>,
+    id: RoutineId,
+    inputs: Vec<ValueType>,
+    outputs: Vec<ValueType>,
+    schedule: Arc<Schedule>,
+    /// Held, lest they leave while the routine may read them.
+    _residents: Vec<Resident>,
+}
+
+fn refuse(why: String) -> BackendError {
+    BackendError::InvalidRequest(why)
+}
+
+impl Shared {
+    fn buffers(&self) -> MutexGuard<'_, HashMap<BufferId, usize>> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether `limbs` limbs from `place` on lie in a buffer.
+    fn check_place(&self, place: Place, limbs: usize, what: &str) -> Result<(), BackendError> {
+        let Some(&have) = self.buffers().get(&place.buffer) else {
+            return Err(refuse(format!("{what}: there is no buffer {}", place.buffer)));
+        };
+        match place.first.checked_add(limbs) {
+            Some(end) if end <= have => Ok(()),
+            _ => Err(refuse(format!("{what}: {limbs} limbs from limb {} on do not lie in a buffer of {have}", place.first))),
+        }
+    }
+}
+
+impl PolyEngine {
+    /// Opens `ring` on `device`.
+    ///
+    /// # Errors
+    /// For a ring that cannot be computed with, a device that runs no programs on polynomials, a
+    /// ring that does not fit it, or when memory runs out.
+    pub fn open(device: &dyn Backend, ring: Arc<RingShape>) -> Result<Self, BackendError> {
+        check::ring(&ring)?;
+        let loader = device.poly().ok_or_else(|| BackendError::Unsupported {
+            device: device.info().id.clone(),
+            what: "programs on polynomials".into(),
+            why: "it has no kernels for them; open another device".into(),
+        })?;
+        let plan = loader.plan(&ring);
+        Self::new(loader.open(ring)?, plan)
+    }
+
+    /// An engine over a device on which nothing has been allocated yet, with a plan for `lower`.
+    ///
+    /// # Errors
+    /// For a plan whose numbers are too small.
+    pub fn new(device: Box<dyn PolyDevice>, plan: PolyPlan) -> Result<Self, BackendError> {
+        check::plan(&plan)?;
+        Ok(Self { shared: Arc::new(Shared { device, plan, buffers: Mutex::default() }) })
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> &Arc<RingShape> {
+        self.shared.device.ring()
+    }
+
+    /// How programs are lowered here.
+    pub fn plan(&self) -> &PolyPlan {
+        &self.shared.plan
+    }
+
+    /// What it runs on, which checks nothing.
+    pub fn device(&self) -> &dyn PolyDevice {
+        self.shared.device.as_ref()
+    }
+
+    /// Bytes that polynomials, arenas and tables take on the device.
+    pub fn bytes_in_use(&self) -> u64 {
+        self.shared.device.bytes_in_use()
+    }
+
+    /// Makes room for `limbs` limbs of N words each, at least one.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    pub fn allocate(&self, limbs: usize) -> Result<Buffer, BackendError> {
+        if limbs == 0 {
+            return Err(refuse("a buffer of no limbs: it has at least one".into()));
+        }
+        let id = self.shared.device.allocate(limbs)?;
+        self.shared.buffers().insert(id, limbs);
+        Ok(Buffer { shared: Arc::clone(&self.shared), id, limbs })
+    }
+
+    /// Writes a polynomial over `basis`: canonical words, limb after limb.
+    ///
+    /// # Errors
+    /// For places outside a buffer, unknown primes, wrong lengths, words that are not canonical;
+    /// failures of the device.
+    pub fn write(&self, to: Place, basis: &Basis, words: &[u32]) -> Result<(), BackendError> {
+        let ring = self.ring();
+        let shape = ResidentShape { basis: basis.clone(), log2_run: 0 };
+        check::resident_shape(ring, &shape, "write")?;
+        let of = ValueType { basis: basis.clone(), domain: Domain::Evaluations };
+        check::words(ring, &of, words, "write")?;
+        self.shared.check_place(to, basis.len(), "write")?;
+        if words.is_empty() { Ok(()) } else { self.shared.device.write(to, words) }
+    }
+
+    /// Reads whole limbs, after everything asked for before.
+    ///
+    /// # Errors
+    /// For places outside a buffer, lengths that are no multiple of N, and failures of the device,
+    /// those of earlier calls among them.
+    pub fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+        block_on(self.read_async(from, words))
+    }
+
+    /// [`PolyEngine::read`] for callers that must not block where the device can do without.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::read`].
+    pub async fn read_async(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+        let degree = self.ring().degree();
+        if words.len() % degree != 0 {
+            let len = words.len();
+            return Err(refuse(format!("read: {len} words are no whole limbs of {degree}")));
+        }
+        self.shared.check_place(from, words.len() / degree, "read")?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.shared.device.read_async(from, words).await
+    }
+
+    /// Copies `limbs` limbs on the device, to a place that shares none with where they are.
+    ///
+    /// # Errors
+    /// For places outside a buffer, or that overlap; failures of the device.
+    pub fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+        self.shared.check_place(from, limbs, "copy from")?;
+        self.shared.check_place(to, limbs, "copy to")?;
+        if overlap((from, limbs), (to, limbs)) {
+            let (from, to) = (from.first, to.first);
+            return Err(refuse(format!("copy: {limbs} limbs from limb {from} and from limb {to} of one buffer overlap")));
+        }
+        if limbs == 0 { Ok(()) } else { self.shared.device.copy(from, to, limbs) }
+    }
+
+    /// Makes polynomials resident, in order.
+    ///
+    /// # Errors
+    /// For unknown primes, runs longer than a limb, words that are not canonical; when memory runs
+    /// out or the device fails. Then none of them is resident.
+    pub fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<Resident>, BackendError> {
+        block_on(self.load_async(source, progress))
+    }
+
+    /// [`PolyEngine::load`] for callers that must not block where the device can do without.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::load`].
+    pub async fn load_async(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<Resident>, BackendError> {
+        let shapes = source.shapes();
+        for (number, shape) in shapes.iter().enumerate() {
+            check::resident_shape(self.ring(), shape, &format!("{} {number}", source.what()))?;
+        }
+        if shapes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let checked = Checked { ring: self.ring(), shapes: &shapes, source, wrong: Mutex::default() };
+        let ids = self.shared.device.load_async(&checked, progress).await?;
+        let wrong = checked.wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let resident = |(id, shape)| Resident { inner: Arc::new(ResidentInner { shared: Arc::clone(&self.shared), id, shape }) };
+        // Made first: what is refused after all leaves the device as they are dropped.
+        let residents = ids.into_iter().zip(shapes).map(resident).collect();
+        wrong.map_or(Ok(residents), Err)
+    }
+
+    /// Lowers a program by this device's plan and makes it ready to run. `residents` are those
+    /// that it reads, by slot.
+    ///
+    /// # Errors
+    /// For a program over another ring, resident polynomials of another engine or that the program
+    /// does not read; when something does not fit the device or memory runs out.
+    pub fn prepare(&self, program: &Program, residents: &[Resident]) -> Result<Routine, BackendError> {
+        self.prepare_with(program, residents, &self.shared.plan, &[])
+    }
+
+    /// [`PolyEngine::prepare`] with a plan of the caller's.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::prepare`], and for a plan whose numbers are too small.
+    pub fn prepare_by(&self, program: &Program, residents: &[Resident], plan: &PolyPlan) -> Result<Routine, BackendError> {
+        self.prepare_with(program, residents, plan, &[])
+    }
+
+    fn prepare_with(&self, program: &Program, residents: &[Resident], plan: &PolyPlan, keep: &[Value]) -> Result<Routine, BackendError> {
+        if program.ring() != self.ring() {
+            return Err(refuse(format!(
+                "a program over a ring of degree 2^{} and {} primes, on a device with one of 2^{} \
+                 and {}, or with others in their places",
+                program.ring().log2_degree,
+                program.ring().primes.len(),
+                self.ring().log2_degree,
+                self.ring().primes.len()
+            )));
+        }
+        if let Some(slot) = residents.iter().position(|r| !Arc::ptr_eq(&r.inner.shared, &self.shared)) {
+            return Err(refuse(format!("resident polynomial {slot} was loaded by another engine")));
+        }
+        let shapes = residents.iter().map(|r| &r.inner.shape);
+        check::resident_shapes(program.residents(), shapes, "resident polynomials")?;
+        let schedule = Arc::new(lower(program, plan, keep)?);
+        let ids: Vec<ResidentId> = residents.iter().map(|r| r.inner.id).collect();
+        let id = self.shared.device.prepare(&schedule, &ids)?;
+        Ok(Routine {
+            shared: Arc::clone(&self.shared),
+            id,
+            inputs: program.inputs().to_vec(),
+            outputs: program.outputs().iter().map(|&v| program.type_of(v).clone()).collect(),
+            schedule,
+            _residents: residents.to_vec(),
+        })
+    }
+
+    /// Runs independent calls of a routine.
+    ///
+    /// # Errors
+    /// When a call does not bind what the program reads and yields, or binds places outside a
+    /// buffer; when an output shares a limb with another output or with an input of any of the
+    /// calls; when memory for their arenas runs out, or the device fails.
+    pub fn run(&self, routine: &Routine, calls: &[Bindings]) -> Result<(), BackendError> {
+        self.check_calls(routine, calls)?;
+        if calls.is_empty() { Ok(()) } else { self.shared.device.run(routine.id, calls) }
+    }
+
+    /// Runs one call of a program and hands out the given values of it, in their domains: what a
+    /// fault is found with. It waits.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::prepare`] and [`PolyEngine::run`], and for values that the program does
+    /// not have.
+    pub fn trace(
+        &self,
+        program: &Program,
+        residents: &[Resident],
+        call: &Bindings,
+        values: &[Value],
+    ) -> Result<Vec<Vec<u32>>, BackendError> {
+        let routine = self.prepare_with(program, residents, &self.shared.plan, values)?;
+        self.check_calls(&routine, std::slice::from_ref(call))?;
+        let limbs = self.shared.device.trace(routine.id, call)?;
+        let mut limbs = limbs.into_iter();
+        let counts = values.iter().map(|&value| program.type_of(value).basis.len());
+        Ok(counts.map(|count| limbs.by_ref().take(count).flatten().collect()).collect())
+    }
+
+    /// Waits until everything asked for is done.
+    ///
+    /// # Errors
+    /// The first failure of the device.
+    pub fn synchronize(&self) -> Result<(), BackendError> {
+        block_on(self.synchronize_async())
+    }
+
+    /// [`PolyEngine::synchronize`] for callers that must not block where the device can do
+    /// without.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::synchronize`].
+    pub async fn synchronize_async(&self) -> Result<(), BackendError> {
+        self.shared.device.synchronize_async().await
+    }
+
+    fn check_calls(&self, routine: &Routine, calls: &[Bindings]) -> Result<(), BackendError> {
+        if !Arc::ptr_eq(&routine.shared, &self.shared) {
+            return Err(refuse("the routine was prepared by another engine".into()));
+        }
+        let mut written: Vec<(Place, usize)> = Vec::new();
+        let mut read: Vec<(Place, usize)> = Vec::new();
+        for (number, call) in calls.iter().enumerate() {
+            for (places, types, what, all) in
+                [(&call.inputs, &routine.inputs, "input", &mut read), (&call.outputs, &routine.outputs, "output", &mut written)]
+            {
+                if places.len() != types.len() {
+                    return Err(refuse(format!("call {number} binds {} {what}s of {}", places.len(), types.len())));
+                }
+                for (slot, (&place, of)) in places.iter().zip(types).enumerate() {
+                    let what = format!("call {number}, {what} {slot}");
+                    self.shared.check_place(place, of.basis.len(), &what)?;
+                    all.push((place, of.basis.len()));
+                }
+            }
+        }
+        // Sorted, whatever overlaps an output is beside it.
+        let mut all: Vec<(Place, usize, bool)> = written.iter().map(|&(p, n)| (p, n, true)).collect();
+        all.extend(read.iter().map(|&(p, n)| (p, n, false)));
+        all.retain(|&(_, limbs, _)| limbs > 0);
+        all.sort_unstable_by_key(|&(place, limbs, _)| (place.buffer, place.first, limbs));
+        // The furthest ends so far in the buffer, of everything and of outputs.
+        let (mut buffer, mut any, mut outputs) = (None, 0, 0);
+        for (place, limbs, output) in all {
+            if buffer != Some(place.buffer) {
+                (buffer, any, outputs) = (Some(place.buffer), 0, 0);
+            }
+            if place.first < outputs || (output && place.first < any) {
+                return Err(refuse(format!("limb {} of buffer {} is bound to an output and to something else", place.first, place.buffer)));
+            }
+            any = any.max(place.first + limbs);
+            if output {
+                outputs = outputs.max(place.first + limbs);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn overlap(a: (Place, usize), b: (Place, usize)) -> bool {
+    a.0.buffer == b.0.buffer && a.0.first < b.0.first + b.1 && b.0.first < a.0.first + a.1
+}
+
+/// A source whose words are looked at on their way.
+struct Checked<'a> {
+    ring: &'a RingShape,
+    shapes: &'a [ResidentShape],
+    source: &'a dyn ResidentSource,
+    wrong: Mutex<Option<BackendError>>,
+}
+
+impl ResidentSource for Checked<'_> {
+    fn shapes(&self) -> Vec<ResidentShape> {
+        self.shapes.to_vec()
+    }
+
+    fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
+        self.source.limb(polynomial, limb, out);
+        let prime = self.shapes[polynomial].basis.primes()[limb];
+        let what = format!("{} {polynomial}", self.source.what());
+        if let Err(error) = check::canonical(self.ring, prime, out, &what) {
+            let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+            wrong.get_or_insert(error);
+            // Devices may count on canonical words.
+            out.fill(0);
+        }
+    }
+
+    fn what(&self) -> &str {
+        self.source.what()
+    }
+}
+
+impl Buffer {
+    /// Where limb `first` of it is. Places outside are refused when they are used.
+    pub fn place(&self, first: usize) -> Place {
+        Place { buffer: self.id, first }
+    }
+
+    /// Its limbs.
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.shared.buffers().remove(&self.id);
+        self.shared.device.free(self.id);
+    }
+}
+
+impl Resident {
+    /// What it is.
+    pub fn shape(&self) -> &ResidentShape {
+        &self.inner.shape
+    }
+}
+
+impl Drop for ResidentInner {
+    fn drop(&mut self) {
+        self.shared.device.unload(self.id);
+    }
+}
+
+impl Routine {
+    /// What a call must bind, by slot.
+    pub fn inputs(&self) -> &[ValueType] {
+        &self.inputs
+    }
+
+    /// What a call yields, by slot.
+    pub fn outputs(&self) -> &[ValueType] {
+        &self.outputs
+    }
+
+    /// What runs.
+    pub fn schedule(&self) -> &Arc<Schedule> {
+        &self.schedule
+    }
+}
+
+impl Drop for Routine {
+    fn drop(&mut self) {
+        self.shared.device.forget(self.id);
+    }
+}
+
+impl fmt::Debug for PolyEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ring = self.ring();
+        f.debug_struct("PolyEngine").field("log2_degree", &ring.log2_degree).field("primes", &ring.primes.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer").field("limbs", &self.limbs).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Resident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resident").field("shape", self.shape()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Routine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routine")
+            .field("launches", &self.schedule.launches.len())
+            .field("arena_limbs", &self.schedule.arena_limbs)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! Functions made of additions and products alone: what an evaluator can compute.
+//!
+//! Pure mathematics in f64, without a ciphertext anywhere. Everything that girih approximates is
+//! approximated here, and every approximation tells its error, measured on a dense grid.
+//!
+//! | type | what |
+//! |---|---|
+//! | [`Polynomial`] | a polynomial in the Chebyshev basis of an interval, from coefficients or fitted to a closure |
+//! | [`CompositeSign`] | the sign function as minimax polynomials one after the other |
+//!
+//! A polynomial holds on its interval only. Outside it grows like |x|^degree, and an encrypted
+//! value cannot be looked at, so intervals are the caller's promise.
+
+mod error;
+mod fit;
+mod minimax;
+mod polynomial;
+mod sign;
+
+pub use error::ApproximationError;
+pub use polynomial::{Polynomial, levels_of_degree};
+pub use sign::CompositeSign;
+
+/// The largest degree of any polynomial here: ten levels, and more than any set has use for.
+pub const MAX_DEGREE: usize = 1023;

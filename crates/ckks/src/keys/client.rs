@@ -1,0 +1,391 @@
+//! The secret key of one user.
+
+use super::switching::SecretLimbs;
+use super::{PublicKey, domain};
+use crate::host::HostRing;
+use crate::noise::{Noise, NoiseModel};
+use crate::params::ERROR_DEVIATION;
+use crate::{Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, error, wire};
+use girih_ring::sampler::Gaussian;
+use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
+use girih_rlwe::{Entropy, KeyId, Secret, SecretDistribution, SetId};
+use num_complex::Complex64;
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
+use zeroize::Zeroizing;
+
+/// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys) and
+/// [`PublicKey`]s. Never leaves its owner.
+///
+/// It holds the dense secret and, in sets with a bootstrapping, the sparse one; both are wiped when
+/// it is dropped and never printed.
+pub struct ClientKey {
+    id: KeyId,
+    dense: Secret,
+    sparse: Option<Secret>,
+    entropy: Entropy,
+    host: Arc<HostRing>,
+    limbs: OnceLock<SecretLimbs>,
+}
+
+/// A decrypted vector and what can be trusted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decryption {
+    /// The slots.
+    pub values: Vec<Complex64>,
+    /// Expected errors, those of flooding included.
+    pub noise: Noise,
+    /// Bits after the binary point that can be trusted, by the noise model.
+    pub precision_bits: f64,
+}
+
+impl std::fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientKey").field("set", &self.set().to_string()).finish_non_exhaustive()
+    }
+}
+
+fn distributions(set: &CkksParameters) -> (SecretDistribution, Option<SecretDistribution>) {
+    let dense =
+        set.secret_weight().map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
+    let sparse = set.bootstrapping().map(|b| SecretDistribution::FixedWeight(b.sparse_weight()));
+    (dense, sparse)
+}
+
+impl ClientKey {
+    /// Draws a new key from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`] if there is none.
+    pub fn generate(set: &CkksParameters) -> Result<Self> {
+        Self::draw(set, Entropy::system(SetId::of(set)))
+    }
+
+    /// **For tests and benchmarks only**: a key, and everything it makes later, from one seed, so
+    /// that they repeat. Whoever knows the seed knows the key.
+    ///
+    /// # Errors
+    /// None that is known of; the type is that of [`ClientKey::generate`].
+    pub fn generate_seeded_for_tests(set: &CkksParameters, seed: [u8; 32]) -> Result<Self> {
+        Self::draw(set, Entropy::seeded_for_tests(SetId::of(set), seed))
+    }
+
+    fn draw(set: &CkksParameters, entropy: Entropy) -> Result<Self> {
+        let root = entropy.key_seed()?;
+        let streams = root.secrets();
+        let sample = |distribution, index| {
+            let mut stream = streams.stream(domain::SECRETS, index);
+            Secret::sample(distribution, set.degree(), &mut stream)
+        };
+        let (dense, sparse) = distributions(set);
+        let (dense, sparse) = (sample(dense, 0), sparse.map(|sparse| sample(sparse, 1)));
+        Self::assemble(set, root.name(), dense, sparse, entropy)
+    }
+
+    fn assemble(
+        set: &CkksParameters,
+        id: KeyId,
+        dense: Secret,
+        sparse: Option<Secret>,
+        entropy: Entropy,
+    ) -> Result<Self> {
+        Ok(Self { id, dense, sparse, entropy, host: HostRing::new(set)?, limbs: OnceLock::new() })
+    }
+
+    /// Takes secrets that were made elsewhere: N coefficients of the dense one, and of the sparse
+    /// one where the set has a bootstrapping. Equal secrets give keys of one [`KeyId`].
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] naming a wrong length, a missing or superfluous secret, or a secret
+    /// that its distribution cannot give.
+    pub fn from_secrets(
+        set: &CkksParameters,
+        dense: Vec<i8>,
+        sparse: Option<Vec<i8>>,
+    ) -> Result<Self> {
+        let (dense_kind, sparse_kind) = distributions(set);
+        let refuse = |name: &str, why: String| Error::Malformed {
+            what: "client key",
+            why: format!("the {name} secret {why}"),
+        };
+        let dense =
+            Secret::checked(dense_kind, set.degree(), dense).map_err(|why| refuse("dense", why))?;
+        let sparse = match (sparse_kind, sparse) {
+            (Some(kind), Some(sparse)) => {
+                let sparse = Secret::checked(kind, set.degree(), sparse);
+                Some(sparse.map_err(|why| refuse("sparse", why))?)
+            }
+            (None, None) => None,
+            (Some(_), None) => return Err(refuse("sparse", format!("is missing: {set} has one"))),
+            (None, Some(_)) => return Err(refuse("sparse", format!("is not one of {set}"))),
+        };
+        let parts = [&dense].into_iter().chain(&sparse).map(Secret::coefficients);
+        let id = KeyId::of_secrets(&parts.collect::<Vec<_>>());
+        Self::assemble(set, id, dense, sparse, Entropy::system(SetId::of(set)))
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &CkksParameters {
+        self.host.set()
+    }
+
+    /// Its name, which its public and evaluation keys and its ciphertexts carry.
+    pub fn key_id(&self) -> KeyId {
+        self.id
+    }
+
+    pub(super) fn host(&self) -> &Arc<HostRing> {
+        &self.host
+    }
+
+    pub(super) fn entropy(&self) -> &Entropy {
+        &self.entropy
+    }
+
+    /// Evaluations of the secrets, computed once.
+    pub(super) fn secret_limbs(&self) -> &SecretLimbs {
+        self.limbs.get_or_init(|| {
+            let sparse = self.sparse.as_ref().map(Secret::coefficients);
+            SecretLimbs::new(&self.host, self.dense.coefficients(), sparse)
+        })
+    }
+
+    /// A public key, for encryption at the highest normal level by anyone.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`].
+    pub fn public_key(&self) -> Result<PublicKey> {
+        PublicKey::generate(self)
+    }
+
+    /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal
+    /// level and its scale.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`](crate::Encoder::encode): wrong lengths, values that are not finite or
+    /// too large.
+    pub fn encrypt<T: Copy + Into<Complex64>>(&self, values: &[T]) -> Result<Ciphertext> {
+        self.encrypt_at(values, self.set().default_level())
+    }
+
+    /// Encrypts at a level of choice, which must have a canonical scale.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`]; [`Error::Level`].
+    pub fn encrypt_at<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+        level: usize,
+    ) -> Result<Ciphertext> {
+        let set = self.set();
+        set.check_level("encryption", level)?;
+        let Some(scale) = set.scale(level) else {
+            let rule = "the level has no canonical scale: encode with a scale of your choice and \
+                        use encrypt_plaintext"
+                .into();
+            return Err(Error::Level { operation: "encryption".into(), level, rule });
+        };
+        self.encrypt_plaintext(&self.host.encoder().encode(values, scale)?, level)
+    }
+
+    /// Encrypts an encoded vector at any level.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a plaintext of another degree, [`Error::Level`], [`Error::Entropy`].
+    pub fn encrypt_plaintext(&self, plaintext: &Plaintext, level: usize) -> Result<Ciphertext> {
+        let set = self.set();
+        set.check_level("encryption", level)?;
+        let message = plaintext.coefficients();
+        check_degree(set, message)?;
+        let (degree, chain) = (set.degree(), set.chain());
+        let inputs: [&[u8]; 2] = [bytemuck::cast_slice(message), &(level as u64).to_le_bytes()];
+        let fresh = self.entropy.fresh("a ciphertext", &inputs)?;
+        let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
+        let mut stream = fresh.errors.stream(domain::ERRORS, 0);
+        let hidden: Zeroizing<Vec<i64>> =
+            Zeroizing::new(message.iter().map(|m| m + gaussian.sample(&mut stream)).collect());
+        let secrets = self.secret_limbs();
+        let masks = fresh.masks.streams(&SetId::of(set));
+        let base = chain.base(level);
+        let (mut b, mut a) = (vec![0; base.len() * degree], vec![0; base.len() * degree]);
+        let limbs = b.par_chunks_exact_mut(degree).zip(a.par_chunks_exact_mut(degree));
+        limbs.zip(base).for_each(|((b, a), position)| {
+            let modulus = chain.moduli()[position];
+            let mut stream = masks.stream(domain::MASKS, position as u64);
+            a.fill_with(|| stream.uniform_below(u64::from(modulus.value())) as u32);
+            self.host.evaluations(position, &hidden, b);
+            for ((b, a), s) in b.iter_mut().zip(a).zip(secrets.dense(position)) {
+                *b = modulus.sub(*b, modulus.mul(*a, *s));
+            }
+        });
+        let variance = NoiseModel::new(set).fresh();
+        Ciphertext::from_parts(header(set, self.id, plaintext, level, variance), b, a)
+    }
+
+    /// Decrypts: all slots as complex numbers.
+    ///
+    /// **The result is for the owner of the key alone.** Its error tells about the secret key: shown
+    /// to others, who have the ciphertext, a few decryptions can give the key away (Li and
+    /// Micciancio 2021). For others use [`ClientKey::decrypt_to_share`].
+    ///
+    /// # Errors
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for a ciphertext that is not under this key.
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Vec<Complex64>> {
+        Ok(self.decrypt_with_precision(ciphertext)?.values)
+    }
+
+    /// Decrypts real values: the real parts of the slots. The warning of [`ClientKey::decrypt`]
+    /// holds.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt`].
+    pub fn decrypt_real(&self, ciphertext: &Ciphertext) -> Result<Vec<f64>> {
+        Ok(self.decrypt(ciphertext)?.into_iter().map(|z| z.re).collect())
+    }
+
+    /// Decrypts and says how many bits can be trusted. The warning of [`ClientKey::decrypt`] holds.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt`].
+    pub fn decrypt_with_precision(&self, ciphertext: &Ciphertext) -> Result<Decryption> {
+        let residues = self.phase_residues(ciphertext)?;
+        self.decode(ciphertext, &residues, ciphertext.noise())
+    }
+
+    /// The phase `b + a s`, error included: N centred integers, rounded to f64. What noise is
+    /// measured on; the warning of [`ClientKey::decrypt`] holds.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt`].
+    pub fn phase(&self, ciphertext: &Ciphertext) -> Result<Vec<f64>> {
+        let residues = self.phase_residues(ciphertext)?;
+        let mut phase = vec![0.0; self.set().degree()];
+        self.host.basis(ciphertext.level()).compose_f64(&residues, &mut phase);
+        Ok(phase)
+    }
+
+    /// The phase in coefficient form, limb by limb.
+    pub(super) fn phase_residues(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<Vec<u32>>> {
+        let (set, what) = (self.set(), "a ciphertext");
+        if ciphertext.set() != set {
+            let (expected, found) = (set.to_string(), ciphertext.set().to_string());
+            return Err(Error::WrongSet { what, expected, found });
+        }
+        if ciphertext.key_id() != self.id {
+            let (expected, found) =
+                (format!("{:.8}", self.id), format!("{:.8}", ciphertext.key_id()));
+            return Err(Error::WrongKey { what, expected, found });
+        }
+        let (degree, chain) = (set.degree(), set.chain());
+        let secrets = self.secret_limbs();
+        let mut limbs = Zeroizing::new(ciphertext.b().to_vec());
+        limbs
+            .par_chunks_exact_mut(degree)
+            .zip(ciphertext.a().par_chunks_exact(degree))
+            .zip(chain.base(ciphertext.level()))
+            .for_each(|((limb, a), position)| {
+                let modulus = chain.moduli()[position];
+                for ((x, a), s) in limb.iter_mut().zip(a).zip(secrets.dense(position)) {
+                    *x = modulus.add(*x, modulus.mul(*a, *s));
+                }
+                self.host.transform(position).inverse(limb);
+            });
+        Ok(limbs)
+    }
+
+    pub(super) fn decode(
+        &self,
+        ciphertext: &Ciphertext,
+        residues: &[u32],
+        noise: Noise,
+    ) -> Result<Decryption> {
+        let mut coefficients = Zeroizing::new(vec![0.0; self.set().degree()]);
+        self.host.basis(ciphertext.level()).compose_f64(residues, &mut coefficients);
+        let slots = ciphertext.slots();
+        let values = self.host.encoder().decode(&coefficients, slots, ciphertext.scale())?;
+        let noise = NoiseModel::new(self.set()).decrypted(noise, slots);
+        Ok(Decryption { values, noise, precision_bits: noise.precision_bits() })
+    }
+
+    /// The key as bytes, to be kept secret; wiped when dropped.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it cannot be serialized.
+    pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
+        let (dense, sparse) = (self.dense.to_bytes(), self.sparse.as_ref().map(Secret::to_bytes));
+        let payload = (Bytes(&dense), sparse.as_ref().map(|sparse| Bytes(sparse)));
+        let room = 2 * self.set().degree();
+        let bytes = encode(wire::CLIENT_KEY, self.set(), Some(self.id), room, &payload)?;
+        Ok(Zeroizing::new(bytes))
+    }
+
+    /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness
+    /// from the operating system.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong
+    /// length, an impossible secret.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::read(open(wire::CLIENT_KEY, bytes)?)
+    }
+
+    /// The same for one set.
+    ///
+    /// # Errors
+    /// As [`ClientKey::from_bytes`], and for another set.
+    pub fn from_bytes_for(set: &CkksParameters, bytes: &[u8]) -> Result<Self> {
+        Self::read(open_for(wire::CLIENT_KEY, set, 2 * set.degree(), bytes)?)
+    }
+
+    fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
+        let what = "client key";
+        opened.check_payload(2 * opened.set.degree())?;
+        let id = opened.named_key()?;
+        let (set, (dense, sparse)): (_, (&[u8], Option<&[u8]>)) = opened.payload()?;
+        let (dense_kind, sparse_kind) = distributions(&set);
+        let refuse = |name: &str, why: String| Error::Malformed {
+            what,
+            why: format!("the {name} secret {why}"),
+        };
+        let dense = Secret::from_bytes(dense_kind, set.degree(), dense)
+            .map_err(|why| refuse("dense", why))?;
+        let sparse = match (sparse_kind, sparse) {
+            (Some(kind), Some(bytes)) => Some(
+                Secret::from_bytes(kind, set.degree(), bytes)
+                    .map_err(|why| refuse("sparse", why))?,
+            ),
+            (None, None) => None,
+            _ => return error::malformed(what, format!("its secrets are not those of {set}")),
+        };
+        Self::assemble(&set, id, dense, sparse, Entropy::system(SetId::of(&set)))
+    }
+}
+
+pub(super) fn check_degree(set: &CkksParameters, message: &[i64]) -> Result<()> {
+    let (found, degree) = (message.len(), set.degree());
+    if found == degree {
+        return Ok(());
+    }
+    let rule = format!("{set} needs {degree} coefficients: encode with its degree");
+    Err(Error::Length { what: "the plaintext", found, rule })
+}
+
+/// The header of a fresh ciphertext whose errors have `variance`.
+pub(super) fn header(
+    set: &CkksParameters,
+    key: KeyId,
+    plaintext: &Plaintext,
+    level: usize,
+    variance: f64,
+) -> CiphertextHeader {
+    let (scale, slots) = (plaintext.scale(), plaintext.slots());
+    let deviation = NoiseModel::new(set).deviation(variance, scale);
+    CiphertextHeader {
+        set: set.clone(),
+        key,
+        level,
+        scale,
+        slots,
+        noise: Noise { deviation, magnitude: plaintext.magnitude() },
+    }
+}

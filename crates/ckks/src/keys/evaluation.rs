@@ -1,0 +1,193 @@
+//! The public keys of one user, compact.
+
+use super::switching::{SecretLimbs, SwitchingKey};
+use super::{ClientKey, KeyKind, KeyPart, SwitchingKeySource};
+use crate::{CkksParameters, Error, Result, error, wire};
+use girih_backend::Progress;
+use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
+use girih_rlwe::{KeyId, MaskSeed, SetId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Switching keys of one client key, by what they are for: what a device loads.
+///
+/// Half of each key is stored; the masks are expanded from seeds, limb by limb, whenever they are
+/// asked for.
+pub struct EvaluationKeys {
+    set: CkksParameters,
+    set_id: SetId,
+    id: KeyId,
+    keys: BTreeMap<KeyKind, SwitchingKey>,
+}
+
+impl std::fmt::Debug for EvaluationKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EvaluationKeys({}, {} keys, {} bytes)", self.set, self.keys.len(), self.bytes())
+    }
+}
+
+impl EvaluationKeys {
+    /// Makes the keys of `kinds` under `client`, limb by limb on all threads. Kinds that stand
+    /// there twice are made once.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
+    /// [`Error::Backend`] where this machine has no room for them.
+    pub fn generate(
+        client: &ClientKey,
+        kinds: impl IntoIterator<Item = KeyKind>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let set = client.set();
+        let kinds: BTreeSet<_> = kinds.into_iter().collect();
+        for kind in &kinds {
+            kind.check(set)?;
+        }
+        let limbs = |kind: &KeyKind| kind.words(set) / set.degree();
+        let (total, done) = (kinds.iter().map(limbs).sum(), AtomicUsize::new(0));
+        let report = |count: usize| {
+            let done = done.fetch_add(count, Ordering::Relaxed) + count;
+            progress.report("evaluation keys", done, total);
+        };
+        let secrets: &SecretLimbs = client.secret_limbs();
+        let mut keys = BTreeMap::new();
+        for kind in kinds {
+            let number = kind.number().to_le_bytes();
+            let fresh = client.entropy().fresh("a switching key", &[&number])?;
+            let positions = kind.positions(set);
+            let key =
+                SwitchingKey::generate(client.host(), kind, &positions, secrets, &fresh, &report)?;
+            keys.insert(kind, key);
+        }
+        Ok(Self { set: set.clone(), set_id: SetId::of(set), id: client.key_id(), keys })
+    }
+
+    /// Takes over the keys of `other`, which must be of the same client key; of a kind that is in
+    /// both, these are kept.
+    ///
+    /// # Errors
+    /// [`Error::WrongSet`], [`Error::WrongKey`].
+    pub fn extend(&mut self, other: Self) -> Result<()> {
+        let what = "evaluation keys";
+        if other.set != self.set {
+            let (expected, found) = (self.set.to_string(), other.set.to_string());
+            return Err(Error::WrongSet { what, expected, found });
+        }
+        if other.id != self.id {
+            let (expected, found) = (format!("{:.8}", self.id), format!("{:.8}", other.id));
+            return Err(Error::WrongKey { what, expected, found });
+        }
+        for (kind, key) in other.keys {
+            self.keys.entry(kind).or_insert(key);
+        }
+        Ok(())
+    }
+
+    /// Name of the client key that they were made from.
+    pub fn key_id(&self) -> KeyId {
+        self.id
+    }
+
+    /// Whether there is a key of this kind.
+    pub fn contains(&self, kind: KeyKind) -> bool {
+        self.keys.contains_key(&kind)
+    }
+
+    /// The key of this kind.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] with what was wanted and the keys there are.
+    pub fn require(&self, kind: KeyKind) -> Result<&SwitchingKey> {
+        self.keys.get(&kind).ok_or_else(|| super::missing(&self.set, kind, &self.kinds()))
+    }
+
+    /// Bytes held in memory, which is also about the serialized size.
+    pub fn bytes(&self) -> usize {
+        self.keys.values().map(SwitchingKey::bytes).sum()
+    }
+
+    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no
+    /// authentication.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if they cannot be serialized.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let bodies: Vec<_> = self.keys.values().map(|key| wire::bytes_of(key.bodies())).collect();
+        let payload: Vec<_> = self
+            .keys
+            .values()
+            .zip(&bodies)
+            .map(|(key, bodies)| (key.kind().number(), key.seed().as_bytes(), Bytes(bodies)))
+            .collect();
+        // A number, a seed and a length each.
+        let room = self.bytes() + 64 * self.keys.len();
+        Ok(encode(wire::EVALUATION_KEYS, &self.set, Some(self.id), room, &payload)?)
+    }
+
+    /// Reads and checks what [`EvaluationKeys::to_bytes`] wrote, of whatever set.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, keys that
+    /// the set cannot have, a wrong length, a word out of range.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::read(open(wire::EVALUATION_KEYS, bytes)?)
+    }
+
+    /// The same for one set.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::from_bytes`], and for another set.
+    pub fn from_bytes_for(set: &CkksParameters, bytes: &[u8]) -> Result<Self> {
+        // One key for each rotation, for the conjugation, and three more.
+        let most = (set.slots() + 3) * (4 * KeyKind::Multiplication.words(set) + 64);
+        Self::read(open_for(wire::EVALUATION_KEYS, set, most, bytes)?)
+    }
+
+    fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
+        let what = "evaluation keys";
+        let id = opened.named_key()?;
+        let (set, list): (_, Vec<KeyPayload<'_>>) = opened.payload()?;
+        let mut keys = BTreeMap::new();
+        for (number, seed, bytes) in list {
+            let Some(kind) = KeyKind::of_number(number) else {
+                return error::malformed(what, format!("there is no key number {number}"));
+            };
+            if let Err(why) = kind.check(&set) {
+                return error::malformed(what, why.to_string());
+            }
+            // A key read twice would hide the other one.
+            if keys.last_key_value().is_some_and(|(last, _)| *last >= kind) {
+                return error::malformed(what, format!("{kind} is not in its place"));
+            }
+            let positions = kind.positions(&set).repeat(kind.digits(&set));
+            let bodies = wire::limbs(what, &set, positions.into_iter(), bytes)?;
+            let seed = MaskSeed::from_bytes(seed);
+            keys.insert(kind, SwitchingKey::from_parts(kind, seed, bodies));
+        }
+        Ok(Self { set_id: SetId::of(&set), set, id, keys })
+    }
+}
+
+/// The number of a key's kind, the seed of its masks, and the bytes of its bodies.
+type KeyPayload<'a> = (u64, [u8; 32], &'a [u8]);
+
+impl SwitchingKeySource for EvaluationKeys {
+    fn set(&self) -> &CkksParameters {
+        &self.set
+    }
+
+    fn kinds(&self) -> Vec<KeyKind> {
+        self.keys.keys().copied().collect()
+    }
+
+    fn limb(
+        &self,
+        kind: KeyKind,
+        digit: usize,
+        part: KeyPart,
+        position: usize,
+        out: &mut [u32],
+    ) -> Result<()> {
+        self.require(kind)?.limb(&self.set, &self.set_id, (digit, part, position), out)
+    }
+}

@@ -1,0 +1,154 @@
+//! Which switching keys there are, and which limbs each has.
+
+use crate::params::SPARSE_AUXILIARY;
+use crate::{CkksParameters, Error, Result};
+use std::ops::Range;
+
+/// What a switching key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyKind {
+    /// From s^2 to s: after a product.
+    Multiplication,
+    /// From the dense secret to the sparse one, under the primes of level 0 and the first two
+    /// auxiliary ones alone.
+    DenseToSparse,
+    /// From the sparse secret to the dense one.
+    SparseToDense,
+    /// For the automorphism X -> X^g: from s to what the automorphism takes to s.
+    Galois(u32),
+}
+
+impl KeyKind {
+    /// The key that rotates slots to the left by `steps` (to the right where negative); `None` for
+    /// a rotation that changes nothing. Amounts count modulo N/2.
+    pub fn rotation(set: &CkksParameters, steps: i64) -> Option<Self> {
+        match galois_element(set.degree(), steps) {
+            1 => None,
+            g => Some(Self::Galois(g)),
+        }
+    }
+
+    /// The key that conjugates slots.
+    pub fn conjugation(set: &CkksParameters) -> Self {
+        Self::Galois(2 * set.degree() as u32 - 1)
+    }
+
+    /// The number of the key in the index of its mask streams, and in its serialized form.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Multiplication => 0,
+            Self::DenseToSparse => 1,
+            Self::SparseToDense => 2,
+            Self::Galois(g) => (1 << 16) + u64::from(g),
+        }
+    }
+
+    /// Undoes [`KeyKind::number`].
+    pub(super) fn of_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Multiplication),
+            1 => Some(Self::DenseToSparse),
+            2 => Some(Self::SparseToDense),
+            _ => u32::try_from(number.checked_sub(1 << 16)?).ok().map(Self::Galois),
+        }
+    }
+
+    /// Checks that the set can have this key.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a key of bootstrapping where the set has none, and for an
+    /// exponent that is even, 1, or not below 2N.
+    pub fn check(self, set: &CkksParameters) -> Result<()> {
+        let unsupported = |why: String| Err(Error::Unsupported { set: set.name().into(), why });
+        match self {
+            Self::DenseToSparse | Self::SparseToDense if set.bootstrapping().is_none() => {
+                unsupported(format!("{self} belongs to a bootstrapping, which the set has not"))
+            }
+            Self::Galois(g) if g % 2 == 0 || g == 1 || g as usize >= 2 * set.degree() => {
+                unsupported(format!(
+                    "X -> X^{g} needs no key or is no automorphism: take an odd exponent from 3 to \
+                     {}",
+                    2 * set.degree() - 1
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of digits of this key under `set`.
+    pub fn digits(self, set: &CkksParameters) -> usize {
+        match self {
+            Self::DenseToSparse | Self::SparseToDense => 1,
+            _ => set.chain().digits().len(),
+        }
+    }
+
+    /// Positions of F and P at which the key has limbs, in order.
+    pub fn positions(self, set: &CkksParameters) -> Vec<usize> {
+        let chain = set.chain();
+        match self {
+            Self::DenseToSparse => sparse_positions(set),
+            _ => (0..chain.moduli().len()).collect(),
+        }
+    }
+
+    /// Positions at which row `digit` carries the secret that it switches from.
+    pub(super) fn carrying(self, set: &CkksParameters, digit: usize) -> Range<usize> {
+        let chain = set.chain();
+        match self {
+            Self::DenseToSparse => chain.base(0),
+            Self::SparseToDense => 0..chain.full_len(),
+            _ => chain.digits()[digit].clone(),
+        }
+    }
+
+    /// Words of one part, b or a, of the whole key: `[digit][limb][N]`.
+    pub fn words(self, set: &CkksParameters) -> usize {
+        self.digits(set) * self.positions(set).len() * set.degree()
+    }
+}
+
+/// Positions of level 0 and of two auxiliary primes: all that the sparse secret may be under.
+pub(super) fn sparse_positions(set: &CkksParameters) -> Vec<usize> {
+    let chain = set.chain();
+    chain.base(0).chain(chain.auxiliary().take(SPARSE_AUXILIARY)).collect()
+}
+
+impl std::fmt::Display for KeyKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Multiplication => f.write_str("the relinearisation key"),
+            Self::DenseToSparse => f.write_str("the key from the dense to the sparse secret"),
+            Self::SparseToDense => f.write_str("the key from the sparse to the dense secret"),
+            Self::Galois(g) => write!(f, "the Galois key of X -> X^{g}"),
+        }
+    }
+}
+
+/// `5^steps mod 2N`: the exponent that rotates slots to the left by `steps`, modulo N/2.
+pub fn galois_element(degree: usize, steps: i64) -> u32 {
+    let order = 2 * degree as u64;
+    let mut exponent = steps.rem_euclid(degree as i64 / 2);
+    let (mut base, mut result) = (5 % order, 1);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * base % order;
+        }
+        base = base * base % order;
+        exponent >>= 1;
+    }
+    result as u32
+}
+
+/// The rotation in `0..N/2` that X -> X^g makes, if it is one.
+pub fn rotation_of(degree: usize, g: u32) -> Option<usize> {
+    let order = 2 * degree as u64;
+    let mut power = 1;
+    for steps in 0..degree / 2 {
+        if power == u64::from(g) {
+            return Some(steps);
+        }
+        power = power * 5 % order;
+    }
+    None
+}

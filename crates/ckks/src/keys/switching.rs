@@ -1,0 +1,243 @@
+//! Switching keys: made limb by limb, stored without their masks.
+
+use super::kind::{KeyKind, sparse_positions};
+use super::{KeyPart, domain};
+use crate::host::HostRing;
+use crate::params::{ERROR_DEVIATION, SPARSE_AUXILIARY};
+use crate::{CkksParameters, Error, Result, error};
+use girih_backend::BackendError;
+use girih_ring::Automorphism;
+use girih_ring::sampler::Gaussian;
+use girih_rlwe::{Fresh, MaskSeed, SetId};
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+/// A key from one secret, s', to another, s: row i is `(b_i, a_i)` with
+/// `b_i = -a_i s + e_i + g_i s'`, in evaluation form over F and P (Han and Ki 2020). Only the b_i
+/// are stored; masks are expanded from a seed, limb by limb.
+pub struct SwitchingKey {
+    kind: KeyKind,
+    seed: MaskSeed,
+    /// `[digit][limb][N]`.
+    bodies: Vec<u32>,
+}
+
+impl std::fmt::Debug for SwitchingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SwitchingKey({}, {} bytes)", self.kind, self.bytes())
+    }
+}
+
+/// Evaluations of the client's secrets at every position, wiped when dropped.
+pub(super) struct SecretLimbs {
+    dense: Zeroizing<Vec<u32>>,
+    sparse: Option<Zeroizing<Vec<u32>>>,
+    degree: usize,
+}
+
+impl SecretLimbs {
+    pub fn new(host: &HostRing, dense: &[i8], sparse: Option<&[i8]>) -> Self {
+        let all = 0..host.set().chain().moduli().len();
+        Self {
+            dense: host.secret_evaluations(all.clone(), dense),
+            sparse: sparse.map(|sparse| host.secret_evaluations(all, sparse)),
+            degree: host.set().degree(),
+        }
+    }
+
+    /// The dense secret modulo the prime at `position`.
+    pub fn dense(&self, position: usize) -> &[u32] {
+        &self.dense[position * self.degree..][..self.degree]
+    }
+
+    fn limb(limbs: &[u32], degree: usize, position: usize) -> Zeroizing<Vec<u32>> {
+        Zeroizing::new(limbs[position * degree..][..degree].to_vec())
+    }
+
+    /// The secret switched from, and the target's, at one position.
+    fn pair(&self, host: &HostRing, kind: KeyKind, position: usize) -> [Zeroizing<Vec<u32>>; 2] {
+        let dense = Self::limb(&self.dense, self.degree, position);
+        let sparse = || {
+            let limbs = self.sparse.as_ref().expect("sets with a bootstrapping have one");
+            Self::limb(limbs, self.degree, position)
+        };
+        let modulus = host.set().chain().moduli()[position];
+        match kind {
+            KeyKind::Multiplication => {
+                let square = dense.iter().map(|&x| modulus.mul(x, x)).collect();
+                [Zeroizing::new(square), dense]
+            }
+            KeyKind::DenseToSparse => [dense, sparse()],
+            KeyKind::SparseToDense => [sparse(), dense],
+            KeyKind::Galois(g) => {
+                let phi = Automorphism::new(self.degree, g as usize).expect("a checked exponent");
+                let mut target = Zeroizing::new(vec![0; self.degree]);
+                phi.inverse().apply(&dense, &mut target);
+                [dense, target]
+            }
+        }
+    }
+}
+
+/// Refuses to put the sparse secret under anything but level 0 and two auxiliary primes: its small
+/// weight is safe only under a small modulus (Bossuat, Troncoso-Pastoriza and Hubaux 2022).
+fn check_sparse_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Result<()> {
+    let allowed = sparse_positions(set);
+    if kind != KeyKind::DenseToSparse || positions == allowed {
+        return Ok(());
+    }
+    Err(Error::Unsupported {
+        set: set.name().into(),
+        why: format!(
+            "{kind} may have limbs at the positions {allowed:?} and nowhere else, not at \
+             {positions:?}: under a larger modulus the sparse secret can be found"
+        ),
+    })
+}
+
+impl SwitchingKey {
+    /// Makes the key with limbs at `positions`, which are those of its kind, on all threads;
+    /// `done` hears how many limbs were finished.
+    pub(super) fn generate(
+        host: &HostRing,
+        kind: KeyKind,
+        positions: &[usize],
+        secrets: &SecretLimbs,
+        fresh: &Fresh,
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Self> {
+        let set = host.set();
+        kind.check(set)?;
+        check_sparse_base(set, kind, positions)?;
+        let (degree, chain, digits) = (set.degree(), set.chain(), kind.digits(set));
+        let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
+        // One error integer a coefficient, reduced into all limbs.
+        let errors: Vec<_> = (0..digits)
+            .map(|digit| {
+                let index = kind.number() << 8 | digit as u64;
+                let mut stream = fresh.errors.stream(domain::ERRORS, index);
+                let mut error = Zeroizing::new(vec![0i64; degree]);
+                error.fill_with(|| gaussian.sample(&mut stream));
+                error
+            })
+            .collect();
+        let auxiliary = match kind {
+            KeyKind::DenseToSparse => SPARSE_AUXILIARY,
+            _ => chain.auxiliary_len(),
+        };
+        let mut bodies = zeroed(kind.words(set))?;
+        let streams = fresh.masks.streams(&SetId::of(set));
+        // All rows of one prime go together: they share the secrets' limbs.
+        let mut limbs: Vec<Vec<&mut [u32]>> = positions.iter().map(|_| Vec::new()).collect();
+        for (index, limb) in bodies.chunks_exact_mut(degree).enumerate() {
+            limbs[index % positions.len()].push(limb);
+        }
+        limbs.into_par_iter().zip(positions).for_each(|(rows, &position)| {
+            let modulus = chain.moduli()[position];
+            let [from, target] = secrets.pair(host, kind, position);
+            let product = chain.auxiliary().take(auxiliary);
+            let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
+            let mut error = Zeroizing::new(vec![0; degree]);
+            for (digit, body) in rows.into_iter().enumerate() {
+                host.evaluations(position, &errors[digit], &mut error);
+                let carries = kind.carrying(set, digit).contains(&position);
+                let factor = modulus.shoup(if carries { product } else { 0 });
+                let mut stream = streams.stream(domain::MASKS, mask_index(kind, digit, position));
+                let p = u64::from(modulus.value());
+                for (j, b) in body.iter_mut().enumerate() {
+                    let mask = stream.uniform_below(p) as u32;
+                    let hidden = modulus.add(error[j], modulus.mul_shoup(from[j], factor));
+                    *b = modulus.sub(hidden, modulus.mul(mask, target[j]));
+                }
+                done(1);
+            }
+        });
+        Ok(Self { kind, seed: fresh.masks, bodies })
+    }
+
+    /// What it is for.
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// Bytes held in memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.bodies.len()
+    }
+
+    pub(super) fn bodies(&self) -> &[u32] {
+        &self.bodies
+    }
+
+    pub(super) fn seed(&self) -> &MaskSeed {
+        &self.seed
+    }
+
+    pub(super) fn from_parts(kind: KeyKind, seed: MaskSeed, bodies: Vec<u32>) -> Self {
+        Self { kind, seed, bodies }
+    }
+
+    /// Writes one limb.
+    pub(super) fn limb(
+        &self,
+        set: &CkksParameters,
+        id: &SetId,
+        (digit, part, position): (usize, KeyPart, usize),
+        out: &mut [u32],
+    ) -> Result<()> {
+        let start = limb_start(set, self.kind, digit, position, out)?;
+        match part {
+            KeyPart::Body => out.copy_from_slice(&self.bodies[start..start + out.len()]),
+            KeyPart::Mask => {
+                let p = u64::from(set.chain().prime(position));
+                let index = mask_index(self.kind, digit, position);
+                let mut stream = self.seed.streams(id).stream(domain::MASKS, index);
+                out.fill_with(|| stream.uniform_below(p) as u32);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a limb begins within `[digit][limb][N]`; refuses one that the key does not have.
+pub(super) fn limb_start(
+    set: &CkksParameters,
+    kind: KeyKind,
+    digit: usize,
+    position: usize,
+    out: &[u32],
+) -> Result<usize> {
+    let (positions, digits, degree) = (kind.positions(set), kind.digits(set), set.degree());
+    if out.len() != degree {
+        let rule = format!("a limb has {degree} words");
+        return Err(Error::Length { what: "the buffer for a limb", found: out.len(), rule });
+    }
+    match positions.iter().position(|&p| p == position) {
+        Some(index) if digit < digits => Ok((digit * positions.len() + index) * degree),
+        _ => {
+            let why = format!(
+                "{kind} has {digits} digits with {} limbs each, and no limb of digit {digit} at \
+                 position {position}",
+                positions.len()
+            );
+            error::malformed("switching key", why)
+        }
+    }
+}
+
+/// The index of a mask's stream: one for each limb of each row of each key.
+fn mask_index(kind: KeyKind, digit: usize, position: usize) -> u64 {
+    (kind.number() << 8 | digit as u64) << 8 | position as u64
+}
+
+/// Zeros, or an error where this machine has no room for them.
+fn zeroed(len: usize) -> Result<Vec<u32>> {
+    let mut words = Vec::new();
+    words.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory {
+        device: "this machine".into(),
+        bytes: 4 * len as u64,
+        what: "a switching key".into(),
+    })?;
+    words.resize(len, 0);
+    Ok(words)
+}

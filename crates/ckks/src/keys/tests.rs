@@ -1,0 +1,437 @@
+use super::*;
+use crate::host::HostRing;
+use crate::params::{CkksParameters, ERROR_DEVIATION};
+use crate::{Ciphertext, Complex64};
+use girih_backend::{NoProgress, Progress};
+use girih_ring::Automorphism;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use switching::SecretLimbs;
+
+fn set(name: &str) -> CkksParameters {
+    CkksParameters::by_name(name).expect("built in")
+}
+
+fn toy() -> CkksParameters {
+    set("INSECURE_CKKS_D40_N10")
+}
+
+fn client(set: &CkksParameters) -> ClientKey {
+    ClientKey::generate_seeded_for_tests(set, [7; 32]).expect("it is made")
+}
+
+/// Numbers in [-1, 1] that repeat.
+fn values(count: usize) -> Vec<Complex64> {
+    let mut x = 1u64;
+    let mut next = || {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    (0..count).map(|_| Complex64::new(next(), next())).collect()
+}
+
+fn worst(found: &[Complex64], want: &[Complex64]) -> f64 {
+    let parts = found.iter().zip(want).flat_map(|(f, w)| [(f - w).re.abs(), (f - w).im.abs()]);
+    parts.fold(0.0, f64::max)
+}
+
+fn rms(xs: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = xs.fold((0.0, 0.0), |(sum, count), x| (sum + x * x, count + 1.0));
+    (sum / count).sqrt()
+}
+
+#[test]
+fn what_is_encrypted_is_decrypted_with_the_errors_of_the_model() {
+    for name in ["INSECURE_CKKS_D40_N10", "INSECURE_CKKS_D30_N10", "INSECURE_CKKS_D50_N10"] {
+        let set = set(name);
+        let client = client(&set);
+        let public = client.public_key().expect("it is made");
+        let z = values(512);
+        let plain = client.host().encoder();
+        for level in [0, 3, set.default_level(), set.default_level() + 3] {
+            let found = client.encrypt_at(&z, level).expect("it encrypts");
+            assert_eq!((found.level(), found.slots()), (level, 512));
+            assert_eq!(Some(found.scale()), set.scale(level));
+            let decrypted = client.decrypt_with_precision(&found).expect("it decrypts");
+            let deviation = found.noise().deviation;
+            assert!(worst(&decrypted.values, &z) < 6.0 * deviation, "{name} {level}");
+            let errors =
+                decrypted.values.iter().zip(&z).flat_map(|(f, w)| [(f - w).re, (f - w).im]);
+            assert!((rms(errors) / deviation - 1.0).abs() < 0.15, "{name} {level}");
+            assert_eq!(decrypted.precision_bits, found.precision_bits());
+            assert!(worst(&decrypted.values, &z) < 2f64.powf(-decrypted.precision_bits));
+        }
+        let found = public.encrypt(&z).expect("it encrypts");
+        let decrypted = client.decrypt(&found).expect("it decrypts");
+        let errors = decrypted.iter().zip(&z).flat_map(|(f, w)| [(f - w).re, (f - w).im]);
+        assert!((rms(errors) / found.noise().deviation - 1.0).abs() < 0.15, "{name}");
+        // The error polynomial itself, without the encoding.
+        let scale = set.scale(2).expect("canonical");
+        let encoded = plain.encode(&z, scale).expect("it encodes");
+        let found = client.encrypt_plaintext(&encoded, 2).expect("it encrypts");
+        let phase = client.phase(&found).expect("it decrypts");
+        let errors: Vec<_> =
+            phase.iter().zip(encoded.coefficients()).map(|(x, &m)| x - m as f64).collect();
+        assert!((rms(errors.iter().copied()) / ERROR_DEVIATION - 1.0).abs() < 0.12);
+        assert!((errors.iter().sum::<f64>() / 1024.0).abs() < 0.5);
+    }
+}
+
+#[test]
+fn sparse_and_real_vectors_come_back() {
+    let set = toy();
+    let client = client(&set);
+    for slots in [1, 8, 64, 512] {
+        let z = values(slots);
+        let found = client.encrypt(&z).expect("it encrypts");
+        let decrypted = client.decrypt_with_precision(&found).expect("it decrypts");
+        assert!(worst(&decrypted.values, &z) < 6.0 * decrypted.noise.deviation, "{slots}");
+        assert!(decrypted.noise.deviation <= found.noise().deviation);
+        let real: Vec<_> = z.iter().map(|z| 3.0 * z.re).collect();
+        let found = client.encrypt(&real).expect("it encrypts");
+        assert!(found.noise().magnitude >= 1.0 && found.noise().magnitude <= 4.0);
+        let decrypted = client.decrypt_real(&found).expect("it decrypts");
+        assert!(decrypted.iter().zip(&real).all(|(f, w)| (f - w).abs() < 1e-7), "{slots}");
+    }
+}
+
+/// Rows of a key: centred `b + a s - g s'`, which must be the same small integer in every limb.
+fn check_rows(
+    set: &CkksParameters,
+    source: &dyn SwitchingKeySource,
+    kind: KeyKind,
+    d: &[i8],
+    s: &[i8],
+) {
+    let (chain, degree) = (set.chain(), set.degree());
+    let host = HostRing::new(set).expect("a checked set");
+    let mut all = Vec::new();
+    for digit in 0..kind.digits(set) {
+        let mut first: Option<Vec<i32>> = None;
+        for position in kind.positions(set) {
+            let modulus = chain.moduli()[position];
+            let evaluations = |secret: &[i8]| {
+                let mut out = vec![0; degree];
+                host.evaluations(position, secret, &mut out);
+                out
+            };
+            let (dense, sparse) = (evaluations(d), evaluations(s));
+            let square: Vec<_> = dense.iter().map(|&x| modulus.mul(x, x)).collect();
+            let (from, target) = match kind {
+                KeyKind::Multiplication => (square, dense),
+                KeyKind::DenseToSparse => (dense, sparse),
+                KeyKind::SparseToDense => (sparse, dense),
+                KeyKind::Galois(g) => {
+                    // The automorphism of the coefficients, by another way than the code's.
+                    let phi = Automorphism::new(degree, g as usize).expect("odd").inverse();
+                    let mut image = vec![0i8; degree];
+                    for (k, &x) in d.iter().enumerate() {
+                        let (to, negate) = phi.coefficient(k);
+                        image[to] = if negate { -x } else { x };
+                    }
+                    (dense, evaluations(&image))
+                }
+            };
+            // P on the digit's primes, 0 elsewhere.
+            let carries = match kind {
+                KeyKind::DenseToSparse => chain.base(0).contains(&position),
+                KeyKind::SparseToDense => position < chain.full_len(),
+                _ => chain.digits()[digit].contains(&position),
+            };
+            let count = if kind == KeyKind::DenseToSparse { 2 } else { chain.auxiliary_len() };
+            let product = chain.product(chain.auxiliary().take(count)) % modulus.value();
+            let product = product.to_u32_digits().first().copied().unwrap_or(0);
+            let g = if carries { product } else { 0 };
+            let mut b = vec![0; degree];
+            let mut a = vec![0; degree];
+            source.limb(kind, digit, KeyPart::Body, position, &mut b).expect("it is there");
+            source.limb(kind, digit, KeyPart::Mask, position, &mut a).expect("it is there");
+            for j in 0..degree {
+                let sum = modulus.add(b[j], modulus.mul(a[j], target[j]));
+                b[j] = modulus.sub(sum, modulus.mul(g, from[j]));
+            }
+            host.transform(position).inverse(&mut b);
+            let error: Vec<_> = b.iter().map(|&x| modulus.centre(x)).collect();
+            assert!(error.iter().all(|e| e.abs() < 32), "{kind} digit {digit} at {position}");
+            match &first {
+                None => first = Some(error),
+                Some(first) => assert_eq!(*first, error, "{kind} digit {digit} at {position}"),
+            }
+        }
+        all.extend(first.expect("a limb").into_iter().map(f64::from));
+    }
+    let few = 4.0 * ERROR_DEVIATION / (2.0 * all.len() as f64).sqrt();
+    assert!((rms(all.into_iter()) - ERROR_DEVIATION).abs() < few, "{kind}");
+}
+
+#[test]
+fn every_row_of_every_key_hides_what_it_should() {
+    let set = toy();
+    let mut secrets = values(1024).into_iter().map(|z| (z.re * 1.5).round() as i8);
+    let dense: Vec<_> = secrets.by_ref().take(1024).collect();
+    let sparse: Vec<_> = (0..1024).map(|i| [0i8, 1, 0, -1][i % 4] * i8::from(i < 64)).collect();
+    let client =
+        ClientKey::from_secrets(&set, dense.clone(), Some(sparse.clone())).expect("valid secrets");
+    let kinds = [
+        KeyKind::Multiplication,
+        KeyKind::DenseToSparse,
+        KeyKind::SparseToDense,
+        KeyKind::conjugation(&set),
+        KeyKind::rotation(&set, 3).expect("a rotation"),
+        KeyKind::rotation(&set, -1).expect("a rotation"),
+    ];
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("they are made");
+    for kind in kinds {
+        check_rows(&set, &keys, kind, &dense, &sparse);
+    }
+    let read = EvaluationKeys::from_bytes(&keys.to_bytes().expect("small")).expect("its own bytes");
+    assert_eq!(read.kinds(), keys.kinds());
+    check_rows(&set, &read, kinds[0], &dense, &sparse);
+}
+
+#[test]
+fn keys_are_made_limb_by_limb_and_say_how_far_they_are() {
+    #[derive(Default)]
+    struct Heard {
+        calls: AtomicUsize,
+        last: AtomicUsize,
+        total: AtomicUsize,
+    }
+    impl Progress for Heard {
+        fn report(&self, _: &str, done: usize, total: usize) {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            self.last.fetch_max(done, Ordering::Relaxed);
+            self.total.store(total, Ordering::Relaxed);
+        }
+    }
+    let set = toy();
+    let heard = Heard::default();
+    let kinds = [KeyKind::Multiplication, KeyKind::DenseToSparse, KeyKind::Multiplication];
+    let keys = EvaluationKeys::generate(&client(&set), kinds, &heard).expect("they are made");
+    // 59 limbs in each of 4 digits, and 4 limbs.
+    let total = 4 * 59 + 4;
+    for count in [heard.calls, heard.last, heard.total] {
+        assert_eq!(count.into_inner(), total);
+    }
+    assert_eq!(keys.bytes(), total * 4096);
+    assert_eq!(keys.kinds(), [KeyKind::Multiplication, KeyKind::DenseToSparse]);
+}
+
+#[test]
+fn the_sparse_secret_meets_no_other_base() {
+    let set = toy();
+    let client = client(&set);
+    let kind = KeyKind::DenseToSparse;
+    let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
+    let secrets: &SecretLimbs = client.secret_limbs();
+    let all: Vec<_> = (0..set.chain().moduli().len()).collect();
+    let right = kind.positions(&set);
+    assert_eq!(right, [2, 3, 47, 48]);
+    for wrong in [&all[..], &[2, 3, 47], &[2, 3, 48, 49], &[1, 2, 3, 47, 48]] {
+        let made = SwitchingKey::generate(client.host(), kind, wrong, secrets, &fresh, &|_| ());
+        let text = made.expect_err("must be refused").to_string();
+        assert!(text.contains("the sparse secret can be found"), "{text}");
+    }
+    assert!(SwitchingKey::generate(client.host(), kind, &right, secrets, &fresh, &|_| ()).is_ok());
+}
+
+#[test]
+fn keys_that_are_missing_or_impossible_are_named() {
+    let set = toy();
+    let client = client(&set);
+    let rotations = [1, 2, -1].map(|r| KeyKind::rotation(&set, r).expect("a rotation"));
+    let kinds = rotations.into_iter().chain([KeyKind::conjugation(&set)]);
+    let mut keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("they are made");
+    let five = KeyKind::rotation(&set, 5).expect("a rotation");
+    let text = keys.require(five).expect_err("it is not there").to_string();
+    assert!(
+        text.contains("rotation by 5 is not among") && text.contains("rotations by 1, 2, 511"),
+        "{text}"
+    );
+    assert!(text.contains("conjugation"), "{text}");
+    let more = EvaluationKeys::generate(&client, [five], &NoProgress).expect("it is made");
+    keys.extend(more).expect("the same client key");
+    assert!(keys.contains(five) && keys.require(five).is_ok());
+    let mut word = vec![0; 1024];
+    assert!(keys.limb(five, 4, KeyPart::Body, 0, &mut word).is_err());
+    assert!(keys.limb(five, 0, KeyPart::Mask, 59, &mut word).is_err());
+    assert!(keys.limb(five, 0, KeyPart::Mask, 0, &mut word[1..]).is_err());
+    assert!(keys.limb(KeyKind::Multiplication, 0, KeyPart::Mask, 0, &mut word).is_err());
+    let other = ClientKey::generate(&set).expect("entropy");
+    let foreign = EvaluationKeys::generate(&other, [five], &NoProgress).expect("it is made");
+    assert!(matches!(keys.extend(foreign), Err(Error::WrongKey { .. })));
+    assert_eq!(KeyKind::rotation(&set, 0), None);
+    assert_eq!(KeyKind::rotation(&set, 512), None);
+    for bad in [KeyKind::Galois(4), KeyKind::Galois(1), KeyKind::Galois(2049)] {
+        assert!(EvaluationKeys::generate(&client, [bad], &NoProgress).is_err(), "{bad}");
+    }
+    let plain = self::set("INSECURE_CKKS_N14_D40_N10");
+    let plain = ClientKey::generate_seeded_for_tests(&plain, [1; 32]).expect("it is made");
+    for kind in [KeyKind::DenseToSparse, KeyKind::SparseToDense] {
+        let text = EvaluationKeys::generate(&plain, [kind], &NoProgress).expect_err("no");
+        assert!(text.to_string().contains("which the set has not"), "{text}");
+    }
+}
+
+#[test]
+fn rotations_are_powers_of_five() {
+    assert_eq!(galois_element(1024, 0), 1);
+    assert_eq!(galois_element(1024, 1), 5);
+    assert_eq!(galois_element(1024, -1), galois_element(1024, 511));
+    assert_eq!(galois_element(1 << 16, 3), 125);
+    let forth = u64::from(galois_element(1024, 7));
+    assert_eq!(forth * u64::from(galois_element(1024, -7)) % 2048, 1);
+    for steps in [0, 1, 77, 511] {
+        assert_eq!(rotation_of(1024, galois_element(1024, steps)), Some(steps as usize));
+    }
+    assert_eq!(rotation_of(1024, 2047), None);
+}
+
+#[test]
+fn seeds_repeat_and_keys_differ() {
+    let (a, b) = (client(&toy()), client(&toy()));
+    assert_eq!(a.key_id(), b.key_id());
+    let z = values(8);
+    assert_eq!(a.encrypt(&z).ok(), b.encrypt(&z).ok());
+    let (x, y) = (a.encrypt(&z).expect("it encrypts"), a.encrypt(&z).expect("it encrypts"));
+    assert!(x.a() != y.a() && x.b() != y.b());
+    let other = client(&set("INSECURE_CKKS_D35_N10"));
+    assert_ne!(a.key_id(), other.key_id());
+    let fresh = ClientKey::generate(&toy()).expect("entropy");
+    assert_ne!(a.key_id(), fresh.key_id());
+    assert!(matches!(fresh.decrypt(&x), Err(Error::WrongKey { .. })));
+    assert!(matches!(other.decrypt(&x), Err(Error::WrongSet { .. })));
+    assert!(!format!("{a:?} {:?}", a.public_key()).contains("Secret"));
+}
+
+#[test]
+fn secrets_have_their_distributions() {
+    let set = set("INSECURE_CKKS_D40_N13");
+    let client = client(&set);
+    let bytes = client.to_bytes().expect("small");
+    let again = ClientKey::from_bytes_for(&set, &bytes).expect("its own bytes");
+    assert_eq!(again.key_id(), client.key_id());
+    let z = values(16);
+    let found = client.encrypt(&z).expect("it encrypts");
+    assert!(worst(&again.decrypt(&found).expect("the same key"), &z) < 1e-7);
+    // Mean squared norms: the phase of (0, 1) is the secret.
+    let base = set.chain().base(0);
+    let header = crate::CiphertextHeader { level: 0, ..found.header() };
+    let ones = vec![1; base.len() * set.degree()];
+    let unit = Ciphertext::from_parts(header, vec![0; ones.len()], ones).expect("canonical");
+    let secret = client.phase(&unit).expect("the same key");
+    let counts = [-1.0, 0.0, 1.0].map(|v| secret.iter().filter(|&&s| s == v).count());
+    assert_eq!(counts.iter().sum::<usize>(), 8192);
+    assert!(counts.iter().all(|&c| (c as f64 - 8192.0 / 3.0).abs() < 5.0 * 43.0), "{counts:?}");
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let set = toy();
+    let client = client(&set);
+    assert!(matches!(client.encrypt(&[1.0; 3]), Err(Error::Length { .. })));
+    assert!(matches!(client.encrypt(&[1.0; 1024]), Err(Error::Length { .. })));
+    assert!(matches!(client.encrypt(&[f64::NAN; 4]), Err(Error::Value { .. })));
+    assert!(matches!(client.encrypt(&[1e9; 4]), Err(Error::Value { .. })));
+    assert!(matches!(client.encrypt_at(&[1.0; 4], 20), Err(Error::Level { .. })));
+    assert!(matches!(client.encrypt_at(&[1.0; 4], 29), Err(Error::Level { .. })));
+    let foreign = crate::Encoder::new(9).expect("in range").encode(&[1.0; 4], 1e12).expect("fits");
+    assert!(matches!(client.encrypt_plaintext(&foreign, 0), Err(Error::Length { .. })));
+    let public = client.public_key().expect("it is made");
+    assert!(matches!(public.encrypt_plaintext(&foreign), Err(Error::Length { .. })));
+    let good = client.encrypt(&[1.0; 4]).expect("it encrypts");
+    let refused = |change: &dyn Fn(&mut crate::CiphertextHeader)| {
+        let mut header = good.header();
+        change(&mut header);
+        Ciphertext::from_parts(header, good.b().to_vec(), good.a().to_vec()).is_err()
+    };
+    assert!(!refused(&|_| ()));
+    assert!(refused(&|h| h.level = 29));
+    assert!(refused(&|h| h.level = 3));
+    assert!(refused(&|h| h.slots = 3));
+    assert!(refused(&|h| h.slots = 0));
+    assert!(refused(&|h| h.scale = 0.0));
+    assert!(refused(&|h| h.scale = f64::NAN));
+    assert!(refused(&|h| h.noise.deviation = -1.0));
+    assert!(refused(&|h| h.noise.magnitude = f64::NAN));
+    let mut b = good.b().to_vec();
+    b[5] = u32::MAX;
+    let text = Ciphertext::from_parts(good.header(), b, good.a().to_vec());
+    assert!(text.expect_err("not canonical").to_string().contains("word 5 of the limb"));
+    let lengths = ClientKey::from_secrets(&set, vec![0; 5], Some(vec![0; 1024]));
+    assert!(lengths.expect_err("too short").to_string().contains("the dense secret"));
+    let weight = ClientKey::from_secrets(&set, vec![0; 1024], Some(vec![0; 1024]));
+    assert!(weight.expect_err("weight 0").to_string().contains("the sparse secret"));
+    let missing = ClientKey::from_secrets(&set, vec![0; 1024], None);
+    assert!(missing.expect_err("missing").to_string().contains("is missing"));
+}
+
+#[test]
+fn shared_decryptions_are_flooded_as_stated() {
+    let set = set("INSECURE_CKKS_D50_N10");
+    let client = client(&set);
+    let z = values(512);
+    let found = client.encrypt(&z).expect("it encrypts");
+    for bits in [10, 24] {
+        let shared = client.decrypt_to_share(&found, bits).expect("it decrypts");
+        // sqrt(2N) 2^(bits/2) times the error: 2^5.5 2^(bits/2).
+        let want = found.noise().deviation * 2f64.powf(0.5 * f64::from(bits) + 5.5);
+        let errors = shared.values.iter().zip(&z).flat_map(|(f, w)| [(f - w).re, (f - w).im]);
+        assert!((rms(errors) / want - 1.0).abs() < 0.15, "{bits}");
+        assert!(worst(&shared.values, &z) < 6.0 * shared.noise.deviation);
+        assert!(
+            (found.precision_bits() - shared.precision_bits - 0.5 * f64::from(bits) - 5.5).abs()
+                < 0.1
+        );
+        let again = client.decrypt_to_share(&found, bits).expect("it decrypts");
+        assert_ne!(again.values, shared.values);
+    }
+    for bits in [0, 129] {
+        assert!(matches!(client.decrypt_to_share(&found, bits), Err(Error::Value { .. })));
+    }
+    let text = client.decrypt_to_share(&found, 128).expect_err("nothing is left").to_string();
+    assert!(text.contains("ask for fewer bits"), "{text}");
+    let unknown = crate::Noise { deviation: f64::INFINITY, magnitude: 1.0 };
+    let header = crate::CiphertextHeader { noise: unknown, ..found.header() };
+    let unknown =
+        Ciphertext::from_parts(header, found.b().to_vec(), found.a().to_vec()).expect("canonical");
+    assert!(client.decrypt_to_share(&unknown, 10).is_err());
+}
+
+/// Rows of the published key of s^2 under s, taken as they are.
+#[test]
+fn published_keys_are_of_this_form() {
+    let path = format!("{}/../../tests/vectors/ckks/multiply.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("it is there");
+    let file: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    fn list<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> T {
+        serde_json::from_value(value.clone()).expect("of this form")
+    }
+    let params = &file["params"];
+    let set = CkksParameters::new(&crate::ParameterLiteral {
+        name: "INSECURE_VECTORS".into(),
+        description: None,
+        log2_degree: 5,
+        scale: 2f64.powi(40),
+        secret_weight: None,
+        terminal: list(&params["terminal"]),
+        main: list(&params["main"]),
+        auxiliary: list(&params["auxiliary"]),
+        digits: None,
+        states: list(&params["states"]),
+        bootstrapping: None,
+    })
+    .expect("a valid set");
+    let secret: Vec<i8> = list(&file["secret"]);
+    let (mut bodies, mut masks) = (Vec::new(), Vec::new());
+    for digit in file["key"].as_array().expect("a list") {
+        bodies.extend(list::<Vec<Vec<u32>>>(&digit["b"]).concat());
+        masks.extend(list::<Vec<Vec<u32>>>(&digit["a"]).concat());
+    }
+    let mut keys = ExplicitKeys::new(&set);
+    keys.insert(KeyKind::Multiplication, bodies.clone(), masks.clone()).expect("they fit");
+    check_rows(&set, &keys, KeyKind::Multiplication, &secret, &[]);
+    assert_eq!(keys.kinds(), [KeyKind::Multiplication]);
+    bodies[3] = u32::MAX;
+    assert!(keys.insert(KeyKind::Multiplication, bodies, masks.clone()).is_err());
+    assert!(keys.insert(KeyKind::Galois(2), masks.clone(), masks).is_err());
+}

@@ -1,0 +1,78 @@
+use super::*;
+
+fn model(name: &str) -> NoiseModel {
+    NoiseModel::new(&CkksParameters::by_name(name).expect("built in"))
+}
+
+/// Rounding to the polynomials' own units: (1 + 2N/3)/12.
+#[test]
+fn the_noise_of_keys_is_negligible_beside_that_of_rounding() {
+    for set in CkksParameters::all() {
+        let model = NoiseModel::new(&set);
+        let noise = model.key_product(set.top_level());
+        let limit = match set.name() {
+            "CKKS_D40" | "CKKS_D35" | "CKKS_D30" => 0.25,
+            _ => model.rounding() / 100.0,
+        };
+        assert!(noise < limit, "{set}: {noise} against {limit}");
+        for level in 0..set.top_level() {
+            assert!(model.key_product(level) <= noise * 1.001, "{set} level {level}");
+        }
+    }
+    assert!((model("CKKS_D40").rounding() - 3641.0).abs() < 1.0);
+}
+
+/// What an exact implementation measured, as log2 of deviations.
+#[test]
+fn deviations_are_those_that_were_measured() {
+    let model = model("INSECURE_CKKS_D40_N10");
+    let log2 = |variance| model.deviation(variance, 1.0).log2();
+    assert!((log2(model.fresh()) - (40.0 - 33.81)).abs() < 0.02);
+    assert!((log2(model.rounding()) - 7.42).abs() < 0.01);
+    // A rotation alone.
+    assert!((log2(model.key_switch(13)) - (40.0 - 32.56)).abs() < 0.05);
+}
+
+#[test]
+fn bootstrapping_noise_is_near_what_was_measured() {
+    for (name, rho, noise, total) in [
+        ("INSECURE_CKKS_D40_N10", 5, -31.8, -16.7),
+        ("INSECURE_CKKS_D40_N10", 8, -30.0, -22.7),
+        ("INSECURE_CKKS_D40_N10", 10, -28.1, -26.6),
+        ("INSECURE_CKKS_D40_N12", 8, -27.4, -24.7),
+        ("INSECURE_CKKS_D40_N12", 10, -25.4, -25.4),
+        ("INSECURE_CKKS_D35_N10", 5, -26.2, -16.6),
+        ("INSECURE_CKKS_D35_N10", 8, -27.0, -22.6),
+        ("INSECURE_CKKS_D30_N10", 5, -20.0, -16.6),
+        ("INSECURE_CKKS_D30_N10", 8, -20.4, -20.4),
+        ("CKKS_D40", 6, -23.4, -23.3),
+        ("CKKS_D35", 7, -21.3, -21.3),
+    ] {
+        let model = model(name);
+        let found = model.bootstrapping(rho, model.set.slots()).expect("it has one");
+        let (log2_noise, log2_total) = (found.noise.log2(), found.deviation().log2());
+        assert!((log2_noise - noise).abs() < 0.6, "{name} {rho}: {log2_noise}, not {noise}");
+        assert!((log2_total - total).abs() < 0.6, "{name} {rho}: {log2_total}, not {total}");
+    }
+    let model = model("CKKS_D40");
+    let constants = model.bootstrapping(8, 32768).expect("it has one").sine_of_constants;
+    assert!((-constants.log2() - 13.3).abs() < 0.05);
+    assert!(model.bootstrapping(11, 32768).is_err() && model.bootstrapping(4, 32768).is_err());
+    assert!(model.bootstrapping(8, 4).is_err());
+}
+
+#[test]
+fn noise_adds_and_multiplies() {
+    let (x, y) =
+        (Noise { deviation: 3e-6, magnitude: 2.0 }, Noise { deviation: 4e-6, magnitude: 0.5 });
+    let sum = x.sum(y);
+    assert!((sum.deviation - 5e-6).abs() < 1e-12 && sum.magnitude == 2.5);
+    let product = x.product(y);
+    assert!((product.deviation - 8e-6f64.hypot(1.5e-6)).abs() < 1e-10);
+    assert_eq!((product.magnitude, x.square().magnitude), (1.0, 4.0));
+    assert!((x.square().deviation - 12e-6).abs() < 1e-10);
+    assert_eq!(x.times(-2.0).magnitude, 4.0);
+    let one = Noise { deviation: 2f64.powi(-20) / 6.0, magnitude: 1.0 };
+    assert!((one.precision_bits() - 20.0).abs() < 1e-9);
+    assert_eq!(Noise { deviation: 1.0, magnitude: 1.0 }.precision_bits(), 0.0);
+}

@@ -1,0 +1,171 @@
+//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of Bossuat et al. 2022).
+
+mod plan;
+mod raise;
+
+pub use plan::{BootstrappingPlan, Variant};
+pub use raise::RaiseSteps;
+
+use num_bigint::BigInt;
+
+use super::error::RecordError;
+use super::recorder::{Recorded, Recorder};
+use plan::shape_of;
+
+const OPERATION: &str = "bootstrapping";
+
+impl Recorder {
+    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must be at most the
+    /// canonical scale S_0; slots of magnitude up to 1 are. The error is stated at [`BootstrappingPlan::new`].
+    ///
+    /// # Errors
+    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where it starts.
+    pub fn bootstrap(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
+        if x.slots != plan.slots() {
+            let why = format!("a ciphertext of {} slots in a plan for {}", x.slots, plan.slots());
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
+        let mut x = self.bring_to(x, plan.start(&chain))?;
+        if let Some(phases) = &plan.phases {
+            let value = self.plaintext(phases.coefficients.clone(), x.level)?;
+            let product = self.multiply_plaintext(&x, value, phases.scale)?;
+            x = self.rescale(&product)?;
+            x.scale = chain.scale(0).expect("level 0 has a scale");
+        }
+        if shape.stc_first {
+            x = self.transform_chain(&x, plan.to_coefficients())?;
+        }
+        let raised = self.raise_modulus(&x, plan.factor(), plan.raised_scale)?.result;
+        let raised = self.sub_sum(&raised)?;
+        let coefficients = self.transform_chain(&raised, plan.to_slots())?;
+        let joined = self.sine(&coefficients, plan)?;
+        if shape.stc_first && shape.arcsine_levels > 0 {
+            return Ok(joined);
+        }
+        let joined = Recorded { scale: plan.joined_scale, ..joined };
+        if shape.stc_first {
+            return self.adjust(&joined, shape.effective_level);
+        }
+        self.transform_chain(&joined, plan.to_coefficients())
+    }
+
+    /// A ciphertext at `level` with its canonical scale: adjusted if it stands above.
+    fn bring_to(&mut self, x: &Recorded, level: usize) -> Result<Recorded, RecordError> {
+        let operation = OPERATION;
+        if x.level > level {
+            return self.adjust(x, level);
+        }
+        if x.level < level {
+            return Err(RecordError::OutOfLevels { operation, needed: level, level: x.level });
+        }
+        let right = self.chain().scale(level).expect("a normal level");
+        if x.scale != right {
+            return Err(RecordError::Scales { operation, left: x.scale, right });
+        }
+        Ok(*x)
+    }
+
+    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
+    fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
+        let conjugate = self.conjugate(x)?;
+        let re = self.add(x, &conjugate)?;
+        let re = self.part(&re, plan)?;
+        if plan.variant() == Variant::Packed {
+            return Ok(re);
+        }
+        let im = self.sub(&conjugate, x)?;
+        let im = self.multiply_i(&im)?;
+        let im = self.part(&im, plan)?;
+        let im = self.multiply_i(&im)?;
+        self.add(&re, &im)
+    }
+
+    /// The sine of one part, which is doubled. With slots-to-coefficients first it is a message by then: corrected
+    /// as one, at the canonical scale.
+    fn part(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
+        let scale = chain.sine_scale(x.level).expect("EvalMod starts here");
+        let y = self.eval_mod(&Recorded { scale, ..*x })?.result;
+        if !shape.stc_first || shape.arcsine_levels == 0 {
+            return Ok(y);
+        }
+        let f = plan.joined_scale / shape.sine_scale;
+        let canonical = chain.scale(shape.out()).expect("a normal level");
+        self.correct_sine(&Recorded { scale: plan.joined_scale, ..y }, f, canonical)
+    }
+
+    /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is removed. The scale
+    /// is twice the canonical one.
+    ///
+    /// # Errors
+    /// As [`Recorder::bootstrap`].
+    pub fn bootstrap_real(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let y = self.bootstrap(x, plan)?;
+        let conjugate = self.conjugate(&y)?;
+        let sum = self.add(&y, &conjugate)?;
+        Ok(Recorded { scale: 2.0 * y.scale, ..sum })
+    }
+
+    /// Two ciphertexts of real slots by one bootstrapping, as u + i v. Scales are twice the canonical one.
+    ///
+    /// # Errors
+    /// As [`Recorder::bootstrap`].
+    pub fn bootstrap_real_pair(
+        &mut self,
+        [u, v]: [&Recorded; 2],
+        plan: &BootstrappingPlan,
+    ) -> Result<[Recorded; 2], RecordError> {
+        let start = plan.start(&self.chain().clone());
+        let (u, v) = (self.bring_to(u, start)?, self.bring_to(v, start)?);
+        let v = self.multiply_i(&v)?;
+        let both = self.add(&u, &v)?;
+        let y = self.bootstrap(&both, plan)?;
+        let conjugate = self.conjugate(&y)?;
+        let u = self.add(&y, &conjugate)?;
+        let v = self.sub(&conjugate, &y)?;
+        let v = self.multiply_i(&v)?;
+        let scale = 2.0 * y.scale;
+        Ok([Recorded { scale, ..u }, Recorded { scale, ..v }])
+    }
+
+    /// Two bootstrappings in a row, the second of what the first got wrong, times 2^`gain` (Bae et al. 2022): the
+    /// error of the sine is gone, for vectors of equal slots, too. The result stands at L_eff - 1. The first error
+    /// times 2^`gain` must be at most 1: a gain of 14 serves random slots at rho = 8, 8 any slots.
+    ///
+    /// # Errors
+    /// As [`Recorder::bootstrap`]; for a gain above 40.
+    pub fn bootstrap_twice(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+        gain: u32,
+    ) -> Result<Recorded, RecordError> {
+        if gain > 40 {
+            let why = format!("a gain of 2^{gain}: errors are not that small, 40 is the most");
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
+        let start = plan.start(&self.chain().clone());
+        let x = self.bring_to(x, start)?;
+        let first = self.bootstrap(&x, plan)?;
+        let back = self.adjust(&first, start)?;
+        let rest = self.sub(&x, &back)?;
+        let rest = self.multiply_integer(&rest, &(BigInt::from(1) << gain))?;
+        let second = self.bootstrap(&rest, plan)?;
+        let second = Recorded { scale: second.scale * 2f64.powi(gain as i32), ..second };
+        let below = first.level - 1;
+        let first = self.adjust(&first, below)?;
+        let second = self.adjust(&second, below)?;
+        self.add(&first, &second)
+    }
+}

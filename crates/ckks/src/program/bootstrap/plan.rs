@@ -1,0 +1,321 @@
+//! What is made once for a bootstrapping: matrices, labels, constants.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use num_complex::Complex64;
+
+use super::super::chain::{BootstrappingShape, Chain};
+use super::super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
+use super::super::error::RecordError;
+use super::super::exact;
+use super::super::recorder::KeyKind;
+use super::super::transform::{DiagonalPlan, LinearTransform, encode};
+use super::OPERATION;
+use crate::Encoder;
+
+/// How the sine is evaluated on both halves of the coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Two sines side by side, for any number of slots.
+    Pair,
+    /// One sine of both halves in one ciphertext, for up to N/4 slots.
+    Packed,
+}
+
+/// The matrices, labels and constants of a bootstrapping, made once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BootstrappingPlan {
+    slots: usize,
+    variant: Variant,
+    message_ratio: u32,
+    factor: BigInt,
+    to_slots: Vec<LinearTransform>,
+    to_coefficients: Vec<LinearTransform>,
+    pub(super) raised_scale: f64,
+    pub(super) joined_scale: f64,
+    pub(super) phases: Option<Phases>,
+}
+
+/// Public numbers of magnitude 1 that slots are multiplied by before; encoded.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Phases {
+    pub coefficients: Arc<[i64]>,
+    pub scale: f64,
+}
+
+pub(super) fn shape_of(chain: &Chain) -> Result<&BootstrappingShape, RecordError> {
+    chain.shape().bootstrapping.as_ref().ok_or_else(|| RecordError::Shape {
+        operation: OPERATION,
+        why: "the parameter set has no levels for it: take one that does".into(),
+    })
+}
+
+/// Labels of a chain of transforms: first, then `shift` more each time, and last.
+fn labels(first: f64, shift: i32, groups: usize, last: f64) -> Vec<f64> {
+    let mut labels = vec![first];
+    for _ in 1..groups {
+        labels.push(labels[labels.len() - 1] * 2f64.powi(shift));
+    }
+    labels.push(last);
+    labels
+}
+
+/// Encodes the transforms of `groups` from level `top` down.
+fn transforms(
+    chain: &Chain,
+    groups: &[Group],
+    slots: usize,
+    top: usize,
+    labels: &[f64],
+    encoder: &Encoder,
+) -> Result<Vec<LinearTransform>, RecordError> {
+    let one = |(i, group): (usize, &Group)| {
+        let plan = DiagonalPlan { stride: group.stride, baby_steps: group.baby_steps, slots };
+        let ratio = chain.ratio(top - i);
+        LinearTransform::encode(&group.stored, plan, ratio, labels[i], labels[i + 1], encoder)
+    };
+    groups.iter().enumerate().map(one).collect()
+}
+
+/// (d, f d), n numbers each: one vector of 2n.
+fn beside(diagonal: &[Complex64], n: usize, f: Complex64) -> Vec<Complex64> {
+    let at = |j: usize| diagonal[j % diagonal.len()];
+    (0..n).map(at).chain((0..n).map(|j| f * at(j))).collect()
+}
+
+/// Lets the last transform to slots put real parts into slots 0..n and imaginary parts (times i) into n..2n, once
+/// its result is added to its conjugate.
+fn pack(group: &mut Group, n: usize) {
+    let minus_i = Complex64::new(0.0, -1.0);
+    for diagonal in group.stored.iter_mut().flatten() {
+        *diagonal = beside(diagonal, n, minus_i);
+    }
+}
+
+/// Undoes [`pack`]: the first transform to coefficients acts on y + i rot(y, n), repeated.
+fn unpack(group: &mut Group, n: usize) {
+    let one = Complex64::new(1.0, 0.0);
+    let i = Complex64::new(0.0, 1.0);
+    let shift = n / group.stride;
+    let mut stored = vec![None; shift.max(group.stored.len()) + group.stored.len()];
+    for (k, diagonal) in group.stored.iter().enumerate() {
+        let Some(diagonal) = diagonal else { continue };
+        let rotated = |first: Complex64, second: Complex64| -> Vec<Complex64> {
+            let factor = |j: usize| {
+                if (j + group.stride * k) % (2 * n) < n { first } else { second }
+            };
+            (0..2 * n).map(|j| diagonal[j % diagonal.len()] * factor(j)).collect()
+        };
+        add(&mut stored[k], rotated(one, i));
+        add(&mut stored[(k + shift) % (2 * shift)], rotated(i, one));
+    }
+    while stored.last().is_some_and(Option::is_none) {
+        stored.pop();
+    }
+    group.stored = stored;
+}
+
+fn add(to: &mut Option<Vec<Complex64>>, more: Vec<Complex64>) {
+    *to = Some(match to.take() {
+        Some(there) => there.into_iter().zip(more).map(|(x, y)| x + y).collect(),
+        None => more,
+    });
+}
+
+impl BootstrappingPlan {
+    /// Plans a bootstrapping of ciphertexts with `slots` slots. `message_ratio` is rho: Q_0 is about 2^rho times
+    /// the largest coefficient of a message. One more takes two bits from the error of the sine, which is largest
+    /// for vectors of equal slots (7 correct bits at rho = 5, 13 at 8, 17 at 10), and adds up to one bit of noise.
+    ///
+    /// # Errors
+    /// When the set has no bootstrapping, the ratio is below 5 or leaves no factor for the message, or the number
+    /// of slots does not fit the variant.
+    pub fn new(
+        chain: &Chain,
+        slots: usize,
+        message_ratio: u32,
+        variant: Variant,
+        encoder: &Encoder,
+    ) -> Result<Self, RecordError> {
+        Self::build(chain, slots, message_ratio, variant, None, encoder)
+    }
+
+    /// [`BootstrappingPlan::new`] for vectors that may have equal slots: each slot is multiplied by its entry of
+    /// `phases` before, which takes a level (ciphertexts come at level 1 or above), and divided by it in the last
+    /// transform. With public random phases of magnitude 1 no vector that was chosen before them is worse than a
+    /// random one.
+    ///
+    /// # Errors
+    /// As [`BootstrappingPlan::new`], and when there is not one phase of magnitude 1 for each slot.
+    pub fn with_phases(
+        chain: &Chain,
+        slots: usize,
+        message_ratio: u32,
+        variant: Variant,
+        phases: &[Complex64],
+        encoder: &Encoder,
+    ) -> Result<Self, RecordError> {
+        Self::build(chain, slots, message_ratio, variant, Some(phases), encoder)
+    }
+
+    fn build(
+        chain: &Chain,
+        slots: usize,
+        message_ratio: u32,
+        variant: Variant,
+        phases: Option<&[Complex64]>,
+        encoder: &Encoder,
+    ) -> Result<Self, RecordError> {
+        let shape = shape_of(chain)?;
+        let wrong = |why: String| Err(RecordError::Shape { operation: OPERATION, why });
+        let most = match variant {
+            Variant::Pair => chain.most_slots(),
+            Variant::Packed => chain.most_slots() / 2,
+        };
+        if !slots.is_power_of_two() || slots > most {
+            return wrong(format!("{slots} slots: the number must be a power of two up to {most}"));
+        }
+        if !(5..64).contains(&message_ratio) {
+            return wrong(format!(
+                "a message ratio of 2^{message_ratio}: the sine is fitted for 2^5 or more"
+            ));
+        }
+        if shape.stc_first && variant == Variant::Packed {
+            return wrong("packing needs slots-to-coefficients after the sine".into());
+        }
+        if let Some(phases) = phases {
+            if phases.len() != slots || phases.iter().any(|u| (u.norm() - 1.0).abs() > 1e-9) {
+                let count = phases.len();
+                return wrong(format!("{count} phases: {slots} of magnitude 1 are needed"));
+            }
+            if shape.stc_first {
+                return wrong("phases need slots-to-coefficients after the sine".into());
+            }
+        }
+        let q0 = chain.product(chain.level(0)?);
+        let one = num_bigint::BigUint::from(1u32);
+        let s0 = chain.scale(0).expect("level 0 has a scale");
+        let factor = exact::round_ratio(2f64.powi(-(message_ratio as i32)), &q0, &one, s0);
+        if factor.bits() == 0 {
+            return wrong(format!(
+                "a message ratio of 2^{message_ratio} exceeds what Q_0 has above the scale 2^{}",
+                s0.log2()
+            ));
+        }
+        let repeats = (chain.most_slots() / slots) as u64;
+        let raised_scale = exact::nearest(&(&*q0 * u64::from(shape.interval) * repeats));
+        let sine = chain.sine_scale(shape.sine_input()).expect("a level of EvalMod");
+        let mut groups = coefficients_to_slots(slots, shape.cts_groups)?;
+        let mut back = slots_to_coefficients(slots, shape.stc_groups)?;
+        let mut period = slots;
+        if variant == Variant::Packed {
+            period = 2 * slots;
+            pack(groups.last_mut().expect("a group"), slots);
+            unpack(back.first_mut().expect("a group"), slots);
+        }
+        if let Some(phases) = phases {
+            for diagonal in back.last_mut().expect("a group").stored.iter_mut().flatten() {
+                let entry = |(j, u): (usize, &Complex64)| diagonal[j % diagonal.len()] * u.conj();
+                *diagonal = phases.iter().enumerate().map(entry).collect();
+            }
+        }
+        let n = groups.len();
+        let to = labels(raised_scale, shape.cts_shift, n, sine / 2.0);
+        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encoder)?;
+        let last = &groups[n - 1..];
+        let at = shape.top() + 1 - n;
+        to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encoder)?);
+
+        let q0 = exact::nearest(&q0);
+        let joined_scale = shape.sine_scale * (exact::nearest(&factor) * s0) / q0;
+        let (top, first, last) = if shape.stc_first {
+            let from = shape.stc_groups;
+            (from, chain.scale(from), chain.scale(0))
+        } else {
+            (shape.out(), Some(joined_scale), chain.scale(shape.effective_level))
+        };
+        let from = labels(
+            first.expect("a normal level"),
+            shape.stc_shift,
+            back.len(),
+            last.expect("a normal level"),
+        );
+        let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encoder)?;
+        to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encoder)?);
+        let phases = phases.map(|phases| -> Result<Phases, RecordError> {
+            let from = chain.scale(1).expect("levels above 0 are normal");
+            let scale = s0 * chain.ratio(1) / from;
+            Ok(Phases { coefficients: encode(encoder, phases, scale)?, scale })
+        });
+        let phases = phases.transpose()?;
+        let factor = factor.into();
+        Ok(Self {
+            slots,
+            variant,
+            message_ratio,
+            factor,
+            to_slots,
+            to_coefficients,
+            raised_scale,
+            joined_scale,
+            phases,
+        })
+    }
+
+    /// n, the slots of the ciphertexts that it is for.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How the sine is evaluated.
+    pub fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    /// rho.
+    pub fn message_ratio(&self) -> u32 {
+        self.message_ratio
+    }
+
+    /// k0, the integer that messages are multiplied by before the modulus is raised.
+    pub fn factor(&self) -> &BigInt {
+        &self.factor
+    }
+
+    /// The transforms from coefficients to slots.
+    pub fn to_slots(&self) -> &[LinearTransform] {
+        &self.to_slots
+    }
+
+    /// The transforms from slots to coefficients.
+    pub fn to_coefficients(&self) -> &[LinearTransform] {
+        &self.to_coefficients
+    }
+
+    /// The level that ciphertexts are brought to first: 0, or more where something comes before the modulus is
+    /// raised.
+    pub fn start(&self, chain: &Chain) -> usize {
+        match &chain.shape().bootstrapping {
+            Some(shape) if shape.stc_first => shape.stc_groups,
+            _ => usize::from(self.phases.is_some()),
+        }
+    }
+
+    /// The keys that it needs.
+    pub fn keys(&self, chain: &Chain) -> Vec<KeyKind> {
+        let mut keys =
+            vec![KeyKind::Multiplication, KeyKind::DenseToSparse, KeyKind::SparseToDense];
+        let transforms = self.to_slots.iter().chain(&self.to_coefficients);
+        let mut exponents: Vec<u32> = transforms
+            .flat_map(|t| t.rotations())
+            .chain((0..).map(|i| self.slots << i).take_while(|&by| by < chain.most_slots()))
+            .map(|by| chain.rotation(by as i64))
+            .chain([chain.conjugation()])
+            .collect();
+        exponents.sort_unstable();
+        exponents.dedup();
+        keys.extend(exponents.into_iter().map(KeyKind::Galois));
+        keys
+    }
+}

@@ -1,0 +1,127 @@
+//! Bootstrapping and its variants.
+
+use super::{Builder, Estimate, Node};
+use crate::server::Bootstrapping;
+use crate::{Error, Result};
+
+impl Builder<'_> {
+    /// A bootstrapping with the set's own message ratio; see [`Builder::bootstrap_with`].
+    ///
+    /// # Errors
+    /// As [`Builder::bootstrap_with`].
+    pub fn bootstrap(&mut self, x: &Node) -> Result<Node> {
+        self.bootstrap_with(x, &Bootstrapping::default())
+    }
+
+    /// A bootstrapping as `how` says: from any level up to
+    /// [`CkksParameters::default_level`](crate::CkksParameters::default_level). Slots must not
+    /// exceed 1 in magnitude.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Value`] for an impossible
+    /// message ratio, [`Error::Shape`] for too few slots, [`Error::Scale`] at level 0 with another
+    /// scale than the canonical one; without [`Bootstrapping::keys`],
+    /// [`Error::MissingKey`] when the recording is finished.
+    pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
+        self.check(&[x])?;
+        let plan = self.server.plan(x.at.slots, how)?;
+        let noise = self.refreshed(how, x)?;
+        let (at, switching) = if how.real {
+            let at = self.recorder.bootstrap_real(&x.at, &plan)?;
+            (at, self.model().key_switch(at.level, at.scale))
+        } else {
+            (self.recorder.bootstrap(&x.at, &plan)?, 0.0)
+        };
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
+    }
+
+    /// What a bootstrapping makes of the estimate of `x`, by the model; the adjust before it
+    /// included.
+    fn refreshed(
+        &self,
+        how: &Bootstrapping,
+        x: &Node,
+    ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
+        let noise = self.server.refresh_noise(x.at.slots, how)?;
+        let bottom = self.canonical("a bootstrapping", 0)?;
+        let adjust = if x.at.level > 0 { self.model().rounding(bottom) } else { 0.0 };
+        Ok(move |of: Estimate| {
+            // The sine's error grows with the third power of what it meets.
+            let sine = noise.sine * of.magnitude.min(1.0).powi(3);
+            of.with_noise(adjust).with_noise(noise.deviation.hypot(sine))
+        })
+    }
+
+    /// Two ciphertexts of real slots bootstrapped as u + i v, at the cost of one. The results have
+    /// twice the canonical scale; a product or a sum brings that in order.
+    ///
+    /// # Errors
+    /// As [`Builder::bootstrap_with`], and [`Error::Length`] for unequal numbers of slots.
+    pub fn bootstrap_two_real(
+        &mut self,
+        u: &Node,
+        v: &Node,
+        how: &Bootstrapping,
+    ) -> Result<(Node, Node)> {
+        self.check(&[u, v])?;
+        if u.at.slots != v.at.slots {
+            return Err(Error::Length {
+                what: "the second ciphertext",
+                found: v.at.slots,
+                rule: format!("the first has {} slots, and both need as many", u.at.slots),
+            });
+        }
+        let plan = self.server.plan(u.at.slots, how)?;
+        let noise = [self.refreshed(how, u)?, self.refreshed(how, v)?];
+        let [re, im] = self.recorder.bootstrap_real_pair([&u.at, &v.at], &plan)?;
+        let switching = self.model().key_switch(re.level, re.scale);
+        // Each meets the magnitude of both, and its own error alone.
+        let (u, v) = (u.estimate, v.estimate);
+        let one = move |own: Estimate, other: Estimate, noise: fn(f64, f64) -> f64| Estimate {
+            magnitude: noise(own.magnitude, other.magnitude),
+            ..own
+        };
+        let [of_u, of_v] = noise;
+        let re = self.noted(re, move |e| {
+            let after = of_u(one(e[u], e[v], f64::hypot)).with_noise(switching);
+            Estimate { magnitude: e[u].magnitude, ..after }
+        });
+        let im = self.noted(im, move |e| {
+            let after = of_v(one(e[v], e[u], f64::hypot)).with_noise(switching);
+            Estimate { magnitude: e[v].magnitude, ..after }
+        });
+        Ok((re, im))
+    }
+
+    /// Meta-BTS (Bae et al. 2022): the difference between x and its bootstrapping, times 2^bits, is
+    /// bootstrapped too and taken off. The error of the modular reduction vanishes, for vectors of
+    /// equal slots too, and about `bits` bits are gained as far as three roundings allow. The
+    /// result is one level below that of [`Builder::bootstrap`], and it costs two of them.
+    ///
+    /// The first one's error times 2^bits must stay below 1: 14 bits serve random slots at message
+    /// ratio 8, 8 bits constant ones.
+    ///
+    /// # Errors
+    /// As [`Builder::bootstrap_with`], and [`Error::Value`] for bits that are not 1 to 40.
+    pub fn meta_bootstrap(&mut self, x: &Node, bits: u32, how: &Bootstrapping) -> Result<Node> {
+        if !(1..=40).contains(&bits) {
+            return Err(Error::Value {
+                what: "bits to gain".into(),
+                value: bits.to_string(),
+                rule: "1 to 40".into(),
+            });
+        }
+        self.check(&[x])?;
+        let plan = self.server.plan(x.at.slots, how)?;
+        let noise = self.server.refresh_noise(x.at.slots, how)?.deviation;
+        let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
+        let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
+        let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
+        let adjusts = if x.at.level > 0 { 2.0f64.sqrt() } else { 1.0 } * bottom;
+        let second = noise * f64::from(bits).exp2().recip();
+        let x = x.estimate;
+        Ok(self
+            .noted(at, move |e| e[x].with_noise(second).with_noise(adjusts).with_noise(rounding)))
+    }
+}

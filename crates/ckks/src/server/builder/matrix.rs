@@ -1,0 +1,120 @@
+//! Linear maps and matrices.
+
+use num_complex::Complex64;
+
+use super::{Builder, Node};
+use crate::program::LinearTransform;
+use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
+use crate::{Error, Result};
+
+impl Builder<'_> {
+    /// A linear map of slots; one level. The map's slots divide the ciphertext's, whose vector
+    /// then must repeat with that period.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] at level 0, [`Error::Length`] for a map of more slots than the
+    /// ciphertext has; without the keys of [`LinearMap::rotations`], [`Error::MissingKey`] when
+    /// the recording is finished.
+    pub fn linear_transform(&mut self, x: &Node, map: &LinearMap) -> Result<Node> {
+        self.check(&[x])?;
+        if map.slots() > x.at.slots {
+            return Err(Error::Length {
+                what: "a linear map",
+                found: map.slots(),
+                rule: format!(
+                    "the ciphertext has {} slots, and maps need as many or fewer",
+                    x.at.slots
+                ),
+            });
+        }
+        let x = self.with_levels("a linear transform", x, 1)?;
+        let plan = map.plan();
+        let (level, scale) = (x.at.level, self.canonical("a linear transform", x.at.level - 1)?);
+        let mut diagonals: Vec<Option<Vec<Complex64>>> = Vec::new();
+        for (by, diagonal) in map.diagonals() {
+            diagonals.resize(by / plan.stride, None);
+            diagonals.push(Some(diagonal.to_vec()));
+        }
+        let ratio = self.set().rescale_ratio(level);
+        let transform = LinearTransform::encode(
+            &diagonals,
+            plan,
+            ratio,
+            x.at.scale,
+            scale,
+            self.server.encoder(),
+        )?;
+        let at = self.recorder.linear_transform(&x.at, &transform)?;
+        let (sum, square) = map.norms();
+        let model = self.model();
+        let count = (map.diagonals().count() as f64).sqrt();
+        let encoding = count * model.encoding(transform.plaintext_scale);
+        let switching = square * model.key_product(level, x.at.scale);
+        let rounding = model.rounding(scale);
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| {
+            let of = e[x];
+            super::Estimate {
+                deviation: of.deviation * square,
+                bias: of.bias * sum,
+                magnitude: of.magnitude * sum,
+            }
+            .with_noise(of.magnitude * encoding)
+            .with_noise(switching)
+            .with_noise(rounding)
+        }))
+    }
+
+    /// A matrix in the clear times the vector in a ciphertext, one level.
+    ///
+    /// The vector, padded with zeros to a power of two b of columns, must repeat with period b (a
+    /// ciphertext of b slots always does); the ciphertext has at least as many slots as the matrix
+    /// has rows or columns, padded. The product repeats with the padded number of rows.
+    ///
+    /// # Errors
+    /// As [`Builder::linear_transform`], the keys being those of [`Matrix::rotations`].
+    pub fn matrix_vector(&mut self, matrix: &Matrix, x: &Node) -> Result<Node> {
+        let (map, sum) = matrix.by_diagonals()?;
+        let product = self.linear_transform(x, &map)?;
+        if sum.width == 1 {
+            return Ok(product);
+        }
+        self.inner_sum(&product, sum.width, sum.stride as i64)
+    }
+
+    /// The product of two encrypted d x d matrices, each row after row in d^2 slots (all that the
+    /// ciphertext has); three levels, d key switches and 4 d cheaper ones.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless the slots are d^2 with d a power of two, [`Error::OutOfLevels`]
+    /// below level 3; without the keys of [`Matrix::product_rotations`], [`Error::MissingKey`]
+    /// when the recording is finished.
+    pub fn matrix_matrix(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        const OPERATION: &str = "a product of matrices";
+        self.check(&[x, y])?;
+        let slots = x.at.slots;
+        let size = 1usize << (slots.ilog2() / 2);
+        if size * size != slots || y.at.slots != slots {
+            return Err(Error::Length {
+                what: OPERATION,
+                found: y.at.slots,
+                rule: format!(
+                    "both need one number d^2 of slots, d a power of two; one has {slots}"
+                ),
+            });
+        }
+        let same = x.estimate == y.estimate;
+        let x = self.with_levels(OPERATION, x, 3)?;
+        let y = if same { x } else { self.with_levels(OPERATION, y, 3)? };
+        let maps = ProductMaps::new(size)?;
+        let rows = self.linear_transform(&x, &maps.rows)?;
+        let columns = self.linear_transform(&y, &maps.columns)?;
+        let mut left = vec![self.adjust(&rows, rows.at.level - 1)?];
+        for shift in &maps.shifts {
+            left.push(self.linear_transform(&rows, shift)?);
+        }
+        let turns: Vec<i64> = (0..size).map(|k| (k * size) as i64).collect();
+        let right = self.rotate_many(&columns, &turns)?;
+        self.inner_product(&left, &right)
+    }
+}

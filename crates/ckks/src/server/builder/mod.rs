@@ -1,0 +1,181 @@
+//! What one recording is made with: every operation of the evaluator, levels managed.
+
+mod arithmetic;
+mod bootstrap;
+mod functions;
+mod levels;
+mod matrix;
+mod rounding;
+mod slots;
+
+pub(super) use arithmetic::{PlainNode, check_length, largest};
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::ServerKey;
+use super::estimate::{Estimate, Model};
+use super::recording::InputShape;
+use crate::program::{Recorded, Recorder};
+use crate::{CkksParameters, Error, Result};
+
+/// A ciphertext of a recording. It can be used any number of times, with its own [`Builder`] only.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    pub(super) at: Recorded,
+    /// Its place on the tape of estimates.
+    pub(super) estimate: usize,
+    builder: u64,
+}
+
+impl Node {
+    /// Its level.
+    pub fn level(&self) -> usize {
+        self.at.level
+    }
+
+    /// By how much its slots are scaled.
+    pub fn scale(&self) -> f64 {
+        self.at.scale
+    }
+
+    /// Slots in use.
+    pub fn slots(&self) -> usize {
+        self.at.slots
+    }
+}
+
+/// How one estimate follows from earlier ones.
+type Rule = Box<dyn Fn(&[Estimate]) -> Estimate + Send + Sync>;
+
+/// Estimates of a whole recording, as rules: what inputs are known to be off by differs from run
+/// to run.
+#[derive(Default)]
+pub(super) struct Tape {
+    inputs: usize,
+    rules: Vec<Rule>,
+}
+
+impl Tape {
+    /// All estimates, those of the inputs first.
+    pub fn run(&self, inputs: &[Estimate]) -> Vec<Estimate> {
+        let mut known = inputs[..self.inputs].to_vec();
+        for rule in &self.rules {
+            known.push(rule(&known));
+        }
+        known
+    }
+}
+
+/// Records a computation for [`ServerKey::record`]; the operations are those of [`ServerKey`].
+///
+/// All inputs are declared before the first operation.
+pub struct Builder<'s> {
+    server: &'s ServerKey,
+    recorder: Recorder,
+    tape: Tape,
+    inputs: Vec<InputShape>,
+    bootstraps: bool,
+    number: u64,
+}
+
+impl std::fmt::Debug for Builder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Builder({}, {} inputs)", self.set(), self.inputs.len())
+    }
+}
+
+impl<'s> Builder<'s> {
+    pub(super) fn new(server: &'s ServerKey) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Self {
+            server,
+            recorder: Recorder::new(server.chain().clone()),
+            tape: Tape::default(),
+            inputs: Vec::new(),
+            bootstraps: server.options().bootstrap_when_needed,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &CkksParameters {
+        self.server.set()
+    }
+
+    fn model(&self) -> &'s Model {
+        self.server.model()
+    }
+
+    /// Whether operations that run out of levels bootstrap their operands first, instead of being
+    /// refused; what [`Options`](super::Options) say unless this says otherwise.
+    pub fn bootstrap_when_needed(&mut self, yes: bool) {
+        self.bootstraps = yes;
+    }
+
+    /// Declares the next input: ciphertexts at `level` with its canonical scale and full slots.
+    ///
+    /// # Errors
+    /// As [`Builder::input_with`].
+    pub fn input(&mut self, level: usize) -> Result<Node> {
+        let scale = self.canonical("an input", level)?;
+        self.input_with(level, scale, self.set().slots())
+    }
+
+    /// Declares the next input: ciphertexts at `level`, with this scale and this many slots.
+    ///
+    /// # Errors
+    /// [`Error::Level`], [`Error::Value`] or [`Error::Shape`] for what no ciphertext can have, and
+    /// [`Error::Order`] after the first operation.
+    pub fn input_with(&mut self, level: usize, scale: f64, slots: usize) -> Result<Node> {
+        if !self.tape.rules.is_empty() {
+            return Err(Error::Order { what: "an input", rule: "before the first operation" });
+        }
+        let at = self.recorder.input(level, scale, slots)?;
+        self.inputs.push(InputShape::Ciphertexts { level, scale: scale.to_bits(), slots });
+        self.tape.inputs += 1;
+        Ok(Node { at, estimate: self.tape.inputs - 1, builder: self.number })
+    }
+
+    /// S_level.
+    fn canonical(&self, operation: &str, level: usize) -> Result<f64> {
+        self.set().check_level(operation, level)?;
+        self.set().scale(level).ok_or_else(|| Error::Level {
+            operation: operation.into(),
+            level,
+            rule: "levels above those of slots-to-coefficients have no canonical scale".into(),
+        })
+    }
+
+    /// The node of a recorded ciphertext whose estimate follows from those of others.
+    fn noted(
+        &mut self,
+        at: Recorded,
+        rule: impl Fn(&[Estimate]) -> Estimate + Send + Sync + 'static,
+    ) -> Node {
+        self.tape.rules.push(Box::new(rule));
+        let estimate = self.tape.inputs + self.tape.rules.len() - 1;
+        Node { at, estimate, builder: self.number }
+    }
+
+    /// Refuses nodes of other builders.
+    fn check(&self, nodes: &[&Node]) -> Result<()> {
+        if nodes.iter().all(|node| node.builder == self.number) {
+            return Ok(());
+        }
+        Err(Error::Order { what: "a node", rule: "in the recording that made it" })
+    }
+
+    /// Everything recorded, with these outputs.
+    pub(super) fn finish(mut self, outputs: &[Node]) -> Result<super::recording::Parts> {
+        self.check(&outputs.iter().collect::<Vec<_>>())?;
+        for node in outputs {
+            self.recorder.output(&node.at);
+        }
+        Ok(super::recording::Parts {
+            recording: self.recorder.finish(),
+            tape: self.tape,
+            inputs: self.inputs,
+            outputs: outputs.to_vec(),
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Movement of slots: rotations, conjugation, sums over slots.
+
+use super::{Builder, Node};
+use crate::Result;
+
+impl Builder<'_> {
+    /// Rotation left: slot j of the result is slot j + `by`, modulo the slots in use; negative
+    /// amounts go right.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`](crate::Error::MissingKey) when the recording is finished, without the
+    /// key of that rotation.
+    pub fn rotate(&mut self, x: &Node, by: i64) -> Result<Node> {
+        self.check(&[x])?;
+        if by.rem_euclid(x.at.slots as i64) == 0 {
+            return Ok(*x);
+        }
+        let at = self.recorder.rotate(&x.at, by)?;
+        Ok(self.noted_key_switch(at, x))
+    }
+
+    /// Several rotations of one ciphertext, for which its decomposition is computed once.
+    ///
+    /// # Errors
+    /// As [`Builder::rotate`].
+    pub fn rotate_many(&mut self, x: &Node, by: &[i64]) -> Result<Vec<Node>> {
+        self.check(&[x])?;
+        let digits = self.recorder.hoist(&x.at)?;
+        by.iter()
+            .map(|&by| {
+                if by.rem_euclid(x.at.slots as i64) == 0 {
+                    return Ok(*x);
+                }
+                let g = self.recorder.rotation_of(x.at.slots, by);
+                let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
+                Ok(self.noted_key_switch(at, x))
+            })
+            .collect()
+    }
+
+    /// Every slot's complex conjugate.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`](crate::Error::MissingKey) when the recording is finished, without the
+    /// key of conjugation.
+    pub fn conjugate(&mut self, x: &Node) -> Result<Node> {
+        self.check(&[x])?;
+        let at = self.recorder.conjugate(&x.at)?;
+        Ok(self.noted_key_switch(at, x))
+    }
+
+    fn noted_key_switch(&mut self, at: crate::program::Recorded, x: &Node) -> Node {
+        let noise = self.model().key_switch(at.level, at.scale);
+        let x = x.estimate;
+        self.noted(at, move |e| e[x].with_noise(noise))
+    }
+
+    /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`
+    /// is a power of two. Rotations by stride, 2 stride, .., stride width / 2.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another width, else as [`Builder::rotate`].
+    pub fn inner_sum(&mut self, x: &Node, width: usize, stride: i64) -> Result<Node> {
+        self.check(&[x])?;
+        let at = self.recorder.inner_sum(&x.at, width, stride)?;
+        // What a rotation adds, later ones sum up with the rest.
+        let noise = self.model().key_switch(at.level, at.scale);
+        let x = x.estimate;
+        Ok(self.noted(at, move |e| {
+            let step = |sum: super::Estimate, _| sum.summed(2).with_noise(noise);
+            (0..width.ilog2()).fold(e[x], step)
+        }))
+    }
+
+    /// The reverse of [`Builder::inner_sum`]: slot j of the result is the sum of slots j, j -
+    /// stride, .., so that a vector with one slot in `width` fills the others with it.
+    ///
+    /// # Errors
+    /// As [`Builder::inner_sum`].
+    pub fn spread(&mut self, x: &Node, width: usize, stride: i64) -> Result<Node> {
+        self.inner_sum(x, width, -stride)
+    }
+}

@@ -1,0 +1,165 @@
+//! Batches of ciphertexts on the device.
+
+use std::sync::Arc;
+
+use super::Shared;
+use super::estimate::Estimate;
+use crate::program::Recorded;
+use crate::{CkksParameters, Error, Result};
+use girih_backend::poly::{Buffer, Place};
+
+/// A batch of ciphertexts that lie on the device of a [`ServerKey`](super::ServerKey): all of one
+/// level, scale and number of slots. Cloning and [selecting](Ciphertexts::select) copy nothing.
+///
+/// No operation changes them; the memory goes when the last clone does.
+#[derive(Clone)]
+pub struct Ciphertexts {
+    shared: Arc<Shared>,
+    buffer: Arc<Buffer>,
+    /// The first limb in the buffer.
+    first: usize,
+    count: usize,
+    level: usize,
+    scale: f64,
+    slots: usize,
+    estimate: Estimate,
+}
+
+impl std::fmt::Debug for Ciphertexts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ciphertexts")
+            .field("count", &self.count)
+            .field("level", &self.level)
+            .field("log2_scale", &self.scale.log2())
+            .field("slots", &self.slots)
+            .field("estimate", &self.estimate)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ciphertexts {
+    /// Room for `count` ciphertexts of the kind of `of`; what they hold is unspecified.
+    pub(super) fn allocate(
+        shared: &Arc<Shared>,
+        count: usize,
+        of: &Recorded,
+        estimate: Estimate,
+    ) -> Result<Self> {
+        Self::of(shared, count, (of.level, of.scale, of.slots), estimate)
+    }
+
+    pub(super) fn of(
+        shared: &Arc<Shared>,
+        count: usize,
+        (level, scale, slots): (usize, f64, usize),
+        estimate: Estimate,
+    ) -> Result<Self> {
+        let limbs = shared.set.chain().base(level).len();
+        let buffer = Arc::new(shared.engine.allocate(2 * limbs * count)?);
+        let shared = shared.clone();
+        Ok(Self { shared, buffer, first: 0, count, level, scale, slots, estimate })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &CkksParameters {
+        &self.shared.set
+    }
+
+    /// How many ciphertexts there are, at least 1.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Never: a batch holds at least one ciphertext.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Their level: how many rescalings they have left.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// By how much their slots are scaled.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Slots in use, a power of two; the vector repeats with this period.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// What the noise model says of their errors: the worst of the batch.
+    pub fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
+    /// The same ciphertexts, with the promise that no slot is larger than `magnitude`: the noise
+    /// model multiplies errors by it, and counts with the worst case without it.
+    ///
+    /// # Errors
+    /// [`Error::Value`] unless it is finite and not negative.
+    pub fn with_magnitude(&self, magnitude: f64) -> Result<Self> {
+        if !(magnitude >= 0.0 && magnitude.is_finite()) {
+            return Err(Error::Value {
+                what: "a largest magnitude".into(),
+                value: magnitude.to_string(),
+                rule: "it must be finite and not negative".into(),
+            });
+        }
+        let estimate = Estimate { magnitude, ..self.estimate };
+        Ok(Self { estimate, ..self.clone() })
+    }
+
+    /// Some of the batch, as a batch of their own.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for an empty range or one beyond the end.
+    pub fn select(&self, range: std::ops::Range<usize>) -> Result<Self> {
+        if range.is_empty() || range.end > self.count {
+            return Err(Error::Length {
+                what: "the selection",
+                found: range.end.saturating_sub(range.start),
+                rule: format!("it must lie within the batch of {}", self.count),
+            });
+        }
+        let first = self.first + range.start * self.limbs();
+        Ok(Self { first, count: range.len(), ..self.clone() })
+    }
+
+    /// Whether both are the very same ciphertexts, and so have one error.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let place = |x: &Self| (x.first, x.count, x.level, x.scale.to_bits(), x.slots);
+        Arc::ptr_eq(&self.buffer, &other.buffer) && place(self) == place(other)
+    }
+
+    /// Limbs of one ciphertext, both polynomials.
+    fn limbs(&self) -> usize {
+        2 * self.shared.set.chain().base(self.level).len()
+    }
+
+    /// Where b and a of ciphertext `i` lie.
+    pub(super) fn places(&self, i: usize) -> [Place; 2] {
+        let first = self.first + i * self.limbs();
+        [self.buffer.place(first), self.buffer.place(first + self.limbs() / 2)]
+    }
+
+    /// Refuses a batch that lies on the device of another server key.
+    pub(super) fn check_server(&self, shared: &Arc<Shared>) -> Result<()> {
+        if Arc::ptr_eq(&self.shared, shared) {
+            return Ok(());
+        }
+        if self.shared.id != shared.id {
+            return Err(Error::WrongKey {
+                what: "ciphertexts on a device",
+                expected: format!("{:.8}", shared.id),
+                found: format!("{:.8}", self.shared.id),
+            });
+        }
+        Err(Error::Order {
+            what: "a batch on a device",
+            rule: "with the server key that it was uploaded to or computed by; download it first",
+        })
+    }
+}

@@ -1,0 +1,356 @@
+//! Linear maps of slots and matrices, as users give them.
+
+use std::collections::BTreeMap;
+
+use num_complex::Complex64;
+
+use crate::program::DiagonalPlan;
+use crate::{Error, Result};
+
+/// A linear map of n slots by its diagonals: slot j of the result is the sum over d of
+/// `diagonal_d[j] x[j + d]`, indices modulo n.
+///
+/// It costs one level, and about as many key switches as the root of the number of its diagonals
+/// (baby steps and giant steps, with one decomposition for all baby steps). A ciphertext of more
+/// slots is served too if its vector repeats with period n.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearMap {
+    slots: usize,
+    diagonals: BTreeMap<usize, Vec<Complex64>>,
+}
+
+impl LinearMap {
+    /// The map of `slots` slots with these diagonals: the amount by which the vector is rotated
+    /// left (negative: right), and `slots` factors. Several of one amount are added; zeros go.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `slots` is a power of two and each diagonal that long;
+    /// [`Error::Value`] for a number that is not finite, [`Error::Shape`] when nothing is left.
+    pub fn from_diagonals<T: Copy + Into<Complex64>>(
+        slots: usize,
+        diagonals: impl IntoIterator<Item = (i64, Vec<T>)>,
+    ) -> Result<Self> {
+        if !slots.is_power_of_two() {
+            return Err(Error::Length {
+                what: "a linear map",
+                found: slots,
+                rule: "its number of slots must be a power of two".into(),
+            });
+        }
+        let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (by, diagonal) in diagonals {
+            if diagonal.len() != slots {
+                return Err(Error::Length {
+                    what: "a diagonal",
+                    found: diagonal.len(),
+                    rule: format!("the map has {slots} slots"),
+                });
+            }
+            let sum = sums
+                .entry(by.rem_euclid(slots as i64) as usize)
+                .or_insert_with(|| vec![Complex64::default(); slots]);
+            for (j, (sum, value)) in sum.iter_mut().zip(diagonal).enumerate() {
+                let value = value.into();
+                check_finite(format!("entry {j} of diagonal {by}"), value)?;
+                *sum += value;
+            }
+        }
+        sums.retain(|_, diagonal| diagonal.iter().any(|v| *v != Complex64::default()));
+        if sums.is_empty() {
+            return Err(Error::Shape {
+                operation: "a linear map".into(),
+                rule: "all of its diagonals are zero: multiply by the constant 0 instead".into(),
+            });
+        }
+        Ok(Self { slots, diagonals: sums })
+    }
+
+    /// n.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Its diagonals that are not zero, by rotation to the left.
+    pub fn diagonals(&self) -> impl Iterator<Item = (usize, &[Complex64])> {
+        self.diagonals.iter().map(|(&by, diagonal)| (by, diagonal.as_slice()))
+    }
+
+    /// The rotations whose keys it needs.
+    pub fn rotations(&self) -> Vec<i64> {
+        let plan = self.plan();
+        let count = self.diagonals.keys().last().map_or(0, |last| last / plan.stride + 1);
+        let used = |k: usize| self.diagonals.contains_key(&(k * plan.stride));
+        plan.rotations(count, used).into_iter().map(|by| by as i64).collect()
+    }
+
+    /// What the map does to a vector of a multiple of n slots, in the clear.
+    pub fn apply<T: Copy + Into<Complex64>>(&self, x: &[T]) -> Vec<Complex64> {
+        let at = |j: usize| -> Complex64 { x[j % x.len()].into() };
+        (0..x.len())
+            .map(|j| self.diagonals.iter().map(|(d, v)| v[j % self.slots] * at(j + d)).sum())
+            .collect()
+    }
+
+    /// Stride and baby steps with the fewest key switches: a giant step takes a whole one, a baby
+    /// step about half, as it shares its decomposition.
+    pub(super) fn plan(&self) -> DiagonalPlan {
+        let stride = self.diagonals.keys().fold(self.slots, |a, &b| gcd(a, b));
+        let cost = |baby_steps: usize| {
+            let count = |step: fn(usize, usize) -> usize| {
+                let steps = self.diagonals.keys().map(|d| step(d / stride, baby_steps));
+                let mut steps: Vec<_> = steps.filter(|&step| step > 0).collect();
+                steps.sort_unstable();
+                steps.dedup();
+                steps.len()
+            };
+            count(|k, bs| k % bs) + 2 * count(|k, bs| k / bs)
+        };
+        let candidates = (0..=(self.slots / stride).ilog2()).map(|i| 1usize << i);
+        let baby_steps = candidates.min_by_key(|&bs| cost(bs)).unwrap_or(1);
+        DiagonalPlan { stride, baby_steps, slots: self.slots }
+    }
+
+    /// The largest row: sum of magnitudes, and root of the sum of squares.
+    pub(super) fn norms(&self) -> (f64, f64) {
+        let row = |j: usize| self.diagonals.values().map(move |d| d[j].norm());
+        let sum = (0..self.slots).map(|j| row(j).sum::<f64>());
+        let square = (0..self.slots).map(|j| row(j).map(|v| v * v).sum::<f64>().sqrt());
+        (sum.fold(0.0, f64::max), square.fold(0.0, f64::max))
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn check_finite(what: String, value: Complex64) -> Result<()> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    let rule = "only finite numbers can be encoded".into();
+    Err(Error::Value { what, value: value.to_string(), rule })
+}
+
+/// A matrix in the clear, to be multiplied by encrypted vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    entries: Vec<Complex64>,
+}
+
+impl Matrix {
+    /// The matrix with these entries, row after row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless there are `rows` times `columns` entries, at least one;
+    /// [`Error::Value`] for one that is not finite.
+    pub fn new<T: Copy + Into<Complex64>>(
+        rows: usize,
+        columns: usize,
+        entries: &[T],
+    ) -> Result<Self> {
+        if entries.is_empty() || rows.checked_mul(columns) != Some(entries.len()) {
+            return Err(Error::Length {
+                what: "the entries of a matrix",
+                found: entries.len(),
+                rule: format!("{rows} rows of {columns} columns need rows times columns, not 0"),
+            });
+        }
+        let entries: Vec<Complex64> = entries.iter().map(|&value| value.into()).collect();
+        for (i, &value) in entries.iter().enumerate() {
+            check_finite(format!("row {}, column {}", i / columns, i % columns), value)?;
+        }
+        Ok(Self { rows, columns, entries })
+    }
+
+    /// Number of rows, the length of products.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns, the length of vectors.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All entries, row after row.
+    pub fn entries(&self) -> &[Complex64] {
+        &self.entries
+    }
+
+    /// The rotations whose keys a product with an encrypted vector needs.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a matrix of zeros.
+    pub fn rotations(&self) -> Result<Vec<i64>> {
+        let (map, sum) = self.by_diagonals()?;
+        let mut rotations = map.rotations();
+        rotations.extend((0..sum.width.ilog2()).map(|i| (sum.stride << i) as i64));
+        rotations.sort_unstable();
+        rotations.dedup();
+        Ok(rotations)
+    }
+
+    /// The rotations whose keys the product of two encrypted `size` x `size` matrices needs.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `size` is a power of two.
+    pub fn product_rotations(size: usize) -> Result<Vec<i64>> {
+        let maps = ProductMaps::new(size)?;
+        let all = [&maps.rows, &maps.columns].into_iter().chain(&maps.shifts);
+        let mut rotations: Vec<i64> = all.flat_map(LinearMap::rotations).collect();
+        rotations.extend((1..size).map(|k| (k * size) as i64));
+        rotations.sort_unstable();
+        rotations.dedup();
+        Ok(rotations)
+    }
+
+    /// Padded with zeros to powers of two a x b, as a map of max(a, b) slots. For a < b, every
+    /// diagonal holds what a whole row needs only after b/a slots at stride a are added up.
+    pub(super) fn by_diagonals(&self) -> Result<(LinearMap, InnerSum)> {
+        let (a, b) = (self.rows.next_power_of_two(), self.columns.next_power_of_two());
+        let entry = |r: usize, c: usize| {
+            let inside = r < self.rows && c < self.columns;
+            if inside { self.entries[r * self.columns + c] } else { Complex64::default() }
+        };
+        let slots = a.max(b);
+        let diagonal = |k: usize| (0..slots).map(|j| entry(j % a, (j + k) % b)).collect();
+        let diagonals = (0..a.min(b)).map(|k| (k as i64, diagonal(k)));
+        let map = LinearMap::from_diagonals(slots, diagonals.collect::<Vec<(i64, Vec<_>)>>())?;
+        Ok((map, InnerSum { width: (b / a).max(1), stride: a }))
+    }
+}
+
+/// A sum over slots that follows a map.
+pub(super) struct InnerSum {
+    pub width: usize,
+    pub stride: usize,
+}
+
+/// The maps of a product of two d x d matrices, row after row in d^2 slots each (Jiang, Kim,
+/// Lauter, Song: "Secure outsourced matrix computation and application to neural networks", 2018).
+pub(super) struct ProductMaps {
+    /// Row r turned left by r, of the first matrix.
+    pub rows: LinearMap,
+    /// Column c turned up by c, of the second.
+    pub columns: LinearMap,
+    /// All rows turned left by k, for k from 1 on.
+    pub shifts: Vec<LinearMap>,
+}
+
+impl ProductMaps {
+    pub fn new(size: usize) -> Result<Self> {
+        if !size.is_power_of_two() {
+            return Err(Error::Length {
+                what: "a matrix",
+                found: size,
+                rule: "a power of two of rows is needed; pad it with zeros".into(),
+            });
+        }
+        let n = size * size;
+        // A map that takes slot j of the result from slot `from(j)`.
+        let map = |from: &dyn Fn(usize, usize) -> usize| {
+            let one = |j: usize| {
+                let mut diagonal = vec![0.0; n];
+                diagonal[j] = 1.0;
+                (from(j / size, j % size) as i64 - j as i64, diagonal)
+            };
+            LinearMap::from_diagonals(n, (0..n).map(one).collect::<Vec<_>>())
+        };
+        Ok(Self {
+            rows: map(&|r, c| r * size + (r + c) % size)?,
+            columns: map(&|r, c| (r + c) % size * size + c)?,
+            shifts: (1..size)
+                .map(|k| map(&|r, c| r * size + (c + k) % size))
+                .collect::<Result<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(m: &Matrix, x: &[f64]) -> Vec<f64> {
+        let row = |r: usize| &m.entries()[r * m.columns()..(r + 1) * m.columns()];
+        (0..m.rows()).map(|r| row(r).iter().zip(x).map(|(m, x)| m.re * x).sum()).collect()
+    }
+
+    #[test]
+    fn matrices_of_any_shape_become_diagonals() {
+        for (rows, columns) in [(4, 4), (2, 8), (8, 2), (3, 5), (1, 8), (8, 1), (1, 1), (7, 7)] {
+            let entries: Vec<f64> =
+                (0..rows * columns).map(|i| (i * i % 11) as f64 - 4.5).collect();
+            let m = Matrix::new(rows, columns, &entries).unwrap();
+            let x: Vec<f64> = (0..columns).map(|i| 1.0 + (i * 7 % 5) as f64).collect();
+            let mut padded = x.clone();
+            padded.resize(columns.next_power_of_two(), 0.0);
+            let (map, sum) = m.by_diagonals().unwrap();
+            let repeated: Vec<f64> = padded.iter().copied().cycle().take(map.slots()).collect();
+            let y = map.apply(&repeated);
+            for (r, wanted) in product(&m, &x).into_iter().enumerate() {
+                let parts = (0..sum.width).map(|i| y[(r + i * sum.stride) % y.len()]);
+                let found: Complex64 = parts.sum();
+                assert!((found - wanted).norm() < 1e-12, "{rows} x {columns}, row {r}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_matrices_are_sums_of_turned_ones() {
+        let size = 4;
+        let maps = ProductMaps::new(size).unwrap();
+        let x: Vec<f64> = (0..16).map(|i| (i * 5 % 7) as f64).collect();
+        let y: Vec<f64> = (0..16).map(|i| (i * 3 % 11) as f64 - 5.0).collect();
+        let (x0, y0) = (maps.rows.apply(&x), maps.columns.apply(&y));
+        let mut sum: Vec<Complex64> = x0.iter().zip(&y0).map(|(x, y)| x * y).collect();
+        for (k, shift) in maps.shifts.iter().enumerate() {
+            let xk = shift.apply(&x0);
+            for (j, sum) in sum.iter_mut().enumerate() {
+                *sum += xk[j] * y0[(j + (k + 1) * size) % 16];
+            }
+        }
+        for r in 0..size {
+            for c in 0..size {
+                let wanted: f64 = (0..size).map(|i| x[r * size + i] * y[i * size + c]).sum();
+                assert_eq!(sum[r * size + c], Complex64::from(wanted));
+            }
+        }
+    }
+
+    #[test]
+    fn plans_have_few_rotations() {
+        let full = |n: usize| {
+            let diagonals = (0..n as i64).map(|d| (d, vec![1.0; n]));
+            LinearMap::from_diagonals(n, diagonals.collect::<Vec<_>>()).unwrap()
+        };
+        assert_eq!(full(64).plan().baby_steps, 8);
+        assert_eq!(full(64).rotations().len(), 14);
+        assert_eq!(full(16).plan().baby_steps, 4);
+        // A stride, and a diagonal that wraps around.
+        let map =
+            LinearMap::from_diagonals(64, [(-8, vec![1.0; 64]), (16, vec![1.0; 64])]).unwrap();
+        assert_eq!(map.plan().stride, 8);
+        assert!(map.rotations().iter().all(|by| by % 8 == 0));
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let length = LinearMap::from_diagonals(8, [(0, vec![1.0; 4])]);
+        assert!(matches!(length, Err(Error::Length { .. })));
+        assert!(matches!(
+            LinearMap::from_diagonals(6, [(0, vec![1.0; 6])]),
+            Err(Error::Length { .. })
+        ));
+        assert!(matches!(
+            LinearMap::from_diagonals(4, [(0, vec![0.0; 4])]),
+            Err(Error::Shape { .. })
+        ));
+        let nan = LinearMap::from_diagonals(2, [(0, vec![f64::NAN; 2])]);
+        assert!(matches!(nan, Err(Error::Value { .. })));
+        assert!(matches!(Matrix::new(2, 2, &[1.0; 3]), Err(Error::Length { .. })));
+        assert!(matches!(Matrix::new(1, 1, &[f64::INFINITY]), Err(Error::Value { .. })));
+        assert!(matches!(Matrix::product_rotations(3), Err(Error::Length { .. })));
+    }
+}

@@ -1,0 +1,216 @@
+//! A computation recorded once, to be run many times.
+
+use std::sync::Arc;
+
+use super::builder::{Builder, Node, Tape};
+use super::ciphertexts::Ciphertexts;
+use super::estimate::Estimate;
+use super::{ServerKey, Shared};
+use crate::program;
+use crate::{Error, Result};
+use girih_backend::poly::{Bindings, Place, Resident, Routine};
+
+/// What a program reads by one or two of its input slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum InputShape {
+    /// Ciphertexts: two slots, b and a. The scale as bits.
+    Ciphertexts { level: usize, scale: u64, slots: usize },
+    /// A plaintext in coefficients: one slot.
+    Plaintext { level: usize },
+}
+
+/// What a [`Builder`] leaves.
+pub(super) struct Parts {
+    pub recording: program::Recording,
+    pub tape: Tape,
+    pub inputs: Vec<InputShape>,
+    pub outputs: Vec<Node>,
+}
+
+/// A computation that [`ServerKey::record`] recorded: run it with any ciphertexts of the declared
+/// levels, scales and slots.
+///
+/// On a device it is one prepared routine, with the keys and encoded vectors that it reads; these
+/// are shared with all other recordings that read the same.
+pub struct Recording {
+    shared: Arc<Shared>,
+    routine: Routine,
+    /// Keeps what the routine reads on the device.
+    _residents: Vec<Arc<Resident>>,
+    tape: Tape,
+    inputs: Vec<InputShape>,
+    outputs: Vec<Node>,
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recording")
+            .field("inputs", &self.inputs)
+            .field("outputs", &self.outputs.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one input of a run is bound to.
+pub(super) enum Operand<'a> {
+    Ciphertexts(&'a Ciphertexts),
+    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, and the
+    /// largest magnitude of its slots.
+    Plaintext {
+        place: Place,
+        magnitude: f64,
+    },
+}
+
+impl ServerKey {
+    /// Records a computation, to be run many times: what becomes one graph on a device that has
+    /// graphs. `record` declares inputs, computes with them, and names the outputs.
+    ///
+    /// # Errors
+    /// Those of the operations, [`Error::MissingKey`] for keys that it would need, and failures of
+    /// the device.
+    pub fn record(
+        &self,
+        record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
+    ) -> Result<Recording> {
+        let mut builder = Builder::new(self);
+        let outputs = record(&mut builder)?;
+        if outputs.is_empty() {
+            return Err(Error::Length {
+                what: "the list of outputs",
+                found: 0,
+                rule: "a recording needs at least one".into(),
+            });
+        }
+        let parts = builder.finish(&outputs)?;
+        self.prepare(parts)
+    }
+
+    pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
+        let shared = self.shared();
+        let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
+        let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
+        let routine = shared.engine.prepare(&parts.recording.program, &bound)?;
+        Ok(Recording {
+            shared: shared.clone(),
+            routine,
+            _residents: residents,
+            tape: parts.tape,
+            inputs: parts.inputs,
+            outputs: parts.outputs,
+        })
+    }
+}
+
+impl Recording {
+    /// Runs it on batches of one length, one batch an input: the i-th ciphertexts of all batches
+    /// are one call. Inputs do not change.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for another number of inputs or batches of unequal lengths,
+    /// [`Error::Level`], [`Error::Scale`] or [`Error::Shape`] where an input is not what was
+    /// declared, [`Error::WrongKey`] for ciphertexts of another key or server, and failures of the
+    /// device.
+    pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
+        let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
+        self.run_operands(&operands)
+    }
+
+    pub(super) fn run_operands(&self, operands: &[Operand<'_>]) -> Result<Vec<Ciphertexts>> {
+        if operands.len() != self.inputs.len() {
+            return Err(Error::Length {
+                what: "the list of inputs",
+                found: operands.len(),
+                rule: format!("the recording has {}", self.inputs.len()),
+            });
+        }
+        let mut batches = Vec::with_capacity(operands.len());
+        for (number, (operand, wanted)) in operands.iter().zip(&self.inputs).enumerate() {
+            if let Operand::Ciphertexts(batch) = operand {
+                check_input(&self.shared, number, batch, *wanted)?;
+                batches.push(*batch);
+            }
+        }
+        let Some(first) = batches.first() else {
+            return Err(Error::Length {
+                what: "the list of inputs",
+                found: 0,
+                rule: "a recording without inputs cannot be run".into(),
+            });
+        };
+        if let Some(other) = batches.iter().find(|batch| batch.len() != first.len()) {
+            return Err(Error::Length {
+                what: "a batch",
+                found: other.len(),
+                rule: format!("all inputs need one length; the first has {}", first.len()),
+            });
+        }
+        let estimate = |operand: &Operand<'_>| match operand {
+            Operand::Ciphertexts(batch) => batch.estimate(),
+            Operand::Plaintext { magnitude, .. } => Estimate::new(0.0, *magnitude),
+        };
+        let estimates: Vec<Estimate> = operands.iter().map(estimate).collect();
+        let estimates = self.tape.run(&estimates);
+        let outputs: Vec<Ciphertexts> = self
+            .outputs
+            .iter()
+            .map(|node| {
+                Ciphertexts::allocate(&self.shared, first.len(), &node.at, estimates[node.estimate])
+            })
+            .collect::<Result<_>>()?;
+        let calls: Vec<Bindings> = (0..first.len())
+            .map(|i| Bindings {
+                inputs: operands
+                    .iter()
+                    .flat_map(|operand| match operand {
+                        Operand::Ciphertexts(batch) => batch.places(i).to_vec(),
+                        Operand::Plaintext { place, .. } => vec![*place],
+                    })
+                    .collect(),
+                outputs: outputs.iter().flat_map(|batch| batch.places(i)).collect(),
+            })
+            .collect();
+        self.shared.engine.run(&self.routine, &calls)?;
+        Ok(outputs)
+    }
+}
+
+fn check_input(
+    shared: &Arc<Shared>,
+    number: usize,
+    batch: &Ciphertexts,
+    wanted: InputShape,
+) -> Result<()> {
+    batch.check_server(shared)?;
+    let InputShape::Ciphertexts { level, scale, slots } = wanted else {
+        return Err(Error::Shape {
+            operation: format!("input {number}"),
+            rule: "a plaintext is needed".into(),
+        });
+    };
+    let scale = f64::from_bits(scale);
+    if batch.level() != level {
+        return Err(Error::Level {
+            operation: format!("input {number}"),
+            level: batch.level(),
+            rule: format!("recorded for level {level}: adjust it, or record for its level"),
+        });
+    }
+    if !shared.set.scales_agree(batch.scale(), scale) {
+        return Err(Error::Scale {
+            operation: format!("input {number}"),
+            rule: format!(
+                "it has scale 2^{:.4}, and the recording is for 2^{:.4}",
+                batch.scale().log2(),
+                scale.log2()
+            ),
+        });
+    }
+    if batch.slots() != slots {
+        return Err(Error::Shape {
+            operation: format!("input {number}"),
+            rule: format!("it has {} slots, and the recording is for {slots}", batch.slots()),
+        });
+    }
+    Ok(())
+}

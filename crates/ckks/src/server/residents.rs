@@ -1,0 +1,189 @@
+//! Polynomials that stay on the device: keys, and encoded vectors shared by content.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::keys::KeyKind;
+use crate::program::{PlainPolynomial, ResidentRequest};
+use crate::{CkksParameters, Error, Result};
+use girih_backend::NoProgress;
+use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
+use girih_ring::NttTable;
+
+/// What stays on the device of one server key.
+pub(super) struct Library {
+    set: CkksParameters,
+    keys: HashMap<ResidentRequest, Arc<Resident>>,
+    /// Encoded vectors leave with the last recording that reads them.
+    plain: Mutex<HashMap<Digest, Weak<Resident>>>,
+}
+
+/// What an encoded vector is known by.
+type Digest = [u8; 32];
+
+impl Library {
+    /// A library with the polynomials of keys loaded.
+    pub fn new(
+        set: &CkksParameters,
+        keys: impl IntoIterator<Item = (ResidentRequest, Resident)>,
+    ) -> Self {
+        let keys = keys.into_iter().map(|(request, key)| (request, Arc::new(key))).collect();
+        Self { set: set.clone(), keys, plain: Mutex::default() }
+    }
+
+    /// What is asked for, in that order. Encoded vectors that are not there yet are loaded.
+    pub fn find(
+        &self,
+        engine: &PolyEngine,
+        requests: &[ResidentRequest],
+    ) -> Result<Vec<Arc<Resident>>> {
+        self.check_keys(requests)?;
+        let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+        plain.retain(|_, resident| resident.strong_count() > 0);
+        let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
+        let (mut new, mut digests) = (Vec::new(), HashSet::new());
+        for request in requests {
+            let ResidentRequest::Plain(polynomial) = request else { continue };
+            let digest = digest(polynomial);
+            if let Some(held) = plain.get(&digest).and_then(Weak::upgrade) {
+                found.insert(digest, held);
+            } else if digests.insert(digest) {
+                new.push((digest, polynomial.clone()));
+            }
+        }
+        if !new.is_empty() {
+            let (digests, polynomials): (Vec<_>, Vec<_>) = new.into_iter().unzip();
+            let ring = engine.ring().clone();
+            let source = PlainSource { ring, polynomials, tables: Mutex::default() };
+            let loaded = engine.load(&source, &NoProgress)?;
+            for (digest, resident) in digests.into_iter().zip(loaded) {
+                let resident = Arc::new(resident);
+                plain.insert(digest, Arc::downgrade(&resident));
+                found.insert(digest, resident);
+            }
+        }
+        let one = |request: &ResidentRequest| match request {
+            ResidentRequest::Plain(polynomial) => found[&digest(polynomial)].clone(),
+            key => self.keys[key].clone(),
+        };
+        Ok(requests.iter().map(one).collect())
+    }
+
+    /// Encoded vectors on the device now.
+    pub fn vectors(&self) -> usize {
+        let plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+        plain.values().filter(|resident| resident.strong_count() > 0).count()
+    }
+
+    /// Refuses requests of keys that are not there, naming all of them and those that are.
+    fn check_keys(&self, requests: &[ResidentRequest]) -> Result<()> {
+        let mut missing: Vec<KeyKind> = requests
+            .iter()
+            .filter(|request| !self.keys.contains_key(request))
+            .filter_map(kind_of)
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut held: Vec<KeyKind> = self.keys.keys().filter_map(kind_of).collect();
+        Err(Error::MissingKey { wanted: self.names(&mut missing), held: self.names(&mut held) })
+    }
+
+    /// Keys in words: "multiplication, conjugation, rotations by 1, 2, -1".
+    fn names(&self, kinds: &mut Vec<KeyKind>) -> String {
+        kinds.sort_unstable();
+        kinds.dedup();
+        let order = 2 * self.set.degree() as u64;
+        let mut rotations = Vec::new();
+        let mut names = Vec::new();
+        // Powers of 5 in turn, so that every amount is found in one pass.
+        let mut power = 1u64;
+        for amount in 0..self.set.slots() as i64 {
+            if kinds.binary_search(&KeyKind::Galois(power as u32)).is_ok() {
+                let left = amount - self.set.slots() as i64;
+                rotations.push(if amount <= -left { amount } else { left });
+            }
+            power = power * 5 % order;
+        }
+        for kind in kinds.iter() {
+            match kind {
+                KeyKind::Multiplication => names.push("multiplication".to_owned()),
+                KeyKind::DenseToSparse | KeyKind::SparseToDense => {
+                    if !names.iter().any(|name| name == "bootstrapping") {
+                        names.push("bootstrapping".to_owned());
+                    }
+                }
+                KeyKind::Galois(g) if u64::from(*g) == order - 1 => {
+                    names.push("conjugation".to_owned());
+                }
+                KeyKind::Galois(_) => {}
+            }
+        }
+        if !rotations.is_empty() {
+            let amounts: Vec<_> = rotations.iter().map(i64::to_string).collect();
+            names.push(format!("rotations by {}", amounts.join(", ")));
+        }
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+}
+
+fn kind_of(request: &ResidentRequest) -> Option<KeyKind> {
+    match request {
+        ResidentRequest::Key { kind, .. } | ResidentRequest::Klss { kind, .. } => Some(*kind),
+        ResidentRequest::Plain(_) => None,
+    }
+}
+
+fn digest(polynomial: &PlainPolynomial) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&polynomial.log2_run.to_le_bytes());
+    hasher.update(&(polynomial.basis.len() as u64).to_le_bytes());
+    for prime in polynomial.basis.primes() {
+        hasher.update(&prime.to_le_bytes());
+    }
+    for coefficient in polynomial.coefficients.iter() {
+        hasher.update(&coefficient.to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// Encoded vectors as a device loads them.
+struct PlainSource {
+    ring: Arc<RingShape>,
+    polynomials: Vec<PlainPolynomial>,
+    /// Transforms by prime and degree, made when first needed.
+    tables: Mutex<HashMap<(u16, usize), Arc<NttTable>>>,
+}
+
+impl ResidentSource for PlainSource {
+    fn shapes(&self) -> Vec<ResidentShape> {
+        let shape = |polynomial: &PlainPolynomial| ResidentShape {
+            basis: polynomial.basis.clone(),
+            log2_run: polynomial.log2_run,
+        };
+        self.polynomials.iter().map(shape).collect()
+    }
+
+    fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
+        let PlainPolynomial { coefficients, basis, .. } = &self.polynomials[polynomial];
+        let prime = basis.primes()[limb];
+        let modulus = self.ring.primes[usize::from(prime)];
+        for (word, &c) in out.iter_mut().zip(coefficients.iter()) {
+            *word = modulus.reduce_signed(c);
+        }
+        // A polynomial in X^r takes the values of one of degree N/r, r times each.
+        if out.len() > 1 {
+            let table = {
+                let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+                let make =
+                    || Arc::new(NttTable::new(modulus, out.len()).expect("a prime of the ring"));
+                tables.entry((prime, out.len())).or_insert_with(make).clone()
+            };
+            table.forward(out);
+        }
+    }
+
+    fn what(&self) -> &str {
+        "encoded vectors"
+    }
+}

@@ -1,0 +1,322 @@
+//! Whole bootstrappings at N = 2^10, against the message and against the sine itself (ckks.md section 10).
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use girih_ckks::CkksParameters;
+use girih_ckks::program::{
+    BootstrappingPlan, Chain, ChainShape, RecordError, Recorded, Recorder, Variant,
+};
+use num_complex::Complex64;
+
+use crate::support::Keys;
+use crate::toy::{Client, errors};
+
+/// A chain, a client of it, and the keys of a bootstrapping of `slots` slots.
+struct Fixture {
+    chain: Arc<Chain>,
+    client: Client,
+    keys: Keys,
+}
+
+/// Errors, log2: deviation and worst slot, against the message and against the sine of the input.
+struct Outcome {
+    total: (f64, f64),
+    noise: (f64, f64),
+}
+
+type Record<'a> = &'a dyn Fn(&mut Recorder, &Recorded) -> Result<Recorded, RecordError>;
+
+impl Fixture {
+    fn new(chain: Arc<Chain>, slots: usize, variant: Variant) -> Self {
+        let mut client = Client::new(&chain, 1);
+        let plan = BootstrappingPlan::new(&chain, slots, 5, variant, &client.encoder).unwrap();
+        let keys = client.keys(&plan.keys(&chain));
+        Self { chain, client, keys }
+    }
+
+    fn of(set: &str) -> Self {
+        let set = CkksParameters::by_name(set).unwrap();
+        let chain = Chain::new(ChainShape::from(&set)).unwrap();
+        let slots = chain.most_slots();
+        Self::new(chain, slots, Variant::Pair)
+    }
+
+    fn plan(&self, slots: usize, rho: u32) -> BootstrappingPlan {
+        BootstrappingPlan::new(&self.chain, slots, rho, Variant::Pair, &self.client.encoder)
+            .unwrap()
+    }
+
+    fn run(
+        &mut self,
+        what: &str,
+        z: &[Complex64],
+        plan: &BootstrappingPlan,
+        record: Record<'_>,
+    ) -> Outcome {
+        let chain = self.chain.clone();
+        let start = plan.start(&chain);
+        let mut r = Recorder::new(chain.clone());
+        let x = r.input(start, chain.scale(start).unwrap(), z.len()).unwrap();
+        let y = record(&mut r, &x).unwrap();
+        r.output(&y);
+        let input = self.client.encrypt(z, start);
+        let output = self.keys.run(&chain, &r.finish(), &input);
+        let got = self.client.decrypt(&y, &output);
+        let ideal = self.sine(&input, start, plan, z.len());
+        let outcome = Outcome { total: errors(&got, z), noise: errors(&got, &ideal) };
+        println!(
+            "{what}: noise {:.2}, worst {:.2}; total {:.2}, worst {:.2}",
+            outcome.noise.0, outcome.noise.1, outcome.total.0, outcome.total.1
+        );
+        outcome
+    }
+
+    fn bootstrap(&mut self, what: &str, z: &[Complex64], rho: u32) -> Outcome {
+        let plan = self.plan(z.len(), rho);
+        let effective = self.chain.highest_normal();
+        let scale = self.chain.scale(effective).unwrap();
+        let what = format!("{what}, rho {rho}, {} slots", z.len());
+        self.run(&what, z, &plan, &|r, x| {
+            let y = r.bootstrap(x, &plan)?;
+            assert_eq!((y.level, y.scale), (effective, scale));
+            Ok(y)
+        })
+    }
+
+    /// What a bootstrapping would yield whose only error is that of the sine. Of ciphertexts above level 0 the phase
+    /// is taken as it is, which leaves out the rounding on the way down.
+    fn sine(
+        &self,
+        input: &[Vec<u32>],
+        level: usize,
+        plan: &BootstrappingPlan,
+        slots: usize,
+    ) -> Vec<Complex64> {
+        let bottom = self.chain.level(0).unwrap();
+        let prime = |&p: &u16| f64::from(self.chain.ring().primes[usize::from(p)].value());
+        let q0: f64 = bottom.primes().iter().map(prime).product();
+        let (from, to) = (self.chain.scale(level).unwrap(), self.chain.scale(0).unwrap());
+        let k0: f64 = plan.factor().to_string().parse().unwrap();
+        let turn = |m: &f64| 2.0 * PI * (m * to / from * k0 / q0);
+        let phase = self.client.phase(level, input);
+        let sine: Vec<f64> = phase.iter().map(|m| turn(m).sin() * q0 / (2.0 * PI) / k0).collect();
+        self.client.encoder.decode(&sine, slots, to).unwrap()
+    }
+}
+
+/// The deviation may exceed one measured with other randomness by 15 % and the rounding of the table. The error of the
+/// sine goes with the third power of coefficients: a few of them decide, so it may be smaller by more.
+fn near(measured: f64, expected: f64) {
+    let range = expected - 0.6..expected + 0.3;
+    assert!(range.contains(&measured), "2^{measured:.2} where 2^{expected} is expected");
+}
+
+fn constant(slots: usize) -> Vec<Complex64> {
+    vec![Complex64::new(1.0, 0.0); slots]
+}
+
+#[test]
+fn random_constant_and_zero_vectors_at_every_message_ratio() {
+    let mut f = Fixture::of("INSECURE_CKKS_D40_N10");
+    let z = f.client.random_slots(512);
+    for (rho, noise, total) in [(5, -31.8, -16.7), (8, -30.0, -22.7), (10, -28.1, -26.6)] {
+        let outcome = f.bootstrap("random", &z, rho);
+        near(outcome.noise.0, noise);
+        near(outcome.total.0, total);
+    }
+    // One coefficient has everything: (2 pi 2^-rho)^2 / 6 of it is the error, in all slots.
+    for (rho, bits) in [(8, 13.3), (10, 17.3)] {
+        near(f.bootstrap("constant", &constant(512), rho).total.1, -bits);
+    }
+    let zero = vec![Complex64::new(0.0, 0.0); 512];
+    let outcome = f.bootstrap("zero", &zero, 8);
+    near(outcome.total.0, -30.0);
+    assert!(outcome.total.1 < -30.0 + 12f64.log2());
+}
+
+#[test]
+fn other_sets() {
+    let mut f = Fixture::of("INSECURE_CKKS_D35_N10");
+    let z = f.client.random_slots(512);
+    for (rho, noise, total) in [(5, -26.2, -16.6), (8, -27.0, -22.6)] {
+        let outcome = f.bootstrap("D35", &z, rho);
+        near(outcome.noise.0, noise);
+        near(outcome.total.0, total);
+    }
+    let mut f = Fixture::of("INSECURE_CKKS_D30_N10");
+    let z = f.client.random_slots(512);
+    for (rho, noise, total) in [(5, -20.0, -16.6), (8, -20.4, -20.4)] {
+        let outcome = f.bootstrap("D30", &z, rho);
+        near(outcome.noise.0, noise);
+        near(outcome.total.0, total);
+    }
+}
+
+#[test]
+fn sparse_vectors_unpacked_and_packed() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").unwrap();
+    let chain = Chain::new(ChainShape::from(&set)).unwrap();
+    for variant in [Variant::Pair, Variant::Packed] {
+        let mut f = Fixture::new(chain.clone(), 64, variant);
+        let z = f.client.random_slots(64);
+        let plan = BootstrappingPlan::new(&chain, 64, 10, variant, &f.client.encoder).unwrap();
+        let outcome =
+            f.run(&format!("64 slots, {variant:?}"), &z, &plan, &|r, x| r.bootstrap(x, &plan));
+        // 64 slots leave a wider spread than 512: both forms were measured at -23.5 and -24.2.
+        assert!((-25.0..-23.2).contains(&outcome.total.0), "2^{:.2}", outcome.total.0);
+        assert!((-31.5..-29.5).contains(&outcome.noise.0), "2^{:.2}", outcome.noise.0);
+    }
+}
+
+#[test]
+fn real_vectors_alone_and_two_in_one() {
+    let mut f = Fixture::of("INSECURE_CKKS_D40_N10");
+    let z = f.client.random_slots(512);
+    let real = |x: f64| Complex64::new(x, 0.0);
+    let u: Vec<_> = z.iter().map(|z| real(z.re)).collect();
+    let v: Vec<_> = z.iter().map(|z| real(z.im)).collect();
+    let plan = f.plan(512, 10);
+    let outcome = f.run("real", &u, &plan, &|r, x| r.bootstrap_real(x, &plan));
+    // Half the components have no error at all.
+    assert!(outcome.total.0 < -27.0, "2^{:.2}", outcome.total.0);
+
+    let chain = f.chain.clone();
+    let mut r = Recorder::new(chain.clone());
+    let scale = chain.scale(0).unwrap();
+    let (x, y) = (r.input(0, scale, 512).unwrap(), r.input(0, scale, 512).unwrap());
+    let both = r.bootstrap_real_pair([&x, &y], &plan).unwrap();
+    both.iter().for_each(|x| r.output(x));
+    let input = [f.client.encrypt(&u, 0), f.client.encrypt(&v, 0)].concat();
+    let output = f.keys.run(&chain, &r.finish(), &input);
+    for (i, (got, expected)) in both.iter().zip([&u, &v]).enumerate() {
+        let got = f.client.decrypt(got, &output[2 * i..2 * i + 2]);
+        let (deviation, _) = errors(&got, expected);
+        println!("two real ones, number {i}: total {deviation:.2}");
+        near(deviation, -27.1);
+    }
+}
+
+#[test]
+fn twice_removes_the_error_of_the_sine() {
+    let mut f = Fixture::of("INSECURE_CKKS_D40_N10");
+    let z = f.client.random_slots(512);
+    let plan = f.plan(512, 8);
+    let outcome = f.run("twice, random", &z, &plan, &|r, x| r.bootstrap_twice(x, &plan, 14));
+    near(outcome.total.0, -31.7);
+    let outcome =
+        f.run("twice, constant", &constant(512), &plan, &|r, x| r.bootstrap_twice(x, &plan, 8));
+    assert!(outcome.total.1 < -28.5, "2^{:.2}", outcome.total.1);
+}
+
+#[test]
+fn public_phases_make_constant_vectors_random() {
+    let mut f = Fixture::of("INSECURE_CKKS_D40_N10");
+    let phases: Vec<_> =
+        f.client.random_slots(512).iter().map(|z| Complex64::cis(PI * z.re)).collect();
+    let encoder = &f.client.encoder;
+    let plan =
+        BootstrappingPlan::with_phases(&f.chain, 512, 10, Variant::Pair, &phases, encoder).unwrap();
+    let outcome = f.run("phases, constant", &constant(512), &plan, &|r, x| r.bootstrap(x, &plan));
+    assert!(outcome.total.0 < -25.6, "2^{:.2}", outcome.total.0);
+    let mut r = Recorder::new(f.chain.clone());
+    let x = r.input(0, f.chain.scale(0).unwrap(), 512).unwrap();
+    assert!(r.bootstrap(&x, &plan).unwrap_err().to_string().contains("level 1"));
+}
+
+/// The D40 chain at N = 2^10 with `levels` more of EvalMod for the arcsine.
+fn with_arcsine(levels: usize) -> Arc<Chain> {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").unwrap();
+    let mut shape = ChainShape::from(&set);
+    let known = [&shape.terminal[..], &shape.main[..], &shape.auxiliary[..]].concat();
+    let step = 1u64 << 17;
+    // One prime below 2^29 and one above for each level: about 2^58 together.
+    let middle = 1u64 << 29;
+    let free = |p: &u64| girih_ring::is_prime(*p) && !known.contains(&(*p as u32));
+    let below = (1..).map(|i| middle + 1 - i * step).filter(free);
+    let above = (1..).map(|i| middle + 1 + i * step).filter(free);
+    let more: Vec<u32> =
+        below.zip(above).take(levels).flat_map(|(x, y)| [x as u32, y as u32]).collect();
+    let (main, _) = shape.states[16];
+    shape.main.splice(main..main, more.iter().copied());
+    for state in &mut shape.states[17..] {
+        state.0 += more.len();
+    }
+    let inserted = (1..=levels).map(|i| (main + 2 * i, 0));
+    shape.states.splice(17..17, inserted);
+    let all = shape.terminal.len() + shape.main.len();
+    shape.digits = (0..all).step_by(12).map(|i| 12.min(all - i)).collect();
+    let bootstrapping = shape.bootstrapping.as_mut().unwrap();
+    bootstrapping.arcsine_levels = levels;
+    Chain::new(shape).unwrap()
+}
+
+#[test]
+fn an_arcsine_takes_the_error_of_the_sine_away() {
+    // What is left of a full coefficient: 3 (2 pi 2^-rho)^4 / 40 with two levels, 5 (2 pi 2^-rho)^6 / 112 with three.
+    for (levels, rho) in [(2, 10), (3, 8)] {
+        let mut f = Fixture::new(with_arcsine(levels), 512, Variant::Pair);
+        let z = f.client.random_slots(512);
+        let random = f.bootstrap(&format!("arcsine, {levels} levels, random"), &z, rho);
+        let one = f.bootstrap(&format!("arcsine, {levels} levels, constant"), &constant(512), rho);
+        near(random.total.0, if rho == 10 { -28.2 } else { -30.2 });
+        assert!(one.total.0 < random.total.0 + 0.5, "2^{:.2}", one.total.0);
+    }
+}
+
+/// The primes and states of D40 at N = 2^10 with slots-to-coefficients on levels 3 to 1, and the levels that came
+/// after the sine for normal ones and the arcsine.
+fn slots_first(arcsine_levels: usize) -> Arc<Chain> {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").unwrap();
+    let mut shape = ChainShape::from(&set);
+    let bootstrapping = shape.bootstrapping.as_mut().unwrap();
+    bootstrapping.arcsine_levels = arcsine_levels;
+    bootstrapping.stc_first = true;
+    bootstrapping.stc_shift = 0;
+    bootstrapping.effective_level = if arcsine_levels == 0 { 15 } else { 16 - arcsine_levels };
+    // So much that what the sine yields is a message at about 2^40.
+    bootstrapping.sine_scale = 2f64.powi(if arcsine_levels == 0 { 58 } else { 48 });
+    Chain::new(shape).unwrap()
+}
+
+#[test]
+fn slots_to_coefficients_first() {
+    for arcsine_levels in [0, 2, 3] {
+        let mut f = Fixture::new(slots_first(arcsine_levels), 512, Variant::Pair);
+        let z = f.client.random_slots(512);
+        for (what, z) in [("random", z), ("constant", constant(512))] {
+            let what = format!("slots to coefficients first, {arcsine_levels} levels, {what}");
+            for rho in [6, 8] {
+                f.bootstrap(&what, &z, rho);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_program_of_the_real_set() {
+    let set = CkksParameters::by_name("CKKS_D40").unwrap();
+    let chain = Chain::new(ChainShape::from(&set)).unwrap();
+    let encoder = girih_ckks::Encoder::new(16).unwrap();
+    let clock = std::time::Instant::now();
+    let plan = BootstrappingPlan::new(&chain, 1 << 15, 6, Variant::Pair, &encoder).unwrap();
+    let keys = plan.keys(&chain).len();
+    println!("plan: {:.2?}, {keys} keys", clock.elapsed());
+    // 39 rotations, the conjugation, relinearisation, and two of the sparse secret.
+    assert_eq!(keys, 43);
+    let clock = std::time::Instant::now();
+    let mut r = Recorder::new(chain.clone());
+    let x = r.input(0, chain.scale(0).unwrap(), 1 << 15).unwrap();
+    let y = r.bootstrap(&x, &plan).unwrap();
+    r.output(&y);
+    let recording = r.finish();
+    let (ops, residents) = (recording.program.ops().len(), recording.residents.len());
+    println!("recorded: {:.2?}, {ops} operations, {residents} residents", clock.elapsed());
+    let clock = std::time::Instant::now();
+    let schedule = girih_backend::poly::lower(&recording.program, &Default::default(), &[]);
+    let schedule = schedule.unwrap();
+    let (launches, limbs) = (schedule.launches.len(), schedule.arena_limbs);
+    println!("lowered: {:.2?}, {launches} launches, {limbs} limbs of arena", clock.elapsed());
+    // The page's model of this order of operations has 227.
+    assert!(launches <= 227);
+}

@@ -1,0 +1,204 @@
+//! A client of the simplest kind, for tests of what is recorded: explicit secrets, keys made limb by limb, exact
+//! decryption. It shares nothing with the crate's own client but the encoder.
+
+use std::sync::Arc;
+
+use girih_backend::poly::Basis;
+use girih_ckks::Encoder;
+use girih_ckks::program::{Chain, KeyKind, Part, Recorded};
+use girih_ring::sampler::{Gaussian, MaskSeed, RandomStream};
+use girih_ring::{NttTable, RnsBasis};
+use num_complex::Complex64;
+
+use crate::support::Keys;
+
+/// The domain of all streams here.
+const DOMAIN: u16 = 0x7e57;
+
+pub struct Client {
+    pub chain: Arc<Chain>,
+    pub encoder: Encoder,
+    tables: Vec<NttTable>,
+    secret: Vec<i64>,
+    sparse: Vec<i64>,
+    stream: RandomStream,
+    gaussian: Gaussian,
+}
+
+impl Client {
+    pub fn new(chain: &Arc<Chain>, seed: u8) -> Self {
+        let n = chain.degree();
+        let mut stream = MaskSeed([seed; 32]).stream(DOMAIN, 0);
+        let secret = (0..n).map(|_| i64::from(stream.ternary())).collect();
+        let mut sparse = vec![0; n];
+        let mut left = 32;
+        while left > 0 {
+            let place = stream.uniform_below(n as u64) as usize;
+            if sparse[place] == 0 {
+                sparse[place] = 2 * stream.uniform_below(2) as i64 - 1;
+                left -= 1;
+            }
+        }
+        let tables = chain.ring().primes.iter().map(|&p| NttTable::new(p, n).unwrap()).collect();
+        Self {
+            chain: chain.clone(),
+            encoder: Encoder::new(n.ilog2()).unwrap(),
+            tables,
+            secret,
+            sparse,
+            stream,
+            gaussian: Gaussian::new(3.19).unwrap(),
+        }
+    }
+
+    /// Uniform complex numbers of [-1, 1]^2.
+    pub fn random_slots(&mut self, slots: usize) -> Vec<Complex64> {
+        let mut real = || self.stream.next_u64() as f64 / 2f64.powi(63) - 1.0;
+        (0..slots).map(|_| Complex64::new(real(), real())).collect()
+    }
+
+    fn evaluations(&self, prime: u16, coefficients: &[i64]) -> Vec<u32> {
+        let table = &self.tables[usize::from(prime)];
+        let mut words: Vec<u32> =
+            coefficients.iter().map(|&c| table.modulus().reduce_signed(c)).collect();
+        table.forward(&mut words);
+        words
+    }
+
+    fn error(&mut self) -> Vec<i64> {
+        (0..self.chain.degree()).map(|_| self.gaussian.sample(&mut self.stream)).collect()
+    }
+
+    /// (b, a) over `basis` with b + a s = message + e, limb after limb.
+    fn pair(&mut self, basis: &Basis, secret: &[i64], message: &[i64]) -> Vec<Vec<u32>> {
+        let error = self.error();
+        let sum: Vec<i64> = error.iter().zip(message).map(|(e, m)| e + m).collect();
+        let (mut b, mut a) = (Vec::new(), Vec::new());
+        for &prime in basis.primes() {
+            let q = self.chain.ring().primes[usize::from(prime)];
+            let (s, m) = (self.evaluations(prime, secret), self.evaluations(prime, &sum));
+            for (s, m) in s.into_iter().zip(m) {
+                let mask = self.stream.uniform_below(u64::from(q.value())) as u32;
+                a.push(mask);
+                b.push(q.sub(m, q.mul(mask, s)));
+            }
+        }
+        vec![b, a]
+    }
+
+    /// The switching key from `from` to `to`: g is the product of `auxiliary` on the primes of each digit.
+    fn key(
+        &mut self,
+        kind: KeyKind,
+        [from, to]: [&[i64]; 2],
+        digits: &[Basis],
+        auxiliary: &Basis,
+        keys: &mut Keys,
+    ) {
+        let base = digits.iter().fold(auxiliary.clone(), |basis, digit| basis.union(digit));
+        let zero = vec![0; self.chain.degree()];
+        let p = self.chain.product(auxiliary);
+        let n = self.chain.degree();
+        for (number, digit) in digits.iter().enumerate() {
+            let mut row = self.pair(&base, to, &zero);
+            for &prime in digit.primes() {
+                let q = self.chain.ring().primes[usize::from(prime)];
+                let g = (&*p % q.value()).to_u32_digits().first().copied().unwrap_or(0);
+                let mut wanted = self.evaluations(prime, from);
+                if kind == KeyKind::Multiplication {
+                    wanted.iter_mut().for_each(|s| *s = q.mul(*s, *s));
+                }
+                let at = base.position(prime).unwrap() * n;
+                for (b, s) in row[0][at..at + n].iter_mut().zip(wanted) {
+                    *b = q.add(*b, q.mul(g, s));
+                }
+            }
+            let a = row.pop().unwrap();
+            keys.insert(kind, number, Part::B, row.pop().unwrap());
+            keys.insert(kind, number, Part::A, a);
+        }
+    }
+
+    /// The switching keys `kinds`.
+    pub fn keys(&mut self, kinds: &[KeyKind]) -> Keys {
+        let chain = self.chain.clone();
+        let (secret, sparse) = (self.secret.clone(), self.sparse.clone());
+        let mut keys = Keys::default();
+        for &kind in kinds {
+            let full = [chain.digits().iter().fold(Basis::new([]), |all, d| all.union(d))];
+            let bottom = [chain.level(0).unwrap().clone()];
+            match kind {
+                KeyKind::Multiplication => {
+                    self.key(kind, [&secret, &secret], chain.digits(), chain.auxiliary(), &mut keys)
+                }
+                KeyKind::Galois(g) => {
+                    let to = self.inverse_automorphism(g);
+                    self.key(kind, [&secret, &to], chain.digits(), chain.auxiliary(), &mut keys)
+                }
+                KeyKind::DenseToSparse => {
+                    let few = chain.sparse_auxiliary().unwrap();
+                    self.key(kind, [&secret, &sparse], &bottom, &few, &mut keys)
+                }
+                KeyKind::SparseToDense => {
+                    self.key(kind, [&sparse, &secret], &full, chain.auxiliary(), &mut keys)
+                }
+            }
+        }
+        keys
+    }
+
+    /// The secret under X -> X^(1/g).
+    fn inverse_automorphism(&self, g: u32) -> Vec<i64> {
+        let n = self.secret.len();
+        // s(X) = t(X^g): coefficient i of t goes to place i g.
+        (0..n)
+            .map(|i| {
+                let at = i * g as usize % (2 * n);
+                if at < n { self.secret[at] } else { -self.secret[at - n] }
+            })
+            .collect()
+    }
+
+    /// An encryption of `slots` at `level` with its canonical scale: b and a.
+    pub fn encrypt(&mut self, slots: &[Complex64], level: usize) -> Vec<Vec<u32>> {
+        let scale = self.chain.scale(level).unwrap();
+        let message = self.encoder.encode(slots, scale).unwrap();
+        let (basis, secret) = (self.chain.level(level).unwrap().clone(), self.secret.clone());
+        self.pair(&basis, &secret, message.coefficients())
+    }
+
+    /// The centred coefficients of b + a s.
+    pub fn phase(&self, level: usize, words: &[Vec<u32>]) -> Vec<f64> {
+        let basis = self.chain.level(level).unwrap();
+        let n = self.chain.degree();
+        let mut limbs = Vec::new();
+        for (i, &prime) in basis.primes().iter().enumerate() {
+            let table = &self.tables[usize::from(prime)];
+            let q = table.modulus();
+            let s = self.evaluations(prime, &self.secret);
+            let at = |part: usize, j: usize| words[part][i * n + j];
+            let mut limb: Vec<u32> =
+                (0..n).map(|j| q.add(at(0, j), q.mul(at(1, j), s[j]))).collect();
+            table.inverse(&mut limb);
+            limbs.extend(limb);
+        }
+        let primes = basis.primes().iter().map(|&p| self.tables[usize::from(p)].modulus().value());
+        let rns = RnsBasis::new(&primes.collect::<Vec<_>>()).unwrap();
+        let mut coefficients = vec![0.0; n];
+        rns.compose_f64(&limbs, &mut coefficients);
+        coefficients
+    }
+
+    /// The slots of a result.
+    pub fn decrypt(&self, x: &Recorded, words: &[Vec<u32>]) -> Vec<Complex64> {
+        self.encoder.decode(&self.phase(x.level, words), x.slots, x.scale).unwrap()
+    }
+}
+
+/// log2 of the deviation of a real component, and of the largest error of a slot.
+pub fn errors(x: &[Complex64], y: &[Complex64]) -> (f64, f64) {
+    assert_eq!(x.len(), y.len());
+    let squares = x.iter().zip(y).map(|(x, y)| (x - y).norm_sqr());
+    let deviation = (squares.clone().sum::<f64>() / (2 * x.len()) as f64).sqrt();
+    (deviation.log2(), squares.fold(0.0, f64::max).sqrt().log2())
+}

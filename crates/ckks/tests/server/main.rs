@@ -1,0 +1,5 @@
+//! What users compute, on a host device that runs schedules by their plain reading: every
+//! operation against plain arithmetic, within what the noise model says, and every refusal.
+
+mod arithmetic;
+mod support;

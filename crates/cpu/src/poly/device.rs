@@ -1,0 +1,425 @@
+//! The CPU as a [`PolyDevice`]: buffers, resident polynomials and routines in host memory.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use girih_backend::poly::schedule::Limb;
+use girih_backend::poly::{
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
+    ResidentSource, RingShape, RoutineId, Schedule,
+};
+use girih_backend::{BackendError, Progress};
+use girih_ring::Automorphism;
+use girih_ring::fft::Simd;
+use rayon::prelude::*;
+
+use super::memory::{Memory, Words};
+use super::routine::{Preparer, Routine, Work};
+use super::sums::Layout;
+use super::{Prime, crew};
+use crate::CpuBackend;
+
+/// Words that a call must touch to be worth a second thread.
+const WORDS_WORTH_A_THREAD: usize = 1 << 16;
+
+/// One ring on the CPU. Calls run when they are made, so nothing is ever waited for.
+pub(crate) struct CpuPoly {
+    ring: Arc<RingShape>,
+    layout: Layout,
+    simd: Simd,
+    threads: usize,
+    primes: Vec<Arc<Prime>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The next number of anything.
+    next: u64,
+    buffers: HashMap<BufferId, Vec<u32>>,
+    residents: HashMap<ResidentId, Resident>,
+    routines: HashMap<RoutineId, Prepared>,
+    automorphisms: HashMap<u32, Arc<Automorphism>>,
+    /// Kept from call to call, until somebody waits for the device.
+    arena: Vec<u32>,
+    scratch: Vec<Vec<u32>>,
+}
+
+struct Resident {
+    shape: ResidentShape,
+    /// Limb after limb, N / 2^log2_run words each.
+    words: Vec<u32>,
+}
+
+struct Prepared {
+    routine: Arc<Routine>,
+    residents: Vec<ResidentId>,
+}
+
+impl State {
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+fn refuse(why: impl Into<String>) -> BackendError {
+    BackendError::InvalidRequest(why.into())
+}
+
+/// Makes `words` at least `len` long.
+fn grow(words: &mut Vec<u32>, len: usize, what: &str) -> Result<(), BackendError> {
+    let more = len.saturating_sub(words.len());
+    words.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
+        device: "cpu".into(),
+        bytes: 4u64.saturating_mul(more as u64),
+        what: what.into(),
+    })?;
+    words.resize(words.len() + more, 0);
+    Ok(())
+}
+
+impl CpuPoly {
+    /// The ring on the vectors named, with so many threads.
+    pub(crate) fn new(
+        ring: Arc<RingShape>,
+        simd: Simd,
+        threads: usize,
+    ) -> Result<Self, BackendError> {
+        let primes = (0..ring.primes.len()).into_par_iter();
+        let primes = primes.map(|i| Prime::new(&ring, i, simd).map(Arc::new));
+        let primes: Result<Vec<_>, _> = primes.collect();
+        let primes = primes.map_err(|e| refuse(e.to_string()))?;
+        let ntt = primes.first().ok_or_else(|| refuse("a ring without primes"))?;
+        let layout = Layout { rows: ntt.ntt.rows(), row_len: ntt.ntt.row_len() };
+        Ok(Self { ring, layout, simd, threads: threads.max(1), primes, state: Mutex::default() })
+    }
+
+    // A panic while the lock is held leaves words of buffers that hold no invariant, and whole maps.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_call(&self, routine: RoutineId, call: &Bindings) -> Result<(), BackendError> {
+        let mut state = self.state();
+        self.execute(&mut state, routine, call).map(|_| ())
+    }
+
+    /// Runs a call; its kept limbs.
+    fn execute(
+        &self,
+        state: &mut State,
+        routine: RoutineId,
+        call: &Bindings,
+    ) -> Result<Vec<Vec<u32>>, BackendError> {
+        let State { buffers, residents, routines, arena, scratch, .. } = state;
+        let prepared =
+            routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
+        let routine = &*prepared.routine;
+        let degree = self.ring.degree();
+        grow(arena, routine.arena_limbs * degree, "what a call computes on its way")?;
+
+        let tasks: Vec<usize> = routine.launches.iter().map(|w| w.tasks(self.layout)).collect();
+        let row_words = tasks.iter().sum::<usize>() * self.layout.row_len;
+        let threads = self.threads.min(row_words / WORDS_WORTH_A_THREAD + 1);
+        scratch.resize_with(scratch.len().max(threads), Vec::new);
+        for words in &mut scratch[..threads] {
+            grow(words, routine.scratch_words, "scratch memory of threads")?;
+        }
+
+        let mut memory =
+            self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
+        let task = |launch: usize, number: usize, scratch: &mut [u32]| {
+            self.task(&routine.launches[launch], number, &memory, scratch);
+        };
+        if !crew::run(&tasks, &mut scratch[..threads], task) {
+            return Err(BackendError::DeviceFailed {
+                device: "cpu".into(),
+                what: "a thread panicked in a routine".into(),
+            });
+        }
+        let mut all = Vec::with_capacity(routine.kept.len());
+        for limbs in &routine.kept {
+            let mut words = Vec::with_capacity(limbs.len() * degree);
+            for &limb in limbs {
+                let limb = memory.limb(limb);
+                // Resident polynomials may be stored in runs.
+                let run = degree / limb.len();
+                words.extend(limb.iter().flat_map(|&word| std::iter::repeat_n(word, run)));
+            }
+            all.push(words);
+        }
+        Ok(all)
+    }
+
+    /// Where the limbs of a call lie. Refuses places that do not exist, and outputs that share words
+    /// with anything else.
+    fn bind<'a>(
+        &self,
+        routine: &Routine,
+        call: &Bindings,
+        buffers: &'a mut HashMap<BufferId, Vec<u32>>,
+        residents: &'a HashMap<ResidentId, Resident>,
+        bound: &[ResidentId],
+        arena: &'a mut [u32],
+    ) -> Result<Memory<'a>, BackendError> {
+        let degree = self.ring.degree();
+        let arena = Words::new(arena);
+        let buffers: HashMap<BufferId, Words<'a>> =
+            buffers.iter_mut().map(|(&id, words)| (id, Words::new(words))).collect();
+        let mut limbs = Vec::with_capacity(routine.limbs.len());
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        for &limb in &routine.limbs {
+            let missing = || refuse(format!("a call binds no {limb:?}"));
+            let place = |places: &[Place], slot: u16, number: u16| {
+                let place = places.get(usize::from(slot))?;
+                let first = place.first.checked_add(number.into())?;
+                let words = buffers.get(&place.buffer)?.part(first.checked_mul(degree)?, degree)?;
+                Some(((place.buffer, first), words))
+            };
+            limbs.push(match limb {
+                Limb::Arena(number) => {
+                    arena.part(number as usize * degree, degree).ok_or_else(missing)?
+                }
+                Limb::Input { slot, limb } => {
+                    let (at, words) = place(&call.inputs, slot, limb).ok_or_else(missing)?;
+                    read.push(at);
+                    words
+                }
+                Limb::Output { slot, limb } => {
+                    let (at, words) = place(&call.outputs, slot, limb).ok_or_else(missing)?;
+                    written.push(at);
+                    words
+                }
+                Limb::Resident { slot, limb } => {
+                    let resident = bound.get(slot as usize).and_then(|id| residents.get(id));
+                    let resident = resident.ok_or_else(missing)?;
+                    let len = degree >> resident.shape.log2_run;
+                    let words = Words::read_only(&resident.words);
+                    words.part(usize::from(limb) * len, len).ok_or_else(missing)?
+                }
+            });
+        }
+        read.extend_from_slice(&written);
+        read.sort_unstable();
+        written.sort_unstable();
+        for at in written {
+            let first = read.partition_point(|other| *other < at);
+            if read.get(first + 1) == Some(&at) {
+                let (buffer, limb) = at;
+                return Err(refuse(format!(
+                    "limb {limb} of buffer {buffer} is an output and bound once more"
+                )));
+            }
+        }
+        Ok(Memory::new(limbs))
+    }
+
+    #[allow(unsafe_code)] // The promise that the kernels ask for.
+    fn task(&self, work: &Work, number: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
+        let (layout, rows) = (self.layout, self.layout.rows);
+        // SAFETY of the three: a launch writes no limb that it reads and none twice, as was checked
+        // when the routine was prepared; limbs of different numbers share no word that is written,
+        // as was checked when the call was bound; and tasks of a tile have rows, or columns, of their
+        // own.
+        match work {
+            Work::Rows(tiles) => unsafe {
+                tiles[number / rows].poly_rows(layout, number % rows, memory, scratch);
+            },
+            Work::Pointwise(tiles) => unsafe {
+                tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch);
+            },
+            Work::Columns(tiles) => {
+                let mut group = number;
+                for tile in tiles {
+                    let groups = layout.row_len / tile.width;
+                    if group < groups {
+                        unsafe { tile.poly_columns(layout, group, memory, scratch) };
+                        return;
+                    }
+                    group -= groups;
+                }
+            }
+        }
+    }
+}
+
+impl PolyDevice for CpuPoly {
+    fn ring(&self) -> &Arc<RingShape> {
+        &self.ring
+    }
+
+    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+        let mut words = Vec::new();
+        grow(&mut words, limbs.saturating_mul(self.ring.degree()), "a buffer of polynomials")?;
+        let mut state = self.state();
+        let id = state.number();
+        state.buffers.insert(id, words);
+        Ok(id)
+    }
+
+    fn free(&self, buffer: BufferId) {
+        self.state().buffers.remove(&buffer);
+    }
+
+    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+        let mut state = self.state();
+        range(&mut state.buffers, to, words.len(), self.ring.degree())?.copy_from_slice(words);
+        Ok(())
+    }
+
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+        let mut state = self.state();
+        let source = range(&mut state.buffers, from, words.len(), self.ring.degree())?;
+        words.copy_from_slice(source);
+        Ok(())
+    }
+
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+        let degree = self.ring.degree();
+        let len = limbs.saturating_mul(degree);
+        let mut state = self.state();
+        let buffers = &mut state.buffers;
+        range(buffers, from, len, degree)?;
+        range(buffers, to, len, degree)?;
+        let (from_word, to_word) = (from.first * degree, to.first * degree);
+        if from.buffer == to.buffer {
+            let words = buffers.get_mut(&from.buffer).expect("it has a range");
+            words.copy_within(from_word..from_word + len, to_word);
+            return Ok(());
+        }
+        let [source, target] = buffers.get_disjoint_mut([&from.buffer, &to.buffer]);
+        let (source, target) = (source.expect("as above"), target.expect("as above"));
+        target[to_word..to_word + len].copy_from_slice(&source[from_word..from_word + len]);
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError> {
+        let shapes = source.shapes();
+        let (done, total) = (AtomicUsize::new(0), shapes.len());
+        let what = format!("loading {}", source.what());
+        let make = |(number, shape): (usize, &ResidentShape)| {
+            let limbs = shape.basis.len();
+            if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len())
+                || shape.log2_run > self.ring.log2_degree
+            {
+                return Err(refuse(format!("{} {number} does not fit the ring", source.what())));
+            }
+            let len = self.ring.degree() >> shape.log2_run;
+            let mut words = Vec::new();
+            grow(&mut words, limbs * len, source.what())?;
+            words
+                .par_chunks_exact_mut(len)
+                .enumerate()
+                .for_each(|(limb, out)| source.limb(number, limb, out));
+            progress.report(&what, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            Ok(Resident { shape: shape.clone(), words })
+        };
+        let residents: Result<Vec<Resident>, _> = shapes.par_iter().enumerate().map(make).collect();
+        let residents = residents?;
+        let mut state = self.state();
+        let mut ids = Vec::with_capacity(residents.len());
+        for resident in residents {
+            let id = state.number();
+            state.residents.insert(id, resident);
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+
+    fn unload(&self, resident: ResidentId) {
+        self.state().residents.remove(&resident);
+    }
+
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError> {
+        let mut state = self.state();
+        let shape = |id: &ResidentId| {
+            let resident = state.residents.get(id);
+            resident
+                .map(|r| r.shape.clone())
+                .ok_or_else(|| refuse(format!("no resident polynomial {id}")))
+        };
+        let shapes: Vec<ResidentShape> = residents.iter().map(shape).collect::<Result<_, _>>()?;
+        let preparer = Preparer {
+            layout: self.layout,
+            simd: self.simd,
+            primes: &self.primes,
+            residents: &shapes,
+            automorphisms: &mut state.automorphisms,
+        };
+        let routine = Arc::new(preparer.prepare(schedule)?);
+        let id = state.number();
+        state.routines.insert(id, Prepared { routine, residents: residents.to_vec() });
+        Ok(id)
+    }
+
+    fn forget(&self, routine: RoutineId) {
+        self.state().routines.remove(&routine);
+    }
+
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+        calls.iter().try_for_each(|call| self.run_call(routine, call))
+    }
+
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+        self.execute(&mut self.state(), routine, call)
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        // Whoever waits has nothing to run for now.
+        let mut state = self.state();
+        state.arena = Vec::new();
+        state.scratch = Vec::new();
+        Ok(())
+    }
+
+    fn bytes_in_use(&self) -> u64 {
+        let state = self.state();
+        // Values and quotients of N roots and of their inverses.
+        let tables = 4 * self.primes.len() * self.ring.degree();
+        let buffers: usize = state.buffers.values().map(Vec::len).sum();
+        let residents: usize = state.residents.values().map(|r| r.words.len()).sum();
+        let scratch: usize = state.scratch.iter().map(Vec::len).sum();
+        4 * (tables + buffers + residents + scratch + state.arena.len()) as u64
+    }
+}
+
+/// Whole limbs of a buffer.
+fn range(
+    buffers: &mut HashMap<BufferId, Vec<u32>>,
+    place: Place,
+    len: usize,
+    degree: usize,
+) -> Result<&mut [u32], BackendError> {
+    let Place { buffer, first } = place;
+    let words = buffers.get_mut(&buffer).ok_or_else(|| refuse(format!("no buffer {buffer}")))?;
+    let limbs = words.len() / degree;
+    let start = first.checked_mul(degree);
+    let part = start.and_then(|start| words.get_mut(start..start.checked_add(len)?));
+    part.filter(|_| len.is_multiple_of(degree)).ok_or_else(|| {
+        refuse(format!(
+            "{len} words from limb {first} on, of buffer {buffer} of {limbs} limbs of {degree} words"
+        ))
+    })
+}
+
+impl Loader for CpuBackend {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        let threads = rayon::current_num_threads();
+        Ok(Box::new(CpuPoly::new(ring, Simd::detect(), threads)?))
+    }
+
+    fn plan(&self, _: &RingShape) -> PolyPlan {
+        // A slot is a row of 4 KiB, or as much of a column tile: the second-level cache holds many.
+        PolyPlan { fuse: true, most_row_slots: 128, most_column_sums: 64 }
+    }
+}

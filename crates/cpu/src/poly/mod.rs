@@ -1,0 +1,49 @@
+//! The poly family on the CPU: schedules of [`girih_backend::poly`], launch by launch.
+//!
+//! | module | what |
+//! |---|---|
+//! | `device` | buffers, resident polynomials, routines; the contract |
+//! | `routine` | a schedule checked and made ready: primes, automorphisms, conversions, places of limbs |
+//! | `rows` | the kernel `poly_rows` on one row |
+//! | `columns` | the kernel `poly_columns` on some columns |
+//! | `pointwise` | the kernel `poly_pointwise` on one row of words |
+//! | `sums` | sums of products, which rows and pointwise share |
+//! | `crew` | launches one after the other, their tasks on all threads |
+//! | `memory` | limbs that many threads read and write |
+//!
+//! A task is what a block is on a GPU: a row, or some columns, of one tile. What it works on lies in
+//! scratch memory of its thread, which the second-level cache holds.
+
+mod columns;
+mod crew;
+mod device;
+mod memory;
+mod pointwise;
+mod routine;
+mod rows;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use girih_ring::limb::LimbKernels;
+use girih_ring::{RingError, SplitNtt};
+
+use girih_backend::poly::RingShape;
+use girih_ring::fft::Simd;
+
+/// What the kernels need of one prime.
+#[derive(Debug)]
+pub(crate) struct Prime {
+    ntt: SplitNtt,
+    kernels: LimbKernels,
+}
+
+impl Prime {
+    fn new(ring: &RingShape, prime: usize, simd: Simd) -> Result<Self, RingError> {
+        let modulus = ring.primes[prime];
+        Ok(Self {
+            ntt: SplitNtt::new(modulus, ring.degree())?.with_simd(simd),
+            kernels: LimbKernels::with_simd(modulus, simd),
+        })
+    }
+}

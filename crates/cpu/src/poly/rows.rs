@@ -1,0 +1,103 @@
+//! `poly_rows`: forward rows of what is half transformed, sums of products, inverse rows of what is
+//! to be half transformed; all on one row of the limbs modulo one prime.
+#![allow(unsafe_code)] // Rows of limbs that other tasks share; see `memory`.
+
+use std::sync::Arc;
+
+use girih_ring::Automorphism;
+
+use super::Prime;
+use super::memory::{Memory, Scratch};
+use super::sums::{Layout, Products, RowLoad};
+
+/// A tile.
+pub(super) struct RowWork {
+    pub(super) prime: Arc<Prime>,
+    pub(super) loads: Vec<RowLoad>,
+    pub(super) sums: Vec<RowSumWork>,
+}
+
+/// A sum and where it goes.
+pub(super) struct RowSumWork {
+    pub(super) products: Products,
+    pub(super) stores: Vec<RowStore>,
+    /// Its one store is without an automorphism and no later sum reads it, so that it is computed in
+    /// its place.
+    pub(super) in_place: bool,
+}
+
+pub(super) struct RowStore {
+    pub(super) limb: u32,
+    pub(super) half: bool,
+    pub(super) automorphism: Option<StoredAutomorphism>,
+}
+
+/// X -> X^g and its inverse, which says where a row goes.
+pub(super) struct StoredAutomorphism {
+    pub(super) forward: Arc<Automorphism>,
+    pub(super) inverse: Arc<Automorphism>,
+}
+
+impl RowWork {
+    /// Rows of scratch memory that a task takes.
+    pub(super) fn scratch_rows(&self) -> usize {
+        let loads: usize = self.loads.iter().map(RowLoad::scratch_rows).sum();
+        let sum = |s: &RowSumWork| s.products.scratch_rows() + usize::from(!s.in_place);
+        loads + self.sums.iter().map(sum).sum::<usize>()
+    }
+
+    /// Task `r`: row `r` of the tile.
+    ///
+    /// # Safety
+    /// The tasks of the launch write no word that another one writes, and no limb that one reads.
+    pub(super) unsafe fn poly_rows(
+        &self,
+        layout: Layout,
+        r: usize,
+        memory: &Memory<'_>,
+        scratch: &mut [u32],
+    ) {
+        let Layout { rows, row_len } = layout;
+        let prime = &*self.prime;
+        let mut scratch = Scratch::new(scratch);
+        let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());
+        for load in &self.loads {
+            // SAFETY: what is loaded is not written in this launch.
+            slots.push(unsafe { load.fetch(layout, prime, r, memory, &mut scratch) });
+        }
+        for RowSumWork { products, stores, in_place } in &self.sums {
+            // SAFETY: row `to` of a limb that is stored belongs to this task: an automorphism maps
+            // different rows onto different ones.
+            let target = |limb, to: usize| unsafe { memory.words_mut(limb, to * row_len, row_len) };
+            if *in_place {
+                let store = &stores[0];
+                let out = target(store.limb, r);
+                // SAFETY: what is streamed is not written in this launch.
+                unsafe { products.sum(layout, prime, r, &slots, memory, &mut scratch, out) };
+                if store.half {
+                    prime.ntt.inverse_row(r, out);
+                }
+                slots.push(&[]);
+                continue;
+            }
+            let out = scratch.take(row_len);
+            // SAFETY: as above.
+            unsafe { products.sum(layout, prime, r, &slots, memory, &mut scratch, out) };
+            for store in stores {
+                let to = match &store.automorphism {
+                    Some(g) => g.inverse.source_row(rows, r).0,
+                    None => r,
+                };
+                let row = target(store.limb, to);
+                match &store.automorphism {
+                    Some(g) => g.forward.apply_row(rows, to, out, row),
+                    None => row.copy_from_slice(out),
+                }
+                if store.half {
+                    prime.ntt.inverse_row(to, row);
+                }
+            }
+            slots.push(out);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Sums of products on one row: what `poly_rows` and `poly_pointwise` have in common.
+#![allow(unsafe_code)] // Rows of limbs that other tasks share; see `memory`.
+
+use std::sync::Arc;
+
+use girih_ring::limb::ProductTerm;
+use girih_ring::{Automorphism, Shoup};
+
+use super::Prime;
+use super::memory::{Memory, Scratch};
+
+/// Rows of a limb and their words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// C.
+    pub(super) rows: usize,
+    /// R.
+    pub(super) row_len: usize,
+}
+
+/// A limb that a row task reads.
+pub(super) struct RowLoad {
+    pub(super) limb: u32,
+    /// A word in memory stands for 2^log2_run words.
+    pub(super) log2_run: u32,
+    pub(super) half: bool,
+    pub(super) automorphism: Option<Arc<Automorphism>>,
+}
+
+impl RowLoad {
+    /// Rows of scratch memory that it takes.
+    pub(super) fn scratch_rows(&self) -> usize {
+        let expanded = usize::from(self.log2_run > 0);
+        expanded + usize::from(self.half || self.automorphism.is_some())
+    }
+
+    /// Row `r`, in evaluations.
+    ///
+    /// # Safety
+    /// No task of this launch writes the limb.
+    pub(super) unsafe fn fetch<'s>(
+        &self,
+        layout: Layout,
+        prime: &Prime,
+        r: usize,
+        memory: &'s Memory<'_>,
+        scratch: &mut Scratch<'s>,
+    ) -> &'s [u32] {
+        let Layout { rows, row_len } = layout;
+        let from = match &self.automorphism {
+            Some(phi) => phi.source_row(rows, r).0,
+            None => r,
+        };
+        let (first, run) = ((from * row_len) >> self.log2_run, 1 << self.log2_run);
+        // SAFETY: as the caller promises.
+        let words = unsafe { memory.words(self.limb, first, row_len.div_ceil(run)) };
+        let words = if self.log2_run > 0 {
+            let row = scratch.take(row_len);
+            for (words, &word) in row.chunks_mut(run).zip(words) {
+                words.fill(word);
+            }
+            &*row
+        } else {
+            words
+        };
+        if let Some(phi) = &self.automorphism {
+            let row = scratch.take(row_len);
+            phi.apply_row(rows, r, words, row);
+            return row;
+        }
+        if self.half {
+            let row = scratch.take(row_len);
+            row.copy_from_slice(words);
+            prime.ntt.forward_row(r, row);
+            return row;
+        }
+        words
+    }
+}
+
+/// An operand of a product.
+pub(super) enum Operand {
+    Slot(usize),
+    Stream(RowLoad),
+}
+
+/// One summand: a factor for each half of the limb, and one or two operands.
+pub(super) struct Product {
+    pub(super) factor: [Shoup; 2],
+    pub(super) a: Operand,
+    pub(super) b: Option<Operand>,
+}
+
+/// A sum of constants and products.
+pub(super) struct Products {
+    /// For each half of the limb.
+    pub(super) constant: [u32; 2],
+    pub(super) products: Vec<Product>,
+    /// Whether the halves differ in anything.
+    pub(super) halves_differ: bool,
+}
+
+impl Products {
+    /// Rows of scratch memory that its streams take.
+    pub(super) fn scratch_rows(&self) -> usize {
+        let of = |operand: &Operand| match operand {
+            Operand::Slot(_) => 0,
+            Operand::Stream(load) => load.scratch_rows(),
+        };
+        self.products.iter().map(|p| of(&p.a) + p.b.as_ref().map_or(0, of)).sum()
+    }
+
+    /// Row `r` of the sum.
+    ///
+    /// # Safety
+    /// No task of this launch writes a limb that the sum streams.
+    #[allow(clippy::too_many_arguments)] // What a task is: where it is, and what it works on.
+    pub(super) unsafe fn sum<'s>(
+        &self,
+        layout: Layout,
+        prime: &Prime,
+        r: usize,
+        slots: &[&'s [u32]],
+        memory: &'s Memory<'_>,
+        scratch: &mut Scratch<'s>,
+        out: &mut [u32],
+    ) {
+        let mut fetch = |operand: &Operand| match operand {
+            Operand::Slot(slot) => slots[*slot],
+            // SAFETY: as the caller promises.
+            Operand::Stream(load) => unsafe { load.fetch(layout, prime, r, memory, scratch) },
+        };
+        let first_half = usize::from(2 * r >= layout.rows && layout.rows > 1);
+        let mut terms = Vec::with_capacity(self.products.len());
+        for Product { factor, a, b } in &self.products {
+            let (a, b) = (fetch(a), b.as_ref().map(&mut fetch));
+            terms.push(ProductTerm { factor: factor[first_half], a, b });
+        }
+        let kernels = &prime.kernels;
+        if layout.rows > 1 || !self.halves_differ {
+            kernels.sum_of_products(self.constant[first_half], &terms, out);
+            return;
+        }
+        // One row is both halves.
+        let middle = layout.row_len / 2;
+        for (half, out) in out.chunks_exact_mut(middle).enumerate() {
+            let cut = |words: &'s [u32]| &words[half * middle..][..middle];
+            let parts: Vec<ProductTerm> = terms
+                .iter()
+                .zip(&self.products)
+                .map(|(term, product)| ProductTerm {
+                    factor: product.factor[half],
+                    a: cut(term.a),
+                    b: term.b.map(cut),
+                })
+                .collect();
+            kernels.sum_of_products(self.constant[half], &parts, out);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+use std::sync::Arc;
+
+use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::schedule::{
+    Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
+};
+use girih_backend::poly::{
+    Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
+    ResidentShape, Schedule, interpret, lower, random,
+};
+use girih_backend::{BackendError, NoProgress};
+use girih_ring::fft::Simd;
+
+use super::device::CpuPoly;
+use crate::CpuBackend;
+
+fn plans() -> [PolyPlan; 4] {
+    let plan = |most_row_slots, most_column_sums| PolyPlan {
+        fuse: true,
+        most_row_slots,
+        most_column_sums,
+    };
+    [
+        PolyPlan { fuse: false, ..PolyPlan::default() },
+        plan(2, 1),
+        PolyPlan::default(),
+        CpuBackend::new().plan(&random::ring(4)),
+    ]
+}
+
+/// What the device makes of a program: its inputs side by side in one buffer, outputs in another.
+fn run(device: &dyn PolyDevice, random: &RandomProgram, plan: &PolyPlan) -> Interpreted {
+    let RandomProgram { program, residents, inputs, keep } = random;
+    let degree = program.ring().degree();
+    let schedule = Arc::new(lower(program, plan, keep).expect("a program that is in order"));
+    let residents = device.load(residents, &NoProgress).expect("they fit");
+    let buffer = |words: usize| device.allocate(words / degree).expect("they fit");
+    let input = buffer(inputs.iter().map(Vec::len).sum());
+    let outputs: Vec<usize> =
+        program.outputs().iter().map(|&v| program.type_of(v).basis.len()).collect();
+    let output = buffer(outputs.iter().sum::<usize>() * degree);
+    let mut call = Bindings::default();
+    let mut first = 0;
+    for words in inputs {
+        let place = Place { buffer: input, first };
+        device.write(place, words).expect("they fit");
+        call.inputs.push(place);
+        first += words.len() / degree;
+    }
+    first = 0;
+    for limbs in &outputs {
+        call.outputs.push(Place { buffer: output, first });
+        first += limbs;
+    }
+    let routine = device.prepare(&schedule, &residents).expect("a schedule that is in order");
+    let kept = device.trace(routine, &call).expect("it runs");
+    // Once more, over what the first run left.
+    device.run(routine, &[call.clone(), call.clone()]).expect("it runs");
+    device.forget(routine);
+    let outputs = call.outputs.iter().zip(&outputs).map(|(&place, limbs)| {
+        let mut words = vec![0; limbs * degree];
+        device.read(place, &mut words).expect("it is there");
+        words
+    });
+    Interpreted { outputs: outputs.collect(), kept }
+}
+
+fn agree(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
+    let ring = random::ring(log2_degree);
+    for simd in Simd::available() {
+        for threads in [1, 3] {
+            let device = CpuPoly::new(ring.clone(), simd, threads).expect("a ring in order");
+            for seed in seeds.clone() {
+                let random = random_program(log2_degree, steps, seed);
+                let RandomProgram { program, residents, inputs, keep } = &random;
+                let want = interpret(program, residents, inputs, keep).expect("in order");
+                for plan in plans() {
+                    let have = run(&device, &random, &plan);
+                    let name = simd.name();
+                    assert_eq!(have, want, "N = 2^{log2_degree}, seed {seed}, {name}, {plan:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_equal_the_interpreter() {
+    for log2_degree in [1, 2, 3, 4, 6] {
+        agree(log2_degree, 12, 0..12);
+    }
+}
+
+#[test]
+fn random_programs_equal_the_interpreter_on_limbs_of_two_and_more_rows() {
+    agree(11, 14, 100..103);
+    agree(12, 10, 200..202);
+}
+
+fn device() -> CpuPoly {
+    CpuPoly::new(random::ring(4), Simd::detect(), 2).expect("a ring in order")
+}
+
+fn load(from: Limb) -> Load {
+    Load { from, form: Form::Evaluations, automorphism: 1 }
+}
+
+/// output 0 = input 0, by way of the arena.
+fn schedule(launches: Vec<Launch>) -> Arc<Schedule> {
+    Arc::new(Schedule { launches, arena_limbs: 1, kept: Vec::new() })
+}
+
+fn copy(from: Limb, to: Limb) -> RowTile {
+    let term = RowTerm { factor: [1, 1], a: Some(Source::Stream(load(from))), b: None };
+    let store = Store { to, form: Form::Evaluations, automorphism: 1 };
+    let sums = vec![RowSum { terms: vec![term], stores: vec![store] }];
+    RowTile { prime: 0, loads: Vec::new(), sums }
+}
+
+const INPUT: Limb = Limb::Input { slot: 0, limb: 0 };
+const OUTPUT: Limb = Limb::Output { slot: 0, limb: 0 };
+
+fn refused<T>(result: Result<T, BackendError>, words: &str) {
+    match result {
+        Err(BackendError::InvalidRequest(why)) => assert!(why.contains(words), "{why}"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("`{words}` was expected"),
+    }
+}
+
+#[test]
+fn launches_that_would_race_are_refused() {
+    let device = device();
+    let arena = Limb::Arena(0);
+    let twice = vec![copy(INPUT, OUTPUT), copy(INPUT, OUTPUT)];
+    refused(device.prepare(&schedule(vec![Launch::Rows(twice)]), &[]), "written twice");
+    let both = vec![copy(INPUT, arena), copy(arena, OUTPUT)];
+    refused(device.prepare(&schedule(vec![Launch::Pointwise(both)]), &[]), "read and written");
+    let beyond = vec![copy(INPUT, Limb::Arena(1))];
+    refused(device.prepare(&schedule(vec![Launch::Rows(beyond)]), &[]), "an arena of 1");
+    let resident = vec![copy(Limb::Resident { slot: 0, limb: 0 }, OUTPUT)];
+    refused(device.prepare(&schedule(vec![Launch::Rows(resident)]), &[]), "there is no");
+    refused(device.prepare(&schedule(Vec::new()), &[7]), "no resident polynomial 7");
+    let bound = vec![copy(OUTPUT, INPUT)];
+    refused(device.prepare(&schedule(vec![Launch::Rows(bound)]), &[]), "cannot be written");
+}
+
+#[test]
+fn calls_are_bound_to_places_that_exist_and_do_not_overlap() {
+    let device = device();
+    let rows = |tile| Launch::Rows(vec![tile]);
+    let arena = Limb::Arena(0);
+    let launches = vec![rows(copy(INPUT, arena)), rows(copy(arena, OUTPUT))];
+    let routine = device.prepare(&schedule(launches), &[]).expect("in order");
+    let buffer = device.allocate(2).expect("small");
+    let place = |first| Place { buffer, first };
+    let words: Vec<u32> = (0..32).collect();
+    device.write(place(0), &words).expect("two limbs");
+    let call = |input, output| Bindings { inputs: vec![input], outputs: vec![output] };
+    refused(device.run(routine, &[call(place(0), place(0))]), "bound once more");
+    refused(device.run(routine, &[call(place(0), place(2))]), "binds no");
+    refused(device.run(routine, &[Bindings::default()]), "binds no");
+    refused(
+        device.run(routine + 100, &[]).and(device.run(routine + 100, &[Bindings::default()])),
+        "no routine",
+    );
+    device.run(routine, &[call(place(0), place(1))]).expect("in order");
+    let mut out = vec![0; 16];
+    device.read(place(1), &mut out).expect("a limb");
+    assert_eq!(out, words[..16]);
+
+    let other = device.allocate(1).expect("small");
+    let there = Place { buffer: other, first: 0 };
+    device.copy(place(0), there, 1).expect("one limb");
+    device.copy(place(0), place(1), 1).expect("one limb");
+    device.read(there, &mut out).expect("a limb");
+    assert_eq!(out, words[..16]);
+    refused(device.copy(place(1), there, 2), "2 limbs");
+    refused(device.read(place(0), &mut out[..3]), "3 words");
+    refused(device.write(place(2), &out), "from limb 2 on");
+    device.free(other);
+    refused(device.read(there, &mut out), "no buffer");
+}
+
+#[test]
+fn memory_is_counted_and_given_back() {
+    let device = device();
+    let before = device.bytes_in_use();
+    let ring = device.ring().clone();
+    let shape = ResidentShape { basis: Basis::new([0, 1]), log2_run: 2 };
+    let polynomial = HostPolynomials::new(&ring, vec![(shape, vec![5; 8])]).expect("canonical");
+    let resident = device.load(&polynomial, &NoProgress).expect("small")[0];
+    assert_eq!(device.bytes_in_use(), before + 32);
+    let buffer = device.allocate(3).expect("small");
+    assert_eq!(device.bytes_in_use(), before + 32 + 3 * 64);
+    let tile = copy(Limb::Resident { slot: 0, limb: 0 }, Limb::Arena(0));
+    let schedule =
+        schedule(vec![Launch::Rows(vec![tile]), Launch::Rows(vec![copy(Limb::Arena(0), OUTPUT)])]);
+    let routine = device.prepare(&schedule, &[resident]).expect("in order");
+    let place = Place { buffer, first: 2 };
+    let call = Bindings { inputs: Vec::new(), outputs: vec![place] };
+    device.run(routine, std::slice::from_ref(&call)).expect("in order");
+    assert!(device.bytes_in_use() > before + 32 + 3 * 64);
+    let mut out = vec![0; 16];
+    device.read(place, &mut out).expect("a limb");
+    assert_eq!(out, [5; 16]);
+    device.synchronize().expect("nothing runs");
+    device.free(buffer);
+    device.unload(resident);
+    assert_eq!(device.bytes_in_use(), before);
+    refused(device.run(routine, &[call]), "binds no");
+}
+
+#[test]
+fn more_memory_than_there_is_is_an_error() {
+    let huge = device().allocate(usize::MAX / 8);
+    assert!(matches!(huge, Err(BackendError::OutOfMemory { .. })), "{huge:?}");
+}

@@ -1,0 +1,280 @@
+//! Vectors of 32-bit words, chosen at run time, as [`crate::fft`] has vectors of doubles.
+//!
+//! Code that wants them is written once, generic over [`WordLanes`], as a [`WordKernel`];
+//! [`dispatch`] runs it compiled for the instruction set named. A value of a `WordLanes` type exists
+//! only where the processor has its instructions (`dispatch` makes it after detection, nothing else
+//! does), so its methods are safe.
+
+use crate::fft::Simd;
+
+/// One instruction set's vectors of words.
+///
+/// Products of words are 64 bits wide: a `Wide` holds those of the even words of two vectors, and
+/// [`WordLanes::odd`] brings the odd words to even places.
+pub(crate) trait WordLanes: Copy {
+    /// `WIDTH` words.
+    type Words: Copy;
+    /// `WIDTH / 2` numbers of 64 bits.
+    type Wide: Copy;
+    /// `[u32; WIDTH]`, a vector in memory.
+    type Array: Copy;
+    /// Words of a vector.
+    const WIDTH: usize;
+    /// Stages of a transform that one pass over memory does, as far as registers hold them.
+    const STAGES: usize;
+
+    fn arrays_mut(self, data: &mut [u32]) -> &mut [Self::Array];
+    fn load(self, data: &Self::Array) -> Self::Words;
+    fn store(self, a: Self::Words, out: &mut Self::Array);
+    /// The vector at `data[at..]`, zero where `data` has ended.
+    fn load_at(self, data: &[u32], at: usize) -> Self::Words;
+    /// Writes as much of the vector as `out` has room for at `out[at..]`.
+    fn store_at(self, a: Self::Words, out: &mut [u32], at: usize);
+
+    fn splat(self, x: u32) -> Self::Words;
+    fn add(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    fn sub(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    fn min(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The lower 32 bits of the products.
+    fn mul_low(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The upper 32 bits of the products.
+    fn mul_high(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// `count + 1` where `a > bound`, else `count`; words of `a` and `bound` below 2^31.
+    fn count_greater(self, count: Self::Words, a: Self::Words, bound: Self::Words) -> Self::Words;
+    /// `a >> 19`.
+    fn shift_right_19(self, a: Self::Words) -> Self::Words;
+
+    /// Exchanges the word index bit of value `H` with the choice between the two vectors: the first
+    /// result has the words of both with that bit clear, those of `b` one half block further.
+    fn exchange<const H: usize>(self, a: Self::Words, b: Self::Words)
+    -> (Self::Words, Self::Words);
+    /// Words of `a` and `b` in turn.
+    fn interleave(self, a: Self::Words, b: Self::Words) -> (Self::Words, Self::Words);
+    /// Even words and odd words: undoes `interleave`.
+    fn deinterleave(self, a: Self::Words, b: Self::Words) -> (Self::Words, Self::Words);
+    /// The first `WIDTH/H` words of `data`, each `H` times; `data` must have `WIDTH` words.
+    fn load_repeated<const H: usize>(self, data: &[u32]) -> Self::Words;
+    /// `out[i] = data[index[i]]`, where the indices of each aligned eight name one aligned eight.
+    fn permute16(self, data: &[u32; 16], index: &[u32; 16], out: &mut [u32; 16]);
+
+    /// Products of the even words.
+    fn mul_even(self, a: Self::Words, b: Self::Words) -> Self::Wide;
+    /// Odd words at even places; what is at odd places means nothing.
+    fn odd(self, a: Self::Words) -> Self::Words;
+    /// The same bits.
+    fn as_words(self, a: Self::Wide) -> Self::Words;
+    fn splat_wide(self, x: u64) -> Self::Wide;
+    fn add_wide(self, a: Self::Wide, b: Self::Wide) -> Self::Wide;
+    /// `a - b` where `a >= b`, else `a`.
+    fn reduce_wide(self, a: Self::Wide, b: Self::Wide) -> Self::Wide;
+    /// The upper words of `even` at even places, of `odd` at odd places.
+    fn upper(self, even: Self::Wide, odd: Self::Wide) -> Self::Words;
+
+    /// `x - bound` where that is not negative, else `x`.
+    #[inline(always)]
+    fn reduce(self, x: Self::Words, bound: Self::Words) -> Self::Words {
+        self.min(x, self.sub(x, bound))
+    }
+
+    /// `x w` modulo p in `[0, 2p)`, for any `x`; `w` with its quotient. See `Modulus::mul_shoup_lazy`.
+    #[inline(always)]
+    fn mul_shoup_lazy(
+        self,
+        x: Self::Words,
+        w: (Self::Words, Self::Words),
+        p: Self::Words,
+    ) -> Self::Words {
+        let quotient = self.mul_high(x, w.1);
+        self.sub(self.mul_low(x, w.0), self.mul_low(quotient, p))
+    }
+
+    /// `x 2^-32` modulo p for sums of products `x`, below `p + x/2^32 + 1`, where `x + p 2^32` is
+    /// below 2^64. See `Modulus::montgomery_reduce_lazy`.
+    #[inline(always)]
+    fn montgomery_lazy(
+        self,
+        sum: [Self::Wide; 2],
+        neg_inverse: Self::Words,
+        p: Self::Words,
+    ) -> Self::Words {
+        let m = self.as_words(self.mul_even(self.as_words(sum[0]), neg_inverse));
+        let even = self.add_wide(sum[0], self.mul_even(m, p));
+        let m = self.as_words(self.mul_even(self.as_words(sum[1]), neg_inverse));
+        let odd = self.add_wide(sum[1], self.mul_even(m, p));
+        self.upper(even, odd)
+    }
+}
+
+/// Code to be compiled for each instruction set. `run` must be `#[inline(always)]`, and so must all
+/// that it calls with lanes; a closure that calls them would be compiled for none.
+pub(crate) trait WordKernel {
+    type Output;
+    fn run<L: WordLanes>(self, lanes: L) -> Self::Output;
+}
+
+/// Runs `kernel` compiled for `simd`.
+///
+/// # Panics
+/// If this processor lacks it.
+#[inline]
+#[allow(unsafe_code)] // Calls of functions compiled for detected features.
+pub(crate) fn dispatch<K: WordKernel>(simd: Simd, kernel: K) -> K::Output {
+    assert!(simd.is_available(), "{} was asked for on a processor without it", simd.name());
+    match simd {
+        Simd::Portable => kernel.run(Portable(())),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features were detected just above.
+        Simd::Avx2 => unsafe { super::x86::run_avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features were detected just above.
+        Simd::Avx512 => unsafe { super::x86::run_avx512(kernel) },
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => unreachable!("not available, as asserted above"),
+    }
+}
+
+/// Arrays of eight, which the compiler turns into what every processor of the target has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portable(());
+
+type W = [u32; 8];
+
+#[inline(always)]
+fn map2(a: W, b: W, f: impl Fn(u32, u32) -> u32) -> W {
+    std::array::from_fn(|i| f(a[i], b[i]))
+}
+
+impl WordLanes for Portable {
+    type Words = W;
+    type Wide = [u64; 4];
+    type Array = W;
+    const WIDTH: usize = 8;
+    const STAGES: usize = 2;
+
+    #[inline(always)]
+    fn arrays_mut(self, data: &mut [u32]) -> &mut [W] {
+        data.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn load(self, data: &W) -> W {
+        *data
+    }
+    #[inline(always)]
+    fn store(self, a: W, out: &mut W) {
+        *out = a;
+    }
+    #[inline(always)]
+    fn load_at(self, data: &[u32], at: usize) -> W {
+        match data[at..].first_chunk() {
+            Some(words) => *words,
+            None => pad(&data[at..]),
+        }
+    }
+    #[inline(always)]
+    fn store_at(self, a: W, out: &mut [u32], at: usize) {
+        match out[at..].first_chunk_mut() {
+            Some(words) => *words = a,
+            None => cut(&a, &mut out[at..]),
+        }
+    }
+    #[inline(always)]
+    fn splat(self, x: u32) -> W {
+        [x; 8]
+    }
+    #[inline(always)]
+    fn add(self, a: W, b: W) -> W {
+        map2(a, b, u32::wrapping_add)
+    }
+    #[inline(always)]
+    fn sub(self, a: W, b: W) -> W {
+        map2(a, b, u32::wrapping_sub)
+    }
+    #[inline(always)]
+    fn min(self, a: W, b: W) -> W {
+        map2(a, b, u32::min)
+    }
+    #[inline(always)]
+    fn mul_low(self, a: W, b: W) -> W {
+        map2(a, b, u32::wrapping_mul)
+    }
+    #[inline(always)]
+    fn mul_high(self, a: W, b: W) -> W {
+        map2(a, b, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32)
+    }
+    #[inline(always)]
+    fn count_greater(self, count: W, a: W, bound: W) -> W {
+        map2(count, map2(a, bound, |a, b| u32::from(a > b)), |c, one| c + one)
+    }
+    #[inline(always)]
+    fn shift_right_19(self, a: W) -> W {
+        a.map(|x| x >> 19)
+    }
+    #[inline(always)]
+    fn exchange<const H: usize>(self, a: W, b: W) -> (W, W) {
+        (
+            std::array::from_fn(|i| if i & H == 0 { a[i] } else { b[i - H] }),
+            std::array::from_fn(|i| if i & H == 0 { a[i + H] } else { b[i] }),
+        )
+    }
+    #[inline(always)]
+    fn interleave(self, a: W, b: W) -> (W, W) {
+        let word = |i: usize| if i.is_multiple_of(2) { a[i / 2] } else { b[i / 2] };
+        (std::array::from_fn(word), std::array::from_fn(|i| word(i + 8)))
+    }
+    #[inline(always)]
+    fn deinterleave(self, a: W, b: W) -> (W, W) {
+        let word = |i: usize| if i < 8 { a[i] } else { b[i - 8] };
+        (std::array::from_fn(|i| word(2 * i)), std::array::from_fn(|i| word(2 * i + 1)))
+    }
+    #[inline(always)]
+    fn load_repeated<const H: usize>(self, data: &[u32]) -> W {
+        std::array::from_fn(|i| data[i / H])
+    }
+    #[inline(always)]
+    fn permute16(self, data: &[u32; 16], index: &[u32; 16], out: &mut [u32; 16]) {
+        *out = index.map(|i| data[i as usize % 16]);
+    }
+    #[inline(always)]
+    fn mul_even(self, a: W, b: W) -> [u64; 4] {
+        std::array::from_fn(|i| u64::from(a[2 * i]) * u64::from(b[2 * i]))
+    }
+    #[inline(always)]
+    fn odd(self, a: W) -> W {
+        std::array::from_fn(|i| a[i | 1])
+    }
+    #[inline(always)]
+    fn as_words(self, a: [u64; 4]) -> W {
+        std::array::from_fn(|i| (a[i / 2] >> (32 * (i % 2))) as u32)
+    }
+    #[inline(always)]
+    fn splat_wide(self, x: u64) -> [u64; 4] {
+        [x; 4]
+    }
+    #[inline(always)]
+    fn add_wide(self, a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
+        std::array::from_fn(|i| a[i].wrapping_add(b[i]))
+    }
+    #[inline(always)]
+    fn reduce_wide(self, a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
+        std::array::from_fn(|i| a[i].min(a[i].wrapping_sub(b[i])))
+    }
+    #[inline(always)]
+    fn upper(self, even: [u64; 4], odd: [u64; 4]) -> W {
+        std::array::from_fn(|i| ([even, odd][i % 2][i / 2] >> 32) as u32)
+    }
+}
+
+/// A vector whose end is missing.
+#[cold]
+pub(super) fn pad<const N: usize>(words: &[u32]) -> [u32; N] {
+    let mut all = [0; N];
+    all[..words.len()].copy_from_slice(words);
+    all
+}
+
+/// The beginning of a vector.
+#[cold]
+pub(super) fn cut(words: &[u32], out: &mut [u32]) {
+    let len = out.len();
+    out.copy_from_slice(&words[..len]);
+}

@@ -1,0 +1,92 @@
+use super::*;
+use proptest::prelude::*;
+
+fn moduli() -> Vec<Modulus> {
+    let primes =
+        [3, 786_433, 33_553_537, 1_073_692_673, 1_073_741_953, 2_147_352_577, (1 << 31) - 1];
+    primes.into_iter().map(|p| Modulus::new(p).expect("odd and in range")).collect()
+}
+
+/// Words of every kind, extremes often.
+fn words(m: Modulus, size: usize, seed: u64) -> Vec<u32> {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..size)
+        .map(|_| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            match x >> 61 {
+                0 => m.value() - 1,
+                1 => 0,
+                _ => m.reduce(x >> 8),
+            }
+        })
+        .collect()
+}
+
+/// The largest products there are, so that a sum that is reduced too late overflows.
+fn full(m: Modulus, size: usize) -> Vec<u32> {
+    vec![m.value() - 1; size]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn sums_of_products_are_exact_on_every_path(size in 0usize..150, count in 0usize..40, seed: u64) {
+        for m in moduli() {
+            let operands: Vec<(Vec<u32>, Vec<u32>, u32, bool)> = (0..count as u64)
+                .map(|i| {
+                    let kind = seed.wrapping_add(i * 7);
+                    if seed % 3 == 0 {
+                        return (full(m, size), full(m, size), 1, true);
+                    }
+                    let factor = [1, m.value() - 1, words(m, 1, kind)[0]][kind as usize % 3];
+                    (words(m, size, kind), words(m, size, kind + 1), factor, kind % 5 != 0)
+                })
+                .collect();
+            let terms: Vec<ProductTerm> = operands
+                .iter()
+                .map(|(a, b, factor, two)| ProductTerm { factor: m.shoup(*factor), a, b: two.then_some(b) })
+                .collect();
+            let constant = if seed % 2 == 0 { 0 } else { m.value() - 1 };
+            let want: Vec<u32> = (0..size)
+                .map(|i| {
+                    terms.iter().fold(constant, |sum, t| {
+                        let product = m.mul(t.a[i], t.b.map_or(1 % m.value(), |b| b[i]));
+                        m.add(sum, m.mul(product, t.factor.value))
+                    })
+                })
+                .collect();
+            for simd in Simd::available() {
+                let mut out = vec![u32::MAX; size];
+                LimbKernels::with_simd(m, simd).sum_of_products(constant, &terms, &mut out);
+                prop_assert_eq!(&out, &want, "{} modulo {}", simd.name(), m.value());
+            }
+        }
+    }
+
+    #[test]
+    fn other_loops_are_exact_on_every_path(size in 0usize..100, seed: u64) {
+        for m in moduli() {
+            let (a, b, c) = (words(m, size, seed), words(m, size, seed + 1), words(m, 1, seed)[0]);
+            let factor = m.shoup(c);
+            let quotients: Vec<u32> = b.iter().map(|&w| m.shoup(w).quotient).collect();
+            let map = |f: &dyn Fn(u32, u32) -> u32| -> Vec<u32> {
+                a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect()
+            };
+            for simd in Simd::available() {
+                let kernels = LimbKernels::with_simd(m, simd);
+                let mut out = vec![u32::MAX; size];
+                kernels.add(&a, &b, &mut out);
+                prop_assert_eq!(&out, &map(&|a, b| m.add(a, b)), "{}", simd.name());
+                kernels.sub(&a, &b, &mut out);
+                prop_assert_eq!(&out, &map(&|a, b| m.sub(a, b)), "{}", simd.name());
+                kernels.scale(factor, &a, &mut out);
+                prop_assert_eq!(&out, &map(&|a, _| m.mul(a, c)), "{}", simd.name());
+                kernels.mul_shoup(&b, &quotients, &a, &mut out);
+                prop_assert_eq!(&out, &map(&|a, b| m.mul(a, b)), "{}", simd.name());
+                kernels.scaled_difference(factor, &a, &b, &mut out);
+                prop_assert_eq!(&out, &map(&|a, b| m.mul(m.sub(a, b), c)), "{}", simd.name());
+            }
+        }
+    }
+}
