@@ -103,6 +103,10 @@ impl Backend for CudaBackend {
     fn bootstrap(&self) -> Option<&dyn Loader> {
         Some(self)
     }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
+        Some(self)
+    }
 }
 
 impl Loader for CudaBackend {

@@ -50,6 +50,10 @@ impl Backend for EmulatedBackend {
     fn bootstrap(&self) -> Option<&dyn Loader> {
         Some(self)
     }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
+        Some(self)
+    }
 }
 
 /// The transform of a shape where none is asked for.
