@@ -267,7 +267,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
     }
 }
 
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(ColumnsArguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(ColumnsArguments a) {
     DYNAMIC_SHARED(shared);
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
     const int first_column = (blockIdx.x % COLUMN) * WIDTH;

@@ -45,7 +45,7 @@ FUNCTION void inverse_column(const Column& x, const uint2* table, const Field<tr
     }
 }
 
-__global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArguments a) {
+extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArguments a) {
     DYNAMIC_SHARED(memory);
     u32* shared = (u32*)memory;
     constexpr int PARTS = ROW / WIDTH;

@@ -60,7 +60,7 @@ template <int k = 0> FUNCTION void dispatch(const PointwiseArguments& a, u32 cal
             own % TILE_ITEMS, operands, constants);
 }
 
-__global__ void __launch_bounds__(THREADS) poly_pointwise(PointwiseArguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS) poly_pointwise(PointwiseArguments a) {
     DYNAMIC_SHARED(shared);
     u32* operands = (u32*)shared;
     wait_for_earlier_launches();

@@ -321,7 +321,7 @@ FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMem
     }
 }
 
-__global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly_rows(RowsArguments a) {
+extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly_rows(RowsArguments a) {
     DYNAMIC_SHARED(shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM, team = threadIdx.x / 32 / TEAM;
     const TeamMemory memory(shared, team);

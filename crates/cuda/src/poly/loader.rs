@@ -13,7 +13,7 @@ const ROW_BYTES: usize = 4608;
 const TEAM_BYTES: usize = 12 << 10;
 
 /// What `lower` should assume of a device with these limits.
-fn plan(limits: &DeviceLimits) -> PolyPlan {
+pub fn plan(limits: &DeviceLimits) -> PolyPlan {
     let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
     PolyPlan { most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots), ..PolyPlan::default() }
 }

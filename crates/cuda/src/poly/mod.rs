@@ -29,6 +29,7 @@ pub(crate) mod shape;
 pub(crate) mod tables;
 
 pub use launch::kernel_sources;
+pub use loader::plan;
 
 use crate::runtime::machine::Queue;
 use crate::runtime::source::{Header, PLATFORM};
