@@ -582,7 +582,11 @@ impl ServerKey {
 impl Bootstrapping {
     fn key(&self, key: Key) -> Key {
         let ratio = self.message_ratio.map_or(-1, i64::from);
-        key.integer(ratio).integer(i64::from(self.real)).integer(i64::from(self.equal_slots))
+        key.integer(ratio)
+            .integer(i64::from(self.real))
+            .integer(i64::from(self.equal_slots))
+            .integer(i64::from(self.phases.is_some()))
+            .integer(self.phases.unwrap_or(0) as i64)
     }
 }
 

@@ -95,10 +95,20 @@ impl Pair {
         );
     }
 
-    /// [`Pair::check_within`] for six deviations; the worst of some hundreds of slots lies between
-    /// three and six of them, so that an estimate may be 3 bits too large.
+    /// [`Pair::check_within`] for the twelve deviations that precision is stated by; the worst of
+    /// some hundreds of slots lies between three and eight of them.
     pub fn check(&self, batch: &Ciphertexts, wanted: &[Complex64]) {
-        self.check_within(batch, wanted, 6.0, 3.0);
+        self.check_within(batch, wanted, 12.0, 3.5);
+    }
+
+    /// [`Pair::check`] where the model is exact: the measured deviation lies within 15 % of it.
+    pub fn check_exact(&self, batch: &Ciphertexts, wanted: &[Complex64]) {
+        self.check(batch, wanted);
+        let found = self.values(batch);
+        let squares = found.iter().zip(wanted).map(|(x, y)| (x - y).norm_sqr());
+        let measured = (squares.sum::<f64>() / (2 * found.len()) as f64).sqrt();
+        let ratio = measured / batch.estimate().deviation;
+        assert!((ratio - 1.0).abs() < 0.15, "measured over model: {ratio}");
     }
 }
 

@@ -44,8 +44,12 @@ impl Builder<'_> {
         x: &Node,
     ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
-        let bottom = self.canonical("a bootstrapping", 0)?;
-        let adjust = if x.at.level > 0 { self.model().rounding(bottom) } else { 0.0 };
+        let start = self.server.plan(x.at.slots, how)?.start(self.server.chain());
+        let scale = self.canonical("a bootstrapping", start)?;
+        let mut adjust = if x.at.level > start { self.model().rounding(scale) } else { 0.0 };
+        if how.phases.is_some() {
+            adjust = adjust.hypot(self.model().rounding(self.canonical("a bootstrapping", 0)?));
+        }
         Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
     }
 
@@ -114,7 +118,7 @@ impl Builder<'_> {
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
-        let adjusts = if x.at.level > 0 { 2.0f64.sqrt() } else { 1.0 } * bottom;
+        let adjusts = 2.0f64.sqrt() * bottom;
         let power = f64::from(bits).exp2();
         let x = x.estimate;
         Ok(self.noted(at, move |e| {
