@@ -11,7 +11,8 @@ pub struct BootstrappingNoise {
     pub noise: f64,
     /// Deviation of the sine's error for slots that are random and independent.
     pub sine: f64,
-    /// Relative error of the sine where all slots are equal and of magnitude 1: its worst case.
+    /// Relative error of the sine where all slots are equal and of magnitude 1, its worst case; of
+    /// any slot of magnitude 1 where slots-to-coefficients comes first.
     pub sine_of_constants: f64,
 }
 
@@ -42,6 +43,8 @@ impl NoiseModel {
     /// coefficients as their diagonals repeat, and their divisions. Measured noise lies within 0.6
     /// bits of it.
     ///
+    /// Where slots-to-coefficients comes first, noise is derived and not fitted.
+    ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
     /// take, and for too few slots.
@@ -59,16 +62,31 @@ impl NoiseModel {
         let doublings = f64::from(set.chain().log2_degree()) - 10.0;
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
-        let noise = (reduction + self.to_coefficients(b, rho, slots)?).sqrt();
+        let noise = if b.slots_to_coefficients_first() {
+            // No transform gathers N/2 errors into a slot afterwards, but a level adjust follows.
+            let scale = set.scale(b.output_level()).expect("a normal level");
+            (reduction * 2.0 / self.degree()).sqrt().hypot(self.deviation(self.rounding(), scale))
+        } else {
+            (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
+        };
         let ratio = libm::exp2(-f64::from(rho));
+        // The first term of asin(x) that is left: its degree, coefficient, and the moments
+        // E x^(2 degree) of a normal and of a uniform variable.
+        let (degree, factor, normal, uniform) = match b.arcsine_levels() {
+            0 => (3, 1.0 / 6.0, 15.0f64, 1.0 / 7.0f64),
+            2 => (5, 3.0 / 40.0, 945.0, 1.0 / 11.0),
+            _ => (7, 15.0 / 336.0, 135_135.0, 1.0 / 15.0),
+        };
+        let of_constants = factor * (2.0 * std::f64::consts::PI * ratio).powi(degree - 1);
         // n slots are 2n coefficients.
-        let coefficient = ratio * MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
-        Ok(BootstrappingNoise {
-            noise,
-            // A coefficient of deviation s has a sine error of variance 15 ((2 pi)^2 s^3 / 6)^2.
-            sine: 25.5 * coefficient * coefficient * (0.5 * MEAN_SQUARE).sqrt(),
-            sine_of_constants: (2.0 * std::f64::consts::PI * ratio).powi(2) / 6.0,
-        })
+        let coefficient = MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
+        let sine = if b.slots_to_coefficients_first() {
+            of_constants * uniform.sqrt()
+        } else {
+            let spread = coefficient.powi(degree - 1) * (0.5 * MEAN_SQUARE).sqrt();
+            of_constants * normal.sqrt() * spread
+        };
+        Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
     }
 
     /// Variance that the slots-to-coefficients transforms add.

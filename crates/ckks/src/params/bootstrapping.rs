@@ -16,6 +16,8 @@ pub struct BootstrappingParameters {
     pub(super) interval: u32,
     pub(super) double_angles: usize,
     pub(super) sparse_weight: usize,
+    pub(super) arcsine_levels: usize,
+    pub(super) to_coefficients_first: bool,
 }
 
 /// Levels that the modular reduction takes besides its double angles: the shifted argument's
@@ -39,14 +41,15 @@ impl BootstrappingParameters {
         self.normal
     }
 
-    /// The level just under the modular reduction, where slots-to-coefficients starts.
+    /// The level just under the modular reduction: slots-to-coefficients starts there, or, where
+    /// that comes first, a level adjust to the level below.
     pub fn eval_mod_output_level(&self) -> usize {
-        self.normal + self.to_coefficients
+        self.normal + if self.to_coefficients_first { 1 } else { self.to_coefficients }
     }
 
     /// The level that the modular reduction starts at.
     pub fn eval_mod_level(&self) -> usize {
-        self.eval_mod_output_level() + POLYNOMIAL_LEVELS + self.double_angles
+        self.eval_mod_output_level() + POLYNOMIAL_LEVELS + self.double_angles + self.arcsine_levels
     }
 
     /// The top level, that coefficients-to-slots starts at.
@@ -89,6 +92,23 @@ impl BootstrappingParameters {
         self.double_angles
     }
 
+    /// Levels for the arcsine that corrects the sine: 0 (none), 2 (degree 3) or 3 (degree 5).
+    pub fn arcsine_levels(&self) -> usize {
+        self.arcsine_levels
+    }
+
+    /// Whether slots-to-coefficients comes first, on the lowest levels: a bootstrapping then starts
+    /// at level [`BootstrappingParameters::slots_to_coefficients`], and every vector is the sine's
+    /// worst case.
+    pub fn slots_to_coefficients_first(&self) -> bool {
+        self.to_coefficients_first
+    }
+
+    /// The level that a bootstrapping starts at.
+    pub fn input_level(&self) -> usize {
+        if self.to_coefficients_first { self.to_coefficients } else { 0 }
+    }
+
     /// Non-zero coefficients of the sparse secret.
     pub fn sparse_weight(&self) -> usize {
         self.sparse_weight
@@ -98,7 +118,9 @@ impl BootstrappingParameters {
     pub fn kind(&self, level: usize) -> LevelKind {
         match level {
             l if l <= self.normal => LevelKind::Normal,
-            l if l <= self.eval_mod_output_level() => LevelKind::SlotsToCoefficients,
+            l if l <= self.eval_mod_output_level() && !self.to_coefficients_first => {
+                LevelKind::SlotsToCoefficients
+            }
             l if l <= self.eval_mod_level() => LevelKind::EvalMod,
             _ => LevelKind::CoefficientsToSlots,
         }

@@ -103,6 +103,11 @@ fn bootstrapping(
 ) -> Result<BootstrappingParameters> {
     let transforms = |field, value| within(field, value, 1, 8).map(|v| v as usize);
     let shift = |field, value| within(field, value, -30, 30).map(|v| v as i32);
+    let arcsine_levels = literal.arcsine_levels.unwrap_or(0);
+    if ![0, 2, 3].contains(&arcsine_levels) {
+        let rule = "must be 0 (none), 2 (degree 3) or 3 (degree 5)";
+        return Err(Error::parameter("arcsine_levels", arcsine_levels, rule));
+    }
     let found = BootstrappingParameters {
         message_ratio: within("message_ratio", literal.message_ratio, 5, 30)? as u32,
         normal: within("normal_levels", literal.normal_levels, 1, 128)? as usize,
@@ -119,7 +124,16 @@ fn bootstrapping(
         double_angles: within("double_angles", literal.double_angles, 3, 3)? as usize,
         sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree() as i64)?
             as usize,
+        arcsine_levels: arcsine_levels as usize,
+        to_coefficients_first: literal.slots_to_coefficients_first.unwrap_or(false),
     };
+    if found.to_coefficients_first && found.normal <= found.to_coefficients {
+        let rule = format!(
+            "must be above the {} levels that slots-to-coefficients starts with",
+            found.to_coefficients
+        );
+        return Err(Error::parameter("normal_levels", found.normal, rule));
+    }
     if found.top_level() != chain.top_level() {
         let rule = format!(
             "normal, slots-to-coefficients, modular reduction and coefficients-to-slots take \

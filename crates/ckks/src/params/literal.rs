@@ -66,6 +66,12 @@ pub struct BootstrappingLiteral {
     pub double_angles: i64,
     /// Non-zero coefficients of the sparse secret.
     pub sparse_weight: i64,
+    /// Levels for the arcsine after the sine: 0, 2 (degree 3) or 3 (degree 5). Left out: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arcsine_levels: Option<i64>,
+    /// Slots-to-coefficients first, on the lowest levels, instead of last. Left out: last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_to_coefficients_first: Option<bool>,
 }
 
 impl ParameterLiteral {
