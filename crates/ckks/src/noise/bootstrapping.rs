@@ -69,7 +69,12 @@ impl NoiseModel {
         } else {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
-        let ratio = libm::exp2(-f64::from(rho));
+        // A slot of magnitude 1, all of it in one coefficient, against Q_0: 2^-rho but for the
+        // rounding of the message's factor.
+        let chain = set.chain();
+        let factor = u64::try_from(set.message_factor(rho)).map_or(f64::INFINITY, |k| k as f64);
+        let bottom = set.scale(0).expect("level 0 has a scale");
+        let ratio = factor * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
         // The first term of asin(x) that is left: its degree, coefficient, and the moments
         // E x^(2 degree) of a normal and of a uniform variable.
         let (degree, factor, normal, uniform) = match b.arcsine_levels() {
