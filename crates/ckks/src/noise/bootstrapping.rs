@@ -31,6 +31,10 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
+/// Divisions at the canonical scale, two for each part, and what the first transforms add, as measured at N = 2^10 and
+/// 2^12: with slots-to-coefficients first.
+const ROUNDINGS: f64 = 8.0;
+
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
 const MEAN_SQUARE: f64 = 2.0 / 3.0;
 
@@ -63,9 +67,11 @@ impl NoiseModel {
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = if b.slots_to_coefficients_first() {
-            // No transform gathers N/2 errors into a slot afterwards, but a level adjust follows.
+            // Nothing spreads the reduction's noise over the slots; its parts are divided once or twice at
+            // the canonical scale.
             let scale = set.scale(b.output_level()).expect("a normal level");
-            (reduction * 2.0 / self.degree()).sqrt().hypot(self.deviation(self.rounding(), scale))
+            let rounding = self.deviation(self.rounding(), scale);
+            (reduction / slots as f64 + ROUNDINGS * rounding * rounding).sqrt()
         } else {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
@@ -86,6 +92,7 @@ impl NoiseModel {
         // n slots are 2n coefficients.
         let coefficient = MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
         let sine = if b.slots_to_coefficients_first() {
+            // It meets the slots, components of which are uniform in [-1, 1].
             of_constants * uniform.sqrt()
         } else {
             let spread = coefficient.powi(degree - 1) * (0.5 * MEAN_SQUARE).sqrt();
