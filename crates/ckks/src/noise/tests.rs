@@ -89,7 +89,7 @@ fn noise_adds_and_multiplies() {
     assert_eq!((product.magnitude, x.square().magnitude), (1.0, 4.0));
     assert!((x.square().deviation - 12e-6).abs() < 1e-10);
     assert_eq!(x.times(-2.0).magnitude, 4.0);
-    let one = Noise { deviation: 2f64.powi(-20) / 6.0, magnitude: 1.0 };
+    let one = Noise { deviation: 2f64.powi(-20) / 12.0, magnitude: 1.0 };
     assert!((one.precision_bits() - 20.0).abs() < 1e-9);
     assert_eq!(Noise { deviation: 1.0, magnitude: 1.0 }.precision_bits(), 0.0);
 }

@@ -339,8 +339,8 @@ impl GeneratorRequest {
                 interval: 16,
                 double_angles: 3,
                 sparse_weight: 32,
-                arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
-                slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
+                arcsine_levels: None,
+                slots_to_coefficients_first: None,
             }
         });
         let literal = ParameterLiteral {

@@ -93,6 +93,24 @@ fn the_generator_reproduces_the_stored_sets() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Sets with slots-to-coefficients first differ in how bootstrapping uses their levels alone.
+#[test]
+fn the_same_primes_serve_both_orders_of_bootstrapping() {
+    for name in ["CKKS_D40", "CKKS_D40_30BIT"] {
+        let set = CkksParameters::by_name(name).expect("built in");
+        let first = CkksParameters::by_name(&format!("{name}_FIRST")).expect("built in");
+        assert_eq!(set.chain(), first.chain(), "{name}");
+        let b = first.bootstrapping().expect("it has one");
+        let found =
+            [b.input_level(), b.output_level(), b.eval_mod_output_level(), b.eval_mod_level()];
+        assert_eq!(found, [3, 14, 16, 24], "{name}");
+        assert_eq!(b.arcsine_levels(), 2);
+        // What the sine yields is a message at about the canonical scale.
+        let message = b.eval_mod_scale() * 2f64.powi(-(b.message_ratio() as i32));
+        assert!((message / first.scale(0).expect("a scale")).log2().abs() < 0.5);
+    }
+}
+
 #[test]
 fn generated_sets_can_be_asked_for_by_hand() {
     let base = requests().remove(0);
