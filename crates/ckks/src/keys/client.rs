@@ -224,8 +224,8 @@ impl ClientKey {
 
     /// Decrypts: all slots as complex numbers.
     ///
-    /// **The result is for the owner of the key alone.** Its error tells about the secret key: shown
-    /// to others, who have the ciphertext, a few decryptions can give the key away (Li and
+    /// **The result is for the owner of the key alone.** Its error tells about the secret key:
+    /// shown to others, who have the ciphertext, a few decryptions can give the key away (Li and
     /// Micciancio 2021). For others use [`ClientKey::decrypt_to_share`].
     ///
     /// # Errors

@@ -165,8 +165,8 @@ fn check_levels(set: &CkksParameters) -> Result<()> {
     for level in 1..=chain.top_level() {
         let scale = match set.bootstrapping() {
             Some(b) if level > b.eval_mod_level() => continue,
-            // Scales of the reduction contract to what its levels drop; its lowest is set freely where
-            // a correction follows that works at the scale of messages.
+            // Scales of the reduction contract to what its levels drop; its lowest is set freely
+            // where a correction follows that works at the scale of messages.
             Some(b) if level > b.eval_mod_output_level() && b.slots_first => {
                 set.rescale_ratio(b.eval_mod_level())
             }
