@@ -2,6 +2,7 @@
 
 use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
 use girih_circuit::Netlist;
+use girih_ckks::CkksParameters;
 use girih_rlwe::wire;
 use girih_tfhe::{ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet};
 use std::fmt::Display;
@@ -106,17 +107,16 @@ fn sets() -> Vec<ParameterSet> {
         .to_vec()
 }
 
-/// Serialized things of TFHE: read for any set and for one.
-fn serialized<T: 'static>(
+/// Serialized things of one scheme: read for any set and for one.
+fn serialized<S: 'static, T: 'static, E: Display + 'static>(
     name: &'static str,
-    make: impl Fn(&ClientKey) -> Vec<u8>,
-    read: fn(&[u8]) -> girih_tfhe::Result<T>,
-    read_for: fn(&ParameterSet, &[u8]) -> girih_tfhe::Result<T>,
-    write: fn(&T) -> girih_tfhe::Result<Vec<u8>>,
+    sets: Vec<S>,
+    make: impl Fn(&S) -> Vec<u8>,
+    read: fn(&[u8]) -> Result<T, E>,
+    read_for: fn(&S, &[u8]) -> Result<T, E>,
+    write: fn(&T) -> Result<Vec<u8>, E>,
 ) -> Target {
-    let sets = sets();
-    let client = |set| ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set");
-    let seeds = sets.iter().map(|set| make(&client(set))).collect();
+    let seeds = sets.iter().map(make).collect();
     Target::new(name, seeds, move |bytes| {
         let any = reread(bytes, read, write)?;
         let one = sets.iter().filter(|set| read_for(set, bytes).is_ok()).count();
@@ -127,6 +127,22 @@ fn serialized<T: 'static>(
         }
     })
     .sealed()
+}
+
+/// A key that is the same each time.
+fn tfhe_client(set: &ParameterSet) -> ClientKey {
+    ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
+}
+
+/// The same of CKKS.
+fn ckks_client(set: &CkksParameters) -> girih_ckks::ClientKey {
+    girih_ckks::ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
+}
+
+/// The smallest built-in set of CKKS.
+fn ckks_sets() -> Vec<CkksParameters> {
+    let all = CkksParameters::insecure();
+    all.into_iter().min_by_key(|set| (set.degree(), set.to_toml().len())).into_iter().collect()
 }
 
 /// A file in the system's temporary folder that only this process writes.
@@ -189,15 +205,18 @@ pub fn targets() -> Vec<Target> {
     vec![
         serialized(
             "client key",
-            |client| client.to_bytes().expect("serializes").to_vec(),
+            sets(),
+            |set| tfhe_client(set).to_bytes().expect("serializes").to_vec(),
             ClientKey::from_bytes,
             ClientKey::from_bytes_for,
             |key| Ok(key.to_bytes()?.to_vec()),
         ),
         serialized(
             "evaluation keys",
-            |client| {
-                let keys = EvaluationKeys::generate(client, &NoProgress).expect("memory");
+            sets(),
+            |set| {
+                let client = tfhe_client(set);
+                let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
                 keys.to_bytes().expect("serializes")
             },
             EvaluationKeys::from_bytes,
@@ -206,13 +225,62 @@ pub fn targets() -> Vec<Target> {
         ),
         serialized(
             "ciphertexts",
-            |client| {
-                let batch = client.encrypt_bits(&[true, false]).expect("two ciphertexts");
+            sets(),
+            |set| {
+                let batch = tfhe_client(set).encrypt_bits(&[true, false]).expect("two ciphertexts");
                 batch.to_bytes().expect("serializes")
             },
             LweCiphertexts::from_bytes,
             LweCiphertexts::from_bytes_for,
             LweCiphertexts::to_bytes,
+        ),
+        serialized(
+            "CKKS client key",
+            ckks_sets(),
+            |set| ckks_client(set).to_bytes().expect("serializes").to_vec(),
+            girih_ckks::ClientKey::from_bytes,
+            girih_ckks::ClientKey::from_bytes_for,
+            |key| Ok(key.to_bytes()?.to_vec()),
+        ),
+        serialized(
+            "CKKS public key",
+            ckks_sets(),
+            |set| {
+                let key = ckks_client(set).public_key().expect("memory");
+                key.to_bytes().expect("serializes")
+            },
+            girih_ckks::PublicKey::from_bytes,
+            girih_ckks::PublicKey::from_bytes_for,
+            girih_ckks::PublicKey::to_bytes,
+        ),
+        serialized(
+            "CKKS evaluation keys",
+            ckks_sets(),
+            |set| {
+                let kinds = [girih_ckks::KeyKind::Galois(5)];
+                let client = ckks_client(set);
+                let keys = girih_ckks::EvaluationKeys::generate(&client, kinds, &NoProgress);
+                keys.expect("memory").to_bytes().expect("serializes")
+            },
+            girih_ckks::EvaluationKeys::from_bytes,
+            girih_ckks::EvaluationKeys::from_bytes_for,
+            girih_ckks::EvaluationKeys::to_bytes,
+        ),
+        serialized(
+            "CKKS ciphertext",
+            ckks_sets(),
+            |set| {
+                let ciphertext = ckks_client(set).encrypt(&[0.5, -0.25]).expect("two values");
+                ciphertext.to_bytes().expect("serializes")
+            },
+            girih_ckks::Ciphertext::from_bytes,
+            girih_ckks::Ciphertext::from_bytes_for,
+            girih_ckks::Ciphertext::to_bytes,
+        ),
+        text(
+            "CKKS parameter file",
+            ckks_sets().iter().map(CkksParameters::to_toml).collect(),
+            |text| CkksParameters::from_toml(text),
         ),
         text("parameter file", files, |text| ParameterSet::from_toml(text)),
         text("bristol circuit", vec![BRISTOL.into()], |text| Netlist::from_bristol(text)),

@@ -11,7 +11,8 @@ pub struct BootstrappingNoise {
     pub noise: f64,
     /// Deviation of the sine's error for slots that are random and independent.
     pub sine: f64,
-    /// Relative error of the sine where all slots are equal and of magnitude 1: its worst case.
+    /// Relative error of the sine where all slots are equal and of magnitude 1, its worst case; of
+    /// any slot of magnitude 1 where slots-to-coefficients comes first.
     pub sine_of_constants: f64,
 }
 
@@ -45,6 +46,8 @@ impl NoiseModel {
     /// transforms is computed: their rounded plaintexts, whose polynomials have as many non-zero
     /// coefficients as their diagonals repeat, and their divisions. Measured noise lies within 0.6
     /// bits of it.
+    ///
+    /// Where slots-to-coefficients comes first, noise is derived and not fitted.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot

@@ -103,6 +103,11 @@ fn bootstrapping(
 ) -> Result<BootstrappingParameters> {
     let transforms = |field, value| within(field, value, 1, 8).map(|v| v as usize);
     let shift = |field, value| within(field, value, -30, 30).map(|v| v as i32);
+    let arcsine_levels = literal.arcsine_levels.unwrap_or(0);
+    if ![0, 2, 3].contains(&arcsine_levels) {
+        let rule = "must be 0 (none), 2 (degree 3) or 3 (degree 5)";
+        return Err(Error::parameter("arcsine_levels", arcsine_levels, rule));
+    }
     let found = BootstrappingParameters {
         message_ratio: within("message_ratio", literal.message_ratio, 5, 30)? as u32,
         normal: within("normal_levels", literal.normal_levels, 1, 128)? as usize,

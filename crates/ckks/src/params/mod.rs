@@ -19,7 +19,7 @@ pub use chain::{ChainParts, ModulusChain, State};
 pub use generate::{BootstrappingRequest, GeneratorRequest};
 pub use literal::{BootstrappingLiteral, ParameterLiteral};
 pub use scales::LevelKind;
-pub use security::{Estimate, Security, largest_log2_modulus};
+pub use security::{Estimate, Security, SparseEstimate, largest_log2_modulus};
 
 use crate::{Error, Result};
 use num_bigint::BigUint;

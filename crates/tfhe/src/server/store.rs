@@ -149,6 +149,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A panic of whoever held the lock (a device that gave up while the store grew) ends nothing else: a handle that is dropped while
+    /// that panic unwinds would end the program.
+    #[test]
+    fn places_come_back_after_a_panic() {
+        let store = Arc::new(Store(Mutex::new(Places { capacity: 10, free: BTreeMap::new() })));
+        let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+        let held = DeviceCiphertexts { store: store.clone(), set, key: None, log2_modulus: 9, first: 0, len: 10 };
+        let holder = store.clone();
+        let panicked = std::thread::spawn(move || {
+            let _places = holder.0.lock();
+            std::panic::resume_unwind(Box::new("a device that gives up"));
+        });
+        assert!(panicked.join().is_err() && store.0.is_poisoned());
+        drop(held);
+        assert_eq!(store.0.lock().unwrap_or_else(PoisonError::into_inner).take(10), Some(0));
+    }
+
     proptest! {
         /// Ranges handed out never overlap, and freeing everything leaves one range.
         #[test]
