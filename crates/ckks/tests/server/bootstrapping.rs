@@ -99,7 +99,7 @@ fn operations_bootstrap_by_themselves_if_allowed() {
 #[test]
 fn slots_to_coefficients_first_serves_any_vector() {
     let options = Options { bootstrap_when_needed: true, ..Default::default() };
-    let p = bootstrapping_pair_of("INSECURE_CKKS_D40_FIRST_N10", 16, options);
+    let p = bootstrapping_pair_of("INSECURE_CKKS_D40_STC_FIRST_N10", 16, options);
     let s = &p.server;
     for x in [complex(16, 90), to_complex(&[1.0; 16]), to_complex(&[0.0; 16])] {
         let y = s.bootstrap(&p.upload_at(&x, 5)).unwrap();
