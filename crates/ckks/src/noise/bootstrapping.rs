@@ -31,8 +31,8 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
-/// Divisions at the canonical scale, two for each part, and what the first transforms add, as measured at N = 2^10 and
-/// 2^12: with slots-to-coefficients first.
+/// Divisions at the canonical scale, two for each part, and what the first transforms add, as
+/// measured at N = 2^10 and 2^12: with slots-to-coefficients first.
 const ROUNDINGS: f64 = 8.0;
 
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
@@ -67,8 +67,8 @@ impl NoiseModel {
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = if b.slots_to_coefficients_first() {
-            // Nothing spreads the reduction's noise over the slots; its parts are divided once or twice at
-            // the canonical scale.
+            // Nothing spreads the reduction's noise over the slots; its parts are divided once or
+            // twice at the canonical scale.
             let scale = set.scale(b.output_level()).expect("a normal level");
             let rounding = self.deviation(self.rounding(), scale);
             (reduction / slots as f64 + ROUNDINGS * rounding * rounding).sqrt()

@@ -126,6 +126,27 @@ fn a_corrected_sine_serves_equal_slots() {
 }
 
 #[test]
+fn slots_to_coefficients_first_serves_any_vector() {
+    let options = Options { bootstrap_when_needed: true, ..Default::default() };
+    let p = bootstrapping_pair_of("INSECURE_CKKS_D40_STC_FIRST_N10", 16, options);
+    let s = &p.server;
+    for x in [complex(16, 90), to_complex(&[1.0; 16]), to_complex(&[0.0; 16])] {
+        let y = s.bootstrap(&p.upload_at(&x, 5)).unwrap();
+        assert_eq!(y.level(), s.set().default_level());
+        assert_eq!(Some(y.scale()), s.set().scale(y.level()));
+        p.check_within(&y, &x, 12.0, 8.0);
+    }
+    // It needs three levels itself, so operations call it before those are gone.
+    let x = numbers(16, 91);
+    let square = s.square(&p.upload_at(&x, 3)).unwrap();
+    assert_eq!(square.level(), s.set().default_level() - 1);
+    let wanted: Vec<_> = x.iter().map(|x| Complex64::from(x * x)).collect();
+    p.check_within(&square, &wanted, 12.0, 8.0);
+    let error = s.bootstrap(&p.upload_at(&x, 2)).unwrap_err().to_string();
+    assert!(error.contains("needs level 3"), "{error}");
+}
+
+#[test]
 fn impossible_bootstrappings_are_refused() {
     let p = pair(&[]);
     let s = &p.server;
