@@ -31,9 +31,9 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
-/// Divisions at the canonical scale, two for each part, and what the first transforms add, as
-/// measured at N = 2^10 and 2^12: with slots-to-coefficients first.
-const ROUNDINGS: f64 = 8.0;
+/// How many divisions the variance of a correction amounts to that works at the scale of messages:
+/// two for each of both parts, and the products between; measured at N = 2^10 and 2^12.
+const CORRECTION: f64 = 8.0;
 
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
 const MEAN_SQUARE: f64 = 2.0 / 3.0;
@@ -47,7 +47,7 @@ impl NoiseModel {
     /// coefficients as their diagonals repeat, and their divisions. Measured noise lies within 0.6
     /// bits of it.
     ///
-    /// Where slots-to-coefficients comes first, noise is derived and not fitted.
+    /// Where slots-to-coefficients comes first, noise is derived, but for that of the correction.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
@@ -67,11 +67,12 @@ impl NoiseModel {
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = if b.slots_to_coefficients_first() {
-            // Nothing spreads the reduction's noise over the slots; its parts are divided once or
-            // twice at the canonical scale.
+            // No transform gathers N/2 errors into a slot afterwards. Divisions at the scale of
+            // messages follow: a level adjust, or those of the correction.
             let scale = set.scale(b.output_level()).expect("a normal level");
             let rounding = self.deviation(self.rounding(), scale);
-            (reduction / slots as f64 + ROUNDINGS * rounding * rounding).sqrt()
+            let divisions = if b.arcsine_levels() == 0 { 1.0 } else { CORRECTION };
+            (reduction * 2.0 / self.degree() + divisions * rounding * rounding).sqrt()
         } else {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
@@ -92,7 +93,6 @@ impl NoiseModel {
         // n slots are 2n coefficients.
         let coefficient = MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
         let sine = if b.slots_to_coefficients_first() {
-            // It meets the slots, components of which are uniform in [-1, 1].
             of_constants * uniform.sqrt()
         } else {
             let spread = coefficient.powi(degree - 1) * (0.5 * MEAN_SQUARE).sqrt();
