@@ -12,7 +12,7 @@ use crate::bootstrap::switch_first::SwitchFirst;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, KeySource, LoadOptions, LoadRequest, PlanRequest,
-    Progress, Transform, Waiting, at_once,
+    Progress, Transform, Waiting, at_once, poly,
 };
 use std::sync::Arc;
 
@@ -87,6 +87,10 @@ impl Backend for CpuBackend {
     }
 
     fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+
+    fn poly(&self) -> Option<&dyn poly::Loader> {
         Some(self)
     }
 }

@@ -11,7 +11,8 @@ pub struct BootstrappingNoise {
     pub noise: f64,
     /// Deviation of the sine's error for slots that are random and independent.
     pub sine: f64,
-    /// Relative error of the sine where all slots are equal and of magnitude 1: its worst case.
+    /// Relative error of the sine where all slots are equal and of magnitude 1, its worst case; of
+    /// any slot of magnitude 1 where slots-to-coefficients comes first.
     pub sine_of_constants: f64,
 }
 
@@ -30,6 +31,10 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
+/// Divisions at the canonical scale, two for each part, and what the first transforms add, as measured at N = 2^10 and
+/// 2^12: with slots-to-coefficients first.
+const ROUNDINGS: f64 = 8.0;
+
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
 const MEAN_SQUARE: f64 = 2.0 / 3.0;
 
@@ -41,6 +46,8 @@ impl NoiseModel {
     /// transforms is computed: their rounded plaintexts, whose polynomials have as many non-zero
     /// coefficients as their diagonals repeat, and their divisions. Measured noise lies within 0.6
     /// bits of it.
+    ///
+    /// Where slots-to-coefficients comes first, noise is derived and not fitted.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
@@ -59,15 +66,36 @@ impl NoiseModel {
         let doublings = f64::from(set.chain().log2_degree()) - 10.0;
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
-        let noise = (reduction + self.to_coefficients(b, rho, slots)?).sqrt();
+        let noise = if b.slots_to_coefficients_first() {
+            // Nothing spreads the reduction's noise over the slots; its parts are divided once or twice at
+            // the canonical scale.
+            let scale = set.scale(b.output_level()).expect("a normal level");
+            let rounding = self.deviation(self.rounding(), scale);
+            (reduction / slots as f64 + ROUNDINGS * rounding * rounding).sqrt()
+        } else {
+            (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
+        };
         let ratio = libm::exp2(-f64::from(rho));
-        let coefficient = ratio * MEAN_SQUARE.sqrt() / self.degree().sqrt();
-        Ok(BootstrappingNoise {
-            noise,
+        // n slots are 2n coefficients.
+        let coefficient = ratio * MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
+        let turn = 2.0 * std::f64::consts::PI * ratio;
+        // What is left of x after the first terms of its arcsine, relative, and the power of x that it goes with.
+        let (of_constants, power) = match b.arcsine_levels() {
+            0 => (turn.powi(2) / 6.0, 3),
+            2 => (3.0 * turn.powi(4) / 40.0, 5),
+            _ => (5.0 * turn.powi(6) / 112.0, 7),
+        };
+        let sine = if b.slots_to_coefficients_first() {
+            // The sine meets the slots, components of which are uniform in [-1, 1].
+            of_constants / (f64::from(2 * power + 1)).sqrt()
+        } else if b.arcsine_levels() == 0 {
             // A coefficient of deviation s has a sine error of variance 15 ((2 pi)^2 s^3 / 6)^2.
-            sine: 25.5 * coefficient * coefficient * (0.5 * MEAN_SQUARE).sqrt(),
-            sine_of_constants: (2.0 * std::f64::consts::PI * ratio).powi(2) / 6.0,
-        })
+            25.5 * coefficient * coefficient * (0.5 * MEAN_SQUARE).sqrt()
+        } else {
+            // Coefficients of random slots are about 1 / sqrt(N): far below the noise.
+            0.0
+        };
+        Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
     }
 
     /// Variance that the slots-to-coefficients transforms add.

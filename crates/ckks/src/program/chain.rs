@@ -131,8 +131,8 @@ impl From<&CkksParameters> for ChainShape {
                 double_angles: b.double_angles(),
                 sine_scale: b.eval_mod_scale(),
                 sparse_auxiliary: SPARSE_AUXILIARY,
-                arcsine_levels: 0,
-                stc_first: false,
+                arcsine_levels: b.arcsine_levels(),
+                stc_first: b.slots_to_coefficients_first(),
             }),
         }
     }

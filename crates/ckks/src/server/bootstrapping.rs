@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ServerKey;
+use super::{Estimate, ServerKey};
 use crate::keys::KeyKind;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
@@ -24,6 +24,9 @@ pub struct Bootstrapping {
     /// All slots are real: imaginary noise is removed. The result has twice the canonical scale;
     /// the next product or sum brings that in order.
     pub real: bool,
+    /// Slots may all be equal: estimates count with the worst case of the modular reduction, not
+    /// with independent slots. Results are the same.
+    pub equal_slots: bool,
 }
 
 impl Bootstrapping {
@@ -60,9 +63,10 @@ impl Bootstrapping {
     }
 }
 
-/// One sine of both halves where they fit side by side.
+/// One sine of both halves where they fit side by side, and the transform that parts them again comes after it.
 fn variant(set: &CkksParameters, slots: usize) -> Variant {
-    if 2 * slots <= set.slots() { Variant::Packed } else { Variant::Pair }
+    let parted = set.bootstrapping().is_some_and(|b| !b.slots_to_coefficients_first());
+    if parted && 2 * slots <= set.slots() { Variant::Packed } else { Variant::Pair }
 }
 
 /// Plans made so far, by slots and message ratio.
@@ -73,9 +77,26 @@ pub(super) type Plans = Mutex<HashMap<(usize, u32), Arc<BootstrappingPlan>>>;
 pub(super) struct RefreshNoise {
     /// Deviation of the noise.
     pub deviation: f64,
-    /// Deviation of the modular reduction's error for slots of magnitude 1; it grows with the
-    /// third power of the magnitude.
+    /// Deviation of the modular reduction's error for independent slots of magnitude 1; it grows
+    /// with the third power of the magnitude.
     pub sine: f64,
+    /// Its largest error where all slots are equal, of magnitude 1; it grows alike.
+    pub worst: f64,
+    /// Whether slots may be equal.
+    equal: bool,
+}
+
+impl RefreshNoise {
+    /// The estimate after a bootstrapping of slots up to `magnitude`.
+    pub fn after(&self, of: Estimate, magnitude: f64) -> Estimate {
+        let cube = magnitude.powi(3);
+        let noisy = of.with_noise(self.deviation);
+        if self.equal {
+            noisy.with_bias(self.worst * cube)
+        } else {
+            noisy.with_noise(self.sine * cube)
+        }
+    }
 }
 
 impl ServerKey {
@@ -98,8 +119,13 @@ impl ServerKey {
 
     /// What the model says of a bootstrapping, in deviations of full slots.
     pub(super) fn refresh_noise(&self, slots: usize, how: &Bootstrapping) -> Result<RefreshNoise> {
-        let (noise, sine) = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
+        let model = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
         let share = (slots as f64 / self.set().slots() as f64).sqrt();
-        Ok(RefreshNoise { deviation: noise / share, sine: sine / share })
+        Ok(RefreshNoise {
+            deviation: model.noise / share,
+            sine: model.sine / share,
+            worst: model.sine_of_constants,
+            equal: how.equal_slots,
+        })
     }
 }

@@ -582,7 +582,7 @@ impl ServerKey {
 impl Bootstrapping {
     fn key(&self, key: Key) -> Key {
         let ratio = self.message_ratio.map_or(-1, i64::from);
-        key.integer(ratio).integer(i64::from(self.real))
+        key.integer(ratio).integer(i64::from(self.real)).integer(i64::from(self.equal_slots))
     }
 }
 

@@ -14,6 +14,8 @@ use girih_ring::NttTable;
 pub(super) struct Library {
     set: CkksParameters,
     keys: HashMap<ResidentRequest, Arc<Resident>>,
+    /// Amounts of rotations (to the left, below N/2) whose keys there are.
+    rotations: Vec<usize>,
     /// Encoded vectors leave with the last recording that reads them.
     plain: Mutex<HashMap<Digest, Weak<Resident>>>,
 }
@@ -27,8 +29,20 @@ impl Library {
         set: &CkksParameters,
         keys: impl IntoIterator<Item = (ResidentRequest, Resident)>,
     ) -> Self {
-        let keys = keys.into_iter().map(|(request, key)| (request, Arc::new(key))).collect();
-        Self { set: set.clone(), keys, plain: Mutex::default() }
+        let keys: HashMap<_, _> =
+            keys.into_iter().map(|(request, key)| (request, Arc::new(key))).collect();
+        let held: HashSet<KeyKind> = keys.keys().filter_map(kind_of).collect();
+        let rotations = amounts(set, |g| held.contains(&KeyKind::Galois(g))).collect();
+        Self { set: set.clone(), keys, rotations, plain: Mutex::default() }
+    }
+
+    /// An amount below N/2 that rotates `slots` slots as `by` does, if possible one whose key is
+    /// there: sparse vectors repeat, so that any amount that is equal modulo their slots serves.
+    pub fn rotation(&self, slots: usize, by: i64) -> i64 {
+        let by = by.rem_euclid(slots as i64) as usize;
+        let same = |&&held: &&usize| held % slots == by;
+        // The amounts ascend: the smallest is the canonical one if that is there.
+        self.rotations.iter().find(same).copied().unwrap_or(by) as i64
     }
 
     /// What is asked for, in that order. Encoded vectors that are not there yet are loaded.
@@ -94,17 +108,14 @@ impl Library {
         kinds.sort_unstable();
         kinds.dedup();
         let order = 2 * self.set.degree() as u64;
-        let mut rotations = Vec::new();
+        let half = self.set.slots() as i64;
+        let wanted = |g| kinds.binary_search(&KeyKind::Galois(g)).is_ok();
+        let signed = |amount: usize| {
+            let amount = amount as i64;
+            if 2 * amount <= half { amount } else { amount - half }
+        };
+        let rotations: Vec<i64> = amounts(&self.set, wanted).map(signed).collect();
         let mut names = Vec::new();
-        // Powers of 5 in turn, so that every amount is found in one pass.
-        let mut power = 1u64;
-        for amount in 0..self.set.slots() as i64 {
-            if kinds.binary_search(&KeyKind::Galois(power as u32)).is_ok() {
-                let left = amount - self.set.slots() as i64;
-                rotations.push(if amount <= -left { amount } else { left });
-            }
-            power = power * 5 % order;
-        }
         for kind in kinds.iter() {
             match kind {
                 KeyKind::Multiplication => names.push("multiplication".to_owned()),
@@ -125,6 +136,13 @@ impl Library {
         }
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
+}
+
+/// Amounts of the rotations whose exponents are `wanted`, ascending.
+fn amounts(set: &CkksParameters, wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = usize> {
+    let order = 2 * set.degree() as u64;
+    let powers = std::iter::successors(Some(1u64), move |power| Some(power * 5 % order));
+    powers.take(set.slots()).enumerate().filter(move |&(_, g)| wanted(g as u32)).map(|(by, _)| by)
 }
 
 fn kind_of(request: &ResidentRequest) -> Option<KeyKind> {

@@ -80,16 +80,9 @@ impl ColumnWork {
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
-    pub(super) unsafe fn poly_columns(
-        &self,
-        layout: Layout,
-        group: usize,
-        memory: &Memory<'_>,
-        scratch: &mut [u32],
-    ) {
+    pub(super) unsafe fn poly_columns(&self, layout: Layout, group: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
         let (width, tile_len) = (self.width, layout.rows * self.width);
-        let (slots, scratch) =
-            scratch.split_at_mut((self.loads.len() + self.sums.len()) * tile_len);
+        let (slots, scratch) = scratch.split_at_mut((self.loads.len() + self.sums.len()) * tile_len);
         let (extra, scratch) = scratch.split_at_mut(self.extra * tile_len);
         let (y, scratch) = scratch.split_at_mut(self.sources() * tile_len);
         let (u, scratch) = scratch.split_at_mut(tile_len);
@@ -152,14 +145,7 @@ impl ColumnWork {
 
 impl ConversionWork {
     /// All targets: `before` are the slots filled so far, `after` those from then on.
-    fn convert(
-        &self,
-        before: &[u32],
-        after: &mut [u32],
-        extra: &mut [u32],
-        y: &mut [u32],
-        u: &mut [u32],
-    ) {
+    fn convert(&self, before: &[u32], after: &mut [u32], extra: &mut [u32], y: &mut [u32], u: &mut [u32]) {
         let tile_len = u.len();
         let y = &mut y[..self.sources.len() * tile_len];
         let Some(first) = self.parts.first() else { return };

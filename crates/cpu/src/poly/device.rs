@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use girih_backend::poly::schedule::Limb;
 use girih_backend::poly::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
-    ResidentSource, RingShape, RoutineId, Schedule,
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape, ResidentSource, RingShape, RoutineId, Schedule,
 };
 use girih_backend::{BackendError, Progress};
 use girih_ring::Automorphism;
@@ -82,11 +81,7 @@ fn grow(words: &mut Vec<u32>, len: usize, what: &str) -> Result<(), BackendError
 
 impl CpuPoly {
     /// The ring on the vectors named, with so many threads.
-    pub(crate) fn new(
-        ring: Arc<RingShape>,
-        simd: Simd,
-        threads: usize,
-    ) -> Result<Self, BackendError> {
+    pub(crate) fn new(ring: Arc<RingShape>, simd: Simd, threads: usize) -> Result<Self, BackendError> {
         let primes = (0..ring.primes.len()).into_par_iter();
         let primes = primes.map(|i| Prime::new(&ring, i, simd).map(Arc::new));
         let primes: Result<Vec<_>, _> = primes.collect();
@@ -107,15 +102,9 @@ impl CpuPoly {
     }
 
     /// Runs a call; its kept limbs.
-    fn execute(
-        &self,
-        state: &mut State,
-        routine: RoutineId,
-        call: &Bindings,
-    ) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn execute(&self, state: &mut State, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
         let State { buffers, residents, routines, arena, scratch, .. } = state;
-        let prepared =
-            routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
+        let prepared = routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
         let routine = &*prepared.routine;
         let degree = self.ring.degree();
         grow(arena, routine.arena_limbs * degree, "what a call computes on its way")?;
@@ -128,16 +117,12 @@ impl CpuPoly {
             grow(words, routine.scratch_words, "scratch memory of threads")?;
         }
 
-        let mut memory =
-            self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
+        let mut memory = self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
         let task = |launch: usize, number: usize, scratch: &mut [u32]| {
             self.task(&routine.launches[launch], number, &memory, scratch);
         };
         if !crew::run(&tasks, &mut scratch[..threads], task) {
-            return Err(BackendError::DeviceFailed {
-                device: "cpu".into(),
-                what: "a thread panicked in a routine".into(),
-            });
+            return Err(BackendError::DeviceFailed { device: "cpu".into(), what: "a thread panicked in a routine".into() });
         }
         let mut all = Vec::with_capacity(routine.kept.len());
         for limbs in &routine.kept {
@@ -166,8 +151,7 @@ impl CpuPoly {
     ) -> Result<Memory<'a>, BackendError> {
         let degree = self.ring.degree();
         let arena = Words::new(arena);
-        let buffers: HashMap<BufferId, Words<'a>> =
-            buffers.iter_mut().map(|(&id, words)| (id, Words::new(words))).collect();
+        let buffers: HashMap<BufferId, Words<'a>> = buffers.iter_mut().map(|(&id, words)| (id, Words::new(words))).collect();
         let mut limbs = Vec::with_capacity(routine.limbs.len());
         let (mut read, mut written) = (Vec::new(), Vec::new());
         for &limb in &routine.limbs {
@@ -179,9 +163,7 @@ impl CpuPoly {
                 Some(((place.buffer, first), words))
             };
             limbs.push(match limb {
-                Limb::Arena(number) => {
-                    arena.part(number as usize * degree, degree).ok_or_else(missing)?
-                }
+                Limb::Arena(number) => arena.part(number as usize * degree, degree).ok_or_else(missing)?,
                 Limb::Input { slot, limb } => {
                     let (at, words) = place(&call.inputs, slot, limb).ok_or_else(missing)?;
                     read.push(at);
@@ -208,9 +190,7 @@ impl CpuPoly {
             let first = read.partition_point(|other| *other < at);
             if read.get(first + 1) == Some(&at) {
                 let (buffer, limb) = at;
-                return Err(refuse(format!(
-                    "limb {limb} of buffer {buffer} is an output and bound once more"
-                )));
+                return Err(refuse(format!("limb {limb} of buffer {buffer} is an output and bound once more")));
             }
         }
         Ok(Memory::new(limbs))
@@ -295,28 +275,19 @@ impl PolyDevice for CpuPoly {
         Ok(())
     }
 
-    fn load(
-        &self,
-        source: &dyn ResidentSource,
-        progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
         let shapes = source.shapes();
         let (done, total) = (AtomicUsize::new(0), shapes.len());
         let what = format!("loading {}", source.what());
         let make = |(number, shape): (usize, &ResidentShape)| {
             let limbs = shape.basis.len();
-            if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len())
-                || shape.log2_run > self.ring.log2_degree
-            {
+            if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len()) || shape.log2_run > self.ring.log2_degree {
                 return Err(refuse(format!("{} {number} does not fit the ring", source.what())));
             }
             let len = self.ring.degree() >> shape.log2_run;
             let mut words = Vec::new();
             grow(&mut words, limbs * len, source.what())?;
-            words
-                .par_chunks_exact_mut(len)
-                .enumerate()
-                .for_each(|(limb, out)| source.limb(number, limb, out));
+            words.par_chunks_exact_mut(len).enumerate().for_each(|(limb, out)| source.limb(number, limb, out));
             progress.report(&what, done.fetch_add(1, Ordering::Relaxed) + 1, total);
             Ok(Resident { shape: shape.clone(), words })
         };
@@ -336,17 +307,11 @@ impl PolyDevice for CpuPoly {
         self.state().residents.remove(&resident);
     }
 
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
         let mut state = self.state();
         let shape = |id: &ResidentId| {
             let resident = state.residents.get(id);
-            resident
-                .map(|r| r.shape.clone())
-                .ok_or_else(|| refuse(format!("no resident polynomial {id}")))
+            resident.map(|r| r.shape.clone()).ok_or_else(|| refuse(format!("no resident polynomial {id}")))
         };
         let shapes: Vec<ResidentShape> = residents.iter().map(shape).collect::<Result<_, _>>()?;
         let preparer = Preparer {
@@ -394,22 +359,14 @@ impl PolyDevice for CpuPoly {
 }
 
 /// Whole limbs of a buffer.
-fn range(
-    buffers: &mut HashMap<BufferId, Vec<u32>>,
-    place: Place,
-    len: usize,
-    degree: usize,
-) -> Result<&mut [u32], BackendError> {
+fn range(buffers: &mut HashMap<BufferId, Vec<u32>>, place: Place, len: usize, degree: usize) -> Result<&mut [u32], BackendError> {
     let Place { buffer, first } = place;
     let words = buffers.get_mut(&buffer).ok_or_else(|| refuse(format!("no buffer {buffer}")))?;
     let limbs = words.len() / degree;
     let start = first.checked_mul(degree);
     let part = start.and_then(|start| words.get_mut(start..start.checked_add(len)?));
-    part.filter(|_| len.is_multiple_of(degree)).ok_or_else(|| {
-        refuse(format!(
-            "{len} words from limb {first} on, of buffer {buffer} of {limbs} limbs of {degree} words"
-        ))
-    })
+    part.filter(|_| len.is_multiple_of(degree))
+        .ok_or_else(|| refuse(format!("{len} words from limb {first} on, of buffer {buffer} of {limbs} limbs of {degree} words")))
 }
 
 impl Loader for CpuBackend {

@@ -50,13 +50,7 @@ impl RowWork {
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
-    pub(super) unsafe fn poly_rows(
-        &self,
-        layout: Layout,
-        r: usize,
-        memory: &Memory<'_>,
-        scratch: &mut [u32],
-    ) {
+    pub(super) unsafe fn poly_rows(&self, layout: Layout, r: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
         let Layout { rows, row_len } = layout;
         let prime = &*self.prime;
         let mut scratch = Scratch::new(scratch);

@@ -148,11 +148,7 @@ impl Products {
             let parts: Vec<ProductTerm> = terms
                 .iter()
                 .zip(&self.products)
-                .map(|(term, product)| ProductTerm {
-                    factor: product.factor[half],
-                    a: cut(term.a),
-                    b: term.b.map(cut),
-                })
+                .map(|(term, product)| ProductTerm { factor: product.factor[half], a: cut(term.a), b: term.b.map(cut) })
                 .collect();
             kernels.sum_of_products(self.constant[half], &parts, out);
         }

@@ -36,6 +36,11 @@ impl Builder<'_> {
         Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
     }
 
+    /// The level that a bootstrapping brings its input to.
+    fn bootstrapping_input(&self) -> usize {
+        self.set().bootstrapping().map_or(0, |b| b.input_level())
+    }
+
     /// What a bootstrapping makes of the estimate of `x`, by the model; the adjust before it
     /// included.
     fn refreshed(
@@ -45,12 +50,12 @@ impl Builder<'_> {
     ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
         let bottom = self.canonical("a bootstrapping", 0)?;
-        let adjust = if x.at.level > 0 { self.model().rounding(bottom) } else { 0.0 };
-        Ok(move |of: Estimate| {
-            // The sine's error grows with the third power of what it meets.
-            let sine = noise.sine * of.magnitude.min(1.0).powi(3);
-            of.with_noise(adjust).with_noise(noise.deviation.hypot(sine))
-        })
+        let adjust = if x.at.level > self.bootstrapping_input() {
+            self.model().rounding(bottom)
+        } else {
+            0.0
+        };
+        Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
     }
 
     /// Two ciphertexts of real slots bootstrapped as u + i v, at the cost of one. The results have
@@ -114,14 +119,23 @@ impl Builder<'_> {
         }
         self.check(&[x])?;
         let plan = self.server.plan(x.at.slots, how)?;
-        let noise = self.server.refresh_noise(x.at.slots, how)?.deviation;
+        let noise = self.server.refresh_noise(x.at.slots, how)?;
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
-        let adjusts = if x.at.level > 0 { 2.0f64.sqrt() } else { 1.0 } * bottom;
-        let second = noise * f64::from(bits).exp2().recip();
+        let above = x.at.level > self.bootstrapping_input();
+        let adjusts = if above { 2.0f64.sqrt() } else { 1.0 } * bottom;
+        let power = f64::from(bits).exp2();
         let x = x.estimate;
-        Ok(self
-            .noted(at, move |e| e[x].with_noise(second).with_noise(adjusts).with_noise(rounding)))
+        Ok(self.noted(at, move |e| {
+            // The second one meets what the first got wrong, times 2^bits, and is divided by that.
+            let first = noise.after(Estimate::new(0.0, 0.0), e[x].magnitude);
+            let rest = first.largest_error() * power;
+            let second = noise.after(Estimate::new(0.0, 0.0), rest).times(1.0 / power);
+            e[x].with_noise(second.deviation)
+                .with_bias(second.bias)
+                .with_noise(adjusts)
+                .with_noise(rounding)
+        }))
     }
 }
