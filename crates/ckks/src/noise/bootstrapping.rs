@@ -31,8 +31,8 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
-/// Divisions at the canonical scale, two for each part, and what the first transforms add, as measured at N = 2^10 and
-/// 2^12: with slots-to-coefficients first.
+/// Divisions at the canonical scale, two for each part, and what the first transforms add, as
+/// measured at N = 2^10 and 2^12: with slots-to-coefficients first.
 const ROUNDINGS: f64 = 8.0;
 
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
@@ -67,33 +67,36 @@ impl NoiseModel {
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = if b.slots_to_coefficients_first() {
-            // Nothing spreads the reduction's noise over the slots; its parts are divided once or twice at
-            // the canonical scale.
+            // Nothing spreads the reduction's noise over the slots; its parts are divided once or
+            // twice at the canonical scale.
             let scale = set.scale(b.output_level()).expect("a normal level");
             let rounding = self.deviation(self.rounding(), scale);
             (reduction / slots as f64 + ROUNDINGS * rounding * rounding).sqrt()
         } else {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
-        let ratio = libm::exp2(-f64::from(rho));
-        // n slots are 2n coefficients.
-        let coefficient = ratio * MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
-        let turn = 2.0 * std::f64::consts::PI * ratio;
-        // What is left of x after the first terms of its arcsine, relative, and the power of x that it goes with.
-        let (of_constants, power) = match b.arcsine_levels() {
-            0 => (turn.powi(2) / 6.0, 3),
-            2 => (3.0 * turn.powi(4) / 40.0, 5),
-            _ => (5.0 * turn.powi(6) / 112.0, 7),
+        // A slot of magnitude 1, all of it in one coefficient, against Q_0: 2^-rho but for the
+        // rounding of the message's factor.
+        let chain = set.chain();
+        let factor = u64::try_from(set.message_factor(rho)).map_or(f64::INFINITY, |k| k as f64);
+        let bottom = set.scale(0).expect("level 0 has a scale");
+        let ratio = factor * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
+        // The first term of asin(x) that is left: its degree, coefficient, and the moments
+        // E x^(2 degree) of a normal and of a uniform variable.
+        let (degree, factor, normal, uniform) = match b.arcsine_levels() {
+            0 => (3, 1.0 / 6.0, 15.0f64, 1.0 / 7.0f64),
+            2 => (5, 3.0 / 40.0, 945.0, 1.0 / 11.0),
+            _ => (7, 15.0 / 336.0, 135_135.0, 1.0 / 15.0),
         };
+        let of_constants = factor * (2.0 * std::f64::consts::PI * ratio).powi(degree - 1);
+        // n slots are 2n coefficients.
+        let coefficient = MEAN_SQUARE.sqrt() / (2.0 * slots as f64).sqrt();
         let sine = if b.slots_to_coefficients_first() {
-            // The sine meets the slots, components of which are uniform in [-1, 1].
-            of_constants / (f64::from(2 * power + 1)).sqrt()
-        } else if b.arcsine_levels() == 0 {
-            // A coefficient of deviation s has a sine error of variance 15 ((2 pi)^2 s^3 / 6)^2.
-            25.5 * coefficient * coefficient * (0.5 * MEAN_SQUARE).sqrt()
+            // It meets the slots, components of which are uniform in [-1, 1].
+            of_constants * uniform.sqrt()
         } else {
-            // Coefficients of random slots are about 1 / sqrt(N): far below the noise.
-            0.0
+            let spread = coefficient.powi(degree - 1) * (0.5 * MEAN_SQUARE).sqrt();
+            of_constants * normal.sqrt() * spread
         };
         Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
     }

@@ -41,7 +41,8 @@ impl BootstrappingParameters {
         self.normal
     }
 
-    /// The level that ciphertexts are brought to first: 0, or where slots go to coefficients before.
+    /// The level that ciphertexts are brought to first: 0, or where slots go to coefficients
+    /// before.
     pub fn input_level(&self) -> usize {
         if self.slots_first { self.to_coefficients } else { 0 }
     }

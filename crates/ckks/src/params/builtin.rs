@@ -9,12 +9,11 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D35.toml"),
     include_str!("../../sets/CKKS_D30.toml"),
     include_str!("../../sets/CKKS_D40_30BIT.toml"),
-    include_str!("../../sets/CKKS_D40_FIRST.toml"),
-    include_str!("../../sets/CKKS_D40_30BIT_FIRST.toml"),
     include_str!("../../sets/CKKS_D45.toml"),
     include_str!("../../sets/CKKS_D50.toml"),
     include_str!("../../sets/CKKS_D40_ARCSINE.toml"),
     include_str!("../../sets/CKKS_D40_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -28,13 +27,11 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D35", 10),
     ("CKKS_D30", 10),
     ("CKKS_D40_30BIT", 10),
-    ("CKKS_D40_FIRST", 10),
-    ("CKKS_D40_FIRST", 12),
-    ("CKKS_D40_30BIT_FIRST", 10),
     ("CKKS_D45", 10),
     ("CKKS_D50", 10),
     ("CKKS_D40_ARCSINE", 10),
     ("CKKS_D40_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 

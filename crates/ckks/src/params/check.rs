@@ -124,10 +124,7 @@ fn bootstrapping(
         double_angles: within("double_angles", literal.double_angles, 3, 3)? as usize,
         sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree() as i64)?
             as usize,
-        arcsine_levels: match literal.arcsine_levels {
-            None | Some(0) => 0,
-            Some(levels) => within("arcsine_levels", levels, 2, 3)? as usize,
-        },
+        arcsine_levels: arcsine_levels as usize,
         slots_first: literal.slots_to_coefficients_first.unwrap_or(false),
     };
     if found.slots_first && found.normal <= found.to_coefficients {
@@ -165,8 +162,8 @@ fn check_levels(set: &CkksParameters) -> Result<()> {
     for level in 1..=chain.top_level() {
         let scale = match set.bootstrapping() {
             Some(b) if level > b.eval_mod_level() => continue,
-            // Scales of the reduction contract to what its levels drop; its lowest is set freely where
-            // a correction follows that works at the scale of messages.
+            // Scales of the reduction contract to what its levels drop; its lowest is set freely
+            // where a correction follows that works at the scale of messages.
             Some(b) if level > b.eval_mod_output_level() && b.slots_first => {
                 set.rescale_ratio(b.eval_mod_level())
             }

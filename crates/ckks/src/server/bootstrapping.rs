@@ -7,8 +7,10 @@ use super::{Estimate, ServerKey};
 use crate::keys::KeyKind;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
+use num_complex::Complex64;
 
-/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots.
+/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots that are
+/// not all alike.
 ///
 /// The message ratio 2^rho is what Q_0 has above the largest coefficient of a message. One more
 /// takes two bits from the error of the modular reduction and adds up to one bit of noise. That
@@ -27,6 +29,10 @@ pub struct Bootstrapping {
     /// Slots may all be equal: estimates count with the worst case of the modular reduction, not
     /// with independent slots. Results are the same.
     pub equal_slots: bool,
+    /// A number from which public phases are drawn. Slots are multiplied by them before, which
+    /// takes a level, and divided by them after, in a transform that is there anyway: no vector that
+    /// was chosen before the phases is worse than a random one.
+    pub phases: Option<u64>,
 }
 
 impl Bootstrapping {
@@ -39,8 +45,32 @@ impl Bootstrapping {
         let chain = Chain::new(ChainShape::from(set))?;
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let ratio = self.ratio(set)?;
-        let plan = BootstrappingPlan::new(&chain, slots, ratio, variant(set, slots), &encoder)?;
-        Ok(plan.keys(&chain))
+        Ok(self.plan(&chain, slots, ratio, &encoder)?.keys(&chain))
+    }
+
+    fn plan(
+        &self,
+        chain: &Chain,
+        slots: usize,
+        ratio: u32,
+        encoder: &Encoder,
+    ) -> Result<BootstrappingPlan> {
+        // One sine of both halves where they fit side by side.
+        let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
+        let variant =
+            if first || 2 * slots > chain.most_slots() { Variant::Pair } else { Variant::Packed };
+        Ok(match self.phases {
+            None => BootstrappingPlan::new(chain, slots, ratio, variant, encoder)?,
+            Some(seed) => {
+                let phases = phases(seed, slots);
+                BootstrappingPlan::with_phases(chain, slots, ratio, variant, &phases, encoder)?
+            }
+        })
+    }
+
+    /// Whether estimates count with equal slots: phases make them unlike.
+    fn worst_case(&self) -> bool {
+        self.equal_slots && self.phases.is_none()
     }
 
     fn ratio(&self, set: &CkksParameters) -> Result<u32> {
@@ -63,14 +93,24 @@ impl Bootstrapping {
     }
 }
 
-/// One sine of both halves where they fit side by side, and the transform that parts them again comes after it.
-fn variant(set: &CkksParameters, slots: usize) -> Variant {
-    let parted = set.bootstrapping().is_some_and(|b| !b.slots_to_coefficients_first());
-    if parted && 2 * slots <= set.slots() { Variant::Packed } else { Variant::Pair }
+/// Numbers of magnitude 1, from a hash of the seed.
+fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
+    let mut hasher = blake3::Hasher::new_derive_key("girih 2026-11-22 phases of a bootstrapping");
+    hasher.update(&seed.to_le_bytes());
+    let mut bytes = vec![0; 8 * slots];
+    hasher.finalize_xof().fill(&mut bytes);
+    let turn = |bytes: &[u8]| {
+        let word = bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        (word >> 11) as f64 / (1u64 << 53) as f64
+    };
+    bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// Plans made so far, by slots and message ratio.
-pub(super) type Plans = Mutex<HashMap<(usize, u32), Arc<BootstrappingPlan>>>;
+/// What a plan depends on: slots, message ratio, phases.
+type PlanKey = (usize, u32, Option<u64>);
+
+/// Plans made so far.
+pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
 
 /// What a bootstrapping adds to errors.
 #[derive(Clone, Copy, Debug)]
@@ -103,17 +143,15 @@ impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let known = |plans: &Plans| {
-            plans.lock().unwrap_or_else(PoisonError::into_inner).get(&(slots, ratio)).cloned()
-        };
+        let key = (slots, ratio, how.phases);
+        let known =
+            |plans: &Plans| plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(plan) = known(&self.plans) {
             return Ok(plan);
         }
-        let variant = variant(self.set(), slots);
-        let plan = BootstrappingPlan::new(self.chain(), slots, ratio, variant, self.encoder())?;
-        let plan = Arc::new(plan);
+        let plan = Arc::new(how.plan(self.chain(), slots, ratio, self.encoder())?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.insert((slots, ratio), plan.clone());
+        plans.insert(key, plan.clone());
         Ok(plan)
     }
 
@@ -125,7 +163,7 @@ impl ServerKey {
             deviation: model.noise / share,
             sine: model.sine / share,
             worst: model.sine_of_constants,
-            equal: how.equal_slots,
+            equal: how.worst_case(),
         })
     }
 }

@@ -248,8 +248,13 @@ impl Builder<'_> {
         let c = c.into();
         self.check_constant("the number to add", c, x.at.level, x.at.scale)?;
         let at = self.recorder.add_constant(&x.at, c.re, c.im)?;
+        // The number itself is rounded to a multiple of 1 / scale.
+        let rounding = 0.5 / x.at.scale;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| Estimate { magnitude: e[x].magnitude + c.norm(), ..e[x] }))
+        Ok(self.noted(at, move |e| {
+            let magnitude = e[x].magnitude + c.norm();
+            Estimate { magnitude, ..e[x].with_bias(rounding) }
+        }))
     }
 
     /// x times a number in every slot.

@@ -36,11 +36,6 @@ impl Builder<'_> {
         Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
     }
 
-    /// The level that a bootstrapping brings its input to.
-    fn bootstrapping_input(&self) -> usize {
-        self.set().bootstrapping().map_or(0, |b| b.input_level())
-    }
-
     /// What a bootstrapping makes of the estimate of `x`, by the model; the adjust before it
     /// included.
     fn refreshed(
@@ -49,12 +44,12 @@ impl Builder<'_> {
         x: &Node,
     ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
-        let bottom = self.canonical("a bootstrapping", 0)?;
-        let adjust = if x.at.level > self.bootstrapping_input() {
-            self.model().rounding(bottom)
-        } else {
-            0.0
-        };
+        let start = self.server.plan(x.at.slots, how)?.start(self.server.chain());
+        let scale = self.canonical("a bootstrapping", start)?;
+        let mut adjust = if x.at.level > start { self.model().rounding(scale) } else { 0.0 };
+        if how.phases.is_some() {
+            adjust = adjust.hypot(self.model().rounding(self.canonical("a bootstrapping", 0)?));
+        }
         Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
     }
 
@@ -123,8 +118,7 @@ impl Builder<'_> {
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
-        let above = x.at.level > self.bootstrapping_input();
-        let adjusts = if above { 2.0f64.sqrt() } else { 1.0 } * bottom;
+        let adjusts = 2.0f64.sqrt() * bottom;
         let power = f64::from(bits).exp2();
         let x = x.estimate;
         Ok(self.noted(at, move |e| {
