@@ -280,14 +280,14 @@ pub fn targets() -> Vec<Target> {
         text(
             "CKKS parameter file",
             ckks_sets().iter().map(CkksParameters::to_toml).collect(),
-            |text| CkksParameters::from_toml(text),
+            CkksParameters::from_toml,
         ),
-        text("parameter file", files, |text| ParameterSet::from_toml(text)),
-        text("bristol circuit", vec![BRISTOL.into()], |text| Netlist::from_bristol(text)),
+        text("parameter file", files, ParameterSet::from_toml),
+        text("bristol circuit", vec![BRISTOL.into()], Netlist::from_bristol),
         text(
             "yosys netlist",
             vec![include_str!("../../crates/circuit/tests/yosys/saturating.json").into()],
-            |text| Netlist::from_yosys(text),
+            Netlist::from_yosys,
         ),
         of_file("tuned plans", tuned, |path| {
             TunedPlans::read(path).map(|(_, note)| note.is_none()).map_err(|e| e.to_string())

@@ -9,6 +9,7 @@ mod kernels;
 mod large;
 mod nvcc;
 mod plot;
+mod poly_kernels;
 mod progress;
 mod published;
 mod record;

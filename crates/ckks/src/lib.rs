@@ -5,9 +5,11 @@
 //! |---|---|
 //! | [`params`] | parameter sets as checked data: primes, levels, scales, digits, security |
 //! | [`encoder`] | vectors to integer polynomials and back |
+//! | [`approximation`] | functions as polynomials, each with its measured error |
 //! | [`keys`] | client key, public key, switching keys; encryption and decryption |
 //! | [`noise`] | how large errors are expected to be |
 //! | [`program`] | what is computed on ciphertexts, recorded as programs of polynomial operations |
+//! | [`server`] | keys on a device, and what users compute there: from sums to bootstrapping |
 //!
 //! ```
 //! use girih_ckks::{Ciphertext, CkksParameters, ClientKey, EvaluationKeys, KeyKind};

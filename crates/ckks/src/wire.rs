@@ -38,7 +38,7 @@ struct CanonicalBootstrapping {
     interval: u8,
     double_angles: u8,
     sparse_weight: u32,
-    arcsine_levels: u8,
+    arcsine_levels: u32,
     slots_to_coefficients_first: bool,
 }
 
@@ -114,8 +114,8 @@ impl ParameterSet for CkksParameters {
                     interval: b.interval.into(),
                     double_angles: b.double_angles.into(),
                     sparse_weight: b.sparse_weight.into(),
-                    arcsine_levels: Some(b.arcsine_levels.into()),
-                    slots_to_coefficients_first: Some(b.slots_to_coefficients_first),
+                    arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels.into()),
+                    slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
                 }
             }),
         };

@@ -8,7 +8,8 @@ pub const HEADS: [&str; 6] = ["set", "N", "log2 QP", "levels", "security", "what
 /// What is to be known of the columns.
 pub const LEGEND: &str = "
 levels    of a fresh ciphertext, or one that was bootstrapped
-security  bits against uSVP (BDGL16) of the dense secret under all primes / of the sparse secret under those of its one key";
+security  bits against uSVP (BDGL16) of the dense secret under all primes / of the sparse secret against that or a search
+          of all secrets (S^0.3), whichever is cheaper";
 
 /// One set, a cell a column.
 pub fn row(set: &CkksParameters) -> [String; 6] {
@@ -19,7 +20,10 @@ pub fn row(set: &CkksParameters) -> [String; 6] {
         format!("{:.1}", set.log2_modulus()),
         set.default_level().to_string(),
         match security.estimate.sparse {
-            Some(sparse) => format!("{:.0} / {:.0}", security.estimate.dense.floor(), sparse.floor()),
+            Some(sparse) => {
+                let least = sparse.primal.min(sparse.search);
+                format!("{:.0} / {:.0}", security.estimate.dense.floor(), least.floor())
+            }
             None => format!("{:.0}", security.estimate.dense.floor()),
         },
         set.description().to_owned(),

@@ -31,6 +31,10 @@ impl BootstrappingNoise {
 const CONSTANT: (f64, f64) = (-64.3, 2.7);
 const BY_RATIO: (f64, f64) = (-76.3, 2.75);
 
+/// How many divisions the variance of a correction amounts to that works at the scale of messages:
+/// two for each of both parts, and the products between; measured at N = 2^10 and 2^12.
+const CORRECTION: f64 = 8.0;
+
 /// Mean of |slot|^2 of uniform slots in [-1, 1]^2.
 const MEAN_SQUARE: f64 = 2.0 / 3.0;
 
@@ -43,7 +47,7 @@ impl NoiseModel {
     /// coefficients as their diagonals repeat, and their divisions. Measured noise lies within 0.6
     /// bits of it.
     ///
-    /// Where slots-to-coefficients comes first, noise is derived and not fitted.
+    /// Where slots-to-coefficients comes first, noise is derived, but for that of the correction.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
@@ -63,13 +67,21 @@ impl NoiseModel {
         let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
         let reduction = fitted(CONSTANT) + fitted(BY_RATIO) * libm::exp2(2.0 * f64::from(rho));
         let noise = if b.slots_to_coefficients_first() {
-            // No transform gathers N/2 errors into a slot afterwards, but a level adjust follows.
+            // No transform gathers N/2 errors into a slot afterwards. Divisions at the scale of
+            // messages follow: a level adjust, or those of the correction.
             let scale = set.scale(b.output_level()).expect("a normal level");
-            (reduction * 2.0 / self.degree()).sqrt().hypot(self.deviation(self.rounding(), scale))
+            let rounding = self.deviation(self.rounding(), scale);
+            let divisions = if b.arcsine_levels() == 0 { 1.0 } else { CORRECTION };
+            (reduction * 2.0 / self.degree() + divisions * rounding * rounding).sqrt()
         } else {
             (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
         };
-        let ratio = libm::exp2(-f64::from(rho));
+        // A slot of magnitude 1, all of it in one coefficient, against Q_0: 2^-rho but for the
+        // rounding of the message's factor.
+        let chain = set.chain();
+        let factor = u64::try_from(set.message_factor(rho)).map_or(f64::INFINITY, |k| k as f64);
+        let bottom = set.scale(0).expect("level 0 has a scale");
+        let ratio = factor * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
         // The first term of asin(x) that is left: its degree, coefficient, and the moments
         // E x^(2 degree) of a normal and of a uniform variable.
         let (degree, factor, normal, uniform) = match b.arcsine_levels() {

@@ -60,11 +60,7 @@ fn bootstrapping_noise_is_near_what_was_measured() {
     let mut literal = literal.literal();
     literal.name = "INSECURE_NO_ARCSINE".into();
     let b = literal.bootstrapping.as_mut().expect("it has one");
-    (b.arcsine_levels, b.normal_levels) = (None, 12);
-    // Two levels of the modular reduction less, and their four primes.
-    literal.states.drain(20..22);
-    literal.states[20..].iter_mut().for_each(|state| state[0] -= 4);
-    literal.main.drain(33..37);
+    (b.arcsine_levels, b.normal_levels) = (None, 15);
     let set = CkksParameters::new(&literal).expect("valid");
     let found = NoiseModel::new(&set).bootstrapping(10, 512).expect("it has one");
     assert!((found.deviation().log2() + 18.9).abs() < 0.6, "{found:?}");

@@ -17,7 +17,7 @@ pub struct BootstrappingParameters {
     pub(super) double_angles: usize,
     pub(super) sparse_weight: usize,
     pub(super) arcsine_levels: usize,
-    pub(super) to_coefficients_first: bool,
+    pub(super) slots_first: bool,
 }
 
 /// Levels that the modular reduction takes besides its double angles: the shifted argument's
@@ -41,15 +41,43 @@ impl BootstrappingParameters {
         self.normal
     }
 
-    /// The level just under the modular reduction: slots-to-coefficients starts there, or, where
-    /// that comes first, a level adjust to the level below.
+    /// The level that ciphertexts are brought to first: 0, or where slots go to coefficients
+    /// before.
+    pub fn input_level(&self) -> usize {
+        if self.slots_first { self.to_coefficients } else { 0 }
+    }
+
+    /// The level of the reduced message, corrected if the set does that: where
+    /// slots-to-coefficients starts, unless it was done before.
+    pub fn reduced_level(&self) -> usize {
+        match (self.slots_first, self.arcsine_levels) {
+            (false, _) => self.normal + self.to_coefficients,
+            // An adjust to the canonical scale takes one.
+            (true, 0) => self.normal + 1,
+            (true, _) => self.normal,
+        }
+    }
+
+    /// The lowest level of the modular reduction's own scales. With slots-to-coefficients first the
+    /// levels of the correction are below it, of normal size; else they belong to it.
     pub fn eval_mod_output_level(&self) -> usize {
-        self.normal + if self.to_coefficients_first { 1 } else { self.to_coefficients }
+        let correction = if self.slots_first { self.arcsine_levels } else { 0 };
+        self.reduced_level() + correction
+    }
+
+    /// Levels of the polynomial that corrects the sine; 0: none.
+    pub fn arcsine_levels(&self) -> usize {
+        self.arcsine_levels
+    }
+
+    /// Whether slots go to coefficients before the modulus is raised.
+    pub fn slots_to_coefficients_first(&self) -> bool {
+        self.slots_first
     }
 
     /// The level that the modular reduction starts at.
     pub fn eval_mod_level(&self) -> usize {
-        self.eval_mod_output_level() + POLYNOMIAL_LEVELS + self.double_angles + self.arcsine_levels
+        self.reduced_level() + self.arcsine_levels + POLYNOMIAL_LEVELS + self.double_angles
     }
 
     /// The top level, that coefficients-to-slots starts at.
@@ -92,23 +120,6 @@ impl BootstrappingParameters {
         self.double_angles
     }
 
-    /// Levels for the arcsine that corrects the sine: 0 (none), 2 (degree 3) or 3 (degree 5).
-    pub fn arcsine_levels(&self) -> usize {
-        self.arcsine_levels
-    }
-
-    /// Whether slots-to-coefficients comes first, on the lowest levels: a bootstrapping then starts
-    /// at level [`BootstrappingParameters::slots_to_coefficients`], and every vector is the sine's
-    /// worst case.
-    pub fn slots_to_coefficients_first(&self) -> bool {
-        self.to_coefficients_first
-    }
-
-    /// The level that a bootstrapping starts at.
-    pub fn input_level(&self) -> usize {
-        if self.to_coefficients_first { self.to_coefficients } else { 0 }
-    }
-
     /// Non-zero coefficients of the sparse secret.
     pub fn sparse_weight(&self) -> usize {
         self.sparse_weight
@@ -118,7 +129,7 @@ impl BootstrappingParameters {
     pub fn kind(&self, level: usize) -> LevelKind {
         match level {
             l if l <= self.normal => LevelKind::Normal,
-            l if l <= self.eval_mod_output_level() && !self.to_coefficients_first => {
+            l if l <= self.eval_mod_output_level() && !self.slots_first => {
                 LevelKind::SlotsToCoefficients
             }
             l if l <= self.eval_mod_level() => LevelKind::EvalMod,

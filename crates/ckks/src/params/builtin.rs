@@ -13,6 +13,7 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D50.toml"),
     include_str!("../../sets/CKKS_D40_ARCSINE.toml"),
     include_str!("../../sets/CKKS_D40_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -30,6 +31,7 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D50", 10),
     ("CKKS_D40_ARCSINE", 10),
     ("CKKS_D40_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 

@@ -125,11 +125,11 @@ fn bootstrapping(
         sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree() as i64)?
             as usize,
         arcsine_levels: arcsine_levels as usize,
-        to_coefficients_first: literal.slots_to_coefficients_first.unwrap_or(false),
+        slots_first: literal.slots_to_coefficients_first.unwrap_or(false),
     };
-    if found.to_coefficients_first && found.normal <= found.to_coefficients {
+    if found.slots_first && found.normal <= found.to_coefficients {
         let rule = format!(
-            "must be above the {} levels that slots-to-coefficients starts with",
+            "must exceed {}: slots-to-coefficients comes first and takes the lowest levels",
             found.to_coefficients
         );
         return Err(Error::parameter("normal_levels", found.normal, rule));
@@ -162,6 +162,11 @@ fn check_levels(set: &CkksParameters) -> Result<()> {
     for level in 1..=chain.top_level() {
         let scale = match set.bootstrapping() {
             Some(b) if level > b.eval_mod_level() => continue,
+            // Scales of the reduction contract to what its levels drop; its lowest is set freely
+            // where a correction follows that works at the scale of messages.
+            Some(b) if level > b.eval_mod_output_level() && b.slots_first => {
+                set.rescale_ratio(b.eval_mod_level())
+            }
             Some(b) if level > b.eval_mod_output_level() => b.eval_mod_scale,
             _ => set.0.scale,
         };

@@ -252,8 +252,14 @@ impl GeneratorRequest {
         let wanted = nearest.max(least) as usize;
         let out = levels
             + self.bootstrapping.map_or(0, |b| match b.slots_to_coefficients_first {
-                true => 1,
+                // Levels of the correction are normal ones; an adjust takes one without it.
+                true => b.arcsine_levels.max(1),
                 false => b.slots_to_coefficients,
+            });
+        let eval_mod_levels = EVAL_MOD_LEVELS
+            + self.bootstrapping.map_or(0, |b| match b.slots_to_coefficients_first {
+                true => 0,
+                false => b.arcsine_levels,
             });
         // Few small numbers of units have no state: start a little higher then.
         let mut states: Vec<_> = (wanted..wanted + shape.main).find_map(|first| {
@@ -269,11 +275,11 @@ impl GeneratorRequest {
             if largest > main {
                 return None;
             }
-            for _ in 0..EVAL_MOD_LEVELS + b.arcsine_levels {
+            for _ in 0..eval_mod_levels {
                 main += 2;
                 states.push([main, used]);
             }
-            counts[1] = 2 * (EVAL_MOD_LEVELS + b.arcsine_levels);
+            counts[1] = 2 * eval_mod_levels;
             // Two primes a level, terminal ones last.
             let missing = (terminal - used) as usize;
             let mut steps = vec![[2, 0]; b.coefficients_to_slots];
@@ -335,7 +341,13 @@ impl GeneratorRequest {
                     true => 0,
                     false => (last / groups + 0.25).floor() as i64,
                 },
-                eval_mod_scale: libm::exp2(EVAL_MOD_BITS),
+                // A correction at the scale of messages wants a sine at that scale.
+                eval_mod_scale: libm::exp2(match b.arcsine_levels {
+                    levels if levels > 0 && b.slots_to_coefficients_first => {
+                        (self.log2_scale + f64::from(b.message_ratio)).round()
+                    }
+                    _ => EVAL_MOD_BITS,
+                }),
                 interval: 16,
                 double_angles: 3,
                 sparse_weight: 32,

@@ -66,10 +66,11 @@ pub struct BootstrappingLiteral {
     pub double_angles: i64,
     /// Non-zero coefficients of the sparse secret.
     pub sparse_weight: i64,
-    /// Levels for the arcsine after the sine: 0, 2 (degree 3) or 3 (degree 5). Left out: 0.
+    /// Levels of a polynomial that corrects the sine: 2 (degree 3) or 3 (degree 5); left out: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arcsine_levels: Option<i64>,
-    /// Slots-to-coefficients first, on the lowest levels, instead of last. Left out: last.
+    /// Whether slots go to coefficients before the modulus is raised, on the lowest levels; left
+    /// out: at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots_to_coefficients_first: Option<bool>,
 }

@@ -286,7 +286,7 @@ impl CkksParameters {
                 double_angles: b.double_angles as i64,
                 sparse_weight: b.sparse_weight as i64,
                 arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
-                slots_to_coefficients_first: b.to_coefficients_first.then_some(true),
+                slots_to_coefficients_first: b.slots_first.then_some(true),
             }),
         }
     }

@@ -7,6 +7,7 @@ use super::estimate::Estimate;
 use crate::program::Recorded;
 use crate::{CkksParameters, Error, Result};
 use girih_backend::poly::{Buffer, Place};
+use girih_rlwe::KeyId;
 
 /// A batch of ciphertexts that lie on the device of a [`ServerKey`](super::ServerKey): all of one
 /// level, scale and number of slots. Cloning and [selecting](Ciphertexts::select) copy nothing.
@@ -63,6 +64,11 @@ impl Ciphertexts {
     /// The parameter set.
     pub fn set(&self) -> &CkksParameters {
         &self.shared.set
+    }
+
+    /// Name of the client key that they are under.
+    pub fn key_id(&self) -> KeyId {
+        self.shared.id
     }
 
     /// How many ciphertexts there are, at least 1.

@@ -202,13 +202,8 @@ impl ServerKey {
         values: &[T],
     ) -> Result<Ciphertexts> {
         check_length("the vector to multiply by", values.len(), x.slots())?;
-        let bootstrapped;
-        let x = if x.level() == 0 {
-            bootstrapped = self.with_a_level("a product with a vector", x)?;
-            &bootstrapped
-        } else {
-            x
-        };
+        let bootstrapped = self.with_a_level("a product with a vector", x)?;
+        let x = bootstrapped.as_ref().unwrap_or(x);
         let plain = self.encoder().encode(values, self.plain_scale(x.level(), x.scale())?)?;
         self.with_plain("mul_plain", x, &plain, largest(values), |b, x, plain| {
             b.mul_plain_node(x, plain)

@@ -93,16 +93,6 @@ impl Estimate {
         Self { deviation: 2.0 * m * self.deviation, bias: 2.0 * m * self.bias, magnitude: m * m }
     }
 
-    /// The sum of `count` of its slots.
-    pub(crate) fn summed(self, count: usize) -> Self {
-        let count = count as f64;
-        Self {
-            deviation: self.deviation * count.sqrt(),
-            bias: self.bias * count,
-            magnitude: self.magnitude * count,
-        }
-    }
-
     /// The larger of both in everything: for ciphertexts of one batch.
     pub(crate) fn worse(self, other: Self) -> Self {
         Self {

@@ -200,12 +200,16 @@ impl ServerKey {
         Ok(below * self.set().rescale_ratio(level) / scale)
     }
 
-    /// A batch at level 0 ready for an operation that needs a level: bootstrapped where that is
-    /// allowed.
-    fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Ciphertexts> {
-        if self.options.bootstrap_when_needed && self.set().bootstrapping().is_some() {
-            return self.bootstrap(x);
+    /// A batch made ready for an operation that needs a level, by a bootstrapping where that is
+    /// needed and allowed; none if it is ready.
+    fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Option<Ciphertexts>> {
+        let own = self.set().bootstrapping().filter(|_| self.options.bootstrap_when_needed);
+        if let Some(own) = own {
+            let start = own.input_level();
+            if (start..start + 1).contains(&x.level()) {
+                return self.bootstrap(x).map(Some);
+            }
         }
-        Err(error::out_of_levels(operation, 1, x.level()))
+        if x.level() > 0 { Ok(None) } else { Err(error::out_of_levels(operation, 1, 0)) }
     }
 }

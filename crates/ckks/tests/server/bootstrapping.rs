@@ -11,10 +11,14 @@ fn check(p: &Pair, y: &girih_ckks::server::Ciphertexts, wanted: &[Complex64]) {
 }
 
 fn bootstrapping_pair(slots: usize, options: Options) -> Pair {
-    let set = CkksParameters::by_name(SMALL).expect("built in");
+    bootstrapping_pair_of(SMALL, slots, options)
+}
+
+fn bootstrapping_pair_of(name: &str, slots: usize, options: Options) -> Pair {
+    let set = CkksParameters::by_name(name).expect("built in");
     let mut all = kinds(&set, &[1]);
     all.extend(Bootstrapping::default().keys(&set, slots).unwrap());
-    pair_of(SMALL, all, options)
+    pair_of(name, all, options)
 }
 
 #[test]
@@ -96,6 +100,50 @@ fn operations_bootstrap_by_themselves_if_allowed() {
     assert_eq!(square.level(), s.set().default_level() - 1);
     let wanted: Vec<_> = x.iter().map(|x| Complex64::from(x * x)).collect();
     p.check_within(&square, &wanted, 12.0, 8.0);
+}
+
+/// Sets that correct the sine, the second with slots-to-coefficients first: a vector of equal slots
+/// is no worse than others.
+#[test]
+fn a_corrected_sine_serves_equal_slots() {
+    for name in ["INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
+        let options = Options { bootstrap_when_needed: true, ..Default::default() };
+        let p = bootstrapping_pair_of(name, 16, options);
+        let set = p.server.set();
+        let start = set.bootstrapping().expect("it has one").input_level();
+        let how = Bootstrapping { equal_slots: true, ..Default::default() };
+        let x = vec![1.0; 16];
+        let y = p.server.bootstrap_with(&p.upload_at(&x, start), &how).unwrap();
+        assert_eq!(y.level(), set.default_level());
+        p.check_within(&y, &to_complex(&x), 12.0, 12.0);
+        assert!(y.estimate().largest_error() < 2f64.powi(-16), "{name}: {:?}", y.estimate());
+        // A product leaves enough for the next bootstrapping.
+        let square = p.server.square(&p.upload_at(&x, start)).unwrap();
+        assert_eq!(square.level(), set.default_level() - 1);
+        let product = p.server.mul_plain(&p.upload_at(&x, start), &[0.5]).unwrap();
+        assert_eq!(product.level(), set.default_level() - 1);
+    }
+}
+
+#[test]
+fn slots_to_coefficients_first_serves_any_vector() {
+    let options = Options { bootstrap_when_needed: true, ..Default::default() };
+    let p = bootstrapping_pair_of("INSECURE_CKKS_D40_STC_FIRST_N10", 16, options);
+    let s = &p.server;
+    for x in [complex(16, 90), to_complex(&[1.0; 16]), to_complex(&[0.0; 16])] {
+        let y = s.bootstrap(&p.upload_at(&x, 5)).unwrap();
+        assert_eq!(y.level(), s.set().default_level());
+        assert_eq!(Some(y.scale()), s.set().scale(y.level()));
+        p.check_within(&y, &x, 12.0, 8.0);
+    }
+    // It needs three levels itself, so operations call it before those are gone.
+    let x = numbers(16, 91);
+    let square = s.square(&p.upload_at(&x, 3)).unwrap();
+    assert_eq!(square.level(), s.set().default_level() - 1);
+    let wanted: Vec<_> = x.iter().map(|x| Complex64::from(x * x)).collect();
+    p.check_within(&square, &wanted, 12.0, 8.0);
+    let error = s.bootstrap(&p.upload_at(&x, 2)).unwrap_err().to_string();
+    assert!(error.contains("needs level 3"), "{error}");
 }
 
 #[test]

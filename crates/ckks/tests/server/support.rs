@@ -82,13 +82,18 @@ impl Pair {
         deviations: f64,
         slack: f64,
     ) {
-        let found = self.values(batch);
+        let host = self.server.download(batch).unwrap();
+        assert_eq!(batch.key_id(), self.client.key_id());
+        let decrypted = self.client.decrypt_with_precision(&host[0]).unwrap();
+        let found = decrypted.values;
         let estimate = batch.estimate();
         let share = (batch.slots() as f64 / batch.set().slots() as f64).sqrt();
         let errors = found.iter().zip(wanted.iter().cycle()).map(|(x, y)| x - y);
         let worst = errors.map(|e| e.re.abs().max(e.im.abs())).fold(0.0, f64::max);
         let bound = deviations * share * estimate.deviation + estimate.bias;
         assert!(worst <= bound, "error {worst:e}, the model allows {bound:e}");
+        let bits = decrypted.precision_bits;
+        assert!(worst <= (-bits).exp2(), "error {worst:e}, and {bits} bits are to be trusted");
         assert!(
             worst >= bound * (-slack).exp2(),
             "error {worst:e}, the model allows {bound:e}: it says nothing"

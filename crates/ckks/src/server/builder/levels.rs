@@ -63,19 +63,23 @@ impl Builder<'_> {
 
     /// `x` with at least `levels` levels below it: itself, or bootstrapped where that is wanted.
     pub(super) fn with_levels(&mut self, operation: &str, x: &Node, levels: usize) -> Result<Node> {
+        // A bootstrapping that begins with slots-to-coefficients needs levels itself.
+        let reserve = match self.set().bootstrapping() {
+            Some(b) if self.bootstraps => b.input_level(),
+            _ => 0,
+        };
+        if x.at.level >= levels + reserve {
+            return Ok(*x);
+        }
         let after = self.set().default_level();
-        if self.bootstraps && self.set().bootstrapping().is_some() && after >= levels {
-            // What comes out must be able to be bootstrapped again.
-            let how = crate::server::Bootstrapping::default();
-            let start = self.server.plan(x.at.slots, &how)?.start(self.server.chain());
-            let enough = x.at.level >= levels + start || after < levels + start;
-            return if enough && x.at.level >= levels { Ok(*x) } else { self.bootstrap(x) };
+        let can = x.at.level >= reserve && after >= levels + reserve;
+        if self.bootstraps && self.set().bootstrapping().is_some() && can {
+            return self.bootstrap(x);
         }
         if x.at.level >= levels {
-            Ok(*x)
-        } else {
-            Err(out_of_levels(operation, levels, x.at.level))
+            return Ok(*x);
         }
+        Err(out_of_levels(operation, levels, x.at.level))
     }
 
     /// Both ready to be added: at the lower of their levels, and where scales differ there, both at
