@@ -30,7 +30,8 @@ struct State {
     buffers: HashMap<BufferId, Block>,
     residents: HashMap<ResidentId, Resident>,
     routines: HashMap<RoutineId, Routine>,
-    kernels: HashMap<(&'static str, String), Kernel>,
+    /// With the most dynamic shared memory that a launch of each has.
+    kernels: HashMap<(&'static str, String), (Kernel, usize)>,
     /// All calls of all routines compute here: one queue runs them one after the other.
     arena: Option<Block>,
     last_id: u64,
@@ -114,7 +115,7 @@ impl CudaPoly {
             .map(|(key, source)| {
                 let kernel = self.machine.load(source)?.first().copied();
                 let missing = || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
-                Ok((key, kernel.ok_or_else(missing)?))
+                Ok((key, (kernel.ok_or_else(missing)?, 0)))
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
         state.kernels.extend(loaded);
@@ -341,9 +342,16 @@ impl PolyDevice for CudaPoly {
         let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
         let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
             let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
-                let kernel = state.kernels[&(launch.source.file.name, launch.source.constants.clone())];
-                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
-                let cost = self.machine.prepare(kernel, size)?;
+                let key = (launch.source.file.name, launch.source.constants.clone());
+                let (kernel, most_bytes) = state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
+                let size = |shared_bytes| LaunchSize { blocks: 1, threads: launch.threads, shared_bytes, cluster: 1 };
+                let cost = self.machine.prepare(*kernel, size(launch.shared_bytes))?;
+                // What is allowed to a kernel is allowed to all its launches: the largest counts.
+                *most_bytes = launch.shared_bytes.max(*most_bytes);
+                if *most_bytes > launch.shared_bytes {
+                    self.machine.prepare(*kernel, size(*most_bytes))?;
+                }
+                let kernel = *kernel;
                 launch.data.clear();
                 Ok(Step {
                     launch,
