@@ -1,5 +1,6 @@
 //! A ring on a device: buffers, residents and routines.
 
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Blocks, ReadyLaunch, ready};
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::memory::{Block, Memory};
@@ -9,7 +10,7 @@ use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, LaunchSize, Machine, Queue, RecordedLaunch};
 use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId};
-use girih_backend::{BackendError, DeviceLimits, Progress};
+use girih_backend::{BackendError, DeviceLimits, Progress, timeline};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ const LIMBS_AT_ONCE: usize = 64;
 pub(crate) struct CudaPoly {
     machine: Arc<dyn Machine>,
     limits: DeviceLimits,
+    knobs: PolyKnobs,
     ring: Arc<RingShape>,
     tables: RingTables,
     state: Mutex<State>,
@@ -30,7 +32,8 @@ struct State {
     buffers: HashMap<BufferId, Block>,
     residents: HashMap<ResidentId, Resident>,
     routines: HashMap<RoutineId, Routine>,
-    kernels: HashMap<(&'static str, String), Kernel>,
+    /// With the most dynamic shared memory that a launch of each has.
+    kernels: HashMap<(&'static str, String), (Kernel, usize)>,
     /// All calls of all routines compute here: one queue runs them one after the other.
     arena: Option<Block>,
     last_id: u64,
@@ -64,7 +67,13 @@ struct Bases {
 
 impl CudaPoly {
     /// Loads the tables of `ring`; at most `memory_limit` bytes will be allocated.
-    pub fn open(machine: Arc<dyn Machine>, limits: DeviceLimits, ring: Arc<RingShape>, memory_limit: Option<u64>) -> Result<Self, BackendError> {
+    pub fn open(
+        machine: Arc<dyn Machine>,
+        limits: DeviceLimits,
+        knobs: PolyKnobs,
+        ring: Arc<RingShape>,
+        memory_limit: Option<u64>,
+    ) -> Result<Self, BackendError> {
         if ring.log2_degree < LEAST_LOG2_DEGREE {
             return Err(BackendError::Unsupported {
                 device: machine.id().into(),
@@ -82,7 +91,7 @@ impl CudaPoly {
             arena: None,
             last_id: 0,
         };
-        Ok(Self { machine, limits, ring, tables, state: Mutex::new(state) })
+        Ok(Self { machine, limits, knobs, ring, tables, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -114,7 +123,7 @@ impl CudaPoly {
             .map(|(key, source)| {
                 let kernel = self.machine.load(source)?.first().copied();
                 let missing = || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
-                Ok((key, kernel.ok_or_else(missing)?))
+                Ok((key, (kernel.ok_or_else(missing)?, 0)))
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
         state.kernels.extend(loaded);
@@ -188,7 +197,8 @@ impl CudaPoly {
                 graph
             }
         };
-        match graph {
+        // A timeline wants to see each launch.
+        match graph.filter(|_| !timeline::is_on()) {
             Some(graph) => self.machine.replay(PROGRAMS, graph)?,
             None => {
                 for launch in self.recorded(steps, bases.block.address, calls.len()) {
@@ -324,7 +334,7 @@ impl PolyDevice for CudaPoly {
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
         let places = Places::new(self.ring.log2_degree, schedule, resident_places);
-        let launches = ready(&self.ring, &self.limits, &places, schedule)?;
+        let launches = ready(&self.ring, &self.limits, &self.knobs, &places, schedule)?;
         self.load_kernels(state, &launches)?;
         // All data in one piece, each part on a unit of 16 bytes.
         let mut words: Vec<u32> = Vec::new();
@@ -341,9 +351,16 @@ impl PolyDevice for CudaPoly {
         let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
         let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
             let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
-                let kernel = state.kernels[&(launch.source.file.name, launch.source.constants.clone())];
-                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
-                let cost = self.machine.prepare(kernel, size)?;
+                let key = (launch.source.file.name, launch.source.constants.clone());
+                let (kernel, most_bytes) = state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
+                let size = |shared_bytes| LaunchSize { blocks: 1, threads: launch.threads, shared_bytes, cluster: 1 };
+                let cost = self.machine.prepare(*kernel, size(launch.shared_bytes))?;
+                // What is allowed to a kernel is allowed to all its launches: the largest counts.
+                *most_bytes = launch.shared_bytes.max(*most_bytes);
+                if *most_bytes > launch.shared_bytes {
+                    self.machine.prepare(*kernel, size(*most_bytes))?;
+                }
+                let kernel = *kernel;
                 launch.data.clear();
                 Ok(Step {
                     launch,
