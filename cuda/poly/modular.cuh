@@ -90,3 +90,21 @@ template <int log2_degree> FUNCTION u32 automorphism_source(u32 g, u32 j) {
     const u32 exponent = 2 * (__brev(j) >> (32 - log2_degree)) + 1;
     return __brev((g * exponent >> 1) << (32 - log2_degree));
 }
+
+FUNCTION u32 swap_two_bits(u32 x) { return (x & 1) << 1 | (x >> 1 & 1); }
+
+// Four words from an aligned four: an automorphism takes aligned blocks of 2^k words onto such blocks, and
+// within four words, by the order of their reversed places, place m comes from place turn + g m.
+FUNCTION uint4 turned(uint4 v, u32 g, u32 turn) {
+    uint4 w = make_uint4(v.x, v.z, v.y, v.w);
+    if (turn & 2) w = make_uint4(w.z, w.w, w.x, w.y);
+    if (turn & 1) w = make_uint4(w.y, w.z, w.w, w.x);
+    return g & 2 ? make_uint4(w.x, w.z, w.w, w.y) : make_uint4(w.x, w.z, w.y, w.w);
+}
+
+// Of an odd number modulo 2^24: one that is its own inverse modulo 8 is right to three bits.
+FUNCTION u32 odd_inverse(u32 g) {
+    u32 inverse = g;
+    for (int i = 0; i < 3; i++) inverse *= 2 - g * inverse;
+    return inverse;
+}

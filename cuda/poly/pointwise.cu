@@ -28,7 +28,9 @@ template <class S> struct Work {
     FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
     template <int i> FUNCTION Four read(Int<i>) const { return read_four<S::form(i), LOG2_DEGREE>(operands[i], word); }
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
-    FUNCTION void store(int i, const Four& v) const { write_four(operands[S::READS + i], word, v); }
+    template <bool is_moved> FUNCTION void store(int i, const Four& v) const {
+        write_four<is_moved, LOG2_DEGREE>(operands[S::READS + i], word, v);
+    }
 };
 
 template <class S>

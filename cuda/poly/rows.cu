@@ -184,16 +184,11 @@ template <class S> struct Work {
     }
     // The constant of the words before N / 2, or of those from there on.
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
-    FUNCTION void store(int i, const Four& v) const { write_four(operands[S::HALVES + S::READS + i], word, v); }
-    // Into a buffer, to be transformed.
-    FUNCTION void keep(int buffer, const Four& v) const { *(uint4*)(memory.buffers + buffer * BUFFER + place) = words(v); }
-    // Into a buffer, where an automorphism takes words; its operand holds the inverse.
-    FUNCTION void scatter(int operand, int buffer, const Four& v) const {
-        u32* row = memory.buffers + buffer * BUFFER;
-        const u32 inverse_automorphism = operands[operand].automorphism;
-#pragma unroll
-        for (u32 k = 0; k < 4; k++) row[padded((int)(automorphism_source<LOG2_DEGREE>(inverse_automorphism, word + k) % ROW))] = v.w[k];
+    template <bool is_moved> FUNCTION void store(int i, const Four& v) const {
+        write_four<is_moved, LOG2_DEGREE>(operands[S::HALVES + S::READS + i], word, v);
     }
+    // Into a buffer, to be transformed: over a transformed load, perhaps, whose words this thread has read.
+    FUNCTION void keep(int buffer, const Four& v) const { *(uint4*)(memory.buffers + buffer * BUFFER + place) = words(v); }
 };
 
 // Transforms a row forward, from memory (or where it was copied to) into its padded buffer. Slots beyond the last are
@@ -237,15 +232,40 @@ FUNCTION void forward_row(int slot, const Work<S>& work, const RowsArguments& a,
     }
 }
 
-// Transforms a padded buffer inversely, and writes it out.
+// Words `word` to `word` + 3 of a row's image under X -> X^g, from a padded row.
+FUNCTION uint4 moved_words(const u32* row, u32 g, u32 word) {
+    const u32 source = automorphism_source<LOG2_DEGREE>(g, word);
+    return turned(*(const uint4*)(row + padded((int)(source % ROW & ~3u))), g, swap_two_bits(source));
+}
+
+// Applies an automorphism to a short row in place, by one warp.
+FUNCTION void move_short(u32* row, u32 g, int lane) {
+    constexpr int EACH = ceil_div(ROW / 4, 32);
+    uint4 held[EACH];
+    unroll<0, EACH>([&](auto i) {
+        const int word = 4 * (32 * i + lane);
+        if (word < ROW) held[i] = moved_words(row, g, word);
+    });
+    __syncwarp();
+    unroll<0, EACH>([&](auto i) {
+        const int word = 4 * (32 * i + lane);
+        if (word < ROW) *(uint4*)(row + padded(word)) = held[i];
+    });
+    __syncwarp();
+}
+
+// Transforms a padded buffer inversely, an automorphism first, and writes it out.
 template <class S>
 FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p,
                           u32 prime, u32 turn, u32 row, int lane) {
     u32* buffer = memory.buffers + buffer_number * BUFFER;
     // The operand holds the inverse of the automorphism, which says where words go.
+    const bool is_moved = to.automorphism != 1;
+    const u32 g = odd_inverse(to.automorphism);
     row = mapped_row(to, row);
     u32* out = (u32*)to.address + (u64)row * ROW;
     if constexpr (SHORT) {
+        if (is_moved) move_short(buffer, g, lane);
         inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)prime * ROW, Field<true>(p), lane);
         for (int c = lane; c < ROW / 4; c += 32) store_limb((uint4*)out + c, *(const uint4*)(buffer + padded(4 * c)));
     } else {
@@ -254,7 +274,7 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
         last.steps = (const uint4*)(a.tables.steps[1] + prime * 16);
         last.quotient = p.quotient;
         const uint4* first;
-        if (S::HALVES > 0 || to.automorphism != 1) {
+        if (S::HALVES > 0 || is_moved) {
             const u64 index = (u64)prime * ROWS + row;
 #pragma unroll
             for (int s = 0; s < 5; s++) last.first[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
@@ -265,7 +285,15 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
             for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
             first = (const uint4*)(factors + 160);
         }
-        take_own(x, buffer, lane);
+        if (is_moved) {
+#pragma unroll
+            for (int m = 0; m < 8; m++) {
+                const uint4 v = moved_words(buffer, g, row * ROW + lane * 32 + 4 * m);
+                x[4 * m] = v.x, x[4 * m + 1] = v.y, x[4 * m + 2] = v.z, x[4 * m + 3] = v.w;
+            }
+        } else {
+            take_own(x, buffer, lane);
+        }
         inverse_five(x, work.f, last);
         exchange_inverse(x, buffer, lane);
         inverse_five(x, work.f, FirstFactors{first});
@@ -307,16 +335,10 @@ FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMem
         S::sums(work);
         unroll<0, S::FETCHED>([&](auto i) { work.fetched[i] = next[i]; });
     }
-    if constexpr (S::HALF_STORES > 0 || S::SCATTERED > 0) {
+    if constexpr (S::HALF_STORES > 0) {
         team_barrier<warps>();
-        for (int i = 0; i < S::SCATTERED; i++) {
-            const u32* from = memory.buffers + (S::FIRST_BUFFER + S::HALF_STORES + i) * BUFFER;
-            const Operand& to = work.operands[S::HALVES + S::READS + S::scattered_store(i)];
-            const u32 row = mapped_row(to, item.row) * ROW;
-            for (int c = first_chunk; c < ROW / 4; c += 32 * warps) write_four(to, row + 4 * c, four(*(const uint4*)(from + padded(4 * c))));
-        }
         for (int i = warp; i < S::HALF_STORES; i += warps) {
-            inverse_row(S::FIRST_BUFFER + i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime, turn, item.row, lane);
+            inverse_row(i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime, turn, item.row, lane);
         }
     }
 }

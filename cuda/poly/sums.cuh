@@ -94,26 +94,35 @@ FUNCTION Operand resolve(const uint4* place, const u64* bases) {
     return Operand{__ldg(bases + (r.z & 0xffffff)) + offset, r.z >> 24, r.w};
 }
 
-enum Form { WORDS, PAIRS, RUNS, GATHER };
+enum Form { WORDS, PAIRS, RUNS, GATHER, GATHER_PAIRS, GATHER_RUNS };
 
-// Words `word` to `word` + 3 of a limb of evaluations.
+// Words `word` to `word` + 3 of a limb of evaluations. Blocks of words stay blocks under an automorphism, so
+// that what a warp gathers is as much side by side as what it reads without.
 template <int form, int log2_degree> FUNCTION Four read_four(const Operand& from, u32 word) {
     const u32* limb = (const u32*)from.address;
-    if constexpr (form == WORDS) {
-        return four(load_key((const uint4*)(limb + word)));
-    } else if constexpr (form == PAIRS) {
-        const uint2 v = load_key((const uint2*)(limb + word / 2));
-        return Four{{v.x, v.x, v.y, v.y}};
-    } else if constexpr (form == RUNS) {
-        const u32 v = __ldg(limb + (word >> from.log2_run));
-        return Four{{v, v, v, v}};
+    const bool is_moved = form == GATHER || form == GATHER_PAIRS || form == GATHER_RUNS;
+    const u32 source = is_moved ? automorphism_source<log2_degree>(from.automorphism, word) : word;
+    if constexpr (form == WORDS || form == GATHER) {
+        const uint4 v = load_key((const uint4*)(limb + (source & ~3u)));
+        return four(is_moved ? turned(v, from.automorphism, swap_two_bits(source)) : v);
+    } else if constexpr (form == PAIRS || form == GATHER_PAIRS) {
+        const uint2 v = load_key((const uint2*)(limb + (source & ~3u) / 2));
+        const uint4 w = make_uint4(v.x, v.x, v.y, v.y);
+        return four(is_moved ? turned(w, from.automorphism, swap_two_bits(source)) : w);
     } else {
-        Four v;
-#pragma unroll
-        for (u32 i = 0; i < 4; i++) v.w[i] = __ldg(limb + (automorphism_source<log2_degree>(from.automorphism, word + i) >> from.log2_run));
-        return v;
+        const u32 v = __ldg(limb + (source >> from.log2_run));
+        return Four{{v, v, v, v}};
     }
 }
 
-// Writes words `word` to `word` + 3 of a limb.
-FUNCTION void write_four(const Operand& to, u32 word, const Four& v) { store_limb((uint4*)((u32*)to.address + word), words(v)); }
+// Writes words `word` to `word` + 3 of a limb of evaluations, or where an automorphism takes them: its operand
+// holds the inverse one.
+template <bool is_moved, int log2_degree> FUNCTION void write_four(const Operand& to, u32 word, const Four& v) {
+    u32* limb = (u32*)to.address;
+    if constexpr (is_moved) {
+        const u32 inverse = to.automorphism, target = automorphism_source<log2_degree>(inverse, word);
+        store_limb((uint4*)(limb + (target & ~3u)), turned(words(v), inverse, 0 - inverse * swap_two_bits(target)));
+    } else {
+        store_limb((uint4*)(limb + word), words(v));
+    }
+}

@@ -1,11 +1,11 @@
 //! Checks and times the poly kernels on a GPU, with nothing beside this one program.
 //!
 //! ```text
-//! poly_check [--device cuda:0] [--check] [--time] [--random N] [--sources FOLDER] [--compile 90]
+//! poly_check [--device cuda:0] [--check] [--time] [--knobs] [--random N] [--sources FOLDER] [--compile 90]
 //! ```
 //!
 //! `--check` compares every word of switches between bases and of random programs with the interpreter on the
-//! host; `--time` times them; without either, both. `--sources` writes the texts of the kernels instead, for a
+//! host; `--time` times them; without either, both. `--knobs` times one case under other plans. `--sources` writes the texts of the kernels instead, for a
 //! compiler without a GPU; `--compile` has NVRTC compile them for a compute capability.
 
 use girih_backend::poly::random::{Numbers, RandomProgram, random_program};
@@ -14,7 +14,7 @@ use girih_backend::poly::{
     Term, Value, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, timeline};
-use girih_cuda::{CudaBackend, compile, limits_of, poly_kernel_sources};
+use girih_cuda::{CudaBackend, PolyKnobs, compile, limits_of, poly_kernel_sources};
 use girih_ring::{Modulus, is_prime};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -362,6 +362,36 @@ fn write_sources(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One case, timed by launch, under other numbers of the plan.
+fn time_knobs(backend: &mut CudaBackend) -> Result<(), Failure> {
+    let own = PolyKnobs::default();
+    let all = [
+        own,
+        PolyKnobs { most_fetched: 8, ..own },
+        PolyKnobs { most_fetched: 4, ..own },
+        PolyKnobs { most_fetched: 0, ..own },
+        PolyKnobs { stages_rows: false, ..own },
+        PolyKnobs { team_warps: 12, ..own },
+        PolyKnobs { team_warps: 20, ..own },
+        PolyKnobs { lone_warps: 16, ..own },
+        PolyKnobs { lone_warps: 24, ..own },
+        PolyKnobs { column_blocks: 1, ..own },
+    ];
+    let ring = ring(true);
+    for knobs in all {
+        println!("{knobs:?}");
+        backend.set_poly_knobs(knobs);
+        let device = Loader::open(backend, ring.clone())?;
+        for case in cases(&ring, &[47])?.iter().take(1) {
+            let loaded = load(device.as_ref(), case, &backend.plan(&ring), 1)?;
+            time(device.as_ref(), &loaded, &case.name)?;
+            time_launches(device.as_ref(), &loaded)?;
+        }
+    }
+    backend.set_poly_knobs(own);
+    Ok(())
+}
+
 /// Every kernel of the cases, compiled by NVRTC.
 fn compile_all(capability: u32) -> Result<(), Failure> {
     for narrow in [true, false] {
@@ -380,6 +410,7 @@ fn compile_all(capability: u32) -> Result<(), Failure> {
 
 fn main() -> Result<(), Failure> {
     let (mut name, mut wants_check, mut wants_time, mut count) = (String::from("cuda:0"), false, false, 3);
+    let mut wants_knobs = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
@@ -390,12 +421,16 @@ fn main() -> Result<(), Failure> {
             "--compile" => return compile_all(value()?.parse()?),
             "--check" => wants_check = true,
             "--time" => wants_time = true,
+            "--knobs" => wants_knobs = true,
             other => return Err(format!("unknown argument {other}: there are --device, --check, --time, --random, --sources and --compile").into()),
         }
     }
     let both = !wants_check && !wants_time;
-    let backend = CudaBackend::open(&name)?;
+    let mut backend = CudaBackend::open(&name)?;
     println!("{}, {}", backend.info().name, backend.info().notes.join(", "));
+    if wants_knobs {
+        return time_knobs(&mut backend);
+    }
     let mut wrong = 0;
     for narrow in [true, false] {
         println!("{}", if narrow { "primes below 2^30" } else { "special primes and each fourth above 2^30" });

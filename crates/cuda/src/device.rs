@@ -5,7 +5,7 @@ use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues::QUEUES;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::variants::cluster_of;
-use crate::poly::PROGRAMS;
+use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use crate::runtime::machine::Queue;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
@@ -21,6 +21,7 @@ pub struct CudaBackend {
     pub(crate) gpu: Arc<Gpu>,
     /// Bytes that a ring opened here may allocate.
     pub(crate) memory_limit: Option<u64>,
+    pub(crate) poly_knobs: PolyKnobs,
 }
 
 /// The GPUs of this machine, `cuda:0` first.
@@ -70,7 +71,7 @@ impl CudaBackend {
         }
         let queues: Vec<Queue> = QUEUES.into_iter().chain([PROGRAMS]).collect();
         let gpu = Gpu::open(ordinal, &queues)?;
-        Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu), memory_limit: None })
+        Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu), memory_limit: None, poly_knobs: PolyKnobs::default() })
     }
 
     /// Blocks that the device allows in a cluster.

@@ -2,6 +2,7 @@
 //! `poly_columns_any`.
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
 use crate::poly::limbs::{Place, Places};
 use crate::poly::tables::is_wide;
@@ -271,7 +272,13 @@ fn any_wide(ring: &RingShape, plan: &ColumnPlan) -> bool {
 }
 
 /// The launches of a list of tiles.
-pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, tiles: &[ColumnTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+pub(crate) fn ready(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
+    places: &Places,
+    tiles: &[ColumnTile],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut fast = BTreeMap::<(bool, usize), Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for tile in tiles {
@@ -292,7 +299,7 @@ pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, ti
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
     for ((wide, steps), plans) in fast {
-        launches.push(fast_launch(&mut encoder, limits, places, wide, steps, &plans)?);
+        launches.push(fast_launch(&mut encoder, limits, knobs, places, (wide, steps), &plans)?);
     }
     if !any.is_empty() {
         launches.push(any_launch(&mut encoder, limits, places, &any)?);
@@ -318,9 +325,9 @@ fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
 fn fast_launch(
     encoder: &mut Encoder<'_>,
     limits: &DeviceLimits,
+    knobs: &PolyKnobs,
     places: &Places,
-    wide: bool,
-    steps: usize,
+    (wide, steps): (bool, usize),
     plans: &[ColumnPlan],
 ) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
@@ -342,7 +349,7 @@ fn fast_launch(
     }
     let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
     let shared_bytes = geometry.shared_bytes(most_places, steps);
-    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)).clamp(1, 2);
+    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)).clamp(1, knobs.column_blocks.max(1));
     let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),

@@ -1,5 +1,6 @@
 //! A ring on a device: buffers, residents and routines.
 
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Blocks, ReadyLaunch, ready};
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::memory::{Block, Memory};
@@ -9,7 +10,7 @@ use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, LaunchSize, Machine, Queue, RecordedLaunch};
 use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId};
-use girih_backend::{BackendError, DeviceLimits, Progress};
+use girih_backend::{BackendError, DeviceLimits, Progress, timeline};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ const LIMBS_AT_ONCE: usize = 64;
 pub(crate) struct CudaPoly {
     machine: Arc<dyn Machine>,
     limits: DeviceLimits,
+    knobs: PolyKnobs,
     ring: Arc<RingShape>,
     tables: RingTables,
     state: Mutex<State>,
@@ -65,7 +67,13 @@ struct Bases {
 
 impl CudaPoly {
     /// Loads the tables of `ring`; at most `memory_limit` bytes will be allocated.
-    pub fn open(machine: Arc<dyn Machine>, limits: DeviceLimits, ring: Arc<RingShape>, memory_limit: Option<u64>) -> Result<Self, BackendError> {
+    pub fn open(
+        machine: Arc<dyn Machine>,
+        limits: DeviceLimits,
+        knobs: PolyKnobs,
+        ring: Arc<RingShape>,
+        memory_limit: Option<u64>,
+    ) -> Result<Self, BackendError> {
         if ring.log2_degree < LEAST_LOG2_DEGREE {
             return Err(BackendError::Unsupported {
                 device: machine.id().into(),
@@ -83,7 +91,7 @@ impl CudaPoly {
             arena: None,
             last_id: 0,
         };
-        Ok(Self { machine, limits, ring, tables, state: Mutex::new(state) })
+        Ok(Self { machine, limits, knobs, ring, tables, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -189,7 +197,8 @@ impl CudaPoly {
                 graph
             }
         };
-        match graph {
+        // A timeline wants to see each launch.
+        match graph.filter(|_| !timeline::is_on()) {
             Some(graph) => self.machine.replay(PROGRAMS, graph)?,
             None => {
                 for launch in self.recorded(steps, bases.block.address, calls.len()) {
@@ -325,7 +334,7 @@ impl PolyDevice for CudaPoly {
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
         let places = Places::new(self.ring.log2_degree, schedule, resident_places);
-        let launches = ready(&self.ring, &self.limits, &places, schedule)?;
+        let launches = ready(&self.ring, &self.limits, &self.knobs, &places, schedule)?;
         self.load_kernels(state, &launches)?;
         // All data in one piece, each part on a unit of 16 bytes.
         let mut words: Vec<u32> = Vec::new();

@@ -1,5 +1,6 @@
 //! Launches of a schedule, ready but for the number of calls: which kernel, what it reads, its arguments.
 
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::limbs::{Places, ResidentPlace};
 use crate::poly::tables::TableAddresses;
 use crate::poly::{column_records, pointwise, rows};
@@ -69,14 +70,20 @@ impl ReadyLaunch {
 ///
 /// # Errors
 /// For schedules that break the contract, and tiles that do not fit the device.
-pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, schedule: &Schedule) -> Result<Vec<ReadyLaunch>, BackendError> {
+pub(crate) fn ready(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
+    places: &Places,
+    schedule: &Schedule,
+) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut all = Vec::new();
     for launch in &schedule.launches {
         let from = all.len();
         match launch {
-            Launch::Rows(tiles) => all.extend(rows::ready(ring, limits, places, tiles)?),
-            Launch::Columns(tiles) => all.extend(column_records::ready(ring, limits, places, tiles)?),
-            Launch::Pointwise(tiles) => all.extend(pointwise::ready(ring, places, tiles)?),
+            Launch::Rows(tiles) => all.extend(rows::ready(ring, limits, knobs, places, tiles)?),
+            Launch::Columns(tiles) => all.extend(column_records::ready(ring, limits, knobs, places, tiles)?),
+            Launch::Pointwise(tiles) => all.extend(pointwise::ready(ring, knobs, places, tiles)?),
         }
         for later in all.iter_mut().skip(from + 1) {
             later.beside = true;
@@ -98,7 +105,7 @@ pub fn kernel_sources(
     let residents = residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
     let places = Places::new(ring.log2_degree, schedule, residents);
     let mut seen = BTreeSet::new();
-    let launches = ready(ring, limits, &places, schedule)?;
+    let launches = ready(ring, limits, &PolyKnobs::default(), &places, schedule)?;
     let new = launches.into_iter().filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
     Ok(new.map(|l| (l.source, l.shared_bytes)).collect())
 }

@@ -4,6 +4,7 @@ use crate::device::CudaBackend;
 #[cfg(feature = "emulation")]
 use crate::emulated_backend::EmulatedBackend;
 use crate::poly::device::CudaPoly;
+use crate::poly::knobs::PolyKnobs;
 use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
 use girih_backend::{BackendError, DeviceLimits};
 use std::sync::Arc;
@@ -23,11 +24,16 @@ impl CudaBackend {
     pub fn limit_memory(&mut self, bytes: Option<u64>) {
         self.memory_limit = bytes;
     }
+
+    /// Plans kernels of rings that are opened from now on by these numbers.
+    pub fn set_poly_knobs(&mut self, knobs: PolyKnobs) {
+        self.poly_knobs = knobs;
+    }
 }
 
 impl Loader for CudaBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        Ok(Box::new(CudaPoly::open(self.gpu.clone(), self.info.limits.clone(), ring, self.memory_limit)?))
+        Ok(Box::new(CudaPoly::open(self.gpu.clone(), self.info.limits.clone(), self.poly_knobs, ring, self.memory_limit)?))
     }
 
     fn plan(&self, _: &RingShape) -> PolyPlan {
@@ -38,7 +44,7 @@ impl Loader for CudaBackend {
 #[cfg(feature = "emulation")]
 impl Loader for EmulatedBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        Ok(Box::new(CudaPoly::open(self.machine.clone(), self.info.limits.clone(), ring, None)?))
+        Ok(Box::new(CudaPoly::open(self.machine.clone(), self.info.limits.clone(), PolyKnobs::default(), ring, None)?))
     }
 
     fn plan(&self, _: &RingShape) -> PolyPlan {

@@ -9,6 +9,7 @@
 //! | `columns` | what a tile of columns computes: places, phases, matrices |
 //! | `column_records` | the same as records, and launches of `poly_columns` and `poly_columns_any` |
 //! | `memory` | device memory that is handed out again |
+//! | `knobs` | what is measured, not derived |
 //! | `launch` | a launch, ready but for the number of calls |
 //! | `loader` | rings opened on a GPU, or on the host in its place |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
@@ -19,6 +20,7 @@
 pub(crate) mod columns;
 pub(crate) mod column_records;
 pub(crate) mod device;
+pub(crate) mod knobs;
 pub(crate) mod launch;
 pub(crate) mod limbs;
 pub(crate) mod loader;
@@ -28,6 +30,7 @@ pub(crate) mod rows;
 pub(crate) mod shape;
 pub(crate) mod tables;
 
+pub use knobs::PolyKnobs;
 pub use launch::kernel_sources;
 pub use loader::plan;
 

@@ -1,6 +1,7 @@
 //! Launches of `poly_pointwise`.
 
 use crate::poly::HEADERS;
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
 use crate::poly::limbs::Places;
 use crate::poly::rows::{Records, by_shape, most_shapes, shape_words};
@@ -24,7 +25,7 @@ const THREADS: usize = 256;
 const ROUNDS: usize = 4;
 
 /// The launches of a list of tiles.
-pub(crate) fn ready(ring: &RingShape, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+pub(crate) fn ready(ring: &RingShape, knobs: &PolyKnobs, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut shapes = by_shape(ring, places, tiles)?;
     if shapes.iter().any(|(s, _)| s.buffers() > 0) {
         return Err(BackendError::InvalidRequest(
@@ -34,13 +35,13 @@ pub(crate) fn ready(ring: &RingShape, places: &Places, tiles: &[RowTile]) -> Res
     let mut launches = Vec::new();
     while !shapes.is_empty() {
         let rest = shapes.split_off(shapes.len().min(most_shapes()));
-        launches.push(launch(ring, places, &shapes));
+        launches.push(launch(ring, knobs, places, &shapes));
         shapes = rest;
     }
     Ok(launches)
 }
 
-fn launch(ring: &RingShape, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> ReadyLaunch {
+fn launch(ring: &RingShape, knobs: &PolyKnobs, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> ReadyLaunch {
     let most = |of: fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let operands = most(RowShape::operands).max(1);
     let words = 4 * operands + 2 * most(RowShape::constants);
@@ -57,7 +58,7 @@ fn launch(ring: &RingShape, places: &Places, shapes: &[(RowShape, Vec<NormalTile
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, true));
+        constants.push_str(&shape.text(i, true, knobs.most_fetched));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);

@@ -1,5 +1,6 @@
 //! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
+use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
 use crate::poly::limbs::Places;
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
@@ -23,8 +24,6 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
 const MOST_SHAPES: usize = 16;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
-/// Warps that a multiprocessor should hold, where rows are copied ahead of transforms.
-const WARPS: [(usize, usize); 3] = [(1, 20), (2, 16), (4, 16)];
 
 /// Tiles by shape, the costliest first.
 pub(crate) fn by_shape(
@@ -84,18 +83,30 @@ impl TeamSize {
 }
 
 /// The launches of a list of tiles.
-pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+pub(crate) fn ready(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
+    places: &Places,
+    tiles: &[RowTile],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut shapes = by_shape(ring, places, tiles)?;
     let mut launches = Vec::new();
     while !shapes.is_empty() {
         let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
-        launches.push(launch(ring, limits, places, &shapes)?);
+        launches.push(launch(ring, limits, knobs, places, &shapes)?);
         shapes = rest;
     }
     Ok(launches)
 }
 
-fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> Result<ReadyLaunch, BackendError> {
+fn launch(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
+    places: &Places,
+    shapes: &[(RowShape, Vec<NormalTile>)],
+) -> Result<ReadyLaunch, BackendError> {
     let most = |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let log2_degree = ring.log2_degree;
     let is_short = log2_row(log2_degree) < 10;
@@ -115,7 +126,7 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(R
     };
     let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
     // Copying rows ahead is worth it while two blocks and more fit a multiprocessor.
-    if 2 * (bytes(&size) + 1024) > limits.workgroup_memory_bytes {
+    if !knobs.stages_rows || 2 * (bytes(&size) + 1024) > limits.workgroup_memory_bytes {
         size.staged = 0;
     }
     let shared_bytes = bytes(&size);
@@ -126,7 +137,7 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(R
         )));
     }
     let threads = 32 * team * teams;
-    let warps = WARPS.iter().find(|(t, _)| *t == team).map_or(16, |(_, w)| *w);
+    let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
     // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
     let fit = (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024);
     let min_blocks = (warps / (team * teams)).min(fit).max(1);
@@ -150,7 +161,7 @@ fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(R
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, is_alone(shape)));
+        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched));
     }
 
     let records = Records::new(shapes, |s| rows / copies(s));

@@ -23,8 +23,12 @@ pub(crate) enum ReadForm {
     Pairs = 1,
     /// One word.
     Runs = 2,
-    /// Word by word, through an automorphism.
+    /// Four words, under an automorphism.
     Gather = 3,
+    /// Two words, each for two, under an automorphism.
+    GatherPairs = 4,
+    /// One word, under an automorphism.
+    GatherRuns = 5,
 }
 
 /// Something that a sum reads.
@@ -72,9 +76,9 @@ pub(crate) struct RowShape {
     halves: usize,
     reads: Vec<ReadForm>,
     sums: Vec<SumShape>,
-    /// Whether each is scattered by an automorphism.
+    /// Whether an automorphism moves the words of each.
     stores: Vec<bool>,
-    half_stores: Vec<bool>,
+    half_stores: usize,
     constants: usize,
 }
 
@@ -84,9 +88,6 @@ pub(crate) struct NormalTile {
     pub record: Vec<u32>,
 }
 
-/// Reads that are asked for one unit of words ahead; more would not fit in registers.
-const MOST_FETCHED: usize = 10;
-
 impl RowShape {
     /// Limbs that are transformed forward.
     pub fn halves(&self) -> usize {
@@ -95,17 +96,17 @@ impl RowShape {
 
     /// Sums that are transformed inversely.
     pub fn half_stores(&self) -> usize {
-        self.half_stores.len()
+        self.half_stores
     }
 
     /// Transforms that one row needs at once.
     pub fn transforms(&self) -> usize {
-        self.halves.max(self.half_stores.len())
+        self.halves.max(self.half_stores)
     }
 
     /// Operands in a record.
     pub fn operands(&self) -> usize {
-        self.halves + self.reads.len() + self.stores.len() + self.half_stores.len()
+        self.halves + self.reads.len() + self.stores.len() + self.half_stores
     }
 
     /// Constants in a record.
@@ -118,14 +119,9 @@ impl RowShape {
         4 * (1 + self.operands() + self.constants.div_ceil(2))
     }
 
-    /// Padded rows that a team holds.
+    /// Padded rows that a row's team holds: sums lie over transformed loads.
     pub fn buffers(&self) -> usize {
-        self.halves.max(self.first_buffer() + self.half_stores.len() + self.scattered().count())
-    }
-
-    /// Stores of evaluations that go through a buffer, because words of four threads lie side by side in none.
-    fn scattered(&self) -> impl Iterator<Item = usize> + '_ {
-        self.stores.iter().enumerate().filter(|(_, scattered)| **scattered).map(|(i, _)| i)
+        self.transforms()
     }
 
     /// Warps that share a row.
@@ -137,41 +133,31 @@ impl RowShape {
     /// What a row costs, roughly, in products: to start with the longest.
     pub fn cost(&self) -> usize {
         let terms: usize = self.sums.iter().flat_map(|s| &s.terms).map(|t| if let TermShape::Group(p, _) = t { p.len() + 2 } else { 1 }).sum();
-        15 * (self.halves + self.half_stores.len()) + 2 * terms + 4 * self.reads.len()
-    }
-
-    /// The buffer of the first sum that is transformed inversely: over transformed loads, whose words the
-    /// same thread has read, unless an automorphism moves words.
-    fn first_buffer(&self) -> usize {
-        if self.half_stores.contains(&true) || self.stores.contains(&true) { self.halves } else { 0 }
+        15 * (self.halves + self.half_stores) + 2 * terms + 4 * self.reads.len()
     }
 
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself.
-    pub fn text(&self, number: usize, alone: bool) -> String {
+    pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
         let mut t = String::new();
-        let fetched = self.reads.len().min(MOST_FETCHED);
+        let fetched = self.reads.len().min(most_fetched);
         // Writing to a string cannot fail.
         let _ = write!(
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
-             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, HALF_STORES = {}, FIRST_BUFFER = {};\n    \
-             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, SCATTERED = {}, BUFFERS = {};\n    static constexpr bool ALONE = {alone};\n    \
-             static CONSTANT_FUNCTION int scattered_store(int i) {{\n        constexpr int stores[] = {{{}}};\n        return stores[i];\n    }}\n    \
+             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, HALF_STORES = {};\n    \
+             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS = {};\n    static constexpr bool ALONE = {alone};\n    \
              static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = {{{}}};\n        return forms[read];\n    }}\n    \
              template <class X> static FUNCTION void sums(X& x) {{\n",
             self.wide,
             self.halves,
             self.reads.len(),
             self.stores.len(),
-            self.half_stores.len(),
-            self.first_buffer(),
+            self.half_stores,
             self.operands(),
             self.constants,
             self.record_words() / 4,
             if self.cost() > 200 { 1 } else { 8 },
-            self.scattered().count(),
             self.buffers(),
-            self.scattered().map(|i| i.to_string()).chain(["0".into()]).collect::<Vec<_>>().join(", "),
             self.reads.iter().map(|&f| (f as u8).to_string()).chain(["0".into()]).collect::<Vec<_>>().join(", "),
         );
         for (i, sum) in self.sums.iter().enumerate() {
@@ -179,20 +165,10 @@ impl RowShape {
         }
         for (i, sum) in self.sums.iter().enumerate() {
             for &s in &sum.stores {
-                let _ = match self.scattered().position(|k| k == usize::from(s)) {
-                    None => writeln!(t, "        x.store({s}, v{i});"),
-                    Some(k) => {
-                        let buffer = self.first_buffer() + self.half_stores.len() + k;
-                        writeln!(t, "        x.scatter(READS + HALVES + {s}, {buffer}, v{i});")
-                    }
-                };
+                let _ = writeln!(t, "        x.template store<{}>({s}, v{i});", self.stores[usize::from(s)]);
             }
             for &s in &sum.half_stores {
-                let buffer = self.first_buffer() + usize::from(s);
-                let _ = match self.half_stores[usize::from(s)] {
-                    false => writeln!(t, "        x.keep({buffer}, v{i});"),
-                    true => writeln!(t, "        x.scatter(READS + HALVES + STORES + {s}, {buffer}, v{i});"),
-                };
+                let _ = writeln!(t, "        x.keep({s}, v{i});");
             }
         }
         t.push_str("    }\n};\n");
@@ -317,7 +293,7 @@ impl Normalizer<'_> {
         shape.halves = halves.len();
         shape.constants = constants.len();
         shape.stores = stores.iter().map(|s| s.automorphism != 1).collect();
-        shape.half_stores = half_stores.iter().map(|s| s.automorphism != 1).collect();
+        shape.half_stores = half_stores.len();
 
         let mut record = vec![u32::from(tile.prime), 0, 0, 0];
         for load in halves.iter().chain(&read_loads) {
@@ -436,7 +412,9 @@ impl Builder<'_> {
                     (1, 0) => ReadForm::Words,
                     (1, 1) => ReadForm::Pairs,
                     (1, _) => ReadForm::Runs,
-                    _ => ReadForm::Gather,
+                    (_, 0) => ReadForm::Gather,
+                    (_, 1) => ReadForm::GatherPairs,
+                    _ => ReadForm::GatherRuns,
                 };
                 let number = self.shape.reads.len() as u16;
                 self.shape.reads.push(form);
