@@ -43,6 +43,7 @@ struct dim3 {
     unsigned x;
 };
 inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline double2 make_double2(double x, double y) { return {x, y}; }
 using std::fma;
 // Rounds down.
@@ -138,8 +139,8 @@ template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
 }
 
 // As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold, in two places by turns: nobody can be a call
-// further than those who still read.
-inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
+// further than those who still read. `Left` is the type of the bytes of the left.
+template <class Left> inline void multiply_bytes_of(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
     struct Held {
         unsigned char left[2][32], right[32]; // rows g and g + 8, of which a thread fills a part; a column, likewise
     };
@@ -155,8 +156,14 @@ inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned hi
     memcpy(&warp[g].right[16 + 4 * t], &high, 4);
     __syncwarp();
     for (unsigned i = 0; i < 4; i++) {
-        for (unsigned k = 0; k < 32; k++) sums[i] += (signed char)warp[g].left[i / 2][k] * warp[2 * t + i % 2].right[k];
+        for (unsigned k = 0; k < 32; k++) sums[i] += (Left)warp[g].left[i / 2][k] * warp[2 * t + i % 2].right[k];
     }
+}
+inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
+    multiply_bytes_of<signed char>(sums, left, low, high);
+}
+inline void multiply_unsigned_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
+    multiply_bytes_of<unsigned char>(sums, left, low, high);
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
@@ -176,6 +183,12 @@ inline unsigned __brev(unsigned x) {
 }
 template <class T> inline T min(T a, T b) { return a < b ? a : b; }
 template <class T> inline T __ldg(const T* p) { return *p; }
+inline unsigned least_sum(unsigned x, unsigned y) { return x + y < x ? x + y : x; }
+inline unsigned hidden(unsigned x) { return x; }
+template <class T> inline T load_shared_limb(const T* p) { return *p; }
+template <class T> inline void store_limb(T* p, T v) { *p = v; }
+inline void wait_for_earlier_launches() {}
+inline void let_later_launches_start() {}
 template <class T> inline T load_key(const T* p) { return *p; }
 template <class T> inline T load_key_now(const T* p) { return *p; }
 inline void prefetch_l2(const void*, unsigned) {}

@@ -179,6 +179,51 @@ FUNCTION void multiply_bytes(i32 (&sums)[4], uint4 left, u32 low, u32 high) {
     multiply_8_by_8(sums[2], sums[3], left.w, high);
 #endif
 }
+
+FUNCTION void multiply_unsigned_8_by_8(i32& first, i32& second, u32 a, u32 b) {
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(first), "+r"(second) : "r"(a), "r"(b));
+}
+
+// As multiply_bytes, both sides unsigned.
+FUNCTION void multiply_unsigned_bytes(i32 (&sums)[4], uint4 left, u32 low, u32 high) {
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(left.x), "r"(left.y), "r"(left.z), "r"(left.w), "r"(low), "r"(high));
+#else
+    multiply_unsigned_8_by_8(sums[0], sums[1], left.x, low);
+    multiply_unsigned_8_by_8(sums[0], sums[1], left.z, high);
+    multiply_unsigned_8_by_8(sums[2], sums[3], left.y, low);
+    multiply_unsigned_8_by_8(sums[2], sums[3], left.w, high);
+#endif
+}
+
+// x + y if that is less than x as an unsigned number, else x: with y = -q it takes one q away where one is in x.
+FUNCTION u32 least_sum(u32 x, u32 y) { return __viaddmin_u32(x, y, x); }
+
+// x, of which the compiler does not know how it came about.
+FUNCTION u32 hidden(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
+
+// Memory that other blocks read or wrote: past L1, which they do not share.
+FUNCTION uint4 load_shared_limb(const uint4* p) { return __ldcg(p); }
+FUNCTION void store_limb(uint4* p, uint4 v) { __stcg(p, v); }
+FUNCTION void store_limb(u32* p, u32 v) { __stcg(p, v); }
+
+// A kernel may be launched before the one in front of it ends: nothing of what that one writes may be read before the first of
+// these; the second lets the next kernel be launched.
+FUNCTION void wait_for_earlier_launches() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+FUNCTION void let_later_launches_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 #endif
 
 template <int value> struct Int {

@@ -3,7 +3,7 @@
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
 use crate::timeline::Timeline;
-use crate::{large, plot, published, sets};
+use crate::{ckks, large, plot, published, sets};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
@@ -32,13 +32,13 @@ pub struct Arguments {
     pub transform: TransformChoice,
     /// What to run on every message.
     #[arg(long, default_value = "nand")]
-    op: Operation,
+    pub op: Operation,
     /// Large-precision functions: bits of a message, 1 to 21 and as many as the set bears [default: 16, and 3 for func]; its modulus is 2 beta times as large.
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
     /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision ones), 16384 on a GPU, rounded up].
     #[arg(long)]
-    batch: Option<usize>,
+    pub batch: Option<usize>,
     /// Timed runs, after one that warms up; at least 1.
     #[arg(long, default_value_t = 3)]
     pub repeat: usize,
@@ -66,6 +66,15 @@ pub struct Arguments {
     /// Write SVG curves of a sweep to DIR.
     #[arg(long, value_name = "DIR", requires = "sweep")]
     pub plot: Option<PathBuf>,
+    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, and 0 for bootstrap].
+    #[arg(long)]
+    pub level: Option<usize>,
+    /// CKKS: the message ratio of a bootstrapping, as log2 [default: the set's].
+    #[arg(long, value_name = "RHO")]
+    pub ratio: Option<u32>,
+    /// CKKS: what the slots of the inputs are.
+    #[arg(long, default_value = "random")]
+    pub slots: crate::ckks::bench::Slots,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -111,6 +120,26 @@ pub enum Operation {
     Relu,
     /// The larger of two large-precision messages.
     Max,
+    /// CKKS: a whole bootstrapping.
+    Bootstrap,
+    /// CKKS: the product of two ciphertexts, relinearised and rescaled.
+    Multiply,
+    /// CKKS: the square, relinearised and rescaled.
+    Square,
+    /// CKKS: a rotation by one slot.
+    Rotate,
+    /// CKKS: a rescaling.
+    Rescale,
+    /// CKKS: eight rotations of one ciphertext, which share their decomposition.
+    Hoisted,
+    /// CKKS: a linear transform of 32 diagonals.
+    Transform,
+    /// CKKS: a polynomial of degree 31.
+    Chebyshev,
+    /// CKKS, on the host: slots to a polynomial.
+    Encode,
+    /// CKKS, on the host: encoding and encryption.
+    Encrypt,
 }
 
 impl Operation {
@@ -142,6 +171,23 @@ impl Operation {
     /// Functions of large-precision messages, which have a bench of their own.
     fn is_large(self) -> bool {
         matches!(self, Self::Func | Self::Floor | Self::Sign | Self::Decomp | Self::Compare | Self::Relu | Self::Max)
+    }
+
+    /// Operations of CKKS sets, which have a bench of their own.
+    pub fn is_ckks(self) -> bool {
+        matches!(
+            self,
+            Self::Bootstrap
+                | Self::Multiply
+                | Self::Square
+                | Self::Rotate
+                | Self::Rescale
+                | Self::Hoisted
+                | Self::Transform
+                | Self::Chebyshev
+                | Self::Encode
+                | Self::Encrypt
+        )
     }
 
     fn gate(self) -> Option<Gate> {
@@ -211,6 +257,15 @@ struct Loaded {
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     check(arguments)?;
+    if let Some(set) = ckks::bench::set(arguments)? {
+        return ckks::bench::run(arguments, &set);
+    }
+    if arguments.op.is_ckks() {
+        bail!("--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40", arguments.op.name());
+    }
+    if arguments.level.is_some() || arguments.ratio.is_some() {
+        bail!("--level and --ratio are options of CKKS sets; name one with --set, such as CKKS_D40");
+    }
     if arguments.op.is_large() {
         return large::run(arguments, arguments.op);
     }

@@ -1,9 +1,11 @@
 //! `cargo xtask kernels`: every kernel variant in use, compiled or translated without a GPU.
 
 use crate::nvcc::{self, Nvcc};
+use crate::poly_kernels::{self, PolyKernel};
 use anyhow::Result;
+use girih::ckks::CkksParameters;
 use girih::{BackendError, ParameterSet, PlanRequest};
-use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Variant};
+use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +19,12 @@ pub struct Arguments {
     /// Only these sets, commas between them [default: all built-in ones].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     set: Vec<String>,
+    /// CKKS sets whose products and rotations are compiled, commas between them; none for `none`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "CKKS_D40")]
+    ckks_set: Vec<String>,
+    /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
+    #[arg(long, conflicts_with = "wgsl_only")]
+    bootstrapping: bool,
     /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels below `target` and uses those.
     #[arg(long, value_name = "FILE", conflicts_with = "wgsl_only")]
     nvcc: Option<PathBuf>,
@@ -104,7 +112,7 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
     println!("CUDA: compiled by {nvcc}");
-    let mut all: Vec<(&str, Variant)> = Vec::new();
+    let mut all: Vec<Job> = Vec::new();
     for (arch, capability) in &arguments.arch {
         for set in sets {
             let mut seen = HashSet::new();
@@ -119,19 +127,26 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
             for mut variant in variants {
                 // Key switch and combine come with every variant of a set and are the same.
                 variant.sources.retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
-                all.push((arch, variant));
+                all.push(Job::of(arch, variant));
             }
         }
+        let limits = girih_cuda::limits_of(*capability);
+        for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
+            let set = CkksParameters::by_name(name)?;
+            let kernels = poly_kernels::kernels(&set, arguments.bootstrapping, &limits, &girih_cuda::poly_plan(&limits))?;
+            let job = |k: PolyKernel| Job { arch, name: k.name, sources: vec![(k.source, k.shared)] };
+            all.extend(kernels.into_iter().map(job));
+        }
     }
-    let width = all.iter().map(|(_, variant)| variant.name.len() + 2).max().unwrap_or(0).max(10);
+    let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
     println!("{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
     // One compiler a core; whatever one finds, the others are still heard.
     let (next, good) = (AtomicUsize::new(0), Mutex::new(Ok(true)));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some((arch, variant)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let compiled = report(&nvcc, arch, variant, width);
+                while let Some(job) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let compiled = report(&nvcc, job, width);
                     let mut good = good.lock().unwrap_or_else(PoisonError::into_inner);
                     *good = match (std::mem::replace(&mut *good, Ok(true)), compiled) {
                         (Ok(before), Ok(now)) => Ok(before && now),
@@ -149,24 +164,39 @@ fn rotates(file: &str) -> bool {
     [BLIND_ROTATE.name, BLIND_ROTATE_SPREAD.name].contains(&file)
 }
 
-/// Compiles one variant and prints what its kernels take.
-fn report(nvcc: &Nvcc, arch: &str, variant: &Variant, width: usize) -> Result<bool> {
-    let mut good = true;
-    for source in &variant.sources {
+/// Sources to compile for one architecture, with the bytes of shared memory that launches add.
+struct Job<'a> {
+    arch: &'a str,
+    name: String,
+    sources: Vec<(Source, usize)>,
+}
+
+impl<'a> Job<'a> {
+    fn of(arch: &'a str, variant: Variant) -> Self {
         // Tiles of a key switch are sized at launch.
-        let tile = if rotates(source.file.name) { variant.plan.shared_bytes } else { 0 };
+        let tile = |file: &str| if rotates(file) { variant.plan.shared_bytes } else { 0 };
+        let sources = variant.sources.into_iter().map(|source| (tile(source.file.name), source)).map(|(bytes, source)| (source, bytes));
+        Self { arch, name: variant.name, sources: sources.collect() }
+    }
+}
+
+/// Compiles the sources of a job and prints what their kernels take.
+fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
+    let Job { arch, name, sources } = job;
+    let mut good = true;
+    for (source, launch_bytes) in sources {
         match nvcc.compile(source, arch)? {
             Ok(costs) if costs.is_empty() => {
                 good = false;
-                println!("{} {} {arch} FAILED: the compiler names no kernel", variant.name, source.file.name);
+                println!("{name} {} {arch} FAILED: the compiler names no kernel", source.file.name);
             }
             Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills, shared }| {
-                let shared = *shared as usize + tile;
-                println!("{:<width$}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}", variant.name);
+                let shared = *shared as usize + launch_bytes;
+                println!("{name:<width$}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}");
             }),
             Err(log) => {
                 good = false;
-                println!("{} {} {arch} FAILED:\n{log}", variant.name, source.file.name);
+                println!("{name} {} {arch} FAILED:\n{log}", source.file.name);
             }
         }
     }

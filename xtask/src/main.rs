@@ -2,11 +2,14 @@
 
 mod bench;
 mod bundle;
+mod ckks;
 mod devices;
+mod fuzz;
 mod kernels;
 mod large;
 mod nvcc;
 mod plot;
+mod poly_kernels;
 mod progress;
 mod published;
 mod record;
@@ -40,6 +43,8 @@ enum Command {
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
     Table(table::Arguments),
+    /// Read changed inputs with every decoder, parser and file format; none may panic, take long, or accept what is not so.
+    Fuzz(fuzz::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
@@ -66,6 +71,7 @@ fn main() -> ExitCode {
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),

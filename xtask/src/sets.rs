@@ -1,6 +1,8 @@
 //! `cargo xtask sets`
 
+use crate::ckks;
 use anyhow::Result;
+use girih::ckks::CkksParameters;
 use girih::{NoiseModel, ParameterSet, Transform};
 
 #[derive(clap::Args)]
@@ -52,20 +54,32 @@ const HEADS: [&str; 7] = ["set", "n", "N", "k", "fails", "security", "what"];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(name) = &arguments.name {
-        println!("{}", ParameterSet::by_name(name)?.to_toml().trim_end());
+        let toml = match name.contains("CKKS") {
+            true => CkksParameters::by_name(name)?.to_toml(),
+            false => ParameterSet::by_name(name)?.to_toml(),
+        };
+        println!("{}", toml.trim_end());
         return Ok(true);
     }
     let toys = if arguments.toys { ParameterSet::insecure() } else { Vec::new() };
     let rows: Vec<[String; 7]> = ParameterSet::all().iter().chain(&toys).map(row).collect();
-    let heads = HEADS.map(str::to_owned);
+    print(HEADS, &rows);
+    println!("{LEGEND}\n");
+    let toys = if arguments.toys { CkksParameters::insecure() } else { Vec::new() };
+    let rows: Vec<_> = CkksParameters::all().iter().chain(&toys).map(ckks::sets::row).collect();
+    print(ckks::sets::HEADS, &rows);
+    println!("{}", ckks::sets::LEGEND);
+    Ok(true)
+}
+
+fn print<const N: usize>(heads: [&str; N], rows: &[[String; N]]) {
+    let heads = heads.map(str::to_owned);
     let width = |column: usize| rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-    for row in [&heads].into_iter().chain(&rows) {
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    for row in [&heads].into_iter().chain(rows) {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
         println!("{}", cells.join("  ").trim_end());
     }
-    println!("{LEGEND}");
-    Ok(true)
 }
 
 #[cfg(test)]

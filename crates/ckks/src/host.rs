@@ -1,6 +1,6 @@
 //! What the client computes with: tables of a set's ring, made when first used.
 
-use crate::{CkksParameters, Encoder, Result};
+use crate::{CkksParameters, Encoder};
 use girih_ring::{RnsBasis, SplitNtt};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -10,20 +10,20 @@ use zeroize::Zeroizing;
 /// Encoder, transforms and bases of one set; keys of that set share one.
 pub(crate) struct HostRing {
     set: CkksParameters,
-    encoder: Encoder,
+    encoder: OnceLock<Encoder>,
     transforms: Vec<OnceLock<SplitNtt>>,
     bases: Vec<OnceLock<RnsBasis>>,
 }
 
 impl HostRing {
-    pub fn new(set: &CkksParameters) -> Result<Arc<Self>> {
+    pub fn new(set: &CkksParameters) -> Arc<Self> {
         let chain = set.chain();
-        Ok(Arc::new(Self {
-            encoder: Encoder::new(chain.log2_degree())?,
+        Arc::new(Self {
+            encoder: OnceLock::new(),
             transforms: chain.moduli().iter().map(|_| OnceLock::new()).collect(),
             bases: chain.states().iter().map(|_| OnceLock::new()).collect(),
             set: set.clone(),
-        }))
+        })
     }
 
     pub fn set(&self) -> &CkksParameters {
@@ -31,7 +31,8 @@ impl HostRing {
     }
 
     pub fn encoder(&self) -> &Encoder {
-        &self.encoder
+        self.encoder
+            .get_or_init(|| Encoder::new(self.set.chain().log2_degree()).expect("a checked degree"))
     }
 
     /// The transform modulo the prime at `position`.

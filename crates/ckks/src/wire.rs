@@ -38,6 +38,8 @@ struct CanonicalBootstrapping {
     interval: u8,
     double_angles: u8,
     sparse_weight: u32,
+    arcsine_levels: u32,
+    slots_to_coefficients_first: bool,
 }
 
 /// A checked field fits the canonical form's.
@@ -75,6 +77,8 @@ impl ParameterSet for CkksParameters {
                 interval: small(b.interval),
                 double_angles: small(b.double_angles),
                 sparse_weight: small(b.sparse_weight),
+                arcsine_levels: small(b.arcsine_levels.unwrap_or(0)),
+                slots_to_coefficients_first: b.slots_to_coefficients_first.unwrap_or(false),
             }),
         };
         postcard::to_extend(&canonical, Vec::new()).expect("plain fields can be serialized")
@@ -110,6 +114,8 @@ impl ParameterSet for CkksParameters {
                     interval: b.interval.into(),
                     double_angles: b.double_angles.into(),
                     sparse_weight: b.sparse_weight.into(),
+                    arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels.into()),
+                    slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
                 }
             }),
         };

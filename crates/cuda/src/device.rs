@@ -5,7 +5,9 @@ use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues::QUEUES;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::variants::cluster_of;
+use crate::poly::PROGRAMS;
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
+use crate::runtime::machine::Queue;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions, LoadRequest, PlanRequest, Transform, Waiting,
@@ -15,8 +17,10 @@ use std::sync::Arc;
 
 /// One NVIDIA GPU.
 pub struct CudaBackend {
-    info: DeviceInfo,
-    gpu: Arc<Gpu>,
+    pub(crate) info: DeviceInfo,
+    pub(crate) gpu: Arc<Gpu>,
+    /// Bytes that a ring opened here may allocate.
+    pub(crate) memory_limit: Option<u64>,
 }
 
 /// The GPUs of this machine, `cuda:0` first.
@@ -64,8 +68,9 @@ impl CudaBackend {
         if ordinal >= count {
             return Err(no_device(format!("this machine has {count} CUDA devices")));
         }
-        let gpu = Gpu::open(ordinal, &QUEUES)?;
-        Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu) })
+        let queues: Vec<Queue> = QUEUES.into_iter().chain([PROGRAMS]).collect();
+        let gpu = Gpu::open(ordinal, &queues)?;
+        Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu), memory_limit: None })
     }
 
     /// Blocks that the device allows in a cluster.
@@ -96,6 +101,10 @@ impl Backend for CudaBackend {
     }
 
     fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
         Some(self)
     }
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine without a GPU.
 pub struct EmulatedBackend {
-    info: DeviceInfo,
-    machine: Arc<Emulated>,
+    pub(crate) info: DeviceInfo,
+    pub(crate) machine: Arc<Emulated>,
 }
 
 impl EmulatedBackend {
@@ -48,6 +48,10 @@ impl Backend for EmulatedBackend {
     }
 
     fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
         Some(self)
     }
 }

@@ -30,6 +30,7 @@ mod bootstrap;
 mod device;
 #[cfg(feature = "emulation")]
 mod emulated_backend;
+mod poly;
 mod runtime;
 
 pub use bootstrap::plan::CudaPlan;
@@ -39,5 +40,6 @@ pub use bootstrap::variants::{Variant, cluster_of, limits_of, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
+pub use poly::{kernel_sources as poly_kernel_sources, plan as poly_plan};
 pub use runtime::compile::{CompileError, compile};
 pub use runtime::source::{CONSTANTS, Header, KernelFile, Source};

@@ -116,11 +116,15 @@
 //! **Loading**: [`Device::load`] leaves everything to the device; [`Device::loader`] names what is not, such as the transform, and who
 //! hears of the progress.
 //!
-//! **Names**: [`device`], [`tfhe`] and [`circuit`] each have a prelude of their own; [`prelude`] is that of TFHE programs.
+//! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of encrypted real and complex vectors,
+//! approximately, and bootstrapping.
+//!
+//! **Names**: [`device`], [`tfhe`], [`ckks`] and [`circuit`] each have a prelude of their own; [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
 pub mod circuit;
+pub mod ckks;
 pub mod device;
 pub mod tfhe;
 

@@ -93,7 +93,7 @@ pub fn ntt_prime_pair_above(bits: u32, order: u32) -> Option<[u32; 2]> {
         }
         let mut is_prime_small = None;
         // The first number `1 mod order` whose product is above the target, and that is above the smaller word.
-        let first = ((target / small + order - 1) / order * order + 1).max(small + order);
+        let first = ((target / small).div_ceil(order) * order + 1).max(small + order);
         for large in (0..).map(|i| first + i * order).take_while(|&large| large < 1 << 31) {
             let product = small * large;
             if product >= best || !*is_prime_small.get_or_insert_with(|| is_prime(small)) {

@@ -43,9 +43,11 @@ impl Rns {
     pub fn compose(&self, first: u32, second: u32) -> u64 {
         let Some(p2) = self.words.get(1) else { return u64::from(first) };
         // Garner: x = x1 + p1 * ((x2 - x1) * p1^-1 mod p2).
-        let difference = p2.sub(second, first % p2.value());
+        // Without a division: bodies of keys are composed before they have an error.
+        let difference = p2.sub(second, p2.reduce_signed(i64::from(first)));
+        let factor = p2.to_montgomery(self.first_inverse);
         u64::from(first)
-            + u64::from(self.words[0].value()) * u64::from(p2.mul(difference, self.first_inverse))
+            + u64::from(self.words[0].value()) * u64::from(p2.mul_montgomery(difference, factor))
     }
 
     /// The representative of `x` (in `[0, M)`) in `[-M/2, M/2)`.

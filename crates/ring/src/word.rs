@@ -54,10 +54,14 @@ impl Modulus {
         (x % u64::from(self.value)) as u32
     }
 
-    /// `x mod p` in `[0, p)` for any signed `x`, by division: not for secret values, which have
-    /// [`Modulus::reduce_small`].
+    /// `x mod p` in `[0, p)` for any signed `x`, in constant time: no division.
     pub fn reduce_signed(&self, x: i64) -> u32 {
-        x.rem_euclid(i64::from(self.value)) as u32
+        let negative = x >> 63;
+        // At most 2^63, which is below 2^64 - p 2^32: two reductions by 2^32 and one product with 2^64.
+        let magnitude = ((x ^ negative) as u64).wrapping_sub(negative as u64);
+        let residue = self.mul_montgomery(self.montgomery_reduce_lazy(magnitude), self.r_squared);
+        let negative = negative as u32;
+        self.reduce_small((residue ^ negative).wrapping_sub(negative) as i32)
     }
 
     /// `x mod p` in `[0, p)` for `-p <= x < p`, in constant time.
@@ -200,6 +204,14 @@ mod tests {
             let c = m.centre(a);
             prop_assert!(2 * i64::from(c) >= -i64::from(p) && 2 * i64::from(c) < i64::from(p));
             prop_assert_eq!(m.reduce_signed(i64::from(c)), a);
+        }
+
+        #[test]
+        fn any_signed_number_is_reduced(m in moduli(), x: i64, small: i16) {
+            let p = i64::from(m.value());
+            for x in [x, small.into(), i64::MIN, i64::MIN + 1, i64::MAX, 0, p, -p, 2 * p, x / p * p] {
+                prop_assert_eq!(i64::from(m.reduce_signed(x)), x.rem_euclid(p), "{} mod {}", x, p);
+            }
         }
     }
 }

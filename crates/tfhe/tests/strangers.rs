@@ -93,11 +93,9 @@ fn every_key_modulus_of_a_file_is_found_at_once() {
             let took = time(|| drop(ParameterSet::new(&literal)));
             assert!(took < LIMIT, "N = {size}, log2_T = {log2_t}: {took:?}");
             let literal = ParameterLiteral { mode: Mode::GD, log2_key_modulus: None, ..literal };
-            for bits in [log2_t] {
-                let literal = ParameterLiteral { log2_accumulator_modulus: bits, base_g: Some(256), dropped: Some(0), ..literal.clone() };
-                let took = time(|| drop(ParameterSet::new(&literal)));
-                assert!(took < LIMIT, "N = {size}, log2_Q = {bits}: {took:?}");
-            }
+            let literal = ParameterLiteral { log2_accumulator_modulus: log2_t, base_g: Some(256), dropped: Some(0), ..literal };
+            let took = time(|| drop(ParameterSet::new(&literal)));
+            assert!(took < LIMIT, "N = {size}, log2_Q = {log2_t}: {took:?}");
         }
     }
 }

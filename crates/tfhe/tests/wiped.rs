@@ -65,7 +65,8 @@ fn nothing_secret_is_left_in_freed_memory() {
     damaged[end - 17] = 2;
     girih_rlwe::wire::reseal(&mut damaged);
 
-    let cases: [(&str, Box<dyn Fn()>); 9] = [
+    type Case<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let cases: [Case<'_>; 9] = [
         ("a key", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n), secret(size)).expect("ternary")))),
         ("wrong lengths", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n + 1), secret(size)).expect_err("length")))),
         ("one wrong length", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n), secret(size - 1)).expect_err("length")))),

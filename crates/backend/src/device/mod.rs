@@ -10,7 +10,7 @@ pub mod timeline;
 mod tune;
 mod waiting;
 
-pub use cache::{cache_folder, cache_key, write_cache_file};
+pub use cache::{cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file};
 pub use error::BackendError;
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};

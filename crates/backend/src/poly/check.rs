@@ -61,10 +61,10 @@ pub(crate) fn canonical(ring: &RingShape, prime: u16, words: &[u32], what: &str)
 
 /// Whether a resident polynomial fits the ring.
 pub(crate) fn resident_shape(ring: &RingShape, shape: &ResidentShape, what: &str) -> Result<(), BackendError> {
-    if let Some(&last) = shape.basis.primes().last() {
-        if usize::from(last) >= ring.primes.len() {
-            return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
-        }
+    if let Some(&last) = shape.basis.primes().last()
+        && usize::from(last) >= ring.primes.len()
+    {
+        return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
     }
     if shape.log2_run > ring.log2_degree {
         return Err(refuse(format!("{what}: runs of 2^{} words in limbs of 2^{}", shape.log2_run, ring.log2_degree)));

@@ -169,7 +169,7 @@ impl PolyEngine {
     /// As [`PolyEngine::read`].
     pub async fn read_async(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
         let degree = self.ring().degree();
-        if words.len() % degree != 0 {
+        if !words.len().is_multiple_of(degree) {
             let len = words.len();
             return Err(refuse(format!("read: {len} words are no whole limbs of {degree}")));
         }

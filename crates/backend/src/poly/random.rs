@@ -36,7 +36,7 @@ impl Numbers {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -46,7 +46,7 @@ impl Numbers {
 
     /// A number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
+        (self.word() % bound as u64) as usize
     }
 
     /// True once in `count` times.
@@ -62,7 +62,7 @@ impl Numbers {
             words.extend((0..degree).map(|_| match self.below(16) {
                 0 => 0,
                 1 => p - 1,
-                _ => (self.next() % u64::from(p)) as u32,
+                _ => (self.word() % u64::from(p)) as u32,
             }));
         }
         words
@@ -186,7 +186,7 @@ impl Maker {
         let kind = self.numbers.below(6);
         let mut pair = |&prime: &u16| {
             let p = self.ring.primes[usize::from(prime)].value();
-            let mut word = || (self.numbers.next() % u64::from(p)) as u32;
+            let mut word = || (self.numbers.word() % u64::from(p)) as u32;
             match kind {
                 2 if domain == Domain::Evaluations => self.ring.imaginary_unit(prime),
                 3 if domain == Domain::Evaluations => [word(), word()],

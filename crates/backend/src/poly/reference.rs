@@ -10,10 +10,13 @@ use girih_ring::{Automorphism, BaseConversion, Formula, RnsBasis, SplitNtt};
 
 use super::interpret::resident_limb;
 use super::schedule::{ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store};
-use super::{Interpreted, ResidentSource, RingShape, check};
+use super::{Interpreted, ResidentShape, ResidentSource, RingShape, check};
 use crate::BackendError;
 
 type Words = Arc<Vec<u32>>;
+
+/// What all targets of a conversion share: y of every source, limb after limb, and u.
+type Scaled = (Vec<u32>, Vec<u32>);
 
 /// Runs `schedule` on the host. `inputs` are polynomials by slot, limb after limb.
 ///
@@ -28,7 +31,15 @@ pub fn run_schedule(
     inputs: &[Vec<u32>],
 ) -> Result<Interpreted, BackendError> {
     check::ring(ring)?;
-    let mut runner = Runner { ring, residents, inputs, memory: HashMap::new(), tables: HashMap::new(), arena_limbs: schedule.arena_limbs };
+    let mut runner = Runner {
+        ring,
+        residents,
+        shapes: residents.shapes(),
+        inputs,
+        memory: HashMap::new(),
+        tables: HashMap::new(),
+        arena_limbs: schedule.arena_limbs,
+    };
     for (number, launch) in schedule.launches.iter().enumerate() {
         runner.launch(launch).map_err(|why| BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel())))?;
     }
@@ -73,6 +84,7 @@ struct Stored {
 struct Runner<'a> {
     ring: &'a RingShape,
     residents: &'a dyn ResidentSource,
+    shapes: Vec<ResidentShape>,
     inputs: &'a [Vec<u32>],
     memory: HashMap<Limb, Stored>,
     tables: HashMap<u16, Arc<SplitNtt>>,
@@ -211,8 +223,7 @@ impl Runner<'_> {
             }
             slots.push((*prime, words));
         }
-        // Of each conversion, when first used: its primes, y of every source, and u.
-        let mut scaled: HashMap<u16, (Vec<u32>, Vec<u32>, Vec<u32>)> = HashMap::new();
+        let mut scaled = HashMap::new();
         for sum in &tile.sums {
             let modulus = self.modulus(sum.prime)?;
             if sum.terms.is_empty() {
@@ -263,7 +274,7 @@ impl Runner<'_> {
         number: u16,
         target: u16,
         slots: &[(u16, Words)],
-        scaled: &mut HashMap<u16, (Vec<u32>, Vec<u32>, Vec<u32>)>,
+        scaled: &mut HashMap<u16, Scaled>,
     ) -> Result<Vec<u32>, String> {
         let conversion =
             tile.conversions.get(usize::from(number)).ok_or_else(|| format!("conversion {number} of {}", tile.conversions.len()))?;
@@ -277,13 +288,13 @@ impl Runner<'_> {
         let from = RnsBasis::new(&primes).map_err(|e| format!("conversion {number}: {e}"))?;
         let to = RnsBasis::new(&[self.modulus(target)?.value()]).expect("one prime is a basis");
         let converter = BaseConversion::new(&from, &to).map_err(|e| e.to_string())?;
-        let (_, y, u) = scaled.entry(number).or_insert_with(|| {
+        let (y, u) = scaled.entry(number).or_insert_with(|| {
             let formula = if conversion.corrected { Formula::Corrected } else { Formula::Plain };
             let mut y = vec![0; words.len()];
             converter.scale(&words, &mut y);
             let mut u = vec![0; self.ring.degree()];
             converter.overflow(formula, &y, &mut u);
-            (primes, y, u)
+            (y, u)
         });
         let mut out = vec![0; self.ring.degree()];
         converter.target(0, y, u, &mut out);
@@ -321,8 +332,8 @@ impl Runner<'_> {
                 Ok(bound(words.to_vec()))
             }
             Limb::Resident { slot, limb: number } => {
-                let shapes = self.residents.shapes();
-                let shape = shapes
+                let shape = self
+                    .shapes
                     .get(slot as usize)
                     .filter(|s| usize::from(number) < s.basis.len())
                     .ok_or_else(|| format!("there is no {limb:?}"))?;

@@ -14,8 +14,8 @@ use crate::{Error, Result};
 use num_complex::Complex64;
 use transform::Transform;
 
-/// Encodes and decodes for one ring degree. It holds tables of 3N/2 complex roots at most, so one is
-/// shared by all who need it.
+/// Encodes and decodes for one ring degree. It holds tables of 3N/2 complex roots at most, so one
+/// is shared by all who need it.
 ///
 /// The f64 transform errs by about 2^-52 sqrt(log2 N) relative to the root mean square of the
 /// coefficients: at scales up to 2^45 an encoding is the exact rounding, except within 2^-4 of a
@@ -80,7 +80,7 @@ impl Encoder {
                         what: format!("coefficient {} of the encoding", place * gap),
                         value: format!("{scaled:e}"),
                         rule: format!(
-                            "values times the scale 2^{:.2} must stay below 2^62: divide them first",
+                            "values times the scale 2^{:.2} must stay below 2^62: divide them",
                             scale.log2()
                         ),
                     });

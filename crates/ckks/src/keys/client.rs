@@ -79,7 +79,7 @@ impl ClientKey {
         };
         let (dense, sparse) = distributions(set);
         let (dense, sparse) = (sample(dense, 0), sparse.map(|sparse| sample(sparse, 1)));
-        Self::assemble(set, root.name(), dense, sparse, entropy)
+        Ok(Self::assemble(set, root.name(), dense, sparse, entropy))
     }
 
     fn assemble(
@@ -88,8 +88,8 @@ impl ClientKey {
         dense: Secret,
         sparse: Option<Secret>,
         entropy: Entropy,
-    ) -> Result<Self> {
-        Ok(Self { id, dense, sparse, entropy, host: HostRing::new(set)?, limbs: OnceLock::new() })
+    ) -> Self {
+        Self { id, dense, sparse, entropy, host: HostRing::new(set), limbs: OnceLock::new() }
     }
 
     /// Takes secrets that were made elsewhere: N coefficients of the dense one, and of the sparse
@@ -121,7 +121,7 @@ impl ClientKey {
         };
         let parts = [&dense].into_iter().chain(&sparse).map(Secret::coefficients);
         let id = KeyId::of_secrets(&parts.collect::<Vec<_>>());
-        Self::assemble(set, id, dense, sparse, Entropy::system(SetId::of(set)))
+        Ok(Self::assemble(set, id, dense, sparse, Entropy::system(SetId::of(set))))
     }
 
     /// The parameter set.
@@ -224,8 +224,8 @@ impl ClientKey {
 
     /// Decrypts: all slots as complex numbers.
     ///
-    /// **The result is for the owner of the key alone.** Its error tells about the secret key: shown
-    /// to others, who have the ciphertext, a few decryptions can give the key away (Li and
+    /// **The result is for the owner of the key alone.** Its error tells about the secret key:
+    /// shown to others, who have the ciphertext, a few decryptions can give the key away (Li and
     /// Micciancio 2021). For others use [`ClientKey::decrypt_to_share`].
     ///
     /// # Errors
@@ -357,7 +357,7 @@ impl ClientKey {
             (None, None) => None,
             _ => return error::malformed(what, format!("its secrets are not those of {set}")),
         };
-        Self::assemble(&set, id, dense, sparse, Entropy::system(SetId::of(&set)))
+        Ok(Self::assemble(&set, id, dense, sparse, Entropy::system(SetId::of(&set))))
     }
 }
 

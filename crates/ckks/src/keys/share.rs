@@ -15,11 +15,11 @@ impl ClientKey {
     /// Decrypts for others: the error, which tells about the secret key, is flooded.
     ///
     /// Rule: to every coefficient of the decrypted polynomial an independent normal integer is
-    /// added, of deviation `sigma = 2^(bits/2) sqrt(2N) d`, d being the deviation of a coefficient's
-    /// error by the noise model. What is shown then differs from the flooded *exact* result by a
-    /// Kullback-Leibler divergence of at most `N (2d)^2 / (2 sigma^2) = 2^-bits`, even if errors
-    /// are twice as large as expected (Li, Micciancio, Schultz and Sorrell 2022, section 4). The
-    /// divergences of several decryptions add up: for q of them ask for log2 q more bits.
+    /// added, of deviation `sigma = 2^(bits/2) sqrt(2N) d`, d being the deviation of a
+    /// coefficient's error by the noise model. What is shown then differs from the flooded *exact*
+    /// result by a Kullback-Leibler divergence of at most `N (2d)^2 / (2 sigma^2) = 2^-bits`, even
+    /// if errors are twice as large as expected (Li, Micciancio, Schultz and Sorrell 2022).
+    /// Divergences of several decryptions add up: for q of them ask for log2 q more bits.
     ///
     /// This costs `(bits + log2 2N)/2` bits of precision: [`Decryption::precision_bits`] says what
     /// is left. The noise model presumes that the ciphertext comes from honest operations on

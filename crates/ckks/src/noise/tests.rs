@@ -54,6 +54,19 @@ fn bootstrapping_noise_is_near_what_was_measured() {
         assert!((log2_noise - noise).abs() < 0.6, "{name} {rho}: {log2_noise}, not {noise}");
         assert!((log2_total - total).abs() < 0.6, "{name} {rho}: {log2_total}, not {total}");
     }
+    // Slots-to-coefficients first, without an arcsine: 2^-18.9 at rho = 10 was measured, all of it
+    // the sine's.
+    let literal = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
+    let mut literal = literal.literal();
+    literal.name = "INSECURE_NO_ARCSINE".into();
+    let b = literal.bootstrapping.as_mut().expect("it has one");
+    (b.arcsine_levels, b.normal_levels) = (None, 15);
+    let set = CkksParameters::new(&literal).expect("valid");
+    let found = NoiseModel::new(&set).bootstrapping(10, 512).expect("it has one");
+    assert!((found.deviation().log2() + 18.9).abs() < 0.6, "{found:?}");
+    // An arcsine brings constant vectors near random ones.
+    let corrected = model("CKKS_D40_ARCSINE").bootstrapping(7, 32768).expect("it has one");
+    assert!(corrected.sine_of_constants.log2() < corrected.deviation().log2() + 2.0);
     let model = model("CKKS_D40");
     let constants = model.bootstrapping(8, 32768).expect("it has one").sine_of_constants;
     assert!((-constants.log2() - 13.3).abs() < 0.05);
@@ -72,7 +85,7 @@ fn noise_adds_and_multiplies() {
     assert_eq!((product.magnitude, x.square().magnitude), (1.0, 4.0));
     assert!((x.square().deviation - 12e-6).abs() < 1e-10);
     assert_eq!(x.times(-2.0).magnitude, 4.0);
-    let one = Noise { deviation: 2f64.powi(-20) / 6.0, magnitude: 1.0 };
+    let one = Noise { deviation: 2f64.powi(-20) / 12.0, magnitude: 1.0 };
     assert!((one.precision_bits() - 20.0).abs() < 1e-9);
     assert_eq!(Noise { deviation: 1.0, magnitude: 1.0 }.precision_bits(), 0.0);
 }

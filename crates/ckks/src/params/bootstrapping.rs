@@ -16,6 +16,8 @@ pub struct BootstrappingParameters {
     pub(super) interval: u32,
     pub(super) double_angles: usize,
     pub(super) sparse_weight: usize,
+    pub(super) arcsine_levels: usize,
+    pub(super) slots_first: bool,
 }
 
 /// Levels that the modular reduction takes besides its double angles: the shifted argument's
@@ -39,14 +41,43 @@ impl BootstrappingParameters {
         self.normal
     }
 
-    /// The level just under the modular reduction, where slots-to-coefficients starts.
+    /// The level that ciphertexts are brought to first: 0, or where slots go to coefficients
+    /// before.
+    pub fn input_level(&self) -> usize {
+        if self.slots_first { self.to_coefficients } else { 0 }
+    }
+
+    /// The level of the reduced message, corrected if the set does that: where
+    /// slots-to-coefficients starts, unless it was done before.
+    pub fn reduced_level(&self) -> usize {
+        match (self.slots_first, self.arcsine_levels) {
+            (false, _) => self.normal + self.to_coefficients,
+            // An adjust to the canonical scale takes one.
+            (true, 0) => self.normal + 1,
+            (true, _) => self.normal,
+        }
+    }
+
+    /// The lowest level of the modular reduction's own scales. With slots-to-coefficients first the
+    /// levels of the correction are below it, of normal size; else they belong to it.
     pub fn eval_mod_output_level(&self) -> usize {
-        self.normal + self.to_coefficients
+        let correction = if self.slots_first { self.arcsine_levels } else { 0 };
+        self.reduced_level() + correction
+    }
+
+    /// Levels of the polynomial that corrects the sine; 0: none.
+    pub fn arcsine_levels(&self) -> usize {
+        self.arcsine_levels
+    }
+
+    /// Whether slots go to coefficients before the modulus is raised.
+    pub fn slots_to_coefficients_first(&self) -> bool {
+        self.slots_first
     }
 
     /// The level that the modular reduction starts at.
     pub fn eval_mod_level(&self) -> usize {
-        self.eval_mod_output_level() + POLYNOMIAL_LEVELS + self.double_angles
+        self.reduced_level() + self.arcsine_levels + POLYNOMIAL_LEVELS + self.double_angles
     }
 
     /// The top level, that coefficients-to-slots starts at.
@@ -98,7 +129,9 @@ impl BootstrappingParameters {
     pub fn kind(&self, level: usize) -> LevelKind {
         match level {
             l if l <= self.normal => LevelKind::Normal,
-            l if l <= self.eval_mod_output_level() => LevelKind::SlotsToCoefficients,
+            l if l <= self.eval_mod_output_level() && !self.slots_first => {
+                LevelKind::SlotsToCoefficients
+            }
             l if l <= self.eval_mod_level() => LevelKind::EvalMod,
             _ => LevelKind::CoefficientsToSlots,
         }

@@ -11,6 +11,9 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_30BIT.toml"),
     include_str!("../../sets/CKKS_D45.toml"),
     include_str!("../../sets/CKKS_D50.toml"),
+    include_str!("../../sets/CKKS_D40_ARCSINE.toml"),
+    include_str!("../../sets/CKKS_D40_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -26,6 +29,9 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40_30BIT", 10),
     ("CKKS_D45", 10),
     ("CKKS_D50", 10),
+    ("CKKS_D40_ARCSINE", 10),
+    ("CKKS_D40_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 

@@ -103,6 +103,11 @@ fn bootstrapping(
 ) -> Result<BootstrappingParameters> {
     let transforms = |field, value| within(field, value, 1, 8).map(|v| v as usize);
     let shift = |field, value| within(field, value, -30, 30).map(|v| v as i32);
+    let arcsine_levels = literal.arcsine_levels.unwrap_or(0);
+    if ![0, 2, 3].contains(&arcsine_levels) {
+        let rule = "must be 0 (none), 2 (degree 3) or 3 (degree 5)";
+        return Err(Error::parameter("arcsine_levels", arcsine_levels, rule));
+    }
     let found = BootstrappingParameters {
         message_ratio: within("message_ratio", literal.message_ratio, 5, 30)? as u32,
         normal: within("normal_levels", literal.normal_levels, 1, 128)? as usize,
@@ -119,7 +124,16 @@ fn bootstrapping(
         double_angles: within("double_angles", literal.double_angles, 3, 3)? as usize,
         sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree() as i64)?
             as usize,
+        arcsine_levels: arcsine_levels as usize,
+        slots_first: literal.slots_to_coefficients_first.unwrap_or(false),
     };
+    if found.slots_first && found.normal <= found.to_coefficients {
+        let rule = format!(
+            "must exceed {}: slots-to-coefficients comes first and takes the lowest levels",
+            found.to_coefficients
+        );
+        return Err(Error::parameter("normal_levels", found.normal, rule));
+    }
     if found.top_level() != chain.top_level() {
         let rule = format!(
             "normal, slots-to-coefficients, modular reduction and coefficients-to-slots take \
@@ -148,6 +162,11 @@ fn check_levels(set: &CkksParameters) -> Result<()> {
     for level in 1..=chain.top_level() {
         let scale = match set.bootstrapping() {
             Some(b) if level > b.eval_mod_level() => continue,
+            // Scales of the reduction contract to what its levels drop; its lowest is set freely
+            // where a correction follows that works at the scale of messages.
+            Some(b) if level > b.eval_mod_output_level() && b.slots_first => {
+                set.rescale_ratio(b.eval_mod_level())
+            }
             Some(b) if level > b.eval_mod_output_level() => b.eval_mod_scale,
             _ => set.0.scale,
         };

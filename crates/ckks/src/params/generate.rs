@@ -47,6 +47,10 @@ pub struct BootstrappingRequest {
     pub coefficients_to_slots: usize,
     /// Transforms from slots to coefficients.
     pub slots_to_coefficients: usize,
+    /// Levels for the arcsine after the sine: 0, 2 or 3.
+    pub arcsine_levels: usize,
+    /// Slots-to-coefficients first, on the lowest levels.
+    pub slots_to_coefficients_first: bool,
 }
 
 /// Units of a main prime and of a terminal prime, and the most bits of a unit.
@@ -184,6 +188,7 @@ impl GeneratorRequest {
             range("coefficients_to_slots", b.coefficients_to_slots as f64, 1.0, 8.0)?;
             range("slots_to_coefficients", b.slots_to_coefficients as f64, 1.0, 8.0)?;
             range("auxiliary", self.auxiliary as f64, SPARSE_AUXILIARY as f64, 32.0)?;
+            range("arcsine_levels", b.arcsine_levels as f64, 0.0, 3.0)?;
         }
         let most = match security::largest_for(self.log2_degree, self.security) {
             _ if self.name.starts_with(INSECURE) => f64::INFINITY,
@@ -245,7 +250,17 @@ impl GeneratorRequest {
         let nearest = ((self.log2_scale + self.headroom) / unit).round();
         let least = ((self.log2_scale + 0.75 * self.headroom) / unit).ceil();
         let wanted = nearest.max(least) as usize;
-        let out = levels + self.bootstrapping.map_or(0, |b| b.slots_to_coefficients);
+        let out = levels
+            + self.bootstrapping.map_or(0, |b| match b.slots_to_coefficients_first {
+                // Levels of the correction are normal ones; an adjust takes one without it.
+                true => b.arcsine_levels.max(1),
+                false => b.slots_to_coefficients,
+            });
+        let eval_mod_levels = EVAL_MOD_LEVELS
+            + self.bootstrapping.map_or(0, |b| match b.slots_to_coefficients_first {
+                true => 0,
+                false => b.arcsine_levels,
+            });
         // Few small numbers of units have no state: start a little higher then.
         let mut states: Vec<_> = (wanted..wanted + shape.main).find_map(|first| {
             (0..=out).map(|l| shape.state(first + l * per_level)).collect::<Option<Vec<_>>>()
@@ -260,11 +275,11 @@ impl GeneratorRequest {
             if largest > main {
                 return None;
             }
-            for _ in 0..EVAL_MOD_LEVELS {
+            for _ in 0..eval_mod_levels {
                 main += 2;
                 states.push([main, used]);
             }
-            counts[1] = 2 * EVAL_MOD_LEVELS;
+            counts[1] = 2 * eval_mod_levels;
             // Two primes a level, terminal ones last.
             let missing = (terminal - used) as usize;
             let mut steps = vec![[2, 0]; b.coefficients_to_slots];
@@ -322,11 +337,22 @@ impl GeneratorRequest {
                     .ceil()
                     .max(0.0) as i64,
                 // All transforms get about the same scale, the last one rather more.
-                slots_to_coefficients_shift: (last / groups + 0.25).floor() as i64,
-                eval_mod_scale: libm::exp2(EVAL_MOD_BITS),
+                slots_to_coefficients_shift: match b.slots_to_coefficients_first {
+                    true => 0,
+                    false => (last / groups + 0.25).floor() as i64,
+                },
+                // A correction at the scale of messages wants a sine at that scale.
+                eval_mod_scale: libm::exp2(match b.arcsine_levels {
+                    levels if levels > 0 && b.slots_to_coefficients_first => {
+                        (self.log2_scale + f64::from(b.message_ratio)).round()
+                    }
+                    _ => EVAL_MOD_BITS,
+                }),
                 interval: 16,
                 double_angles: 3,
                 sparse_weight: 32,
+                arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
+                slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
             }
         });
         let literal = ParameterLiteral {

@@ -66,6 +66,13 @@ pub struct BootstrappingLiteral {
     pub double_angles: i64,
     /// Non-zero coefficients of the sparse secret.
     pub sparse_weight: i64,
+    /// Levels of a polynomial that corrects the sine: 2 (degree 3) or 3 (degree 5); left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arcsine_levels: Option<i64>,
+    /// Whether slots go to coefficients before the modulus is raised, on the lowest levels; left
+    /// out: at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_to_coefficients_first: Option<bool>,
 }
 
 impl ParameterLiteral {

@@ -19,7 +19,7 @@ pub use chain::{ChainParts, ModulusChain, State};
 pub use generate::{BootstrappingRequest, GeneratorRequest};
 pub use literal::{BootstrappingLiteral, ParameterLiteral};
 pub use scales::LevelKind;
-pub use security::{Estimate, Security, largest_log2_modulus};
+pub use security::{Estimate, Security, SparseEstimate, largest_log2_modulus};
 
 use crate::{Error, Result};
 use num_bigint::BigUint;
@@ -285,6 +285,8 @@ impl CkksParameters {
                 interval: i64::from(b.interval),
                 double_angles: b.double_angles as i64,
                 sparse_weight: b.sparse_weight as i64,
+                arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
+                slots_to_coefficients_first: b.slots_first.then_some(true),
             }),
         }
     }

@@ -11,6 +11,8 @@ fn requests() -> Vec<GeneratorRequest> {
             message_ratio,
             coefficients_to_slots: 4,
             slots_to_coefficients: 3,
+            arcsine_levels: 0,
+            slots_to_coefficients_first: false,
         })
     };
     let request = |name: &str, description: &str| GeneratorRequest {
@@ -45,6 +47,29 @@ fn requests() -> Vec<GeneratorRequest> {
             ..request("CKKS_D50", "9 levels of 50 bits after a bootstrapping")
         },
         GeneratorRequest {
+            bootstrapping: bootstrapping(7)
+                .map(|b| BootstrappingRequest { arcsine_levels: 2, ..b }),
+            ..request(
+                "CKKS_D40_ARCSINE",
+                "10 levels of 40 bits after a bootstrapping whose sine is corrected by an arcsine",
+            )
+        },
+        GeneratorRequest {
+            log2_scale: 39.85,
+            prime_bits: 30,
+            bootstrapping: bootstrapping(9).map(|b| BootstrappingRequest {
+                arcsine_levels: 2,
+                slots_to_coefficients_first: true,
+                ..b
+            }),
+            ..request(
+                "CKKS_D40_30BIT_STC_FIRST",
+                "CKKS_D40_30BIT whose bootstrapping begins at level 3 with slots-to-coefficients \
+                 and corrects its sine by an arcsine: 14 levels, any vector as precise as a random \
+                 one",
+            )
+        },
+        GeneratorRequest {
             log2_degree: 15,
             auxiliary: 8,
             bootstrapping: None,
@@ -69,6 +94,24 @@ fn the_generator_reproduces_the_stored_sets() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Sets with slots-to-coefficients first differ in how bootstrapping uses their levels alone.
+#[test]
+fn the_same_primes_serve_both_orders_of_bootstrapping() {
+    for name in ["CKKS_D40", "CKKS_D40_30BIT"] {
+        let set = CkksParameters::by_name(name).expect("built in");
+        let first = CkksParameters::by_name(&format!("{name}_STC_FIRST")).expect("built in");
+        assert_eq!(set.chain(), first.chain(), "{name}");
+        let b = first.bootstrapping().expect("it has one");
+        let found =
+            [b.input_level(), b.output_level(), b.eval_mod_output_level(), b.eval_mod_level()];
+        assert_eq!(found, [3, 14, 16, 24], "{name}");
+        assert_eq!(b.arcsine_levels(), 2);
+        // What the sine yields is a message at about the canonical scale.
+        let message = b.eval_mod_scale() * 2f64.powi(-(b.message_ratio() as i32));
+        assert!((message / first.scale(0).expect("a scale")).log2().abs() < 0.5);
+    }
 }
 
 #[test]
@@ -152,6 +195,27 @@ fn the_fixed_sets_have_the_stated_sizes() {
     assert_eq!(d40.message_ratios(), 5..11);
     assert_eq!(CkksParameters::by_name("CKKS_D35").expect("built in").message_ratios(), 5..16);
     assert_eq!(CkksParameters::default(), d40);
+}
+
+#[test]
+fn sets_choose_the_order_of_a_bootstrapping() {
+    let last = CkksParameters::by_name("CKKS_D40_ARCSINE").expect("built in");
+    let first = CkksParameters::by_name("CKKS_D40_STC_FIRST").expect("built in");
+    for (set, levels, input) in [(&last, [10, 13, 23, 27], 0), (&first, [14, 16, 24, 28], 3)] {
+        let b = set.bootstrapping().expect("it has one");
+        let found =
+            [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level(), b.top_level()];
+        assert_eq!((found, b.input_level()), (levels, input), "{set}");
+        assert_eq!(b.arcsine_levels(), 2);
+        assert!(set.scale(levels[1]).is_some() && set.eval_mod_scale(levels[2]).is_some());
+    }
+    assert_eq!(last.level_kind(11), LevelKind::SlotsToCoefficients);
+    assert_eq!(first.level_kind(15), LevelKind::EvalMod);
+    let mut literal = first.literal();
+    literal.name = "MINE".into();
+    literal.bootstrapping.as_mut().expect("it has one").arcsine_levels = Some(1);
+    let text = CkksParameters::new(&literal).expect_err("no such polynomial").to_string();
+    assert!(text.contains("arcsine_levels = 1: must be 0 (none), 2"), "{text}");
 }
 
 #[test]
@@ -346,7 +410,9 @@ fn security_is_stated_with_its_cost_model() {
         let security = set.security();
         assert!(security.estimate.dense > 128.0, "{set}: {}", security.text);
         if let Some(sparse) = security.estimate.sparse {
-            assert!(sparse > 128.0, "{set}: {}", security.text);
+            assert!(sparse.primal > 128.0, "{set}: {}", security.text);
+            // C(65536, 32) 2^32 = 2^426.3.
+            assert!((sparse.search - 127.9).abs() < 0.05, "{set}: {}", security.text);
         }
     }
     let toy = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");

@@ -1,8 +1,9 @@
-//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers (ckks.md section 3).
+//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers (ckks.md
+//! section 3).
 //!
-//! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P, then those of
-//! the basis T of KLSS. So the base of every level is a contiguous range, and a limb array over a level and
-//! P is in ascending order.
+//! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P,
+//! then those of the basis T of KLSS. So the base of every level is a contiguous range, and a limb
+//! array over a level and P is in ascending order.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -41,8 +42,9 @@ pub struct ChainShape {
     pub bootstrapping: Option<BootstrappingShape>,
 }
 
-/// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for each group of
-/// CtS, then those of EvalMod, one for each group of StC, and the levels that users have.
+/// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for
+/// each group of CtS, then those of EvalMod, one for each group of StC, and the levels that users
+/// have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingShape {
     /// L_eff, the level at which results stand.
@@ -59,29 +61,46 @@ pub struct BootstrappingShape {
     pub interval: u32,
     /// r, double angles; the fit is for 3.
     pub double_angles: usize,
-    /// E_out, the scale of the level just under EvalMod.
+    /// E_out, the scale of the lowest level of EvalMod.
     pub sine_scale: f64,
     /// Auxiliary primes of the dense-to-sparse key.
     pub sparse_auxiliary: usize,
-    /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3 (degree 5).
+    /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3
+    /// (degree 5).
+    ///
+    /// With slots-to-coefficients at the end they are levels of the size of EvalMod's, as every
+    /// slot is a coefficient still, whose error grows on the way to slots. With it first they are
+    /// normal levels.
     pub arcsine_levels: usize,
-    /// Slots-to-coefficients before the modulus is raised, on the lowest levels, instead of at the end.
+    /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of
+    /// at the end.
     pub stc_first: bool,
 }
 
 impl BootstrappingShape {
-    /// The level under EvalMod, at which the sine arrives.
+    /// The level at which the corrected sine arrives.
     pub fn out(&self) -> usize {
-        if self.stc_first {
-            self.effective_level + 1
-        } else {
-            self.effective_level + self.stc_groups
+        match (self.stc_first, self.arcsine_levels) {
+            (false, _) => self.effective_level + self.stc_groups,
+            // Nothing sets the scale but an adjust, which takes a level.
+            (true, 0) => self.effective_level + 1,
+            (true, _) => self.effective_level,
         }
+    }
+
+    /// The level after the double angles.
+    pub fn sine_output(&self) -> usize {
+        self.out() + self.arcsine_levels
+    }
+
+    /// The highest level with the scale S_l, which is the lowest with E_l.
+    pub fn scale_change(&self) -> usize {
+        if self.stc_first { self.sine_output() } else { self.out() }
     }
 
     /// The level at which EvalMod starts.
     pub fn sine_input(&self) -> usize {
-        self.out() + 5 + self.double_angles + self.arcsine_levels
+        self.sine_output() + 5 + self.double_angles
     }
 
     /// The top level, at which coefficients-to-slots starts.
@@ -117,8 +136,8 @@ impl From<&CkksParameters> for ChainShape {
                 double_angles: b.double_angles(),
                 sine_scale: b.eval_mod_scale(),
                 sparse_auxiliary: SPARSE_AUXILIARY,
-                arcsine_levels: 0,
-                stc_first: false,
+                arcsine_levels: b.arcsine_levels(),
+                stc_first: b.slots_to_coefficients_first(),
             }),
         }
     }
@@ -145,8 +164,8 @@ impl Chain {
     /// The chain of `shape`.
     ///
     /// # Errors
-    /// When a prime is not 1 modulo 2N or not below 2^31, primes repeat, a state has more primes than there are,
-    /// or the levels of bootstrapping do not fit.
+    /// When a prime is not 1 modulo 2N or not below 2^31, primes repeat, a state has more primes
+    /// than there are, or the levels of bootstrapping do not fit.
     pub fn new(shape: ChainShape) -> Result<Arc<Self>, RecordError> {
         let wrong = |why: String| RecordError::Shape { operation: "chain", why };
         let order = 2u64 << shape.log2_degree;
@@ -211,7 +230,7 @@ impl Chain {
                     b.top()
                 )));
             }
-            Some(b) => b.out(),
+            Some(b) => b.scale_change(),
             None => top,
         };
         let mut scales = vec![shape.scale];
@@ -326,8 +345,8 @@ impl Chain {
 
     /// E_l, the canonical scale of an EvalMod level, its lowest included.
     pub fn sine_scale(&self, level: usize) -> Option<f64> {
-        let out = self.shape.bootstrapping.as_ref()?.out();
-        self.sine_scales.get(level.checked_sub(out)?).copied()
+        let lowest = self.shape.bootstrapping.as_ref()?.scale_change();
+        self.sine_scales.get(level.checked_sub(lowest)?).copied()
     }
 
     /// The product of the primes of `basis`.
@@ -402,7 +421,8 @@ impl Chain {
         (2u32 << self.ring.log2_degree) - 1
     }
 
-    /// What a scale becomes that was computed for `level`: the canonical value if it lies within 2^-44 of one.
+    /// What a scale becomes that was computed for `level`: the canonical value if it lies within
+    /// 2^-44 of one.
     pub(crate) fn settle(&self, level: usize, scale: f64) -> f64 {
         let near = |c: &f64| (scale / c - 1.0).abs() < 2f64.powi(-44);
         let canonical = [self.scale(level), self.sine_scale(level)];

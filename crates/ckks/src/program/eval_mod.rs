@@ -1,5 +1,5 @@
-//! The scaled sine that removes multiples of Q_0 (ckks.md section 8, step 7), and an arcsine that removes the
-//! sine's own error.
+//! The scaled sine that removes multiples of Q_0 (ckks.md section 8, step 7), and an arcsine that
+//! removes the sine's own error.
 
 use std::f64::consts::PI;
 
@@ -8,8 +8,8 @@ use super::error::RecordError;
 use super::polynomial::{Basis, Node};
 use super::recorder::{Recorded, Recorder};
 
-/// Chebyshev coefficients in u = T_2(x') of (2 pi)^(-1/8) cos(4 pi x'), x' in [-1, 1]: a weighted fit around the
-/// integers of t, x' = (t - 1/4) / 16.
+/// Chebyshev coefficients in u = T_2(x') of (2 pi)^(-1/8) cos(4 pi x'), x' in [-1, 1]: a weighted
+/// fit around the integers of t, x' = (t - 1/4) / 16.
 #[rustfmt::skip]
 pub const COSINE: [f64; 16] = [
     0.1251562098850591, 0.28940629344651886, 0.3626967288101056, 0.3010829245740711,
@@ -36,23 +36,24 @@ pub struct EvalModSteps {
     pub nodes: Vec<Node>,
     /// After each double angle.
     pub double_angles: Vec<Recorded>,
-    /// The result: sin(2 pi t) / (2 pi), corrected if the chain has levels for it.
+    /// The result: sin(2 pi t) / (2 pi), corrected if the chain has levels of EvalMod for it.
     pub result: Recorded,
 }
 
-/// Chebyshev coefficients of y + (2 pi)^2 y^3/6 + 3 (2 pi)^4 y^5/40, the beginning of arcsin(2 pi y) / (2 pi), up
-/// to y^3 for 2 levels and y^5 for 3.
-fn arcsine(levels: usize) -> Vec<f64> {
-    let a = (2.0 * PI).powi(2) / 6.0;
+/// Chebyshev coefficients of w + (2 pi f)^2 w^3/6 + 3 (2 pi f)^4 w^5/40, the beginning of arcsin(2
+/// pi f w) / (2 pi f), up to w^3 for 2 levels and w^5 for 3.
+fn arcsine(levels: usize, f: f64) -> Vec<f64> {
+    let a = (2.0 * PI * f).powi(2) / 6.0;
     if levels == 2 {
         return vec![0.0, 1.0 + 0.75 * a, 0.0, 0.25 * a];
     }
-    let b = 3.0 * (2.0 * PI).powi(4) / 40.0;
+    let b = 3.0 * (2.0 * PI * f).powi(4) / 40.0;
     vec![0.0, 1.0 + 0.75 * a + 0.625 * b, 0.0, 0.25 * a + 0.3125 * b, 0.0, 0.0625 * b]
 }
 
 impl Recorder {
-    /// EvalMod of a ciphertext whose slots are t/K, |t - I| small for an integer I: sin(2 pi t) / (2 pi).
+    /// EvalMod of a ciphertext whose slots are t/K, |t - I| small for an integer I: sin(2 pi t) /
+    /// (2 pi).
     ///
     /// # Errors
     /// When the chain has no bootstrapping, or the ciphertext does not stand where EvalMod starts.
@@ -75,8 +76,7 @@ impl Recorder {
         let u = self.add_constant(&u, -1.0, 0.0)?;
         let u = self.rescale(&u)?;
         let basis = self.chebyshev_basis(&u, COSINE.len() - 1, LOG2_BABY)?;
-        let sine = shape.out() + shape.arcsine_levels;
-        let level = sine + shape.double_angles;
+        let level = shape.sine_output() + shape.double_angles;
         let scale = chain.sine_scale(level).expect("a level of EvalMod");
         let mut nodes = Vec::new();
         let mut y = self.chebyshev_nodes(&COSINE, &basis, level, scale, &mut nodes)?;
@@ -90,13 +90,25 @@ impl Recorder {
         }
         let result = match shape.arcsine_levels {
             0 => y,
-            levels => {
-                let coefficients = arcsine(levels);
-                let basis = self.chebyshev_basis(&y, coefficients.len() - 1, 1)?;
-                self.chebyshev_sum(&coefficients, &basis, shape.out(), shape.sine_scale)?
-            }
+            _ if shape.stc_first => y,
+            _ => self.correct_sine(&y, 1.0, shape.sine_scale)?,
         };
         Ok(EvalModSteps { u, basis, nodes, double_angles, result })
+    }
+
+    /// The arcsine correction of w, slots of which are sin(2 pi f t) / (2 pi f): t, with `scale`,
+    /// as many levels lower as the chain has for it.
+    pub(crate) fn correct_sine(
+        &mut self,
+        w: &Recorded,
+        f: f64,
+        scale: f64,
+    ) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = chain.shape().bootstrapping.as_ref().expect("the chain bootstraps");
+        let coefficients = arcsine(shape.arcsine_levels, f);
+        let basis = self.chebyshev_basis(w, coefficients.len() - 1, 1)?;
+        self.chebyshev_sum(&coefficients, &basis, shape.out(), scale)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ServerKey;
-use super::load::of_recorded;
+use super::{Estimate, ServerKey};
 use crate::keys::KeyKind;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
+use num_complex::Complex64;
 
-/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots.
+/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots that are
+/// not all alike.
 ///
 /// The message ratio 2^rho is what Q_0 has above the largest coefficient of a message. One more
 /// takes two bits from the error of the modular reduction and adds up to one bit of noise. That
@@ -25,6 +26,13 @@ pub struct Bootstrapping {
     /// All slots are real: imaginary noise is removed. The result has twice the canonical scale;
     /// the next product or sum brings that in order.
     pub real: bool,
+    /// Slots may all be equal: estimates count with the worst case of the modular reduction, not
+    /// with independent slots. Results are the same.
+    pub equal_slots: bool,
+    /// A number from which public phases are drawn. Slots are multiplied by them before, which
+    /// takes a level, and divided by them after, in a transform that is there anyway: no vector that
+    /// was chosen before the phases is worse than a random one.
+    pub phases: Option<u64>,
 }
 
 impl Bootstrapping {
@@ -37,8 +45,32 @@ impl Bootstrapping {
         let chain = Chain::new(ChainShape::from(set))?;
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let ratio = self.ratio(set)?;
-        let plan = BootstrappingPlan::new(&chain, slots, ratio, variant(set, slots), &encoder)?;
-        Ok(plan.keys(&chain).into_iter().map(of_recorded).collect())
+        Ok(self.plan(&chain, slots, ratio, &encoder)?.keys(&chain))
+    }
+
+    fn plan(
+        &self,
+        chain: &Chain,
+        slots: usize,
+        ratio: u32,
+        encoder: &Encoder,
+    ) -> Result<BootstrappingPlan> {
+        // One sine of both halves where they fit side by side.
+        let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
+        let variant =
+            if first || 2 * slots > chain.most_slots() { Variant::Pair } else { Variant::Packed };
+        Ok(match self.phases {
+            None => BootstrappingPlan::new(chain, slots, ratio, variant, encoder)?,
+            Some(seed) => {
+                let phases = phases(seed, slots);
+                BootstrappingPlan::with_phases(chain, slots, ratio, variant, &phases, encoder)?
+            }
+        })
+    }
+
+    /// Whether estimates count with equal slots: phases make them unlike.
+    fn worst_case(&self) -> bool {
+        self.equal_slots && self.phases.is_none()
     }
 
     fn ratio(&self, set: &CkksParameters) -> Result<u32> {
@@ -61,46 +93,77 @@ impl Bootstrapping {
     }
 }
 
-/// One sine of both halves where they fit side by side.
-fn variant(set: &CkksParameters, slots: usize) -> Variant {
-    if 2 * slots <= set.slots() { Variant::Packed } else { Variant::Pair }
+/// Numbers of magnitude 1, from a hash of the seed.
+fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
+    let mut hasher = blake3::Hasher::new_derive_key("girih 2026-11-22 phases of a bootstrapping");
+    hasher.update(&seed.to_le_bytes());
+    let mut bytes = vec![0; 8 * slots];
+    hasher.finalize_xof().fill(&mut bytes);
+    let turn = |bytes: &[u8]| {
+        let word = bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        (word >> 11) as f64 / (1u64 << 53) as f64
+    };
+    bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// Plans made so far, by slots and message ratio.
-pub(super) type Plans = Mutex<HashMap<(usize, u32), Arc<BootstrappingPlan>>>;
+/// What a plan depends on: slots, message ratio, phases.
+type PlanKey = (usize, u32, Option<u64>);
+
+/// Plans made so far.
+pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
 
 /// What a bootstrapping adds to errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RefreshNoise {
     /// Deviation of the noise.
     pub deviation: f64,
-    /// Deviation of the modular reduction's error for slots of magnitude 1; it grows with the
-    /// third power of the magnitude.
+    /// Deviation of the modular reduction's error for independent slots of magnitude 1; it grows
+    /// with the third power of the magnitude.
     pub sine: f64,
+    /// Its largest error where all slots are equal, of magnitude 1; it grows alike.
+    pub worst: f64,
+    /// Whether slots may be equal.
+    equal: bool,
+}
+
+impl RefreshNoise {
+    /// The estimate after a bootstrapping of slots up to `magnitude`.
+    pub fn after(&self, of: Estimate, magnitude: f64) -> Estimate {
+        let cube = magnitude.powi(3);
+        let noisy = of.with_noise(self.deviation);
+        if self.equal {
+            noisy.with_bias(self.worst * cube)
+        } else {
+            noisy.with_noise(self.sine * cube)
+        }
+    }
 }
 
 impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let known = |plans: &Plans| {
-            plans.lock().unwrap_or_else(PoisonError::into_inner).get(&(slots, ratio)).cloned()
-        };
+        let key = (slots, ratio, how.phases);
+        let known =
+            |plans: &Plans| plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(plan) = known(&self.plans) {
             return Ok(plan);
         }
-        let variant = variant(self.set(), slots);
-        let plan = BootstrappingPlan::new(self.chain(), slots, ratio, variant, self.encoder())?;
-        let plan = Arc::new(plan);
+        let plan = Arc::new(how.plan(self.chain(), slots, ratio, self.encoder())?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.insert((slots, ratio), plan.clone());
+        plans.insert(key, plan.clone());
         Ok(plan)
     }
 
     /// What the model says of a bootstrapping, in deviations of full slots.
     pub(super) fn refresh_noise(&self, slots: usize, how: &Bootstrapping) -> Result<RefreshNoise> {
-        let (noise, sine) = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
+        let model = self.model().bootstrapping(how.ratio(self.set())?, slots)?;
         let share = (slots as f64 / self.set().slots() as f64).sqrt();
-        Ok(RefreshNoise { deviation: noise / share, sine: sine / share })
+        Ok(RefreshNoise {
+            deviation: model.noise / share,
+            sine: model.sine / share,
+            worst: model.sine_of_constants,
+            equal: how.worst_case(),
+        })
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::Shared;
-use super::device::Buffer;
 use super::estimate::Estimate;
 use crate::program::Recorded;
 use crate::{CkksParameters, Error, Result};
-use girih_backend::poly::Place;
+use girih_backend::poly::{Buffer, Place};
+use girih_rlwe::KeyId;
 
 /// A batch of ciphertexts that lie on the device of a [`ServerKey`](super::ServerKey): all of one
 /// level, scale and number of slots. Cloning and [selecting](Ciphertexts::select) copy nothing.
@@ -64,6 +64,11 @@ impl Ciphertexts {
     /// The parameter set.
     pub fn set(&self) -> &CkksParameters {
         &self.shared.set
+    }
+
+    /// Name of the client key that they are under.
+    pub fn key_id(&self) -> KeyId {
+        self.shared.id
     }
 
     /// How many ciphertexts there are, at least 1.
@@ -143,8 +148,7 @@ impl Ciphertexts {
     /// Where b and a of ciphertext `i` lie.
     pub(super) fn places(&self, i: usize) -> [Place; 2] {
         let first = self.first + i * self.limbs();
-        let place = |first| Place { buffer: self.buffer.id(), first };
-        [place(first), place(first + self.limbs() / 2)]
+        [self.buffer.place(first), self.buffer.place(first + self.limbs() / 2)]
     }
 
     /// Refuses a batch that lies on the device of another server key.

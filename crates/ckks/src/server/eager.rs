@@ -13,7 +13,6 @@ use super::recording::{Operand, Recording};
 use super::{Bootstrapping, ServerKey};
 use crate::approximation::{CompositeSign, Polynomial};
 use crate::{Plaintext, Result};
-use girih_backend::poly::Place;
 
 /// What a kept recording is known by: the operation, its constants, and the shapes of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -203,13 +202,8 @@ impl ServerKey {
         values: &[T],
     ) -> Result<Ciphertexts> {
         check_length("the vector to multiply by", values.len(), x.slots())?;
-        let bootstrapped;
-        let x = if x.level() == 0 {
-            bootstrapped = self.with_a_level("a product with a vector", x)?;
-            &bootstrapped
-        } else {
-            x
-        };
+        let bootstrapped = self.with_a_level("a product with a vector", x)?;
+        let x = bootstrapped.as_ref().unwrap_or(x);
         let plain = self.encoder().encode(values, self.plain_scale(x.level(), x.scale())?)?;
         self.with_plain("mul_plain", x, &plain, largest(values), |b, x, plain| {
             b.mul_plain_node(x, plain)
@@ -243,8 +237,8 @@ impl ServerKey {
             plain.residues(chain, position, limb);
         }
         let buffer = self.shared().engine.allocate(base.len())?;
-        let place = Place { buffer: buffer.id(), first: 0 };
-        self.shared().engine.write(place, &words)?;
+        let place = buffer.place(0);
+        self.shared().engine.write(place, self.chain().level(x.level())?, &words)?;
         only(
             recording.run_operands(&[
                 Operand::Ciphertexts(x),
@@ -583,7 +577,11 @@ impl ServerKey {
 impl Bootstrapping {
     fn key(&self, key: Key) -> Key {
         let ratio = self.message_ratio.map_or(-1, i64::from);
-        key.integer(ratio).integer(i64::from(self.real))
+        key.integer(ratio)
+            .integer(i64::from(self.real))
+            .integer(i64::from(self.equal_slots))
+            .integer(i64::from(self.phases.is_some()))
+            .integer(self.phases.unwrap_or(0) as i64)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of the error of a ciphertext, carried from operation to operation.
 
-use crate::noise::{DEVIATIONS, Noise, NoiseModel};
+use crate::noise::{BootstrappingNoise, DEVIATIONS, Noise, NoiseModel};
 use crate::{CkksParameters, Result};
 
 /// What is known of the error of a ciphertext's slots. All numbers are in units of slots.
@@ -24,12 +24,14 @@ impl Estimate {
         Self { deviation, bias: 0.0, magnitude }
     }
 
-    /// The largest error to expect in a component of a full slot: six deviations and the bias.
+    /// The largest error to expect in a component of a full slot: twelve deviations
+    /// ([`DEVIATIONS`]) and the bias.
     pub fn largest_error(&self) -> f64 {
         DEVIATIONS * self.deviation + self.bias
     }
 
-    /// What a ciphertext of `slots` slots on the host carries: the bias counts as six deviations.
+    /// What a ciphertext of `slots` slots on the host carries: the bias counts as a full range
+    /// of them.
     pub(crate) fn to_noise(self, set: &CkksParameters, slots: usize) -> Noise {
         let share = (slots as f64 / set.slots() as f64).sqrt();
         Noise {
@@ -91,16 +93,6 @@ impl Estimate {
         Self { deviation: 2.0 * m * self.deviation, bias: 2.0 * m * self.bias, magnitude: m * m }
     }
 
-    /// The sum of `count` of its slots.
-    pub(crate) fn summed(self, count: usize) -> Self {
-        let count = count as f64;
-        Self {
-            deviation: self.deviation * count.sqrt(),
-            bias: self.bias * count,
-            magnitude: self.magnitude * count,
-        }
-    }
-
     /// The larger of both in everything: for ciphertexts of one batch.
     pub(crate) fn worse(self, other: Self) -> Self {
         Self {
@@ -140,10 +132,8 @@ impl Model {
         self.0.deviation(1.0 / 12.0, scale)
     }
 
-    /// A bootstrapping of `slots` slots with message ratio 2^rho: its noise, and what the modular
-    /// reduction is off by for random slots.
-    pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<(f64, f64)> {
-        let model = self.0.bootstrapping(rho, slots)?;
-        Ok((model.noise, model.sine))
+    /// A bootstrapping of `slots` slots with message ratio 2^rho.
+    pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
+        self.0.bootstrapping(rho, slots)
     }
 }

@@ -1,17 +1,16 @@
 //! From evaluation keys to a device.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cache::Kept;
-use super::device::Engine;
 use super::estimate::Model;
 use super::residents::Library;
 use super::{ServerKey, Shared};
-use crate::keys::{self, EvaluationKeys, KeyPart, SwitchingKeySource};
-use crate::program::{Chain, ChainShape, KeyKind, Part, ResidentRequest};
-use crate::{Encoder, Result};
-use girih_backend::Progress;
-use girih_backend::poly::{Basis, Loader, ResidentShape, ResidentSource};
+use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
+use crate::program::{Chain, ChainShape, Part, ResidentRequest};
+use crate::{Encoder, Error, Result};
+use girih_backend::poly::{Basis, PolyEngine, ResidentShape, ResidentSource};
+use girih_backend::{Backend, Progress, block_on};
 
 /// Choices of a [`ServerKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,27 +32,48 @@ impl Default for Options {
 
 impl ServerKey {
     /// Loads keys on a device, limb by limb; they may be dropped afterwards. `progress` hears of
-    /// limbs.
+    /// polynomials.
     ///
     /// # Errors
-    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device or memory runs
-    /// out.
+    /// [`Error::Backend`] if the device runs no programs on polynomials, the
+    /// set does not fit it, or memory runs out.
     pub fn load(
-        loader: &dyn Loader,
+        device: &dyn Backend,
+        keys: &EvaluationKeys,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let chain = Chain::new(ChainShape::from(keys.set()))?;
+        let engine = PolyEngine::open(device, chain.ring().clone())?;
+        block_on(Self::on_engine(engine, keys, options, progress))
+    }
+
+    /// [`ServerKey::load`] for callers that must not block, on an engine opened for the set's ring.
+    ///
+    /// # Errors
+    /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape) for an engine of another
+    /// ring.
+    pub async fn on_engine(
+        engine: PolyEngine,
         keys: &EvaluationKeys,
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let set = keys.set().clone();
         let chain = Chain::new(ChainShape::from(&set))?;
-        let engine = Engine::open(loader, chain.ring().clone())?;
+        if engine.ring() != chain.ring() {
+            return Err(Error::Shape {
+                operation: "loading evaluation keys".into(),
+                rule: format!("the engine was opened for another ring than that of {set}"),
+            });
+        }
         let source = KeyLimbs::new(keys);
-        let loaded = engine.load(&source, progress)?;
-        if let Some(error) = source.failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        let loaded = engine.load_async(&source, progress).await?;
+        if let Some(error) = source.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let places = source.polynomials.iter().map(|p| p.request.clone()).collect();
-        let library = Library::new(&set, places, loaded);
+        let requests = source.polynomials.into_iter().map(|p| p.request);
+        let library = Library::new(&set, requests.zip(loaded));
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set);
         let shared = Shared { set, id: keys.key_id(), chain, engine, library };
@@ -71,7 +91,7 @@ impl ServerKey {
 /// One polynomial of a switching key.
 struct KeyPolynomial {
     request: ResidentRequest,
-    kind: keys::KeyKind,
+    kind: KeyKind,
     digit: usize,
     part: KeyPart,
     /// Positions of F and P at which it has limbs.
@@ -83,7 +103,7 @@ struct KeyLimbs<'a> {
     keys: &'a dyn SwitchingKeySource,
     polynomials: Vec<KeyPolynomial>,
     /// The first failure: a device takes no errors from a source.
-    failure: Mutex<Option<crate::Error>>,
+    failure: Mutex<Option<Error>>,
 }
 
 impl<'a> KeyLimbs<'a> {
@@ -93,33 +113,13 @@ impl<'a> KeyLimbs<'a> {
             let positions: Arc<[usize]> = kind.positions(keys.set()).into();
             for digit in 0..kind.digits(keys.set()) {
                 for (part, recorded) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {
-                    let request =
-                        ResidentRequest::Key { kind: recorded_kind(kind), digit, part: recorded };
+                    let request = ResidentRequest::Key { kind, digit, part: recorded };
                     let positions = positions.clone();
                     polynomials.push(KeyPolynomial { request, kind, digit, part, positions });
                 }
             }
         }
         Self { keys, polynomials, failure: Mutex::default() }
-    }
-}
-
-fn recorded_kind(kind: keys::KeyKind) -> KeyKind {
-    match kind {
-        keys::KeyKind::Multiplication => KeyKind::Multiplication,
-        keys::KeyKind::DenseToSparse => KeyKind::DenseToSparse,
-        keys::KeyKind::SparseToDense => KeyKind::SparseToDense,
-        keys::KeyKind::Galois(g) => KeyKind::Galois(g),
-    }
-}
-
-/// The same kind as client code names it.
-pub(super) fn of_recorded(kind: KeyKind) -> keys::KeyKind {
-    match kind {
-        KeyKind::Multiplication => keys::KeyKind::Multiplication,
-        KeyKind::DenseToSparse => keys::KeyKind::DenseToSparse,
-        KeyKind::SparseToDense => keys::KeyKind::SparseToDense,
-        KeyKind::Galois(g) => keys::KeyKind::Galois(g),
     }
 }
 
@@ -136,7 +136,7 @@ impl ResidentSource for KeyLimbs<'_> {
         let p = &self.polynomials[polynomial];
         if let Err(error) = self.keys.limb(p.kind, p.digit, p.part, p.positions[limb], out) {
             out.fill(0);
-            let mut failure = self.failure.lock().unwrap_or_else(|e| e.into_inner());
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
         }
     }

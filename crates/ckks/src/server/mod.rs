@@ -25,7 +25,6 @@ mod bootstrapping;
 mod builder;
 mod cache;
 mod ciphertexts;
-mod device;
 mod eager;
 mod error;
 mod estimate;
@@ -51,9 +50,8 @@ use crate::program::Chain;
 use crate::{CkksParameters, Encoder, Error, Result};
 use bootstrapping::Plans;
 use cache::Kept;
-use device::{Engine, Residents};
 use estimate::Model;
-use girih_backend::poly::ResidentId;
+use girih_backend::poly::PolyEngine;
 use girih_rlwe::KeyId;
 use residents::Library;
 
@@ -62,17 +60,8 @@ struct Shared {
     set: CkksParameters,
     id: KeyId,
     chain: Arc<Chain>,
-    engine: Engine,
+    engine: PolyEngine,
     library: Library,
-}
-
-impl Shared {
-    fn residents(
-        &self,
-        requests: &[crate::program::ResidentRequest],
-    ) -> Result<(Vec<ResidentId>, Vec<Arc<Residents>>)> {
-        self.library.find(&self.engine, self.chain.ring(), requests)
-    }
 }
 
 /// Evaluation keys loaded on one device: computes on ciphertexts there. It can be shared between
@@ -155,6 +144,19 @@ impl ServerKey {
         Ok(self.shared.engine.synchronize()?)
     }
 
+    /// [`ServerKey::synchronize`] for callers that must not block.
+    ///
+    /// # Errors
+    /// As [`ServerKey::synchronize`].
+    pub async fn synchronize_async(&self) -> Result<()> {
+        Ok(self.shared.engine.synchronize_async().await?)
+    }
+
+    /// The device's engine: its plan, its memory, programs of one's own.
+    pub fn engine(&self) -> &PolyEngine {
+        &self.shared.engine
+    }
+
     fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -198,12 +200,16 @@ impl ServerKey {
         Ok(below * self.set().rescale_ratio(level) / scale)
     }
 
-    /// A batch at level 0 ready for an operation that needs a level: bootstrapped where that is
-    /// allowed.
-    fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Ciphertexts> {
-        if self.options.bootstrap_when_needed && self.set().bootstrapping().is_some() {
-            return self.bootstrap(x);
+    /// A batch made ready for an operation that needs a level, by a bootstrapping where that is
+    /// needed and allowed; none if it is ready.
+    fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Option<Ciphertexts>> {
+        let own = self.set().bootstrapping().filter(|_| self.options.bootstrap_when_needed);
+        if let Some(own) = own {
+            let start = own.input_level();
+            if (start..start + 1).contains(&x.level()) {
+                return self.bootstrap(x).map(Some);
+            }
         }
-        Err(error::out_of_levels(operation, 1, x.level()))
+        if x.level() > 0 { Ok(None) } else { Err(error::out_of_levels(operation, 1, 0)) }
     }
 }

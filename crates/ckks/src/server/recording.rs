@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
-use super::device::{Residents, Routine};
 use super::estimate::Estimate;
 use super::{ServerKey, Shared};
 use crate::program;
 use crate::{Error, Result};
-use girih_backend::poly::{Bindings, Place};
+use girih_backend::poly::{Bindings, Place, Resident, Routine};
 
 /// What a program reads by one or two of its input slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +36,7 @@ pub struct Recording {
     shared: Arc<Shared>,
     routine: Routine,
     /// Keeps what the routine reads on the device.
-    _residents: Vec<Arc<Residents>>,
+    _residents: Vec<Arc<Resident>>,
     tape: Tape,
     inputs: Vec<InputShape>,
     outputs: Vec<Node>,
@@ -89,8 +88,9 @@ impl ServerKey {
 
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
-        let (numbers, residents) = shared.residents(&parts.recording.residents)?;
-        let routine = shared.engine.prepare(&parts.recording.program, &numbers)?;
+        let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
+        let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
+        let routine = shared.engine.prepare(&parts.recording.program, &bound)?;
         Ok(Recording {
             shared: shared.clone(),
             routine,

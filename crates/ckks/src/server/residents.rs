@@ -1,109 +1,105 @@
 //! Polynomials that stay on the device: keys, and encoded vectors shared by content.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::device::{Engine, Residents};
-use crate::program::{KeyKind, PlainPolynomial, ResidentRequest};
+use crate::keys::KeyKind;
+use crate::program::{PlainPolynomial, ResidentRequest};
 use crate::{CkksParameters, Error, Result};
 use girih_backend::NoProgress;
-use girih_backend::poly::{ResidentId, ResidentShape, ResidentSource, RingShape};
+use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
 use girih_ring::NttTable;
 
 /// What stays on the device of one server key.
 pub(super) struct Library {
     set: CkksParameters,
-    /// Where each polynomial of a key stands among those of `keys`.
-    key_places: HashMap<ResidentRequest, usize>,
-    keys: Arc<Residents>,
-    plain: Mutex<HashMap<Digest, (Weak<Residents>, usize)>>,
+    keys: HashMap<ResidentRequest, Arc<Resident>>,
+    /// Amounts of rotations (to the left, below N/2) whose keys there are.
+    rotations: Vec<usize>,
+    /// Encoded vectors leave with the last recording that reads them.
+    plain: Mutex<HashMap<Digest, Weak<Resident>>>,
 }
 
 /// What an encoded vector is known by.
 type Digest = [u8; 32];
 
 impl Library {
-    /// A library with the polynomials of keys loaded, in the order of `places`.
-    pub fn new(set: &CkksParameters, places: Vec<ResidentRequest>, keys: Residents) -> Self {
-        let key_places = places.into_iter().enumerate().map(|(i, key)| (key, i)).collect();
-        let plain = Mutex::default();
-        Self { set: set.clone(), key_places, keys: Arc::new(keys), plain }
+    /// A library with the polynomials of keys loaded.
+    pub fn new(
+        set: &CkksParameters,
+        keys: impl IntoIterator<Item = (ResidentRequest, Resident)>,
+    ) -> Self {
+        let keys: HashMap<_, _> =
+            keys.into_iter().map(|(request, key)| (request, Arc::new(key))).collect();
+        let held: HashSet<KeyKind> = keys.keys().filter_map(kind_of).collect();
+        let rotations = amounts(set, |g| held.contains(&KeyKind::Galois(g))).collect();
+        Self { set: set.clone(), keys, rotations, plain: Mutex::default() }
     }
 
-    /// The number of each polynomial on the device, and what keeps them there. Encoded vectors that
-    /// are not there yet are loaded.
+    /// An amount below N/2 that rotates `slots` slots as `by` does, if possible one whose key is
+    /// there: sparse vectors repeat, so that any amount that is equal modulo their slots serves.
+    pub fn rotation(&self, slots: usize, by: i64) -> i64 {
+        let by = by.rem_euclid(slots as i64) as usize;
+        let same = |&&held: &&usize| held % slots == by;
+        // The amounts ascend: the smallest is the canonical one if that is there.
+        self.rotations.iter().find(same).copied().unwrap_or(by) as i64
+    }
+
+    /// What is asked for, in that order. Encoded vectors that are not there yet are loaded.
     pub fn find(
         &self,
-        engine: &Engine,
-        ring: &Arc<RingShape>,
+        engine: &PolyEngine,
         requests: &[ResidentRequest],
-    ) -> Result<(Vec<ResidentId>, Vec<Arc<Residents>>)> {
+    ) -> Result<Vec<Arc<Resident>>> {
         self.check_keys(requests)?;
         let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        plain.retain(|_, (residents, _)| residents.strong_count() > 0);
-        let (mut new, mut digests) = (Vec::new(), Vec::new());
-        // Found ones are kept alive from here on.
-        let mut found: HashMap<Digest, (Arc<Residents>, usize)> = HashMap::new();
+        plain.retain(|_, resident| resident.strong_count() > 0);
+        let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
+        let (mut new, mut digests) = (Vec::new(), HashSet::new());
         for request in requests {
-            if let ResidentRequest::Plain(polynomial) = request {
-                let digest = digest(polynomial);
-                if found.contains_key(&digest) || digests.contains(&digest) {
-                    continue;
-                }
-                match plain.get(&digest).and_then(|(held, i)| Some((held.upgrade()?, *i))) {
-                    Some(held) => {
-                        found.insert(digest, held);
-                    }
-                    None => {
-                        new.push(polynomial.clone());
-                        digests.push(digest);
-                    }
-                }
+            let ResidentRequest::Plain(polynomial) = request else { continue };
+            let digest = digest(polynomial);
+            if let Some(held) = plain.get(&digest).and_then(Weak::upgrade) {
+                found.insert(digest, held);
+            } else if digests.insert(digest) {
+                new.push((digest, polynomial.clone()));
             }
         }
         if !new.is_empty() {
-            let source =
-                PlainSource { ring: ring.clone(), polynomials: new, tables: Mutex::default() };
-            let loaded = Arc::new(engine.load(&source, &NoProgress)?);
-            for (i, digest) in digests.into_iter().enumerate() {
-                plain.insert(digest, (Arc::downgrade(&loaded), i));
-                found.insert(digest, (loaded.clone(), i));
+            let (digests, polynomials): (Vec<_>, Vec<_>) = new.into_iter().unzip();
+            let ring = engine.ring().clone();
+            let source = PlainSource { ring, polynomials, tables: Mutex::default() };
+            let loaded = engine.load(&source, &NoProgress)?;
+            for (digest, resident) in digests.into_iter().zip(loaded) {
+                let resident = Arc::new(resident);
+                plain.insert(digest, Arc::downgrade(&resident));
+                found.insert(digest, resident);
             }
         }
-        let mut held = vec![self.keys.clone()];
-        let numbers = requests
-            .iter()
-            .map(|request| match request {
-                ResidentRequest::Plain(polynomial) => {
-                    let (residents, i) = &found[&digest(polynomial)];
-                    if !held.iter().any(|h| Arc::ptr_eq(h, residents)) {
-                        held.push(residents.clone());
-                    }
-                    residents.ids()[*i]
-                }
-                key => self.keys.ids()[self.key_places[key]],
-            })
-            .collect();
-        Ok((numbers, held))
+        let one = |request: &ResidentRequest| match request {
+            ResidentRequest::Plain(polynomial) => found[&digest(polynomial)].clone(),
+            key => self.keys[key].clone(),
+        };
+        Ok(requests.iter().map(one).collect())
     }
 
     /// Encoded vectors on the device now.
     pub fn vectors(&self) -> usize {
         let plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        plain.values().filter(|(residents, _)| residents.strong_count() > 0).count()
+        plain.values().filter(|resident| resident.strong_count() > 0).count()
     }
 
     /// Refuses requests of keys that are not there, naming all of them and those that are.
     fn check_keys(&self, requests: &[ResidentRequest]) -> Result<()> {
         let mut missing: Vec<KeyKind> = requests
             .iter()
-            .filter(|request| !self.key_places.contains_key(request))
+            .filter(|request| !self.keys.contains_key(request))
             .filter_map(kind_of)
             .collect();
         if missing.is_empty() {
             return Ok(());
         }
-        let mut held: Vec<KeyKind> = self.key_places.keys().filter_map(kind_of).collect();
+        let mut held: Vec<KeyKind> = self.keys.keys().filter_map(kind_of).collect();
         Err(Error::MissingKey { wanted: self.names(&mut missing), held: self.names(&mut held) })
     }
 
@@ -112,17 +108,14 @@ impl Library {
         kinds.sort_unstable();
         kinds.dedup();
         let order = 2 * self.set.degree() as u64;
-        let mut rotations = Vec::new();
+        let half = self.set.slots() as i64;
+        let wanted = |g| kinds.binary_search(&KeyKind::Galois(g)).is_ok();
+        let signed = |amount: usize| {
+            let amount = amount as i64;
+            if 2 * amount <= half { amount } else { amount - half }
+        };
+        let rotations: Vec<i64> = amounts(&self.set, wanted).map(signed).collect();
         let mut names = Vec::new();
-        // Powers of 5 in turn, so that every amount is found in one pass.
-        let mut power = 1u64;
-        for amount in 0..self.set.slots() as i64 {
-            if kinds.binary_search(&KeyKind::Galois(power as u32)).is_ok() {
-                let left = amount - self.set.slots() as i64;
-                rotations.push(if amount <= -left { amount } else { left });
-            }
-            power = power * 5 % order;
-        }
         for kind in kinds.iter() {
             match kind {
                 KeyKind::Multiplication => names.push("multiplication".to_owned()),
@@ -143,6 +136,13 @@ impl Library {
         }
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
+}
+
+/// Amounts of the rotations whose exponents are `wanted`, ascending.
+fn amounts(set: &CkksParameters, wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = usize> {
+    let order = 2 * set.degree() as u64;
+    let powers = std::iter::successors(Some(1u64), move |power| Some(power * 5 % order));
+    powers.take(set.slots()).enumerate().filter(move |&(_, g)| wanted(g as u32)).map(|(by, _)| by)
 }
 
 fn kind_of(request: &ResidentRequest) -> Option<KeyKind> {
@@ -166,11 +166,11 @@ fn digest(polynomial: &PlainPolynomial) -> Digest {
 }
 
 /// Encoded vectors as a device loads them.
-pub(super) struct PlainSource {
-    pub ring: Arc<RingShape>,
-    pub polynomials: Vec<PlainPolynomial>,
+struct PlainSource {
+    ring: Arc<RingShape>,
+    polynomials: Vec<PlainPolynomial>,
     /// Transforms by prime and degree, made when first needed.
-    pub tables: Mutex<HashMap<(u16, usize), Arc<NttTable>>>,
+    tables: Mutex<HashMap<(u16, usize), Arc<NttTable>>>,
 }
 
 impl ResidentSource for PlainSource {

@@ -5,6 +5,7 @@ use super::ciphertexts::Ciphertexts;
 use super::estimate::Estimate;
 use crate::ciphertext::{Ciphertext, CiphertextHeader};
 use crate::{Error, Result};
+use girih_backend::block_on;
 
 impl ServerKey {
     /// Copies ciphertexts to the device, as one batch.
@@ -49,10 +50,11 @@ impl ServerKey {
             (first.level(), first.scale(), first.slots()),
             estimate,
         )?;
+        let basis = self.chain().level(first.level())?;
         for (i, x) in ciphertexts.iter().enumerate() {
             let [b, a] = batch.places(i);
-            self.shared().engine.write(b, x.b())?;
-            self.shared().engine.write(a, x.a())?;
+            self.shared().engine.write(b, basis, x.b())?;
+            self.shared().engine.write(a, basis, x.a())?;
         }
         Ok(batch)
     }
@@ -63,26 +65,34 @@ impl ServerKey {
     /// [`Error::WrongKey`] and [`Error::Order`] for a batch of another server key, and failures of
     /// the device.
     pub fn download(&self, batch: &Ciphertexts) -> Result<Vec<Ciphertext>> {
+        block_on(self.download_async(batch))
+    }
+
+    /// [`ServerKey::download`] for callers that must not block.
+    ///
+    /// # Errors
+    /// As [`ServerKey::download`].
+    pub async fn download_async(&self, batch: &Ciphertexts) -> Result<Vec<Ciphertext>> {
         batch.check_server(self.shared())?;
         let words = self.set().chain().base(batch.level()).len() * self.set().degree();
-        (0..batch.len())
-            .map(|i| {
-                let mut parts = [vec![0; words], vec![0; words]];
-                for (part, place) in parts.iter_mut().zip(batch.places(i)) {
-                    self.shared().engine.read(place, part)?;
-                }
-                let [b, a] = parts;
-                let header = CiphertextHeader {
-                    set: self.set().clone(),
-                    key: self.key_id(),
-                    level: batch.level(),
-                    scale: batch.scale(),
-                    slots: batch.slots(),
-                    noise: batch.estimate().to_noise(self.set(), batch.slots()),
-                };
-                Ciphertext::from_parts(header, b, a)
-            })
-            .collect()
+        let mut ciphertexts = Vec::with_capacity(batch.len());
+        for i in 0..batch.len() {
+            let mut parts = [vec![0; words], vec![0; words]];
+            for (part, place) in parts.iter_mut().zip(batch.places(i)) {
+                self.shared().engine.read_async(place, part).await?;
+            }
+            let [b, a] = parts;
+            let header = CiphertextHeader {
+                set: self.set().clone(),
+                key: self.key_id(),
+                level: batch.level(),
+                scale: batch.scale(),
+                slots: batch.slots(),
+                noise: batch.estimate().to_noise(self.set(), batch.slots()),
+            };
+            ciphertexts.push(Ciphertext::from_parts(header, b, a)?);
+        }
+        Ok(ciphertexts)
     }
 
     fn check_host(&self, x: &Ciphertext) -> Result<()> {

@@ -256,7 +256,7 @@ fn matrices_of_bootstrapping() {
                 let theirs = complex(&theirs["re"], &theirs["im"]);
                 for j in 0..n {
                     assert!(near(ours[j % ours.len()], theirs[j]), "diagonal {k}, slot {j}");
-                    y[j] = y[j] + ours[j % ours.len()] * x[(j + group.stride * k) % n];
+                    y[j] += ours[j % ours.len()] * x[(j + group.stride * k) % n];
                 }
             }
             x = y;

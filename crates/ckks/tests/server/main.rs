@@ -2,5 +2,8 @@
 //! operation against plain arithmetic, within what the noise model says, and every refusal.
 
 mod arithmetic;
-mod device;
+mod bootstrapping;
+mod functions;
+mod recordings;
+mod slots;
 mod support;

@@ -1,11 +1,12 @@
 //! Keys, vectors, and the judgement of errors.
 
-use girih_backend::NoProgress;
+use girih_backend::poly::reference_device::ReferenceLoader;
+use girih_backend::poly::{Loader, PolyEngine, PolyPlan};
+use girih_backend::{NoProgress, block_on};
 use girih_ckks::keys::KeyKind;
+use girih_ckks::program::{Chain, ChainShape};
 use girih_ckks::server::{Ciphertexts, Options, ServerKey};
 use girih_ckks::{CkksParameters, ClientKey, Complex64, EvaluationKeys};
-
-use crate::device::Host;
 
 /// A client and a server of one small set.
 pub struct Pair {
@@ -23,7 +24,11 @@ pub fn pair_of(name: &str, kinds: Vec<KeyKind>, options: Options) -> Pair {
     let set = CkksParameters::by_name(name).expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
-    let server = ServerKey::load(&Host, &keys, &options, &NoProgress).expect("loaded");
+    let ring = Chain::new(ChainShape::from(&set)).expect("a chain").ring().clone();
+    let device = ReferenceLoader::default().open(ring).expect("a device");
+    let engine = PolyEngine::new(device, PolyPlan::default()).expect("an engine");
+    let server = ServerKey::on_engine(engine, &keys, &options, &NoProgress);
+    let server = block_on(server).expect("loaded");
     Pair { client, server }
 }
 
@@ -77,23 +82,38 @@ impl Pair {
         deviations: f64,
         slack: f64,
     ) {
-        let found = self.values(batch);
+        let host = self.server.download(batch).unwrap();
+        assert_eq!(batch.key_id(), self.client.key_id());
+        let decrypted = self.client.decrypt_with_precision(&host[0]).unwrap();
+        let found = decrypted.values;
         let estimate = batch.estimate();
         let share = (batch.slots() as f64 / batch.set().slots() as f64).sqrt();
         let errors = found.iter().zip(wanted.iter().cycle()).map(|(x, y)| x - y);
         let worst = errors.map(|e| e.re.abs().max(e.im.abs())).fold(0.0, f64::max);
         let bound = deviations * share * estimate.deviation + estimate.bias;
         assert!(worst <= bound, "error {worst:e}, the model allows {bound:e}");
+        let bits = decrypted.precision_bits;
+        assert!(worst <= (-bits).exp2(), "error {worst:e}, and {bits} bits are to be trusted");
         assert!(
             worst >= bound * (-slack).exp2(),
             "error {worst:e}, the model allows {bound:e}: it says nothing"
         );
     }
 
-    /// [`Pair::check_within`] for six deviations; the worst of some hundreds of slots lies between
-    /// three and six of them, so that an estimate may be 3 bits too large.
+    /// [`Pair::check_within`] for the twelve deviations that precision is stated by; the worst of
+    /// some hundreds of slots lies between three and eight of them.
     pub fn check(&self, batch: &Ciphertexts, wanted: &[Complex64]) {
-        self.check_within(batch, wanted, 6.0, 3.0);
+        self.check_within(batch, wanted, 12.0, 3.5);
+    }
+
+    /// [`Pair::check`] where the model is exact: the measured deviation lies within 15 % of it.
+    pub fn check_exact(&self, batch: &Ciphertexts, wanted: &[Complex64]) {
+        self.check(batch, wanted);
+        let found = self.values(batch);
+        let squares = found.iter().zip(wanted).map(|(x, y)| (x - y).norm_sqr());
+        let measured = (squares.sum::<f64>() / (2 * found.len()) as f64).sqrt();
+        let ratio = measured / batch.estimate().deviation;
+        assert!((ratio - 1.0).abs() < 0.15, "measured over model: {ratio}");
     }
 }
 

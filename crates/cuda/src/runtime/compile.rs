@@ -3,7 +3,7 @@
 
 use crate::runtime::source::{CONSTANTS, Source};
 use cudarc::nvrtc::sys;
-use girih_backend::{cache_folder, cache_key, write_cache_file};
+use girih_backend::{cache_folder, cache_key, keep_compiled, read_compiled};
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 
@@ -40,13 +40,14 @@ pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
         return Err(CompileError::NoCompiler);
     }
     let path = cached_path(source, capability);
-    if let Some(cubin) = path.as_ref().and_then(|p| std::fs::read(p).ok()).filter(|c| !c.is_empty()) {
+    // What is damaged is compiled anew, and replaced.
+    if let Some(cubin) = path.as_ref().and_then(|p| read_compiled(p).ok()).flatten() {
         return Ok(cubin);
     }
     let cubin = compile_now(source, capability)?;
     if let Some(path) = path {
         // A cache that cannot be written costs time, not correctness.
-        let _ = write_cache_file(&path, &cubin);
+        let _ = keep_compiled(&path, &cubin);
     }
     Ok(cubin)
 }

@@ -153,6 +153,11 @@ impl Machine for Delayed {
         self.work(queue, move |machine| machine.copy(queue, from, to, bytes))
     }
 
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        let bytes = bytes.to_vec();
+        self.work(queue, move |machine| machine.write(queue, to, &bytes))
+    }
+
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
         self.work(queue, move |machine| machine.zero(queue, at, bytes))
     }

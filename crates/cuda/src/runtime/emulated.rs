@@ -152,6 +152,10 @@ impl Machine for Emulated {
         Ok(())
     }
 
+    fn write(&self, _: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        self.upload(to, bytes)
+    }
+
     fn zero(&self, _: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::write_bytes(at as *mut u8, 0, bytes) };

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::runtime::compile::{CompileError, compile};
-use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::machine::{Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue, RecordedLaunch};
 use crate::runtime::source::Source;
 use crate::runtime::spans::DeviceSpans;
 use cudarc::driver::result::{self, DriverError};
@@ -327,6 +327,65 @@ impl Drop for Gpu {
     }
 }
 
+/// Arguments in eight-byte units, which keep them aligned: the driver reads the struct during the call.
+fn aligned(arguments: &[u8]) -> Vec<u64> {
+    let mut copy = vec![0u64; arguments.len().div_ceil(8)];
+    for (word, bytes) in copy.iter_mut().zip(arguments.chunks(8)) {
+        let mut padded = [0; 8];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(padded);
+    }
+    copy
+}
+
+impl Gpu {
+    /// Launches as a graph that can be called again and again. The context is current.
+    fn capture(&self, queue: Queue, launches: &[RecordedLaunch]) -> Result<sys::CUgraphExec, BackendError> {
+        let failed = |e| self.failed("recording launches", e);
+        let stream = self.stream(queue);
+        // Each kernel waits for the one in front of it itself, so that it may be started before that one has ended.
+        let mut dependent = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let is_dependent = self.facts.capability >= 90 && std::env::var_os("GIRIH_CUDA_PLAIN_LAUNCHES").is_none();
+        // SAFETY: the stream is alive and not being recorded; what is launched meanwhile is recorded, not run, and the
+        // kernels take the structs whose bytes the arguments are.
+        unsafe {
+            result::stream::begin_capture(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed)?;
+            let mut launched = Ok(());
+            for (i, launch) in launches.iter().enumerate() {
+                let mut copy = aligned(&launch.arguments);
+                let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
+                let config = sys::CUlaunchConfig {
+                    gridDimX: launch.size.blocks as u32,
+                    gridDimY: 1,
+                    gridDimZ: 1,
+                    blockDimX: launch.size.threads as u32,
+                    blockDimY: 1,
+                    blockDimZ: 1,
+                    sharedMemBytes: launch.size.shared_bytes as u32,
+                    hStream: stream,
+                    attrs: &mut dependent,
+                    numAttrs: u32::from(is_dependent && i > 0),
+                };
+                let function = launch.kernel.0 as sys::CUfunction;
+                launched = sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut()).result();
+                if launched.is_err() {
+                    break;
+                }
+            }
+            let graph = result::stream::end_capture(stream);
+            launched.map_err(failed)?;
+            let graph = graph.map_err(failed)?;
+            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = result::graph::destroy(graph);
+            exec.map_err(failed)
+        }
+    }
+}
+
 impl Machine for Gpu {
     fn id(&self) -> &str {
         &self.id
@@ -419,6 +478,12 @@ impl Machine for Gpu {
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream(queue)) }.map_err(|e| self.failed("copying", e))
     }
 
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: the range lies in a live buffer; memory that is not pinned has been read when the call returns.
+        unsafe { result::memcpy_htod_async(to, bytes, self.stream(queue)) }.map_err(|e| self.failed("writing", e))
+    }
+
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
         self.enter()?;
         // SAFETY: the range lies in a live buffer of this device.
@@ -483,13 +548,7 @@ impl Machine for Gpu {
 
     fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
         self.enter()?;
-        // The driver reads the struct during the call; eight-byte units keep it aligned.
-        let mut copy = vec![0u64; arguments.len().div_ceil(8)];
-        for (word, bytes) in copy.iter_mut().zip(arguments.chunks(8)) {
-            let mut padded = [0; 8];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            *word = u64::from_ne_bytes(padded);
-        }
+        let mut copy = aligned(arguments);
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
         let stream = self.stream(queue);
         // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses are live buffers.
@@ -508,6 +567,30 @@ impl Machine for Gpu {
 
     fn keeps_time(&self) -> bool {
         true
+    }
+
+    fn record(&self, queue: Queue, launches: &[RecordedLaunch]) -> Result<Option<Graph>, BackendError> {
+        // Launches that are timed one by one cannot be recorded.
+        if timeline::is_on() {
+            return Ok(None);
+        }
+        self.enter()?;
+        self.capture(queue, launches).map(|exec| Some(Graph(exec as usize)))
+    }
+
+    fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: `record` made it, `forget` was not called.
+        unsafe { result::graph::launch(graph.0 as sys::CUgraphExec, self.stream(queue)) }
+            .map_err(|e| self.failed("launching a graph", e))
+    }
+
+    fn forget(&self, graph: Graph) {
+        if self.enter().is_ok() {
+            // What fails here fails because the device is gone.
+            // SAFETY: made by `record`, forgotten once; the driver lets what runs finish.
+            let _ = unsafe { result::graph::exec_destroy(graph.0 as sys::CUgraphExec) };
+        }
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {

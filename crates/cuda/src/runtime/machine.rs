@@ -74,6 +74,18 @@ pub(crate) struct LaunchSize {
     pub cluster: usize,
 }
 
+/// A launch that is recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedLaunch {
+    pub kernel: Kernel,
+    pub size: LaunchSize,
+    pub arguments: Vec<u8>,
+}
+
+/// Launches that were recorded, to be called as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Graph(pub usize);
+
 pub(crate) trait Machine: Send + Sync {
     /// The name that opens it.
     fn id(&self) -> &str;
@@ -89,6 +101,8 @@ pub(crate) trait Machine: Send + Sync {
     /// Lets what is called in `queue` from now on come after `mark`.
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
+    /// Writes a little, such as a table of addresses, in `queue` itself; has read `bytes` when it returns.
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError>;
@@ -97,6 +111,16 @@ pub(crate) trait Machine: Send + Sync {
     /// Whether durations of launches say anything about the device that is emulated or real.
     fn keeps_time(&self) -> bool;
     fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError>;
+    /// Records launches that run one after the other, or nothing where launches cannot be recorded: then they are to be called one by one.
+    fn record(&self, _: Queue, _: &[RecordedLaunch]) -> Result<Option<Graph>, BackendError> {
+        Ok(None)
+    }
+    /// Calls what was recorded, in `queue`.
+    fn replay(&self, _: Queue, _: Graph) -> Result<(), BackendError> {
+        Ok(())
+    }
+    /// Drops a recording when it has run.
+    fn forget(&self, _: Graph) {}
     /// Waits for all work of all queues and returns its first error.
     fn synchronize(&self) -> Result<(), BackendError>;
 }

@@ -81,13 +81,6 @@ impl RandomStream {
         self.0.next_u64()
     }
 
-    /// 32 random bytes, to seed another generator.
-    pub fn next_seed(&mut self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        self.0.fill_bytes(&mut bytes);
-        bytes
-    }
-
     /// Uniform in `[0, bound)`, for `1 <= bound <= 2^62`, without bias.
     ///
     /// Multiply and reject (Lemire, "Fast random integer generation in an interval", 2019): `x * bound / 2^w` over

@@ -98,6 +98,11 @@ impl EvaluationKeys {
         self.bootstrapping.as_bytes().len() + self.key_switching.as_bytes().len()
     }
 
+    #[cfg(test)]
+    pub(super) fn mask_streams(&self) -> &MaskStreams {
+        &self.masks
+    }
+
     /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no authentication.
     ///
     /// # Errors

@@ -180,6 +180,100 @@ fn slots_have_independent_secrets_and_seeds_decide_everything() {
     assert_ne!(encrypted[0], encrypted[1]);
 }
 
+/// Errors of the bodies of one step of a bootstrapping key, slot 0, rows without a payload in the first coefficient left in: what the
+/// rows carry is taken off by the definition.
+fn step_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i128> {
+    let shape = client.set().shape();
+    let (size, k, columns) = (shape.polynomial_size, shape.glwe_dimension, shape.columns());
+    let modulus = i128::from(shape.key_modulus_value().expect("prime words"));
+    let mut block = vec![0; shape.bootstrapping_block_len()];
+    keys.bootstrapping_block(index, &mut block);
+    let (secret, mut errors) = (client.glwe_secret(0), Vec::new());
+    for (i, row) in block.chunks_exact(columns * size).enumerate() {
+        let (ggsw, level, p) = (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
+        let bit = i128::from(client.lwe_secret(0)[index] == [1, -1][ggsw]) * i128::from(shape.gadget_weights()[level]);
+        let hidden = product(&row[..k * size], secret, size);
+        for c in 0..size {
+            let carried = match p {
+                p if p < k => -i128::from(secret[p * size + c]) * bit,
+                p if p == k && c == 0 => bit,
+                _ => 0,
+            };
+            let x = (i128::from(row[k * size + c]) - hidden[c] - carried).rem_euclid(modulus);
+            errors.push(if 2 * x >= modulus { x - modulus } else { x });
+        }
+    }
+    errors
+}
+
+/// Whoever finds two things made of one stream can subtract them: errors and masks of all steps, of both kinds of key and of two keys
+/// of one client are their own, and no error comes from the stream of a mask, which is public.
+#[test]
+fn no_two_parts_of_keys_share_a_stream() {
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid");
+    let keys = [1, 2].map(|_| EvaluationKeys::generate(&client, &NoProgress).expect("memory"));
+    let mut streams: Vec<(String, Vec<i128>)> = Vec::new();
+    for (which, key) in keys.iter().enumerate() {
+        for index in [0, 1, 2, 63] {
+            let errors = step_errors(&client, key, index);
+            assert!(errors.iter().all(|e| e.abs() < 40));
+            streams.push((format!("errors of step {index} of key {which}"), errors));
+            let gaussian = girih_ring::sampler::Gaussian::new(3.19).expect("in range");
+            for domain in 0..8 {
+                let mut mask = key.mask_streams().stream(domain, index as u64);
+                let drawn = (0..4000).map(|_| i128::from(gaussian.sample(&mut mask))).collect();
+                streams.push((format!("masks {domain} of step {index} of key {which}, drawn as errors"), drawn));
+            }
+        }
+    }
+    let alike = |a: &[i128], b: &[i128]| a.iter().zip(b).filter(|(x, y)| x == y).count() as f64 / a.len().min(b.len()) as f64;
+    for (i, (a, x)) in streams.iter().enumerate() {
+        for (b, y) in &streams[..i] {
+            // Two draws of deviation 3.19 agree once in 11.
+            let share = alike(x, y);
+            assert!(share < 0.15, "{a} and {b}: {share:.2} agree");
+        }
+    }
+}
+
+/// Every bit of every mask is fair, in keys and in ciphertexts: a bit that is not tells of what it hides.
+#[test]
+fn bits_of_masks_are_fair() {
+    for client in clients() {
+        let set = client.set();
+        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("memory"));
+        let fair = |what: &str, masks: &[u64], log2_modulus: u32| {
+            for bit in 0..log2_modulus {
+                let ones = masks.iter().filter(|&&word| word >> bit & 1 == 1).count() as f64;
+                let (mean, deviation) = (masks.len() as f64 / 2.0, (masks.len() as f64).sqrt() / 2.0);
+                assert!((ones - mean).abs() < 5.5 * deviation, "{set}, {what}, bit {bit}: {ones} of {}", masks.len());
+            }
+        };
+        let mut block = vec![0; shape.key_switching_block_len()];
+        let log2_modulus = if shape.is_torus() { 64 } else { shape.log2_ks_modulus };
+        let masks: Vec<u64> = (0..8)
+            .flat_map(|index| {
+                keys.key_switching_block(index, &mut block);
+                let entries = block.chunks_exact(shape.switched_len()).filter(|entry| entry.iter().any(|&w| w != 0));
+                entries.flat_map(|entry| entry[..shape.lwe_dimension].to_vec()).collect::<Vec<_>>()
+            })
+            .collect();
+        fair("key-switching key", &masks, log2_modulus);
+        let batch = client.encrypt(&vec![0; 200 * set.packing()], 4).expect("whole ciphertexts");
+        let len = shape.ciphertext_len();
+        let width = if shape.is_torus() { 2 } else { 1 };
+        let words = batch.words().chunks_exact(len).flat_map(|c| c[..shape.stored_mask_len() * width].to_vec());
+        fair("ciphertexts", &words.map(u64::from).collect::<Vec<_>>(), shape.log2_stored_modulus().min(32));
+        // Modulo a prime the low bits are fair up to 1/p.
+        let mut block = vec![0; shape.bootstrapping_block_len()];
+        keys.bootstrapping_block(0, &mut block);
+        let row = shape.columns() * shape.polynomial_size;
+        let masks: Vec<u64> = block.chunks_exact(row).flat_map(|row| row[..shape.ks_indices()].to_vec()).collect();
+        fair("bootstrapping key", &masks, 16);
+    }
+}
+
 /// One seed, two sets of the same dimensions: subtracting what one publishes from what the other does must tell nothing.
 #[test]
 fn one_seed_under_two_sets_makes_unrelated_keys() {

@@ -3,7 +3,7 @@
 use crate::{KeyId, ParameterSet, Result, error};
 use girih_backend::Engine;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The free places of an engine's store. Ranges never touch: neighbours are joined when freed.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl DeviceCiphertexts {
         let Ok(len @ 1..) = u32::try_from(count) else {
             return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
         };
-        let mut places = store.0.lock().expect("no holder of this lock panics");
+        let mut places = store.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match places.take(len) {
             Some(first) => first,
             None => {
@@ -140,7 +140,7 @@ impl DeviceCiphertexts {
 impl Drop for DeviceCiphertexts {
     fn drop(&mut self) {
         // Work in flight may still read these places; engines take calls in order, so whoever gets them next writes later.
-        self.store.0.lock().expect("no holder of this lock panics").give_back(self.first, self.len);
+        self.store.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.first, self.len);
     }
 }
 
@@ -148,6 +148,23 @@ impl Drop for DeviceCiphertexts {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A panic of whoever held the lock (a device that gave up while the store grew) ends nothing else: a handle that is dropped while
+    /// that panic unwinds would end the program.
+    #[test]
+    fn places_come_back_after_a_panic() {
+        let store = Arc::new(Store(Mutex::new(Places { capacity: 10, free: BTreeMap::new() })));
+        let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+        let held = DeviceCiphertexts { store: store.clone(), set, key: None, log2_modulus: 9, first: 0, len: 10 };
+        let holder = store.clone();
+        let panicked = std::thread::spawn(move || {
+            let _places = holder.0.lock();
+            std::panic::resume_unwind(Box::new("a device that gives up"));
+        });
+        assert!(panicked.join().is_err() && store.0.is_poisoned());
+        drop(held);
+        assert_eq!(store.0.lock().unwrap_or_else(PoisonError::into_inner).take(10), Some(0));
+    }
 
     proptest! {
         /// Ranges handed out never overlap, and freeing everything leaves one range.

@@ -69,7 +69,7 @@ fn both_conversions_are_those_of_the_ring() {
         builder.output(y);
         let input = polynomial(&ring, &from, 7);
         let program = builder.finish();
-        let out = interpret(&program, &HostPolynomials::default(), &[input.clone()], &[]).unwrap();
+        let out = interpret(&program, &HostPolynomials::default(), std::slice::from_ref(&input), &[]).unwrap();
         let basis = |b: &Basis| {
             let primes = b.primes().iter().map(|&p| ring.primes[usize::from(p)].value());
             RnsBasis::new(&primes.collect::<Vec<_>>()).unwrap()

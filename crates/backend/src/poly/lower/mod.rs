@@ -45,7 +45,7 @@ pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Sched
     let graph = simplify::simplify(&raw, &mut demands, most_halves, &program.ring().primes);
     drop(raw);
     let kept: Vec<usize> = keep.iter().map(|&v| program.type_of(v).basis.len()).collect();
-    let placed = place::place(&graph, &demands, &kept);
+    let placed = place::place(&graph, &demands, &kept, program.residents());
     let mut levels: Vec<(Vec<Id>, Vec<Id>)> = Vec::new();
     for (id, computed) in placed.computed.iter().enumerate() {
         for &level in computed {

@@ -8,11 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::expand::{Demand, Wanted};
 use super::graph::{Graph, Id, Node, Ref};
+use crate::poly::ResidentShape;
 use crate::poly::schedule::{Form, Limb};
 
 /// Sums that are needed this many levels after they could be computed are not stored meanwhile:
 /// the two of a column phase in between.
 const PATIENCE: u32 = 2;
+
+/// What storing a limb and loading it again cost, in loads: memory takes words half as fast as it
+/// gives them.
+const STORE_AND_LOAD: f64 = 3.0;
 
 /// A store of a node's words.
 #[derive(Clone, Copy, Debug)]
@@ -74,11 +79,12 @@ struct Needs {
 }
 
 /// Places the nodes of `graph`.
-pub(super) fn place(graph: &Graph, demands: &[Demand], kept_limbs: &[usize]) -> Placed {
+pub(super) fn place(graph: &Graph, demands: &[Demand], kept_limbs: &[usize], residents: &[ResidentShape]) -> Placed {
     let count = graph.nodes.len();
     let mut placer = Placer {
         graph,
         needs: vec![Needs::default(); count],
+        residents,
         readers: readers(graph),
         pinned: pinned(graph),
         placed: Placed {
@@ -136,6 +142,7 @@ fn pinned(graph: &Graph) -> Vec<bool> {
 struct Placer<'a> {
     graph: &'a Graph,
     needs: Vec<Needs>,
+    residents: &'a [ResidentShape],
     readers: Vec<Vec<Id>>,
     pinned: Vec<bool>,
     placed: Placed,
@@ -245,7 +252,16 @@ impl Placer<'_> {
         let shared = terms.iter().flat_map(|t| t.refs()).filter(|of| {
             self.readers[of.node as usize].iter().any(|&other| other != id && self.pinned[other as usize] && self.graph.level(other) == own)
         });
-        shared.count() > 2
+        let spared: f64 = shared.map(|of| self.size(of.node)).sum();
+        spared > STORE_AND_LOAD
+    }
+
+    /// How much of a limb a resident one is.
+    fn size(&self, id: Id) -> f64 {
+        match self.graph.node(id) {
+            Node::Stored(Limb::Resident { slot, .. }) => 1.0 / f64::from(1 << self.residents[*slot as usize].log2_run),
+            _ => 1.0,
+        }
     }
 
     /// Whether computing it again reads no more than a store and a load are worth.

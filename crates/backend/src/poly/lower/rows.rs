@@ -122,10 +122,10 @@ impl Phase<'_> {
             let mut next = 0;
             while next < cone.len() {
                 for of in self.refs(cone[next]) {
-                    if let Operand::Inside(node) = self.operand(of) {
-                        if !cone.contains(&node) {
-                            cone.push(node);
-                        }
+                    if let Operand::Inside(node) = self.operand(of)
+                        && !cone.contains(&node)
+                    {
+                        cone.push(node);
                     }
                 }
                 next += 1;
@@ -174,10 +174,20 @@ impl Phase<'_> {
         for &id in nodes {
             let stores = if stored.insert(id) { self.stores(id) } else { Vec::new() };
             let terms = match self.graph.node(id) {
-                Node::Sum(terms) => terms
-                    .iter()
-                    .map(|t| RowTerm { factor: t.factor, a: t.a.map(|a| source(&slots, a)), b: t.b.map(|b| source(&slots, b)) })
-                    .collect(),
+                Node::Sum(terms) => {
+                    let mut terms: Vec<RowTerm> = terms
+                        .iter()
+                        .map(|t| {
+                            let a = t.a.map(|a| source(&slots, a));
+                            let b = t.b.map(|b| source(&slots, b));
+                            let swap = operand_kind(b) < operand_kind(a);
+                            let (a, b) = if swap { (b, a) } else { (a, b) };
+                            RowTerm { factor: t.factor, a, b }
+                        })
+                        .collect();
+                    terms.sort_by_key(kind);
+                    terms
+                }
                 _ if stores.is_empty() => continue,
                 Node::Stored(from) => {
                     let load = Load { from: *from, form: Form::Evaluations, automorphism: 1 };
@@ -195,6 +205,25 @@ impl Phase<'_> {
             tile.sums.push(RowSum { terms, stores });
         }
         tile
+    }
+}
+
+/// What a kernel's text depends on, of a term. Terms are sorted by it, so that sums which differ in
+/// the order of their terms alone are of one shape: a kernel is built for each.
+fn kind(term: &RowTerm) -> impl Ord + use<> {
+    let factor = match term.factor {
+        [1, 1] => 0,
+        [low, high] if low == high => 1,
+        _ => 2,
+    };
+    (operand_kind(term.a), operand_kind(term.b), factor)
+}
+
+fn operand_kind(source: Option<Source>) -> (u8, u16) {
+    match source {
+        Some(Source::Slot(slot)) => (0, slot),
+        Some(Source::Stream(load)) => (1, u16::from(load.automorphism != 1)),
+        None => (2, 0),
     }
 }
 

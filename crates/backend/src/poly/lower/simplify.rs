@@ -88,6 +88,9 @@ impl Uses {
     }
 }
 
+/// A sum, still in two parts: evaluations, and coefficients to be transformed.
+type Parts = (Vec<Term>, Vec<(u32, Id)>);
+
 /// What became of a raw node.
 #[derive(Clone)]
 enum Made {
@@ -219,8 +222,8 @@ impl Pass<'_> {
             return;
         }
         let products = inner.iter().filter(|t| t.b.is_some()).count();
-        // Sums of many transforms that come early are better done early.
-        let early = products > 1 && self.sum_level(inner.iter()) + 2 < level;
+        // Where it is early, `place` decides whether it is better computed and stored early.
+        let early = products > 2 && self.sum_level(inner.iter()) < level;
         if (factor != [1, 1] && products > 1) || early {
             let a = Some(self.graph.sum(inner, prime));
             terms.push(Term { factor, a, b: None });
@@ -277,7 +280,7 @@ impl Pass<'_> {
 }
 
 impl Made {
-    fn into_parts(self) -> Option<(Vec<Term>, Vec<(u32, Id)>)> {
+    fn into_parts(self) -> Option<Parts> {
         match self {
             Self::Parts(e, c) => Some((e, c)),
             _ => None,

@@ -1,4 +1,5 @@
-//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of Bossuat et al. 2022).
+//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of
+//! Bossuat et al. 2022).
 
 mod plan;
 mod raise;
@@ -15,11 +16,13 @@ use plan::shape_of;
 const OPERATION: &str = "bootstrapping";
 
 impl Recorder {
-    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must be at most the
-    /// canonical scale S_0; slots of magnitude up to 1 are. The error is stated at [`BootstrappingPlan::new`].
+    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must
+    /// be at most the canonical scale S_0; slots of magnitude up to 1 are. The error is stated at
+    /// [`BootstrappingPlan::new`].
     ///
     /// # Errors
-    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where it starts.
+    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where
+    /// it starts.
     pub fn bootstrap(
         &mut self,
         x: &Recorded,
@@ -45,6 +48,9 @@ impl Recorder {
         let raised = self.sub_sum(&raised)?;
         let coefficients = self.transform_chain(&raised, plan.to_slots())?;
         let joined = self.sine(&coefficients, plan)?;
+        if shape.stc_first && shape.arcsine_levels > 0 {
+            return Ok(joined);
+        }
         let joined = Recorded { scale: plan.joined_scale, ..joined };
         if shape.stc_first {
             return self.adjust(&joined, shape.effective_level);
@@ -68,24 +74,39 @@ impl Recorder {
         Ok(*x)
     }
 
-    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
+    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by
+    /// side, if packed).
     fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
-        let scale = self.chain().sine_scale(x.level).expect("EvalMod starts here");
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
-        let re = self.eval_mod(&Recorded { scale, ..re })?.result;
+        let re = self.part(&re, plan)?;
         if plan.variant() == Variant::Packed {
             return Ok(re);
         }
         let im = self.sub(&conjugate, x)?;
         let im = self.multiply_i(&im)?;
-        let im = self.eval_mod(&Recorded { scale, ..im })?.result;
+        let im = self.part(&im, plan)?;
         let im = self.multiply_i(&im)?;
         self.add(&re, &im)
     }
 
-    /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is removed. The scale
-    /// is twice the canonical one.
+    /// The sine of one part, which is doubled. With slots-to-coefficients first it is a message by
+    /// then: corrected as one, at the canonical scale.
+    fn part(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
+        let scale = chain.sine_scale(x.level).expect("EvalMod starts here");
+        let y = self.eval_mod(&Recorded { scale, ..*x })?.result;
+        if !shape.stc_first || shape.arcsine_levels == 0 {
+            return Ok(y);
+        }
+        let f = plan.joined_scale / shape.sine_scale;
+        let canonical = chain.scale(shape.out()).expect("a normal level");
+        self.correct_sine(&Recorded { scale: plan.joined_scale, ..y }, f, canonical)
+    }
+
+    /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is
+    /// removed. The scale is twice the canonical one.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`].
@@ -100,7 +121,8 @@ impl Recorder {
         Ok(Recorded { scale: 2.0 * y.scale, ..sum })
     }
 
-    /// Two ciphertexts of real slots by one bootstrapping, as u + i v. Scales are twice the canonical one.
+    /// Two ciphertexts of real slots by one bootstrapping, as u + i v. Scales are twice the
+    /// canonical one.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`].
@@ -122,9 +144,10 @@ impl Recorder {
         Ok([Recorded { scale, ..u }, Recorded { scale, ..v }])
     }
 
-    /// Two bootstrappings in a row, the second of what the first got wrong, times 2^`gain` (Bae et al. 2022): the
-    /// error of the sine is gone, for vectors of equal slots, too. The result stands at L_eff - 1. The first error
-    /// times 2^`gain` must be at most 1: a gain of 14 serves random slots at rho = 8, 8 any slots.
+    /// Two bootstrappings in a row, the second of what the first got wrong, times 2^`gain` (Bae et
+    /// al. 2022): the error of the sine is gone, for vectors of equal slots, too. The result stands
+    /// at L_eff - 1. The first error times 2^`gain` must be at most 1: a gain of 14 serves random
+    /// slots at rho = 8, 8 any slots.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`]; for a gain above 40.

@@ -248,8 +248,13 @@ impl Builder<'_> {
         let c = c.into();
         self.check_constant("the number to add", c, x.at.level, x.at.scale)?;
         let at = self.recorder.add_constant(&x.at, c.re, c.im)?;
+        // The number itself is rounded to a multiple of 1 / scale.
+        let rounding = 0.5 / x.at.scale;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| Estimate { magnitude: e[x].magnitude + c.norm(), ..e[x] }))
+        Ok(self.noted(at, move |e| {
+            let magnitude = e[x].magnitude + c.norm();
+            Estimate { magnitude, ..e[x].with_bias(rounding) }
+        }))
     }
 
     /// x times a number in every slot.
@@ -264,8 +269,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         let c = c.into();
         self.check_constant("the number to multiply by", c, x.at.level, x.at.scale)?;
-        let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
-        if whole(c.re) && whole(c.im) {
+        if is_free(c) {
             return self.mul_gaussian(x, c);
         }
         let x = self.with_levels("a product with a number", x, 1)?;
@@ -305,6 +309,12 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a product with this number costs no level.
+pub(super) fn is_free(c: Complex64) -> bool {
+    let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
+    whole(c.re) && whole(c.im)
 }
 
 /// Refuses a vector whose length is no power of two up to `slots`.

@@ -44,13 +44,13 @@ impl Builder<'_> {
         x: &Node,
     ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
-        let bottom = self.canonical("a bootstrapping", 0)?;
-        let adjust = if x.at.level > 0 { self.model().rounding(bottom) } else { 0.0 };
-        Ok(move |of: Estimate| {
-            // The sine's error grows with the third power of what it meets.
-            let sine = noise.sine * of.magnitude.min(1.0).powi(3);
-            of.with_noise(adjust).with_noise(noise.deviation.hypot(sine))
-        })
+        let start = self.server.plan(x.at.slots, how)?.start(self.server.chain());
+        let scale = self.canonical("a bootstrapping", start)?;
+        let mut adjust = if x.at.level > start { self.model().rounding(scale) } else { 0.0 };
+        if how.phases.is_some() {
+            adjust = adjust.hypot(self.model().rounding(self.canonical("a bootstrapping", 0)?));
+        }
+        Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
     }
 
     /// Two ciphertexts of real slots bootstrapped as u + i v, at the cost of one. The results have
@@ -114,14 +114,22 @@ impl Builder<'_> {
         }
         self.check(&[x])?;
         let plan = self.server.plan(x.at.slots, how)?;
-        let noise = self.server.refresh_noise(x.at.slots, how)?.deviation;
+        let noise = self.server.refresh_noise(x.at.slots, how)?;
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
-        let adjusts = if x.at.level > 0 { 2.0f64.sqrt() } else { 1.0 } * bottom;
-        let second = noise * f64::from(bits).exp2().recip();
+        let adjusts = 2.0f64.sqrt() * bottom;
+        let power = f64::from(bits).exp2();
         let x = x.estimate;
-        Ok(self
-            .noted(at, move |e| e[x].with_noise(second).with_noise(adjusts).with_noise(rounding)))
+        Ok(self.noted(at, move |e| {
+            // The second one meets what the first got wrong, times 2^bits, and is divided by that.
+            let first = noise.after(Estimate::new(0.0, 0.0), e[x].magnitude);
+            let rest = first.largest_error() * power;
+            let second = noise.after(Estimate::new(0.0, 0.0), rest).times(1.0 / power);
+            e[x].with_noise(second.deviation)
+                .with_bias(second.bias)
+                .with_noise(adjusts)
+                .with_noise(rounding)
+        }))
     }
 }

@@ -63,12 +63,21 @@ impl Builder<'_> {
 
     /// `x` with at least `levels` levels below it: itself, or bootstrapped where that is wanted.
     pub(super) fn with_levels(&mut self, operation: &str, x: &Node, levels: usize) -> Result<Node> {
-        if x.at.level >= levels {
+        // A bootstrapping that begins with slots-to-coefficients needs levels itself.
+        let reserve = match self.set().bootstrapping() {
+            Some(b) if self.bootstraps => b.input_level(),
+            _ => 0,
+        };
+        if x.at.level >= levels + reserve {
             return Ok(*x);
         }
         let after = self.set().default_level();
-        if self.bootstraps && self.set().bootstrapping().is_some() && after >= levels {
+        let can = x.at.level >= reserve && after >= levels + reserve;
+        if self.bootstraps && self.set().bootstrapping().is_some() && can {
             return self.bootstrap(x);
+        }
+        if x.at.level >= levels {
+            return Ok(*x);
         }
         Err(out_of_levels(operation, levels, x.at.level))
     }

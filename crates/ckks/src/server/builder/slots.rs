@@ -1,21 +1,23 @@
 //! Movement of slots: rotations, conjugation, sums over slots.
 
 use super::{Builder, Node};
-use crate::Result;
+use crate::{Error, Result};
 
 impl Builder<'_> {
     /// Rotation left: slot j of the result is slot j + `by`, modulo the slots in use; negative
     /// amounts go right.
     ///
     /// # Errors
-    /// [`Error::MissingKey`](crate::Error::MissingKey) when the recording is finished, without the
+    /// [`Error::MissingKey`] when the recording is finished, without the
     /// key of that rotation.
     pub fn rotate(&mut self, x: &Node, by: i64) -> Result<Node> {
         self.check(&[x])?;
         if by.rem_euclid(x.at.slots as i64) == 0 {
             return Ok(*x);
         }
-        let at = self.recorder.rotate(&x.at, by)?;
+        let by = self.server.shared().library.rotation(x.at.slots, by);
+        let g = self.recorder.chain().rotation(by);
+        let at = self.recorder.galois(&x.at, g)?;
         Ok(self.noted_key_switch(at, x))
     }
 
@@ -31,7 +33,8 @@ impl Builder<'_> {
                 if by.rem_euclid(x.at.slots as i64) == 0 {
                     return Ok(*x);
                 }
-                let g = self.recorder.rotation_of(x.at.slots, by);
+                let by = self.server.shared().library.rotation(x.at.slots, by);
+                let g = self.recorder.chain().rotation(by);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
                 Ok(self.noted_key_switch(at, x))
             })
@@ -41,7 +44,7 @@ impl Builder<'_> {
     /// Every slot's complex conjugate.
     ///
     /// # Errors
-    /// [`Error::MissingKey`](crate::Error::MissingKey) when the recording is finished, without the
+    /// [`Error::MissingKey`] when the recording is finished, without the
     /// key of conjugation.
     pub fn conjugate(&mut self, x: &Node) -> Result<Node> {
         self.check(&[x])?;
@@ -59,17 +62,22 @@ impl Builder<'_> {
     /// is a power of two. Rotations by stride, 2 stride, .., stride width / 2.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for another width, else as [`Builder::rotate`].
+    /// [`Error::Shape`] for another width, else as [`Builder::rotate`].
     pub fn inner_sum(&mut self, x: &Node, width: usize, stride: i64) -> Result<Node> {
         self.check(&[x])?;
-        let at = self.recorder.inner_sum(&x.at, width, stride)?;
-        // What a rotation adds, later ones sum up with the rest.
-        let noise = self.model().key_switch(at.level, at.scale);
-        let x = x.estimate;
-        Ok(self.noted(at, move |e| {
-            let step = |sum: super::Estimate, _| sum.summed(2).with_noise(noise);
-            (0..width.ilog2()).fold(e[x], step)
-        }))
+        let most = x.at.slots;
+        if !width.is_power_of_two() || width > most {
+            return Err(Error::Shape {
+                operation: "an inner sum".into(),
+                rule: format!("a width of {width}: it must be a power of two up to {most}"),
+            });
+        }
+        let mut sum = *x;
+        for i in 0..width.ilog2() {
+            let rotated = self.rotate(&sum, stride << i)?;
+            sum = self.add(&sum, &rotated)?;
+        }
+        Ok(sum)
     }
 
     /// The reverse of [`Builder::inner_sum`]: slot j of the result is the sum of slots j, j -

@@ -1,0 +1,120 @@
+//! Rotations, sums over slots, linear maps, matrices.
+
+use girih_ckks::server::{LinearMap, Matrix};
+use girih_ckks::{Complex64, Error};
+
+use crate::support::{complex, numbers, pair, to_complex};
+
+fn rotated<T: Copy>(x: &[T], by: i64) -> Vec<T> {
+    (0..x.len() as i64).map(|j| x[(j + by).rem_euclid(x.len() as i64) as usize]).collect()
+}
+
+#[test]
+fn rotations_move_slots_to_the_left() {
+    let p = pair(&[1, 5, -3]);
+    let s = &p.server;
+    let x = complex(512, 20);
+    let cx = p.upload(&x);
+    for by in [1, 5, -3] {
+        p.check_exact(&s.rotate(&cx, by).unwrap(), &rotated(&x, by));
+    }
+    for (batch, by) in s.rotate_many(&cx, &[5, 0, -3]).unwrap().iter().zip([5, 0, -3]) {
+        p.check_exact(batch, &rotated(&x, by));
+    }
+    // Amounts count modulo the slots: 8 slots turn by 5 as by -3.
+    let y = complex(8, 21);
+    let cy = p.upload(&y);
+    p.check_within(&s.rotate(&cy, 5).unwrap(), &rotated(&y, 5), 12.0, 7.0);
+    assert!(s.rotate(&cx, 0).is_ok() && s.rotate(&cx, 512).is_ok());
+}
+
+#[test]
+fn missing_keys_are_named_with_those_that_there_are() {
+    let p = pair(&[1, 2, -1]);
+    let cx = p.upload(&complex(512, 22));
+    let error = p.server.rotate(&cx, 7).unwrap_err();
+    let Error::MissingKey { wanted, held } = &error else { panic!("{error}") };
+    assert_eq!(wanted, "rotations by 7");
+    assert_eq!(held, "multiplication, conjugation, rotations by 1, 2, -1");
+    let bare = crate::support::pair_of(crate::support::SMALL, Vec::new(), Default::default());
+    let cx = bare.upload(&[0.5]);
+    let error = bare.server.square(&cx).unwrap_err();
+    let Error::MissingKey { wanted, held } = &error else { panic!("{error}") };
+    assert_eq!((wanted.as_str(), held.as_str()), ("multiplication", "none"));
+    assert!(matches!(bare.server.conjugate(&cx), Err(Error::MissingKey { .. })));
+}
+
+#[test]
+fn sums_over_slots_and_back() {
+    let p = pair(&[4, 8, 16, -1, -2]);
+    let s = &p.server;
+    let x = numbers(64, 23);
+    let cx = p.upload(&x);
+    let sum = s.inner_sum(&cx, 8, 4).unwrap();
+    let wanted: Vec<Complex64> =
+        (0..64).map(|j| (0..8).map(|i| x[(j + 4 * i) % 64]).sum::<f64>().into()).collect();
+    p.check_within(&sum, &wanted, 12.0, 7.0);
+    // One slot in four spreads over the others.
+    let mask: Vec<f64> = (0..64).map(|j| f64::from(u8::from(j % 4 == 0))).collect();
+    let masked = s.mul_plain(&cx, &mask).unwrap();
+    let wanted: Vec<Complex64> = (0..64).map(|j| x[j - j % 4].into()).collect();
+    p.check_within(&s.spread(&masked, 4, 1).unwrap(), &wanted, 12.0, 7.0);
+    assert!(matches!(s.inner_sum(&cx, 3, 1), Err(Error::Shape { .. })));
+    assert!(matches!(s.inner_sum(&cx, 128, 1), Err(Error::Shape { .. })));
+}
+
+#[test]
+fn linear_maps_take_one_level() {
+    let n = 32;
+    let diagonals: Vec<(i64, Vec<Complex64>)> =
+        [-3, 0, 1, 2, 5, 9].into_iter().map(|by| (by, complex(n, (30 + by) as u64))).collect();
+    let map = LinearMap::from_diagonals(n, diagonals).unwrap();
+    let p = pair(&map.rotations());
+    let x = complex(n, 31);
+    let cx = p.upload(&x);
+    let y = p.server.linear_transform(&cx, &map).unwrap();
+    assert_eq!((y.level(), Some(y.scale())), (cx.level() - 1, p.server.set().scale(y.level())));
+    p.check_within(&y, &map.apply(&x), 12.0, 7.0);
+    // A vector that repeats in a larger ciphertext is served by the same keys.
+    let wide: Vec<Complex64> = x.iter().copied().cycle().take(128).collect();
+    let y = p.server.linear_transform(&p.upload(&wide), &map).unwrap();
+    p.check_within(&y, &map.apply(&wide), 12.0, 7.0);
+    let small = p.upload(&x[..16]);
+    assert!(matches!(p.server.linear_transform(&small, &map), Err(Error::Length { .. })));
+}
+
+#[test]
+fn matrices_times_vectors() {
+    for (rows, columns) in [(8, 8), (4, 16), (16, 4), (3, 5), (1, 16)] {
+        let m = Matrix::new(rows, columns, &numbers(rows * columns, 40)).unwrap();
+        let p = pair(&m.rotations().unwrap());
+        let x = numbers(columns, 41);
+        let mut padded = x.clone();
+        padded.resize(columns.next_power_of_two(), 0.0);
+        let slots = rows.next_power_of_two().max(padded.len());
+        let repeated: Vec<f64> = padded.iter().copied().cycle().take(slots).collect();
+        let y = p.server.matrix_vector(&m, &p.upload(&repeated)).unwrap();
+        let mut wanted: Vec<Complex64> = m
+            .entries()
+            .chunks(columns)
+            .map(|row| row.iter().zip(&x).map(|(m, x)| m * x).sum())
+            .collect();
+        wanted.resize(rows.next_power_of_two(), Complex64::default());
+        p.check_within(&y, &wanted, 12.0, 8.0);
+    }
+}
+
+#[test]
+fn matrices_times_matrices() {
+    let size = 4;
+    let p = pair(&Matrix::product_rotations(size).unwrap());
+    let (x, y) = (numbers(16, 50), numbers(16, 51));
+    let product = p.server.matrix_matrix(&p.upload(&x), &p.upload(&y)).unwrap();
+    assert_eq!(product.level(), p.server.set().default_level() - 3);
+    let entry = |j: usize| -> f64 {
+        (0..size).map(|i| x[j / size * size + i] * y[i * size + j % size]).sum()
+    };
+    p.check_within(&product, &to_complex(&(0..16).map(entry).collect::<Vec<_>>()), 12.0, 8.0);
+    let odd = p.upload(&numbers(8, 52));
+    assert!(matches!(p.server.matrix_matrix(&odd, &odd), Err(Error::Length { .. })));
+}

@@ -1,0 +1,417 @@
+//! Tiles of columns as records (`cuda/poly/column_tile.cuh`), and launches of `poly_columns` and
+//! `poly_columns_any`.
+
+use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
+use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
+use crate::poly::limbs::{Place, Places};
+use crate::poly::tables::is_wide;
+use crate::poly::{HEADERS, log2_row};
+use crate::runtime::source::{KernelFile, Source};
+use girih_backend::poly::RingShape;
+use girih_backend::poly::schedule::{ColumnTile, Form};
+use girih_backend::{BackendError, DeviceLimits};
+use girih_ring::{Modulus, SplitNtt};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
+
+/// `cuda/poly/columns.cu`.
+pub(crate) const POLY_COLUMNS: KernelFile = KernelFile {
+    name: "poly_columns",
+    text: include_str!("../../../../cuda/poly/columns.cu"),
+    kernels: &["poly_columns"],
+    headers: HEADERS,
+};
+/// `cuda/poly/columns_any.cu`.
+pub(crate) const POLY_COLUMNS_ANY: KernelFile = KernelFile {
+    name: "poly_columns_any",
+    text: include_str!("../../../../cuda/poly/columns_any.cu"),
+    kernels: &["poly_columns_any"],
+    headers: HEADERS,
+};
+
+const NONE: u32 = u32::MAX;
+/// Outputs that matrix units compute together.
+const GROUP: usize = 8;
+/// Sources of one step of matrix units, and most of a group.
+const STEP_SOURCES: usize = 8;
+const MOST_SOURCES: usize = 32;
+/// Words of an output's record.
+const OUTPUT_WORDS: usize = 8;
+/// Threads of a block of which two share a multiprocessor, and of one that has it alone.
+const THREADS: [usize; 2] = [256, 512];
+/// Marks the offset of a source in the padding of places.
+const IN_PADDING: u32 = 1 << 31;
+/// Columns that a block of `poly_columns_any` has at most.
+const MOST_ANY_WIDTH: usize = 32;
+
+/// Sizes that the fast kernel's text derives from the degree.
+struct Geometry {
+    /// Points of a column.
+    points: usize,
+}
+
+impl Geometry {
+    fn new(log2_degree: u32) -> Option<Self> {
+        let points = 1usize << (log2_degree - log2_row(log2_degree));
+        (16..=128).contains(&points).then_some(Self { points })
+    }
+
+    /// Words of a place.
+    fn slot_words(&self) -> usize {
+        self.points * (1024 / self.points + 4) + 4
+    }
+
+    /// Words of a row of a tile.
+    fn width(&self) -> usize {
+        1024 / self.points
+    }
+
+    fn factor_words(&self) -> usize {
+        2 * self.points
+    }
+
+    fn group_words(&self, steps: usize) -> usize {
+        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * OUTPUT_WORDS + 4
+    }
+
+    /// Corrections that find room in the padding of places.
+    fn padded_corrections(&self, plan: &ColumnPlan) -> u32 {
+        plan.places / (self.width() / 4) as u32
+    }
+
+    /// Places of a plan, those of corrections that find no other room included.
+    fn places(&self, plan: &ColumnPlan) -> usize {
+        (plan.places + plan.corrections.saturating_sub(self.padded_corrections(plan))) as usize
+    }
+
+    /// The place of a correction for kernels: marked and in words where it lies in padding.
+    fn correction(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let number = place - CORRECTIONS;
+        match number.checked_sub(self.padded_corrections(plan)) {
+            None => IN_PADDING | (number as usize * (self.width() / 4) * self.slot_words() + self.width()) as u32,
+            Some(over) => plan.places + over,
+        }
+    }
+
+    /// The offset of a source.
+    fn source(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let place = if place < CORRECTIONS { place } else { self.correction(plan, place) };
+        if place & IN_PADDING != 0 { place } else { place * self.slot_words() as u32 }
+    }
+
+    fn shared_bytes(&self, places: usize, steps: usize) -> usize {
+        4 * ((GROUP + places) * self.slot_words() + 2 * self.group_words(steps))
+    }
+}
+
+/// Forward factors of columns and the last inverse one, by prime.
+struct Factors {
+    forward: Vec<[u32; 2]>,
+    last_inverse: u32,
+    size_inverse: u32,
+}
+
+struct Encoder<'a> {
+    ring: &'a RingShape,
+    factors: HashMap<u16, Factors>,
+}
+
+impl Encoder<'_> {
+    fn modulus(&self, prime: u16) -> Modulus {
+        self.ring.primes[usize::from(prime)]
+    }
+
+    fn factors(&mut self, prime: u16) -> Result<&Factors, BackendError> {
+        let modulus = self.modulus(prime);
+        let ring = self.ring;
+        if !self.factors.contains_key(&prime) {
+            let points = 1usize << (ring.log2_degree - log2_row(ring.log2_degree));
+            let ntt = SplitNtt::new(modulus, ring.degree()).map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
+            let (values, quotients) = ntt.roots();
+            self.factors.insert(
+                prime,
+                Factors {
+                    forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
+                    last_inverse: ntt.inverse_roots().0[1],
+                    size_inverse: ntt.size_inverse().value,
+                },
+            );
+        }
+        Ok(&self.factors[&prime])
+    }
+
+    /// `TileHeader`, loads, phases and conversions; `outputs` are where each phase's begin and end.
+    fn tile(&mut self, plan: &ColumnPlan, outputs: &[(u32, u32)], correction: impl Fn(u32) -> u32) -> Result<Vec<u32>, BackendError> {
+        let mut words = vec![plan.loads.len() as u32, plan.phases.len() as u32, 0, 0];
+        for load in &plan.loads {
+            let p = self.modulus(load.prime);
+            let factors = self.factors(load.prime)?;
+            let constant = if load.coefficients { load.constant } else { p.mul(load.constant, factors.size_inverse) };
+            let (c, last) = (p.shoup(constant), p.shoup(p.mul(constant, factors.last_inverse)));
+            words.extend(address(load.from));
+            words.extend([u32::from(load.coefficients), load.prime.into(), load.place, 0, 0]);
+            words.extend([c.value, c.quotient, last.value, last.quotient]);
+        }
+        let conversion_words = |c: &PreparedConversion| 4 + 8 * c.sources.len();
+        let mut next = words.len() + 4 * plan.phases.len();
+        for (phase, &(begin, end)) in plan.phases.iter().zip(outputs) {
+            words.extend([next as u32, phase.conversions.len() as u32, begin, end]);
+            next += phase.conversions.iter().map(conversion_words).sum::<usize>();
+        }
+        for conversion in plan.phases.iter().flat_map(|p| &p.conversions) {
+            words.extend([u32::from(conversion.corrected), correction(conversion.correction), conversion.sources.len() as u32, 0]);
+            for source in &conversion.sources {
+                let p = self.modulus(source.prime);
+                let q = p.value();
+                let (place, constant) = source.scaled.unwrap_or((NONE, 1));
+                let constant = p.shoup(constant);
+                let weight = if conversion.corrected { ((1u64 << 51) / u64::from(q)) as u32 } else { (q - 1) / 2 };
+                words.extend([source.place, place, constant.value, constant.quotient, q, weight, 0, 0]);
+            }
+        }
+        Ok(words)
+    }
+
+    /// `OutputRecord`.
+    fn output(&self, output: &Output) -> [u32; OUTPUT_WORDS] {
+        let q = self.modulus(output.prime).value();
+        let (base, offset, coefficients) = match output.store {
+            Some((place, form)) => (place.base, place.offset, form == Form::Coefficients),
+            None => (NONE, 0, true),
+        };
+        let reciprocal = ((1u64 << 48) / u64::from(q)) as u32;
+        let kept = output.kept.unwrap_or(NONE);
+        [q, reciprocal, kept, base, offset as u32, (offset >> 32) as u32, output.prime.into(), coefficients.into()]
+    }
+
+    /// Eight outputs as matrix units want them.
+    fn group(&mut self, geometry: &Geometry, plan: &ColumnPlan, outputs: &[&Output], steps: usize) -> Result<Vec<u32>, BackendError> {
+        let places: BTreeSet<u32> = outputs.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect();
+        let places: Vec<u32> = places.into_iter().collect();
+        let mut words = vec![0u32; geometry.group_words(steps)];
+        for (o, output) in outputs.iter().enumerate() {
+            let q = u64::from(self.modulus(output.prime).value());
+            for &(place, constant) in &output.sources {
+                let source = places.partition_point(|&p| p < place);
+                let (step, within) = (source / STEP_SOURCES, source % STEP_SOURCES);
+                // Thread 4 g + t of a warp holds output g; sources t and 4 + t of a step; of each the four bytes of a row.
+                let thread = 4 * o + within % 4;
+                for byte in 0..4 {
+                    let row = (0..4).fold(0, |row, b| {
+                        let value = (u64::from(constant) << (8 * b)) % q;
+                        row | (((value >> (8 * byte)) as u32 & 255) << (8 * b))
+                    });
+                    let at = (2 * step + byte / 2) * 128 + 4 * thread + byte % 2 + 2 * (within / 4);
+                    words[at] = row;
+                }
+            }
+        }
+        let sources_at = steps * 256;
+        for (i, &place) in places.iter().enumerate() {
+            words[sources_at + i] = geometry.source(plan, place);
+        }
+        let factors_at = sources_at + steps * STEP_SOURCES;
+        let outputs_at = factors_at + GROUP * geometry.factor_words();
+        for o in 0..GROUP {
+            // Places of a group that is not full compute what nobody wants.
+            let output = outputs.get(o).unwrap_or(&outputs[0]);
+            let mut record = self.output(output);
+            if o >= outputs.len() {
+                (record[2], record[3]) = (NONE, NONE);
+            }
+            words[outputs_at + OUTPUT_WORDS * o..][..OUTPUT_WORDS].copy_from_slice(&record);
+            let factors = &self.factors(output.prime)?.forward;
+            for (i, pair) in factors.iter().enumerate() {
+                let at = i ^ (2 * o);
+                words[factors_at + o * geometry.factor_words() + 2 * at..][..2].copy_from_slice(pair);
+            }
+        }
+        words[outputs_at + GROUP * OUTPUT_WORDS] = u32::from(!outputs[0].is_half());
+        Ok(words)
+    }
+}
+
+fn address(place: Place) -> [u32; 3] {
+    [place.offset as u32, (place.offset >> 32) as u32, place.base]
+}
+
+/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, and no more sources than fit.
+fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
+    let mut groups: Vec<Vec<&Output>> = Vec::new();
+    for half in [true, false] {
+        let mut group: Vec<&Output> = Vec::new();
+        let mut sources = BTreeSet::new();
+        for output in phase.outputs.iter().filter(|o| o.is_half() == half) {
+            let own: BTreeSet<u32> = output.sources.iter().map(|s| s.0).collect();
+            let union: BTreeSet<u32> = sources.union(&own).copied().collect();
+            if !group.is_empty() && (group.len() == GROUP || union.len() > MOST_SOURCES) {
+                groups.push(std::mem::take(&mut group));
+                sources = own;
+            } else {
+                sources = union;
+            }
+            group.push(output);
+        }
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+fn steps_of(groups: &[Vec<&Output>]) -> usize {
+    let sources = |g: &Vec<&Output>| g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len();
+    groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
+}
+
+/// Primes of a tile that need canonical values between stages.
+fn any_wide(ring: &RingShape, plan: &ColumnPlan) -> bool {
+    let outputs = plan.phases.iter().flat_map(|p| &p.outputs).map(|o| o.prime);
+    plan.loads.iter().map(|l| l.prime).chain(outputs).any(|p| is_wide(ring.primes[usize::from(p)]))
+}
+
+/// The launches of a list of tiles.
+pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, tiles: &[ColumnTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let mut fast = BTreeMap::<(bool, usize), Vec<ColumnPlan>>::new();
+    let mut any = Vec::new();
+    for tile in tiles {
+        if tile.sums.is_empty() {
+            continue;
+        }
+        let plan = plan(ring, places, tile)?;
+        let steps = plan.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1);
+        let fits = Geometry::new(ring.log2_degree)
+            .is_some_and(|g| g.shared_bytes(g.places(&plan), steps) <= limits.workgroup_memory_bytes)
+            && plan.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
+        if fits {
+            fast.entry((any_wide(ring, &plan), steps)).or_default().push(plan);
+        } else {
+            any.push(plan);
+        }
+    }
+    let mut encoder = Encoder { ring, factors: HashMap::new() };
+    let mut launches = Vec::new();
+    for ((wide, steps), plans) in fast {
+        launches.push(fast_launch(&mut encoder, limits, places, wide, steps, &plans)?);
+    }
+    if !any.is_empty() {
+        launches.push(any_launch(&mut encoder, limits, places, &any)?);
+    }
+    Ok(launches)
+}
+
+fn constants(values: &[(&str, usize)]) -> String {
+    let mut text = String::from("#pragma once\n#include \"platform.cuh\"\n");
+    for (name, value) in values {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "constexpr int {name} = {value};");
+    }
+    text
+}
+
+fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
+    let data = (0..3).rev().map(|i| Argument::Data(2 - i));
+    let words = [places.stride(), tiles].map(|w| Argument::Word(w as u32));
+    std::iter::once(Argument::Tables).chain(data).chain([Argument::Bases]).chain(words).collect()
+}
+
+fn fast_launch(
+    encoder: &mut Encoder<'_>,
+    limits: &DeviceLimits,
+    places: &Places,
+    wide: bool,
+    steps: usize,
+    plans: &[ColumnPlan],
+) -> Result<ReadyLaunch, BackendError> {
+    let log2_degree = encoder.ring.log2_degree;
+    let geometry = Geometry::new(log2_degree).ok_or_else(|| BackendError::InvalidRequest(format!("columns of a ring of degree 2^{log2_degree}")))?;
+    let (mut tiles, mut outputs, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut count = 0;
+    for plan in plans {
+        let mut phases = Vec::new();
+        for phase in &plan.phases {
+            let begin = count;
+            for group in groups(phase) {
+                outputs.extend(encoder.group(&geometry, plan, &group, steps)?);
+                count += 1;
+            }
+            phases.push((begin, count));
+        }
+        starts.push(tiles.len() as u32);
+        tiles.extend(encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?);
+    }
+    let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
+    let shared_bytes = geometry.shared_bytes(most_places, steps);
+    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)).clamp(1, 2);
+    let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
+    let constants = constants(&[
+        ("LOG2_DEGREE", log2_degree as usize),
+        ("WIDE", wide.into()),
+        ("STEPS", steps),
+        ("MIN_BLOCKS", min_blocks),
+        ("THREADS", threads),
+    ]);
+    Ok(ReadyLaunch {
+        source: Source { file: POLY_COLUMNS, constants },
+        threads,
+        shared_bytes,
+        blocks: Blocks::PerCall(plans.len() * geometry.points),
+        data: vec![tiles, outputs, starts],
+        arguments: arguments(places, plans.len()),
+        beside: false,
+    })
+}
+
+fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places, plans: &[ColumnPlan]) -> Result<ReadyLaunch, BackendError> {
+    let log2_degree = encoder.ring.log2_degree;
+    let row = 1usize << log2_row(log2_degree);
+    let points = encoder.ring.degree() / row;
+    let columns = 1 + plans.iter().map(|p| p.places + p.corrections).max().unwrap_or(0) as usize;
+    let bytes = |width: usize| 4 * columns * points * width;
+    let mut width = row.min(MOST_ANY_WIDTH);
+    while bytes(width) > limits.workgroup_memory_bytes && width > 1 {
+        width /= 2;
+    }
+    if bytes(width) > limits.workgroup_memory_bytes {
+        return Err(BackendError::InvalidRequest(format!(
+            "a tile of columns with {columns} limbs in memory needs {} bytes of a block, which has {}: lower with fewer column sums",
+            bytes(width),
+            limits.workgroup_memory_bytes
+        )));
+    }
+    // Corrections follow the other places.
+    let place_in = |plan: &ColumnPlan, place: u32| if place < CORRECTIONS { place } else { plan.places + place - CORRECTIONS };
+    let outputs_of = |p: &'_ ColumnPlan| p.phases.iter().map(|phase| phase.outputs.len()).sum::<usize>();
+    let mut records: Vec<u32> = vec![0; plans.iter().map(outputs_of).sum::<usize>().next_multiple_of(4)];
+    let mut number = 0;
+    for plan in plans {
+        for output in plan.phases.iter().flat_map(|p| &p.outputs) {
+            records[number] = records.len() as u32;
+            number += 1;
+            records.extend(encoder.output(output));
+            records.extend([output.sources.len() as u32, 0]);
+            records.extend(output.sources.iter().flat_map(|&(place, constant)| [place_in(plan, place), constant]));
+        }
+    }
+    let (mut tiles, mut starts) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    for plan in plans {
+        let mut phases = Vec::new();
+        for phase in &plan.phases {
+            phases.push((count, count + phase.outputs.len() as u32));
+            count += phase.outputs.len() as u32;
+        }
+        starts.push(tiles.len() as u32);
+        tiles.extend(encoder.tile(plan, &phases, |place| place_in(plan, place))?);
+    }
+    let constants = constants(&[("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)]);
+    Ok(ReadyLaunch {
+        source: Source { file: POLY_COLUMNS_ANY, constants },
+        threads: width,
+        shared_bytes: bytes(width),
+        blocks: Blocks::PerCall(plans.len() * (row / width)),
+        data: vec![tiles, records, starts],
+        arguments: arguments(places, plans.len()),
+        beside: false,
+    })
+}

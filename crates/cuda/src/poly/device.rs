@@ -1,0 +1,445 @@
+//! A ring on a device: buffers, residents and routines.
+
+use crate::poly::launch::{Blocks, ReadyLaunch, ready};
+use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
+use crate::poly::memory::{Block, Memory};
+use crate::poly::tables::RingTables;
+use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
+use crate::runtime::bytes::{bytes_of, bytes_of_mut};
+use crate::runtime::machine::{Graph, Kernel, LaunchSize, Machine, Queue, RecordedLaunch};
+use girih_backend::poly::schedule::{Limb, Schedule};
+use girih_backend::poly::{Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId};
+use girih_backend::{BackendError, DeviceLimits, Progress};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few enough for host memory.
+const LIMBS_AT_ONCE: usize = 64;
+
+pub(crate) struct CudaPoly {
+    machine: Arc<dyn Machine>,
+    limits: DeviceLimits,
+    ring: Arc<RingShape>,
+    tables: RingTables,
+    state: Mutex<State>,
+}
+
+struct State {
+    memory: Memory,
+    buffers: HashMap<BufferId, Block>,
+    residents: HashMap<ResidentId, Resident>,
+    routines: HashMap<RoutineId, Routine>,
+    kernels: HashMap<(&'static str, String), Kernel>,
+    /// All calls of all routines compute here: one queue runs them one after the other.
+    arena: Option<Block>,
+    last_id: u64,
+}
+
+/// A kernel of a routine with everything but the number of calls.
+struct Step {
+    launch: ReadyLaunch,
+    kernel: Kernel,
+    data: Vec<u64>,
+    /// Blocks that run on the device at once.
+    resident_blocks: usize,
+}
+
+struct Routine {
+    schedule: Arc<Schedule>,
+    places: Places,
+    residents: Vec<ResidentId>,
+    steps: Vec<Step>,
+    data: Block,
+    bases: Option<Bases>,
+}
+
+/// Tables of bases of so many calls on the device, with what was written there last, and the launches recorded.
+struct Bases {
+    block: Block,
+    calls: usize,
+    written: Vec<u64>,
+    graphs: HashMap<usize, Option<Graph>>,
+}
+
+impl CudaPoly {
+    /// Loads the tables of `ring`; at most `memory_limit` bytes will be allocated.
+    pub fn open(machine: Arc<dyn Machine>, limits: DeviceLimits, ring: Arc<RingShape>, memory_limit: Option<u64>) -> Result<Self, BackendError> {
+        if ring.log2_degree < LEAST_LOG2_DEGREE {
+            return Err(BackendError::Unsupported {
+                device: machine.id().into(),
+                what: format!("polynomials of degree 2^{}", ring.log2_degree),
+                why: format!("its kernels start at 2^{LEAST_LOG2_DEGREE}"),
+            });
+        }
+        let tables = RingTables::new(&machine, &ring)?;
+        let state = State {
+            memory: Memory::new(machine.clone(), memory_limit.map(|limit| limit.saturating_sub(tables.bytes))),
+            buffers: HashMap::new(),
+            residents: HashMap::new(),
+            routines: HashMap::new(),
+            kernels: HashMap::new(),
+            arena: None,
+            last_id: 0,
+        };
+        Ok(Self { machine, limits, ring, tables, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uploads in order with everything else: behind what was called before, in front of what comes.
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
+        self.machine.upload(to, bytes)?;
+        self.machine.wait(PROGRAMS, self.machine.mark(Queue::UPLOADS)?)
+    }
+
+    fn download(&self, from: u64, words: &mut [u32]) -> Result<(), BackendError> {
+        self.machine.wait(Queue::DOWNLOADS, self.machine.mark(PROGRAMS)?)?;
+        self.machine.download(from, bytes_of_mut(words))
+    }
+
+    fn limb_bytes(&self) -> usize {
+        4 * self.ring.degree()
+    }
+
+    /// Compiles the kernels of `launches` that are new, on all host threads.
+    fn load_kernels(&self, state: &mut State, launches: &[ReadyLaunch]) -> Result<(), BackendError> {
+        let key = |l: &ReadyLaunch| (l.source.file.name, l.source.constants.clone());
+        let new: HashMap<_, _> = launches.iter().map(|l| (key(l), &l.source)).filter(|(k, _)| !state.kernels.contains_key(k)).collect();
+        let loaded = new
+            .into_par_iter()
+            .map(|(key, source)| {
+                let kernel = self.machine.load(source)?.first().copied();
+                let missing = || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
+                Ok((key, kernel.ok_or_else(missing)?))
+            })
+            .collect::<Result<Vec<_>, BackendError>>()?;
+        state.kernels.extend(loaded);
+        Ok(())
+    }
+
+    /// A limb, as it is on the device.
+    fn read_limb(&self, place: Place, bases: &[u64], prime: Option<u16>) -> Result<Vec<u32>, BackendError> {
+        let degree = self.ring.degree();
+        let mut words = vec![0u32; degree >> place.log2_run];
+        self.download(bases[place.base as usize] + place.offset, &mut words)?;
+        let run = 1 << place.log2_run;
+        let words: Vec<u32> = words.into_iter().flat_map(|w| std::iter::repeat_n(w, run)).collect();
+        Ok(match prime.filter(|_| place.montgomery) {
+            None => words,
+            Some(prime) => {
+                let p = self.ring.primes[usize::from(prime)];
+                let factor = p.shoup(p.inverse(p.reduce(1 << 32)));
+                words.into_iter().map(|w| p.mul_shoup(w, factor)).collect()
+            }
+        })
+    }
+
+    /// Runs calls; returns the tables of bases.
+    fn run_calls(&self, routine: RoutineId, calls: &[Bindings]) -> Result<Vec<Vec<u64>>, BackendError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let limb_bytes = self.limb_bytes();
+        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
+        let arena_bytes = (of.schedule.arena_limbs * limb_bytes).max(256);
+        let needed = arena_bytes * calls.len();
+        if state.arena.is_none_or(|arena| arena.bytes < needed) {
+            // The old one first: both together may not fit, and nothing in it outlives a call.
+            if let Some(old) = state.arena.take() {
+                state.memory.free(old);
+            }
+            state.arena = Some(state.memory.allocate(needed, "the intermediate polynomials of a routine's calls")?);
+        }
+        let arena = state.arena.map_or(0, |a| a.address);
+        let mut tables = Vec::with_capacity(calls.len());
+        for (i, call) in calls.iter().enumerate() {
+            let address = |place: &girih_backend::poly::Place| {
+                let block = state.buffers.get(&place.buffer).ok_or_else(|| unknown("buffer", place.buffer))?;
+                Ok(block.address + (place.first * limb_bytes) as u64)
+            };
+            let inputs = call.inputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
+            let outputs = call.outputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
+            tables.push(of.places.bases(arena + (i * arena_bytes) as u64, &inputs, &outputs)?);
+        }
+        let stride = of.places.stride();
+        let routine = state.routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
+        if routine.bases.as_ref().is_none_or(|b| b.calls < calls.len()) {
+            let block = state.memory.allocate(8 * stride * calls.len(), "where a routine's calls find their polynomials")?;
+            let bases = Bases { block, calls: calls.len(), written: Vec::new(), graphs: HashMap::new() };
+            if let Some(old) = routine.bases.replace(bases) {
+                state.memory.free(old.block);
+                self.forget_graphs(old);
+            }
+        }
+        let Routine { steps, bases: Some(bases), .. } = routine else { return Err(unknown("table of", 0)) };
+        let written = tables.concat();
+        if bases.written != written {
+            self.machine.write(PROGRAMS, bases.block.address, bytes_of(&written))?;
+            bases.written = written;
+        }
+        let graph = match bases.graphs.get(&calls.len()) {
+            Some(graph) => *graph,
+            None => {
+                let graph = self.machine.record(PROGRAMS, &self.recorded(steps, bases.block.address, calls.len()))?;
+                bases.graphs.insert(calls.len(), graph);
+                graph
+            }
+        };
+        match graph {
+            Some(graph) => self.machine.replay(PROGRAMS, graph)?,
+            None => {
+                for launch in self.recorded(steps, bases.block.address, calls.len()) {
+                    self.machine.launch(PROGRAMS, launch.kernel, launch.size, &launch.arguments)?;
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    fn recorded(&self, steps: &[Step], bases: u64, calls: usize) -> Vec<RecordedLaunch> {
+        let recorded = |step: &Step| {
+            let blocks = match step.launch.blocks {
+                Blocks::PerCall(blocks) => blocks * calls,
+                Blocks::Resident { teams, items } => (items * calls).div_ceil(teams).min(step.resident_blocks.max(1)),
+            };
+            RecordedLaunch {
+                kernel: step.kernel,
+                size: LaunchSize { blocks, threads: step.launch.threads, shared_bytes: step.launch.shared_bytes, cluster: 1 },
+                arguments: step.launch.argument_bytes(&self.tables.addresses, &step.data, bases, calls as u32),
+            }
+        };
+        steps.iter().map(recorded).collect()
+    }
+
+    fn forget_graphs(&self, bases: Bases) {
+        for graph in bases.graphs.into_values().flatten() {
+            self.machine.forget(graph);
+        }
+    }
+}
+
+fn unknown(what: &str, id: u64) -> BackendError {
+    BackendError::InvalidRequest(format!("{what} {id} is not on this device"))
+}
+
+impl PolyDevice for CudaPoly {
+    fn ring(&self) -> &Arc<RingShape> {
+        &self.ring
+    }
+
+    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+        let mut state = self.state();
+        let block = state.memory.allocate(limbs * self.limb_bytes(), "polynomials")?;
+        state.last_id += 1;
+        let id = state.last_id;
+        state.buffers.insert(id, block);
+        Ok(id)
+    }
+
+    fn free(&self, buffer: BufferId) {
+        let mut state = self.state();
+        if let Some(block) = state.buffers.remove(&buffer) {
+            state.memory.free(block);
+        }
+    }
+
+    fn write(&self, to: girih_backend::poly::Place, words: &[u32]) -> Result<(), BackendError> {
+        let address = self.address(to)?;
+        self.upload(address, bytes_of(words))
+    }
+
+    fn read(&self, from: girih_backend::poly::Place, words: &mut [u32]) -> Result<(), BackendError> {
+        let address = self.address(from)?;
+        self.download(address, words)
+    }
+
+    fn copy(&self, from: girih_backend::poly::Place, to: girih_backend::poly::Place, limbs: usize) -> Result<(), BackendError> {
+        let (from, to) = (self.address(from)?, self.address(to)?);
+        self.machine.copy(PROGRAMS, from, to, limbs * self.limb_bytes())
+    }
+
+    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
+        let shapes = source.shapes();
+        let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
+        let mut done = 0usize;
+        let mut loaded: Vec<Resident> = Vec::new();
+        let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
+            let words = self.ring.degree() >> shape.log2_run;
+            let block = self.state().memory.allocate(4 * words * shape.basis.len(), source.what())?;
+            loaded.push(Resident { block, log2_run: shape.log2_run, primes: shape.basis.primes().to_vec() });
+            let limbs: Vec<usize> = (0..shape.basis.len()).collect();
+            for some in limbs.chunks(LIMBS_AT_ONCE) {
+                // Kernels multiply by residents and divide by 2^32 at once.
+                let made: Vec<Vec<u32>> = some
+                    .par_iter()
+                    .map(|&limb| {
+                        let p = self.ring.primes[usize::from(shape.basis.primes()[limb])];
+                        let factor = p.shoup(p.reduce(1 << 32));
+                        let mut out = vec![0; words];
+                        source.limb(number, limb, &mut out);
+                        out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
+                        out
+                    })
+                    .collect();
+                self.upload(block.address + (4 * words * some[0]) as u64, bytes_of(&made.concat()))?;
+                done += some.len();
+                progress.report(source.what(), done, total);
+            }
+            Ok(())
+        });
+        let mut state = self.state();
+        if let Err(error) = result {
+            for resident in loaded {
+                state.memory.free(resident.block);
+            }
+            return Err(error);
+        }
+        let ids = loaded.into_iter().map(|resident| {
+            state.last_id += 1;
+            let id = state.last_id;
+            state.residents.insert(id, resident);
+            id
+        });
+        Ok(ids.collect())
+    }
+
+    fn unload(&self, resident: ResidentId) {
+        let mut state = self.state();
+        if let Some(resident) = state.residents.remove(&resident) {
+            state.memory.free(resident.block);
+        }
+    }
+
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let resident_places = residents
+            .iter()
+            .map(|id| {
+                let resident = state.residents.get(id).ok_or_else(|| unknown("resident polynomial", *id))?;
+                Ok(ResidentPlace { address: resident.block.address, log2_run: resident.log2_run })
+            })
+            .collect::<Result<Vec<_>, BackendError>>()?;
+        let places = Places::new(self.ring.log2_degree, schedule, resident_places);
+        let launches = ready(&self.ring, &self.limits, &places, schedule)?;
+        self.load_kernels(state, &launches)?;
+        // All data in one piece, each part on a unit of 16 bytes.
+        let mut words: Vec<u32> = Vec::new();
+        let mut offsets = Vec::new();
+        for launch in &launches {
+            let mut own = Vec::new();
+            for part in &launch.data {
+                words.resize(words.len().next_multiple_of(4), 0);
+                own.push(4 * words.len() as u64);
+                words.extend(part);
+            }
+            offsets.push(own);
+        }
+        let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
+        let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
+            let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
+                let kernel = state.kernels[&(launch.source.file.name, launch.source.constants.clone())];
+                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+                let cost = self.machine.prepare(kernel, size)?;
+                launch.data.clear();
+                Ok(Step {
+                    launch,
+                    kernel,
+                    data: own.into_iter().map(|offset| data.address + offset).collect(),
+                    resident_blocks: cost.resident_blocks as usize * self.limits.multiprocessors,
+                })
+            };
+            launches.into_iter().zip(offsets).map(step).collect::<Result<Vec<_>, BackendError>>()
+        });
+        let steps = match made {
+            Ok(steps) => steps,
+            Err(error) => {
+                state.memory.free(data);
+                return Err(error);
+            }
+        };
+        state.last_id += 1;
+        let id = state.last_id;
+        state.routines.insert(
+            id,
+            Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None },
+        );
+        Ok(id)
+    }
+
+    fn forget(&self, routine: RoutineId) {
+        let mut state = self.state();
+        if let Some(routine) = state.routines.remove(&routine) {
+            state.memory.free(routine.data);
+            if let Some(bases) = routine.bases {
+                state.memory.free(bases.block);
+                self.forget_graphs(bases);
+            }
+        }
+    }
+
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+        if calls.is_empty() { Ok(()) } else { self.run_calls(routine, calls).map(|_| ()) }
+    }
+
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+        let tables = self.run_calls(routine, std::slice::from_ref(call))?;
+        let (wanted, bases) = {
+            let state = self.state();
+            let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
+            let prime = |limb: Limb| match limb {
+                Limb::Resident { slot, limb } => {
+                    let id = of.residents.get(slot as usize)?;
+                    state.residents.get(id)?.primes.get(usize::from(limb)).copied()
+                }
+                _ => None,
+            };
+            let limbs = of.schedule.kept.iter().flat_map(|(_, limbs)| limbs);
+            let wanted = limbs.map(|&limb| Ok((of.places.place(limb)?, prime(limb)))).collect::<Result<Vec<_>, BackendError>>()?;
+            (wanted, tables.into_iter().next().unwrap_or_default())
+        };
+        wanted.into_iter().map(|(place, prime)| self.read_limb(place, &bases, prime)).collect()
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        self.machine.synchronize()
+    }
+
+    fn bytes_in_use(&self) -> u64 {
+        self.state().memory.used() + self.tables.bytes
+    }
+}
+
+impl CudaPoly {
+    fn address(&self, place: girih_backend::poly::Place) -> Result<u64, BackendError> {
+        let state = self.state();
+        let block = state.buffers.get(&place.buffer).ok_or_else(|| unknown("buffer", place.buffer))?;
+        Ok(block.address + (place.first * self.limb_bytes()) as u64)
+    }
+}
+
+impl Drop for CudaPoly {
+    fn drop(&mut self) {
+        // Waits for what is under way; errors were reported to whoever asked for results.
+        let _ = self.machine.synchronize();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let blocks = state.buffers.drain().map(|(_, b)| b).chain(state.arena.take());
+        let residents = state.residents.drain().map(|(_, r)| r.block);
+        let mut blocks: Vec<Block> = blocks.chain(residents).collect();
+        for (_, routine) in state.routines.drain() {
+            blocks.push(routine.data);
+            if let Some(bases) = routine.bases {
+                blocks.push(bases.block);
+                for graph in bases.graphs.into_values().flatten() {
+                    self.machine.forget(graph);
+                }
+            }
+        }
+        for block in blocks {
+            state.memory.free(block);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Rings opened on a GPU, or on the host in its place.
+
+use crate::device::CudaBackend;
+#[cfg(feature = "emulation")]
+use crate::emulated_backend::EmulatedBackend;
+use crate::poly::device::CudaPoly;
+use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
+use girih_backend::{BackendError, DeviceLimits};
+use std::sync::Arc;
+
+/// Bytes of a padded row, and what a team needs beside its rows.
+const ROW_BYTES: usize = 4608;
+const TEAM_BYTES: usize = 12 << 10;
+
+/// What `lower` should assume of a device with these limits.
+pub fn plan(limits: &DeviceLimits) -> PolyPlan {
+    let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
+    PolyPlan { most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots), ..PolyPlan::default() }
+}
+
+impl CudaBackend {
+    /// Lets a ring that is opened from now on allocate so many bytes and no more, as on a smaller device.
+    pub fn limit_memory(&mut self, bytes: Option<u64>) {
+        self.memory_limit = bytes;
+    }
+}
+
+impl Loader for CudaBackend {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        Ok(Box::new(CudaPoly::open(self.gpu.clone(), self.info.limits.clone(), ring, self.memory_limit)?))
+    }
+
+    fn plan(&self, _: &RingShape) -> PolyPlan {
+        plan(&self.info.limits)
+    }
+}
+
+#[cfg(feature = "emulation")]
+impl Loader for EmulatedBackend {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        Ok(Box::new(CudaPoly::open(self.machine.clone(), self.info.limits.clone(), ring, None)?))
+    }
+
+    fn plan(&self, _: &RingShape) -> PolyPlan {
+        plan(&self.info.limits)
+    }
+}

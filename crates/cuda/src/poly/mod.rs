@@ -1,0 +1,54 @@
+//! The poly family on CUDA: schedules of three fused kernels, `cuda/poly/*.cu`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `tables` | primes and factors of transforms, in the order in which kernels read them |
+//! | `limbs` | where the limbs of a schedule lie, as places in a call's table of bases |
+//! | `shape` | what tiles of rows have in common, as text of a kernel; what they have not, as records |
+//! | `rows`, `pointwise` | launches of `poly_rows` and `poly_pointwise` |
+//! | `columns` | what a tile of columns computes: places, phases, matrices |
+//! | `column_records` | the same as records, and launches of `poly_columns` and `poly_columns_any` |
+//! | `memory` | device memory that is handed out again |
+//! | `launch` | a launch, ready but for the number of calls |
+//! | `loader` | rings opened on a GPU, or on the host in its place |
+//! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
+//!
+//! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
+//! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
+
+pub(crate) mod columns;
+pub(crate) mod column_records;
+pub(crate) mod device;
+pub(crate) mod launch;
+pub(crate) mod limbs;
+pub(crate) mod loader;
+pub(crate) mod memory;
+pub(crate) mod pointwise;
+pub(crate) mod rows;
+pub(crate) mod shape;
+pub(crate) mod tables;
+
+pub use launch::kernel_sources;
+pub use loader::plan;
+
+use crate::runtime::machine::Queue;
+use crate::runtime::source::{Header, PLATFORM};
+
+/// What kernels of this family include.
+pub(crate) const HEADERS: &[Header] = &[
+    PLATFORM,
+    ("modular.cuh", include_str!("../../../../cuda/poly/modular.cuh")),
+    ("row_transform.cuh", include_str!("../../../../cuda/poly/row_transform.cuh")),
+    ("sums.cuh", include_str!("../../../../cuda/poly/sums.cuh")),
+    ("column_tile.cuh", include_str!("../../../../cuda/poly/column_tile.cuh")),
+];
+
+/// Everything of this family runs in one queue, in the order in which it is called. Other families' queues come first.
+pub(crate) const PROGRAMS: Queue = Queue::new(4, "programs", 0);
+
+/// log2 of the smallest degree.
+pub(crate) const LEAST_LOG2_DEGREE: u32 = 4;
+/// log2 of the words of a row.
+pub(crate) fn log2_row(log2_degree: u32) -> u32 {
+    log2_degree.min(10)
+}

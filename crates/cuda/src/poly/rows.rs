@@ -1,0 +1,188 @@
+//! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
+
+use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
+use crate::poly::limbs::Places;
+use crate::poly::shape::{NormalTile, Normalizer, RowShape};
+use crate::poly::{HEADERS, log2_row};
+use crate::runtime::source::{KernelFile, Source};
+use girih_backend::poly::RingShape;
+use girih_backend::poly::schedule::RowTile;
+use girih_backend::{BackendError, DeviceLimits};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// `cuda/poly/rows.cu`.
+pub(crate) const POLY_ROWS: KernelFile = KernelFile {
+    name: "poly_rows",
+    text: include_str!("../../../../cuda/poly/rows.cu"),
+    kernels: &["poly_rows"],
+    headers: HEADERS,
+};
+
+/// Most shapes of one kernel: more make its text long and its arguments large.
+const MOST_SHAPES: usize = 16;
+/// Teams of one warp that share a block.
+const LONE_TEAMS: usize = 4;
+/// Warps that a multiprocessor should hold, where rows are copied ahead of transforms.
+const WARPS: [(usize, usize); 3] = [(1, 20), (2, 16), (4, 16)];
+
+/// Tiles by shape, the costliest first.
+pub(crate) fn by_shape(
+    ring: &RingShape,
+    places: &Places,
+    tiles: &[RowTile],
+) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
+    let normalizer = Normalizer { ring, places };
+    let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
+    for tile in tiles {
+        let normal = normalizer.normal(tile)?;
+        shapes.entry(normal.shape.clone()).or_default().push(normal);
+    }
+    let mut shapes: Vec<_> = shapes.into_iter().collect();
+    shapes.sort_by_key(|(shape, _)| std::cmp::Reverse(shape.cost()));
+    Ok(shapes)
+}
+
+/// Records of tiles by shape, and for each shape where its items and records begin.
+pub(crate) struct Records {
+    pub words: Vec<u32>,
+    pub first_item: Vec<u32>,
+    pub first_record: Vec<u32>,
+    pub items: u32,
+}
+
+impl Records {
+    /// `tile_items` of each tile of a shape.
+    pub fn new(shapes: &[(RowShape, Vec<NormalTile>)], tile_items: impl Fn(&RowShape) -> usize) -> Self {
+        let mut all = Self { words: Vec::new(), first_item: Vec::new(), first_record: Vec::new(), items: 0 };
+        for (shape, tiles) in shapes {
+            all.first_item.push(all.items);
+            all.first_record.push((all.words.len() / 4) as u32);
+            all.items += (tiles.len() * tile_items(shape)) as u32;
+            all.words.extend(tiles.iter().flat_map(|t| &t.record));
+        }
+        all
+    }
+}
+
+/// Bytes of shared memory of a team, as `TeamMemory` of the kernel.
+struct TeamSize {
+    operands: usize,
+    constants: usize,
+    staged: usize,
+    buffers: usize,
+    parts: usize,
+}
+
+impl TeamSize {
+    fn words(&self, log2_degree: u32) -> usize {
+        let row = 1usize << log2_row(log2_degree);
+        let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
+        let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
+        (2 * self.operands * 4 + 2 * self.constants * 2 + factors + self.staged * 1024 + self.buffers * buffer).next_multiple_of(4)
+    }
+}
+
+/// The launches of a list of tiles.
+pub(crate) fn ready(ring: &RingShape, limits: &DeviceLimits, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let mut shapes = by_shape(ring, places, tiles)?;
+    let mut launches = Vec::new();
+    while !shapes.is_empty() {
+        let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
+        launches.push(launch(ring, limits, places, &shapes)?);
+        shapes = rest;
+    }
+    Ok(launches)
+}
+
+fn launch(ring: &RingShape, limits: &DeviceLimits, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> Result<ReadyLaunch, BackendError> {
+    let most = |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
+    let log2_degree = ring.log2_degree;
+    let is_short = log2_row(log2_degree) < 10;
+    let rows = 1usize << (log2_degree - log2_row(log2_degree));
+    let team = most(&RowShape::team);
+    let teams = if team == 1 { LONE_TEAMS } else { 1 };
+    // Each warp of a team takes a row of its own where a row has one transform, and there are as many rows.
+    let is_alone = |s: &RowShape| s.team() == 1 && rows >= team;
+    let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
+    let staged = most(&|s| s.halves() * copies(s));
+    let mut size = TeamSize {
+        operands: most(&RowShape::operands).max(1),
+        constants: most(&RowShape::constants).next_multiple_of(2).max(2),
+        staged: if is_short { 0 } else { staged },
+        buffers: most(&|s| s.buffers() * copies(s)),
+        parts: most(&copies),
+    };
+    let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
+    // Copying rows ahead is worth it while two blocks and more fit a multiprocessor.
+    if 2 * (bytes(&size) + 1024) > limits.workgroup_memory_bytes {
+        size.staged = 0;
+    }
+    let shared_bytes = bytes(&size);
+    if shared_bytes > limits.workgroup_memory_bytes {
+        return Err(BackendError::InvalidRequest(format!(
+            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which has {}: lower with fewer row slots",
+            size.buffers, limits.workgroup_memory_bytes
+        )));
+    }
+    let threads = 32 * team * teams;
+    let warps = WARPS.iter().find(|(t, _)| *t == team).map_or(16, |(_, w)| *w);
+    // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
+    let fit = (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024);
+    let min_blocks = (warps / (team * teams)).min(fit).max(1);
+
+    let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
+    for (name, value) in [
+        ("LOG2_DEGREE", log2_degree as usize),
+        ("TEAM", team),
+        ("TEAMS", teams),
+        ("OPERANDS", size.operands),
+        ("CONSTANTS", size.constants),
+        ("STAGED", size.staged),
+        ("TEAM_WORDS", size.words(log2_degree)),
+        ("MIN_BLOCKS", min_blocks),
+        ("PARTS", size.parts),
+        ("SHAPES", shapes.len()),
+        ("MOST_SHAPES", MOST_SHAPES),
+    ] {
+        // Writing to a string cannot fail.
+        let _ = writeln!(constants, "constexpr int {name} = {value};");
+    }
+    constants.push_str("template <int> struct Shape;\n");
+    for (i, (shape, _)) in shapes.iter().enumerate() {
+        constants.push_str(&shape.text(i, is_alone(shape)));
+    }
+
+    let records = Records::new(shapes, |s| rows / copies(s));
+    let mut arguments = vec![Argument::Tables, Argument::Data(0), Argument::Bases];
+    arguments.extend([Argument::Word(places.stride() as u32), Argument::Word(records.items), Argument::TimesCalls(records.items), Argument::Word(0)]);
+    arguments.extend(shape_words(&records.first_item));
+    arguments.extend(shape_words(&records.first_record));
+    let numbers = |s: &RowShape| {
+        let transforms = s.halves() + s.half_stores();
+        [s.halves(), transforms, s.operands(), s.constants(), s.record_words() / 4, usize::from(is_alone(s))]
+    };
+    let numbers: Vec<usize> = shapes.iter().flat_map(|(s, _)| numbers(s)).collect();
+    arguments.extend((0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))));
+    let items = records.items as usize;
+    Ok(ReadyLaunch {
+        source: Source { file: POLY_ROWS, constants },
+        threads,
+        shared_bytes,
+        // Where nothing is copied ahead, blocks that take turns only lose.
+        blocks: if size.staged > 0 { Blocks::Resident { teams, items } } else { Blocks::PerCall(items.div_ceil(teams)) },
+        data: vec![records.words],
+        arguments,
+        beside: false,
+    })
+}
+
+/// One word for each shape that arguments have room for.
+pub(crate) fn shape_words(values: &[u32]) -> impl Iterator<Item = Argument> + '_ {
+    (0..MOST_SHAPES).map(|i| Argument::Word(values.get(i).copied().unwrap_or(0)))
+}
+
+/// Most shapes of a kernel.
+pub(crate) const fn most_shapes() -> usize {
+    MOST_SHAPES
+}

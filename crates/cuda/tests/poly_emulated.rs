@@ -1,0 +1,87 @@
+//! The poly kernels on the host, thread by thread, against the interpreter of programs.
+#![cfg(feature = "emulation")]
+
+use girih_backend::NoProgress;
+use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::{Bindings, Loader, Place, PolyPlan, interpret, lower};
+use girih_cuda::EmulatedBackend;
+use std::sync::Arc;
+
+/// Runs a program, kept values first, then as two calls at once.
+fn check(backend: &EmulatedBackend, random: &RandomProgram, plan: &PolyPlan, what: &str) {
+    let RandomProgram { program, residents, inputs, keep } = random;
+    let ring = program.ring();
+    let degree = ring.degree();
+    let wanted = interpret(program, residents, inputs, keep).unwrap();
+    let device = Loader::open(backend, ring.clone()).unwrap();
+    let loaded = device.load(residents, &NoProgress).unwrap();
+    let mut call = Bindings::default();
+    for input in inputs {
+        let buffer = device.allocate(input.len() / degree + 1).unwrap();
+        let place = Place { buffer, first: 1 };
+        device.write(place, input).unwrap();
+        call.inputs.push(place);
+    }
+    let limbs = |value| program.type_of(value).basis.len();
+    let bind_outputs = |call: &Bindings| {
+        let place = |&value| Place { buffer: device.allocate(limbs(value)).unwrap(), first: 0 };
+        Bindings { outputs: program.outputs().iter().map(place).collect(), ..call.clone() }
+    };
+    let schedule = Arc::new(lower(program, plan, keep).unwrap());
+    let routine = device.prepare(&schedule, &loaded).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let calls = [bind_outputs(&call), bind_outputs(&call)];
+    let kept = device.trace(routine, &calls[0]).unwrap();
+    let flat: Vec<&[u32]> = wanted.kept.iter().flat_map(|v| v.chunks(degree)).collect();
+    assert_eq!(kept.len(), flat.len(), "{what}: kept limbs");
+    for (i, (limb, wanted)) in kept.iter().zip(&flat).enumerate() {
+        assert_eq!(first_difference(limb, wanted), None, "{what}: kept limb {i}");
+    }
+    device.run(routine, &calls).unwrap();
+    device.synchronize().unwrap();
+    for (number, call) in calls.iter().enumerate() {
+        for (slot, (place, wanted)) in call.outputs.iter().zip(&wanted.outputs).enumerate() {
+            let mut words = vec![0; wanted.len()];
+            device.read(*place, &mut words).unwrap();
+            assert_eq!(first_difference(&words, wanted), None, "{what}: call {number}, output {slot}");
+        }
+    }
+    let before = device.bytes_in_use();
+    device.forget(routine);
+    assert!(device.bytes_in_use() < before);
+}
+
+/// Place, found and wanted word.
+fn first_difference(found: &[u32], wanted: &[u32]) -> Option<(usize, u32, u32)> {
+    assert_eq!(found.len(), wanted.len());
+    (0..found.len()).find(|&i| found[i] != wanted[i]).map(|i| (i, found[i], wanted[i]))
+}
+
+fn random(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
+    let backend = EmulatedBackend::new().unwrap();
+    for seed in seeds {
+        let program = random_program(log2_degree, steps, seed);
+        let plan = PolyPlan { fuse: seed % 4 != 3, ..backend.plan(program.program.ring()) };
+        check(&backend, &program, &plan, &format!("2^{log2_degree}, seed {seed}"));
+    }
+}
+
+#[test]
+fn short_rows() {
+    random(4, 8, 0..6);
+    random(6, 8, 0..4);
+}
+
+#[test]
+fn one_row() {
+    random(10, 6, 0..4);
+}
+
+#[test]
+fn two_rows() {
+    random(11, 8, 0..6);
+}
+
+#[test]
+fn matrix_units() {
+    random(14, 6, 0..4);
+}

@@ -1,0 +1,125 @@
+//! Approximate arithmetic on encrypted vectors of real and complex numbers.
+//!
+//! # Encrypt, compute, decrypt
+//!
+//! A ciphertext holds a vector of slots, a power of two of them up to N/2; operations act on all
+//! slots at once. The client makes keys for what the server is to do: one for products, one for
+//! each rotation.
+//!
+//! ```
+//! use girih::ckks::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+//! # /*
+//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! # */
+//! let client = ClientKey::generate(&set)?;
+//! let kinds = [Some(KeyKind::Multiplication), KeyKind::rotation(&set, 1)];
+//! let keys = EvaluationKeys::generate(&client, kinds.into_iter().flatten(), &NoProgress)?;
+//!
+//! let device = Device::open("cpu")?;
+//! let server = device.load(&keys)?;
+//!
+//! let x = server.upload(&[client.encrypt(&[0.5, -0.25, 0.125, 1.0])?])?;
+//! let y = server.mul(&x, &server.rotate(&x, 1)?)?;
+//! let y = client.decrypt_real(&server.download(&y)?[0])?;
+//! for (got, want) in y.iter().zip([-0.125, -0.03125, 0.125, 0.5]) {
+//!     assert!((got - want).abs() < 1e-6);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Levels, functions, recordings
+//!
+//! Each product takes a level; results tell how many are left and how exact they are. Functions on
+//! an interval become polynomials, of the degree that the wanted error needs. What is computed more
+//! than once is recorded: then it is one routine on the device.
+//!
+//! ```
+//! use girih::ckks::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+//! # /*
+//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! # */
+//! # let client = ClientKey::generate(&set)?;
+//! # let keys = EvaluationKeys::generate(&client, [KeyKind::Multiplication], &NoProgress)?;
+//! # let server = Device::open("cpu")?.load(&keys)?;
+//! let x = server.upload(&[client.encrypt(&[1.5, -3.0])?])?;
+//! let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+//! let (y, polynomial) = server.function(&x, sigmoid, -8.0..=8.0, 1e-4)?;
+//! assert!(polynomial.degree() < 32);
+//! assert_eq!(y.level(), x.level() - polynomial.levels());
+//!
+//! let recording = server.record(|b| {
+//!     let x = b.input(set.default_level())?;
+//!     let square = b.square(&x)?;
+//!     Ok(vec![b.add(&square, &x)?])
+//! })?;
+//! let many = server.upload(&[client.encrypt(&vec![0.5; set.slots()])?])?;
+//! let result = &server.download(&recording.run(&[&many])?[0])?[0];
+//! let decrypted = client.decrypt_with_precision(result)?;
+//! assert!((decrypted.values[0].re - 0.75).abs() < (-decrypted.precision_bits).exp2());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Bootstrapping
+//!
+//! A ciphertext at level 0 is brought back up by a bootstrapping, if its slots are at most 1 in
+//! magnitude. It needs keys of its own, for the number of slots in use.
+//!
+//! ```
+//! use girih::ckks::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+//! # /*
+//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! # */
+//! # let client = ClientKey::generate(&set)?;
+//! let kinds = Bootstrapping::default().keys(&set, 16)?;
+//! let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+//! let server = Device::open("cpu")?.load(&keys)?;
+//!
+//! let values: Vec<f64> = (0..16).map(|i| f64::from(i) / 16.0 - 0.5).collect();
+//! let spent = server.upload(&[client.encrypt_at(&values, 0)?])?;
+//! let fresh = server.bootstrap(&spent)?;
+//! assert_eq!(fresh.level(), set.default_level());
+//! let back = client.decrypt_real(&server.download(&fresh)?[0])?;
+//! assert!(back.iter().zip(&values).all(|(x, y)| (x - y).abs() < 1e-3));
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::device::{BackendError, Device, LoadKeys, LoadOptions, Progress};
+
+#[doc(inline)]
+pub use girih_ckks::*;
+
+/// What a CKKS program needs, [`Device`] included.
+pub mod prelude {
+    pub use crate::device::prelude::*;
+    pub use girih_ckks::{
+        CkksParameters, ClientKey, Complex64, EvaluationKeys, KeyKind, PublicKey,
+        approximation::{CompositeSign, Polynomial},
+        server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Options, ServerKey},
+    };
+}
+
+impl LoadKeys for EvaluationKeys {
+    type Server = server::ServerKey;
+    type Error = Error;
+
+    /// Transforms and tiles are choices of other schemes: options that name one are refused.
+    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<server::ServerKey> {
+        if *options != LoadOptions::default() {
+            let why = "transforms and tile plans are options of TFHE keys: leave them out";
+            return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
+        }
+        server::ServerKey::load(device.backend(), self, &server::Options::default(), progress)
+    }
+}

@@ -1,0 +1,74 @@
+// What both kernels of columns read: records of tiles, in words.
+//
+// A tile is a list of loads into places of shared memory, then phases. A phase prepares conversions
+// (the scaled sources and the correction u become places, too) and then computes outputs, each a sum
+// of places times constants modulo its prime: conversion and addition are one matrix.
+#pragma once
+#include "constants.cuh"
+#include "modular.cuh"
+
+constexpr int LOG2_ROW = LOG2_DEGREE < 10 ? LOG2_DEGREE : 10;
+constexpr int ROW = 1 << LOG2_ROW;
+constexpr int LOG2_COLUMN = LOG2_DEGREE - LOG2_ROW;
+constexpr int COLUMN = 1 << LOG2_COLUMN;
+constexpr u32 NONE = 0xffffffff;
+
+struct ColumnsArguments {
+    Tables tables;
+    const u32* tiles;   // records
+    const u32* outputs; // of poly_columns groups of eight, of poly_columns_any lists
+    const u32* starts;  // [tile] where its record begins
+    const u64* bases;
+    u32 base_stride;
+    u32 tile_count;
+};
+
+struct TileHeader {
+    u32 loads, phases, unused[2];
+};
+
+struct LoadRecord {
+    u32 offset[2], base, coefficients; // whether it lies there as coefficients
+    u32 prime, place, unused[2];
+    uint4 constant; // c and c times the factor of the last inverse stage, with quotients
+};
+
+struct PhaseRecord {
+    u32 first_conversion, conversions; // the first begins at this word of the tile
+    u32 first_output, end_output;
+};
+
+struct ConversionRecord {
+    u32 corrected, correction_place, sources, unused;
+};
+
+struct SourceRecord {
+    u32 place, scaled_place; // NONE: it is scaled already
+    u32 constant, quotient;
+    u32 q, weight; // floor(2^51 / q) of the corrected formula, (q - 1) / 2 of the plain one
+    u32 unused[2];
+};
+
+// Where an output goes: `place` and `base` may be NONE.
+struct OutputRecord {
+    u32 q, reciprocal, place, base;
+    u32 offset[2];
+    u32 prime, coefficients; // whether it goes there as coefficients
+};
+
+FUNCTION u32* limb_address(const u32* offset, u32 base, const u64* bases) {
+    return (u32*)(__ldg(bases + base) + (((u64)offset[1] << 32) | offset[0]));
+}
+
+// The coefficient (or half transformed word, in the mathematical order) at place p of a row in memory.
+FUNCTION int word_of_place(int p) {
+    return ROW < 1024 ? p : p % 128 / 4 + 32 * (4 * (p / 128) + p % 4);
+}
+
+// y_i and what it adds to u, of one source of a conversion.
+FUNCTION u32 scaled_source(const SourceRecord& s, u32 x) {
+    if (s.scaled_place == NONE) return x;
+    return least_sum(x * s.constant - __umulhi(x, s.quotient) * s.q, 0u - s.q);
+}
+FUNCTION u32 correction_part(u32 corrected, const SourceRecord& s, u32 y) { return corrected ? __umulhi(y, s.weight) : (y > s.weight ? 1 : 0); }
+FUNCTION u32 correction(u32 corrected, u32 sum) { return corrected ? (sum + (1 << 18)) >> 19 : sum; }

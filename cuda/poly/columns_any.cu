@@ -1,0 +1,114 @@
+// poly_columns_any: what poly_columns does, for columns of any length and tiles of any size, with
+// plain products: a thread has a column to itself. For small rings, and for tiles that do not fit.
+#include "column_tile.cuh"
+
+// An output's terms follow it, their number first.
+struct TermRecord {
+    u32 place, constant;
+};
+
+// A thread's column of a place.
+struct Column {
+    u32* words;
+    FUNCTION u32& operator[](int row) const { return words[row * WIDTH]; }
+};
+
+// Column 0 is for results, those of places follow.
+FUNCTION Column numbered_column(u32* shared, u32 number) { return Column{shared + number * COLUMN * WIDTH + threadIdx.x}; }
+FUNCTION Column column_of(u32* shared, u32 place) { return numbered_column(shared, place + 1); }
+
+FUNCTION void forward_column(const Column& x, const uint2* table, const Field<true>& f) {
+    for (int blocks = 1; blocks < COLUMN; blocks *= 2) {
+        const int distance = COLUMN / 2 / blocks;
+        for (int b = 0; b < COLUMN / 2; b++) {
+            const int block = b / distance, row = block * 2 * distance + b % distance;
+            const uint2 w = __ldg(table + blocks + block);
+            f.forward<false>(x[row], x[row + distance], w.x, w.y);
+        }
+    }
+}
+
+// All stages but the last, which takes a constant along; none where columns have one point.
+FUNCTION void inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 constant) {
+    for (int blocks = COLUMN / 2; blocks >= 2; blocks /= 2) {
+        const int distance = COLUMN / 2 / blocks;
+        for (int b = 0; b < COLUMN / 2; b++) {
+            const int block = b / distance, row = block * 2 * distance + b % distance;
+            const uint2 w = __ldg(table + blocks + block);
+            f.inverse(x[row], x[row + distance], w.x, w.y);
+        }
+    }
+    if constexpr (COLUMN > 1) {
+        for (int row = 0; row < COLUMN / 2; row++) f.inverse_last(x[row], x[row + COLUMN / 2], constant);
+    } else {
+        x[0] = f.once(f.times(x[0], constant.x, constant.y));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArguments a) {
+    DYNAMIC_SHARED(memory);
+    u32* shared = (u32*)memory;
+    constexpr int PARTS = ROW / WIDTH;
+    const int place_of_column = blockIdx.x % PARTS * WIDTH + threadIdx.x;
+    const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
+    const u32* record = a.tiles + a.starts[tile];
+    const u64* bases = a.bases + (u64)call * a.base_stride;
+    const TileHeader header = *(const TileHeader*)record;
+    const LoadRecord* loads = (const LoadRecord*)(record + sizeof(TileHeader) / 4);
+    const PhaseRecord* phases = (const PhaseRecord*)(loads + header.loads);
+    wait_for_earlier_launches();
+    for (u32 i = 0; i < header.loads; i++) {
+        const LoadRecord& load = loads[i];
+        const u32* from = limb_address(load.offset, load.base, bases);
+        const Column x = column_of(shared, load.place);
+        const int column = load.coefficients ? word_of_place(place_of_column) : place_of_column;
+        for (int row = 0; row < COLUMN; row++) x[row] = from[row * ROW + column];
+        const Field<true> f(a.tables.primes[load.prime]);
+        if (load.coefficients) {
+            for (int row = 0; row < COLUMN; row++) x[row] = f.once(f.times(x[row], load.constant.x, load.constant.y));
+        } else {
+            inverse_column(x, a.tables.columns[1] + load.prime * COLUMN, f, load.constant);
+        }
+    }
+    const Column result = numbered_column(shared, 0);
+    for (u32 k = 0; k < header.phases; k++) {
+        const PhaseRecord phase = phases[k];
+        const ConversionRecord* conversion = (const ConversionRecord*)(record + phase.first_conversion);
+        for (u32 c = 0; c < phase.conversions; c++) {
+            const SourceRecord* sources = (const SourceRecord*)(conversion + 1);
+            const Column u = column_of(shared, conversion->correction_place);
+            for (int row = 0; row < COLUMN; row++) {
+                u32 sum = 0;
+                for (u32 j = 0; j < conversion->sources; j++) {
+                    const u32 y = scaled_source(sources[j], column_of(shared, sources[j].place)[row]);
+                    if (sources[j].scaled_place != NONE) column_of(shared, sources[j].scaled_place)[row] = y;
+                    sum += correction_part(conversion->corrected, sources[j], y);
+                }
+                u[row] = correction(conversion->corrected, sum);
+            }
+            conversion = (const ConversionRecord*)(sources + conversion->sources);
+        }
+        for (u32 number = phase.first_output; number < phase.end_output; number++) {
+            const OutputRecord& output = *(const OutputRecord*)(a.outputs + a.outputs[number]);
+            const u32 count = *(const u32*)(&output + 1);
+            const TermRecord* terms = (const TermRecord*)((const u32*)(&output + 1) + 2);
+            for (int row = 0; row < COLUMN; row++) {
+                u64 sum = 0;
+                for (u32 j = 0; j < count; j++) sum = (sum + (u64)column_of(shared, terms[j].place)[row] * terms[j].constant) % output.q;
+                result[row] = (u32)sum;
+            }
+            if (output.place != NONE) {
+                const Column kept = column_of(shared, output.place);
+                for (int row = 0; row < COLUMN; row++) kept[row] = result[row];
+            }
+            if (output.base != NONE) {
+                u32* out = limb_address(output.offset, output.base, bases);
+                const int column = output.coefficients ? word_of_place(place_of_column) : place_of_column;
+                if (!output.coefficients) forward_column(result, a.tables.columns[0] + output.prime * COLUMN, Field<true>(a.tables.primes[output.prime]));
+                for (int row = 0; row < COLUMN; row++) out[row * ROW + column] = result[row];
+            }
+        }
+    }
+    let_later_launches_start();
+}
+EXPORT(poly_columns_any, ColumnsArguments)

@@ -1,0 +1,70 @@
+// poly_pointwise: sums of products of evaluations, four words a thread at a time. As poly_rows
+// without transforms: no word depends on another.
+#include "constants.cuh"
+#include "sums.cuh"
+
+constexpr int DEGREE = 1 << LOG2_DEGREE;
+constexpr int THREADS = 256;
+constexpr int ITEM_WORDS = DEGREE < 4 * THREADS * ROUNDS ? DEGREE : 4 * THREADS * ROUNDS;
+constexpr int TILE_ITEMS = DEGREE / ITEM_WORDS;
+
+struct PointwiseArguments {
+    const Prime* primes;
+    const uint4* records;
+    const u64* bases;
+    u32 base_stride;
+    u32 items;
+    u32 first_item[MOST_SHAPES];
+    u32 first_record[MOST_SHAPES];
+};
+
+template <class S> struct Work {
+    const Operand* operands;
+    const u32* constants;
+    Field<S::WIDE> f;
+    u32 inverse;
+    u32 word;
+
+    FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
+    template <int i> FUNCTION Four read(Int<i>) const { return read_four<S::form(i), LOG2_DEGREE>(operands[i], word); }
+    FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
+    FUNCTION void store(int i, const Four& v) const { write_four(operands[S::READS + i], word, v); }
+};
+
+template <class S>
+FUNCTION void process(S, const PointwiseArguments& a, const uint4* record, const u64* bases, u32 part, u32* operands, u32* constants) {
+    for (int o = threadIdx.x; o < S::OPERANDS; o += THREADS) {
+        const Operand operand = resolve(record + 1 + o, bases);
+        *(uint4*)(operands + 4 * o) = make_uint4((u32)operand.address, (u32)(operand.address >> 32), operand.log2_run, operand.automorphism);
+    }
+    const u32* own = (const u32*)(record + 1 + S::OPERANDS);
+    for (int c = threadIdx.x; c < 2 * S::CONSTANTS; c += THREADS) constants[c] = __ldg(own + c);
+    const Prime p = a.primes[__ldg(&record->x)];
+    __syncthreads();
+    Work<S> work{(const Operand*)operands, constants, Field<S::WIDE>(p), p.inverse, 0};
+#pragma unroll 1
+    for (u32 round = 0; round < ROUNDS; round++) {
+        const u32 offset = 4 * (round * THREADS + threadIdx.x);
+        if (offset >= ITEM_WORDS) break;
+        work.word = part * ITEM_WORDS + offset;
+        S::sums(work);
+    }
+}
+
+template <int k = 0> FUNCTION void dispatch(const PointwiseArguments& a, u32 call, u32 local, u32* operands, u32* constants) {
+    if constexpr (k + 1 < SHAPES) {
+        if (local >= a.first_item[k + 1]) return dispatch<k + 1>(a, call, local, operands, constants);
+    }
+    const u32 own = local - a.first_item[k];
+    process(Shape<k>{}, a, a.records + a.first_record[k] + own / TILE_ITEMS * Shape<k>::RECORD, a.bases + (u64)call * a.base_stride,
+            own % TILE_ITEMS, operands, constants);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) poly_pointwise(PointwiseArguments a) {
+    DYNAMIC_SHARED(shared);
+    u32* operands = (u32*)shared;
+    wait_for_earlier_launches();
+    dispatch(a, blockIdx.x / a.items, blockIdx.x % a.items, operands, operands + 4 * OPERANDS);
+    let_later_launches_start();
+}
+EXPORT(poly_pointwise, PointwiseArguments)

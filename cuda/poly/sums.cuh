@@ -1,0 +1,119 @@
+// Sums of products on four words at a time, what a tile computes in evaluations.
+#pragma once
+#include "modular.cuh"
+
+struct Four {
+    u32 w[4];
+};
+
+FUNCTION Four four(uint4 v) { return Four{{v.x, v.y, v.z, v.w}}; }
+FUNCTION uint4 words(const Four& v) { return make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]); }
+
+// A sum of products in 64 bits and one Montgomery reduction: what comes out is the sum divided by
+// 2^32, so one factor of each product (a resident polynomial, a constant) is 2^32 times too large.
+template <bool wide> struct Sum {
+    // Products of canonical residues that 64 bits hold: 16 below 2^60, 4 below 2^62.
+    static constexpr int MOST = wide ? 4 : 16;
+    Field<wide> f;
+    u32 inverse;
+    u64 s[4] = {0, 0, 0, 0};
+    u32 folded[4] = {0, 0, 0, 0};
+    int count = 0; // known when this is compiled, as every loop is unrolled
+    bool has_folded = false;
+
+    FUNCTION Sum(const Field<wide>& field, u32 inverse_of_q) : f(field), inverse(inverse_of_q) {}
+
+    FUNCTION u32 reduced(u64 x) const {
+        u32 high = (u32)(x >> 32);
+        const u32 low = __umulhi((u32)x * inverse, f.q);
+        if constexpr (wide) {
+            if (count > 2) high = f.once(high);
+            return f.once(high - low + f.q);
+        } else {
+            if (count > 8) high = f.twice(high);
+            const u32 y = high - low + f.q;
+            return f.once(count > 4 ? f.twice(y) : y);
+        }
+    }
+
+    FUNCTION void make_room() {
+        if (count == MOST) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const u32 y = reduced(s[i]);
+                folded[i] = has_folded ? f.once(folded[i] + y) : y;
+                s[i] = 0;
+            }
+            has_folded = true;
+            count = 0;
+        }
+        count++;
+    }
+
+    FUNCTION void product(const Four& a, const Four& b) {
+        make_room();
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[i] += (u64)a.w[i] * b.w[i];
+    }
+
+    FUNCTION void scaled(const Four& a, u32 constant) {
+        make_room();
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[i] += (u64)a.w[i] * constant;
+    }
+
+    FUNCTION void constant(u32 c) {
+        make_room();
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[i] += c;
+    }
+
+    FUNCTION Four value() const {
+        Four v;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            v.w[i] = reduced(s[i]);
+            if (has_folded) v.w[i] = f.once(v.w[i] + folded[i]);
+        }
+        return v;
+    }
+};
+
+// How a tile's kernel names a limb: where it lies for call 0, and how it is read.
+struct Operand {
+    u64 address;
+    u32 log2_run;     // so many words stand for one
+    u32 automorphism; // X -> X^g
+};
+
+// Operands in a record are {offset, offset, base + 2^24 log2_run, automorphism}; a call's table of
+// bases says where its arena and what it is bound to lie. Base 0 is address 0.
+FUNCTION Operand resolve(const uint4* place, const u64* bases) {
+    const uint4 r = __ldg(place);
+    const u64 offset = ((u64)r.y << 32) | r.x;
+    return Operand{__ldg(bases + (r.z & 0xffffff)) + offset, r.z >> 24, r.w};
+}
+
+enum Form { WORDS, PAIRS, RUNS, GATHER };
+
+// Words `word` to `word` + 3 of a limb of evaluations.
+template <int form, int log2_degree> FUNCTION Four read_four(const Operand& from, u32 word) {
+    const u32* limb = (const u32*)from.address;
+    if constexpr (form == WORDS) {
+        return four(load_key((const uint4*)(limb + word)));
+    } else if constexpr (form == PAIRS) {
+        const uint2 v = load_key((const uint2*)(limb + word / 2));
+        return Four{{v.x, v.x, v.y, v.y}};
+    } else if constexpr (form == RUNS) {
+        const u32 v = __ldg(limb + (word >> from.log2_run));
+        return Four{{v, v, v, v}};
+    } else {
+        Four v;
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) v.w[i] = __ldg(limb + (automorphism_source<log2_degree>(from.automorphism, word + i) >> from.log2_run));
+        return v;
+    }
+}
+
+// Writes words `word` to `word` + 3 of a limb.
+FUNCTION void write_four(const Operand& to, u32 word, const Four& v) { store_limb((uint4*)((u32*)to.address + word), words(v)); }

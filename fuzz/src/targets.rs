@@ -1,0 +1,299 @@
+//! What is read: one entry for each decoder, parser and file format.
+
+use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
+use girih_circuit::Netlist;
+use girih_ckks::CkksParameters;
+use girih_rlwe::wire;
+use girih_tfhe::{ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet};
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How an input was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It means something.
+    Accepted,
+    /// It was refused with an error.
+    Refused,
+}
+
+type Read = Box<dyn Fn(&[u8]) -> Result<Outcome, String>>;
+
+/// Something that reads bytes from elsewhere.
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    seeds: Vec<Vec<u8>>,
+    read: Read,
+    is_sealed: bool,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Target({}, {} seeds)", self.name, self.seeds.len())
+    }
+}
+
+impl Target {
+    /// A target with good inputs, of which there is at least one. `read` gives an error for what
+    /// must not be: an input that is accepted though what it says is not so, a message of several
+    /// lines.
+    pub fn new(
+        name: &'static str,
+        seeds: Vec<Vec<u8>>,
+        read: impl Fn(&[u8]) -> Result<Outcome, String> + 'static,
+    ) -> Self {
+        Self { name, seeds, read: Box::new(read), is_sealed: false }
+    }
+
+    /// The same of serialized things, which end with a checksum.
+    fn sealed(self) -> Self {
+        Self { is_sealed: true, ..self }
+    }
+
+    /// Good inputs.
+    pub fn seeds(&self) -> &[Vec<u8>] {
+        &self.seeds
+    }
+
+    pub(crate) fn seal(&self, bytes: &mut [u8]) {
+        if self.is_sealed {
+            wire::reseal(bytes);
+        }
+    }
+
+    pub(crate) fn read(&self, bytes: &[u8]) -> Result<Outcome, String> {
+        (self.read)(bytes)
+    }
+}
+
+/// Refused, if the error is a sentence.
+fn refused(error: impl Display) -> Result<Outcome, String> {
+    let text = error.to_string();
+    if text.is_empty() || text.contains('\n') {
+        return Err(format!("an error of {} lines: {text:?}", text.lines().count()));
+    }
+    Ok(Outcome::Refused)
+}
+
+/// Reads, and writes again what was accepted: it must say the same.
+fn reread<T, E: Display>(
+    bytes: &[u8],
+    read: impl Fn(&[u8]) -> Result<T, E>,
+    write: impl Fn(&T) -> Result<Vec<u8>, E>,
+) -> Result<Outcome, String> {
+    let thing = match read(bytes) {
+        Ok(thing) => thing,
+        Err(error) => return refused(error),
+    };
+    let once = write(&thing).map_err(|e| format!("accepted, but not written: {e}"))?;
+    let again = read(&once).map_err(|e| format!("accepted, but not what it wrote: {e}"))?;
+    let twice = write(&again).map_err(|e| format!("accepted twice, but not written: {e}"))?;
+    if once == twice { Ok(Outcome::Accepted) } else { Err("changed by being written".into()) }
+}
+
+/// Small sets of every kind, so that keys are some kilobytes.
+fn sets() -> Vec<ParameterSet> {
+    let small = |name: &str| {
+        let built_in = ParameterSet::by_name(name).expect("built in").literal();
+        let base_ks = if built_in.mode == Mode::TORUS { built_in.base_ks } else { 2 };
+        let (n, name) = (built_in.grouping.unwrap_or(1) * 2, format!("FUZZ_{name}"));
+        let literal = ParameterLiteral { name, n, base_ks, ..built_in };
+        ParameterSet::new(&literal).expect("a small set computes")
+    };
+    ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_TORUS", "INSECURE_TOY_GROUP_2"]
+        .map(small)
+        .to_vec()
+}
+
+/// Serialized things of one scheme: read for any set and for one.
+fn serialized<S: 'static, T: 'static, E: Display + 'static>(
+    name: &'static str,
+    sets: Vec<S>,
+    make: impl Fn(&S) -> Vec<u8>,
+    read: fn(&[u8]) -> Result<T, E>,
+    read_for: fn(&S, &[u8]) -> Result<T, E>,
+    write: fn(&T) -> Result<Vec<u8>, E>,
+) -> Target {
+    let seeds = sets.iter().map(make).collect();
+    Target::new(name, seeds, move |bytes| {
+        let any = reread(bytes, read, write)?;
+        let one = sets.iter().filter(|set| read_for(set, bytes).is_ok()).count();
+        match (any, one) {
+            // A set of other numbers than ours.
+            (Outcome::Accepted, 0 | 1) | (Outcome::Refused, 0) => Ok(any),
+            _ => Err(format!("{any:?} for any set, accepted for {one} of ours")),
+        }
+    })
+    .sealed()
+}
+
+/// A key that is the same each time.
+fn tfhe_client(set: &ParameterSet) -> ClientKey {
+    ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
+}
+
+/// The same of CKKS.
+fn ckks_client(set: &CkksParameters) -> girih_ckks::ClientKey {
+    girih_ckks::ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
+}
+
+/// The smallest built-in set of CKKS.
+fn ckks_sets() -> Vec<CkksParameters> {
+    let all = CkksParameters::insecure();
+    all.into_iter().min_by_key(|set| (set.degree(), set.to_toml().len())).into_iter().collect()
+}
+
+/// A file in the system's temporary folder that only this process writes.
+fn scratch_file(name: &str) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("girih-fuzz-{}-{count}-{name}", std::process::id()))
+}
+
+/// Reads files of a format through a file that is written first.
+fn of_file(
+    name: &'static str,
+    seed: Vec<u8>,
+    read: fn(&std::path::Path) -> Result<bool, String>,
+) -> Target {
+    let path = scratch_file(name);
+    Target::new(name, vec![seed], move |bytes| {
+        std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        let result = read(&path);
+        let _ = std::fs::remove_file(&path);
+        match result {
+            Ok(true) => Ok(Outcome::Accepted),
+            Ok(false) => Ok(Outcome::Refused),
+            Err(error) => refused(error),
+        }
+    })
+}
+
+/// A parser of texts: bytes that are none are refused before.
+pub fn text<T: 'static, E: Display + 'static>(
+    name: &'static str,
+    seeds: Vec<String>,
+    read: fn(&str) -> Result<T, E>,
+) -> Target {
+    let seeds = seeds.into_iter().map(String::into_bytes).collect();
+    Target::new(name, seeds, move |bytes| match std::str::from_utf8(bytes) {
+        Err(_) => Ok(Outcome::Refused),
+        Ok(text) => match read(text) {
+            Ok(_) => Ok(Outcome::Accepted),
+            Err(error) => refused(error),
+        },
+    })
+}
+
+/// A small circuit in its text form: a full adder.
+const BRISTOL: &str = "5 8\n2 2 1\n1 2\n\n2 1 0 1 3 XOR\n2 1 3 2 6 XOR\n2 1 0 1 4 AND\n\
+                       2 1 3 2 5 AND\n2 1 4 5 7 XOR\n";
+
+/// Everything that reads bytes from elsewhere.
+pub fn targets() -> Vec<Target> {
+    let files = sets().iter().map(ParameterSet::to_toml).collect();
+    let plans = scratch_file("plans");
+    TunedPlans::default().write(&plans).expect("the temporary folder is writable");
+    let tuned = std::fs::read(&plans).expect("written");
+    let _ = std::fs::remove_file(&plans);
+    let kernel = scratch_file("kernel");
+    keep_compiled(&kernel, b"machine code").expect("the temporary folder is writable");
+    let compiled = std::fs::read(&kernel).expect("written");
+    let _ = std::fs::remove_file(&kernel);
+    vec![
+        serialized(
+            "client key",
+            sets(),
+            |set| tfhe_client(set).to_bytes().expect("serializes").to_vec(),
+            ClientKey::from_bytes,
+            ClientKey::from_bytes_for,
+            |key| Ok(key.to_bytes()?.to_vec()),
+        ),
+        serialized(
+            "evaluation keys",
+            sets(),
+            |set| {
+                let client = tfhe_client(set);
+                let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
+                keys.to_bytes().expect("serializes")
+            },
+            EvaluationKeys::from_bytes,
+            EvaluationKeys::from_bytes_for,
+            EvaluationKeys::to_bytes,
+        ),
+        serialized(
+            "ciphertexts",
+            sets(),
+            |set| {
+                let batch = tfhe_client(set).encrypt_bits(&[true, false]).expect("two ciphertexts");
+                batch.to_bytes().expect("serializes")
+            },
+            LweCiphertexts::from_bytes,
+            LweCiphertexts::from_bytes_for,
+            LweCiphertexts::to_bytes,
+        ),
+        serialized(
+            "CKKS client key",
+            ckks_sets(),
+            |set| ckks_client(set).to_bytes().expect("serializes").to_vec(),
+            girih_ckks::ClientKey::from_bytes,
+            girih_ckks::ClientKey::from_bytes_for,
+            |key| Ok(key.to_bytes()?.to_vec()),
+        ),
+        serialized(
+            "CKKS public key",
+            ckks_sets(),
+            |set| {
+                let key = ckks_client(set).public_key().expect("memory");
+                key.to_bytes().expect("serializes")
+            },
+            girih_ckks::PublicKey::from_bytes,
+            girih_ckks::PublicKey::from_bytes_for,
+            girih_ckks::PublicKey::to_bytes,
+        ),
+        serialized(
+            "CKKS evaluation keys",
+            ckks_sets(),
+            |set| {
+                let kinds = [girih_ckks::KeyKind::Galois(5)];
+                let client = ckks_client(set);
+                let keys = girih_ckks::EvaluationKeys::generate(&client, kinds, &NoProgress);
+                keys.expect("memory").to_bytes().expect("serializes")
+            },
+            girih_ckks::EvaluationKeys::from_bytes,
+            girih_ckks::EvaluationKeys::from_bytes_for,
+            girih_ckks::EvaluationKeys::to_bytes,
+        ),
+        serialized(
+            "CKKS ciphertext",
+            ckks_sets(),
+            |set| {
+                let ciphertext = ckks_client(set).encrypt(&[0.5, -0.25]).expect("two values");
+                ciphertext.to_bytes().expect("serializes")
+            },
+            girih_ckks::Ciphertext::from_bytes,
+            girih_ckks::Ciphertext::from_bytes_for,
+            girih_ckks::Ciphertext::to_bytes,
+        ),
+        text(
+            "CKKS parameter file",
+            ckks_sets().iter().map(CkksParameters::to_toml).collect(),
+            CkksParameters::from_toml,
+        ),
+        text("parameter file", files, ParameterSet::from_toml),
+        text("bristol circuit", vec![BRISTOL.into()], Netlist::from_bristol),
+        text(
+            "yosys netlist",
+            vec![include_str!("../../crates/circuit/tests/yosys/saturating.json").into()],
+            Netlist::from_yosys,
+        ),
+        of_file("tuned plans", tuned, |path| {
+            TunedPlans::read(path).map(|(_, note)| note.is_none()).map_err(|e| e.to_string())
+        }),
+        of_file("compiled kernel", compiled, |path| {
+            read_compiled(path).map(|found| found.is_some())
+        }),
+    ]
+}

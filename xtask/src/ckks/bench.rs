@@ -1,0 +1,388 @@
+//! `cargo xtask bench --set CKKS_...`: one operation, timed and checked.
+
+use super::check::Checked;
+use crate::bench::{Arguments, Operation, seed_bytes};
+use crate::progress::Terminal;
+use crate::record::{self, Milliseconds};
+use anyhow::{Context, Result, bail};
+use girih::Device;
+use girih::ckks::approximation::Polynomial;
+use girih::ckks::server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Node, ServerKey};
+use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Rotations that share one decomposition in `--op hoisted`.
+const HOISTED: i64 = 8;
+/// Diagonals of the map of `--op transform`.
+const DIAGONALS: usize = 32;
+/// Degree of the polynomial of `--op chebyshev`.
+const DEGREE: usize = 31;
+
+/// Deviations of the model that a component may err by. What a division rounds off is multiplied by
+/// the secret, whose slots are not alike: as a product of two normal complex numbers it has the
+/// tails of a Laplace variable, which leaves 14.2 deviations with probability 2^-29.
+const TAIL: f64 = 14.2;
+
+/// What the slots of the inputs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Slots {
+    /// Uniform in the square [-1, 1]^2.
+    Random,
+    /// Uniform in [-1, 1].
+    Real,
+    /// All 1: the worst case of a bootstrapping's modular reduction.
+    Constant,
+    /// All 0.
+    Zero,
+}
+
+/// Bits after the point that are right.
+#[derive(Clone, Copy, Serialize)]
+struct Precision {
+    mean: f64,
+    worst: f64,
+}
+
+/// One run.
+#[derive(Serialize)]
+struct Record {
+    scheme: &'static str,
+    device: String,
+    backend: String,
+    set: String,
+    op: String,
+    slots: String,
+    batch: usize,
+    level: usize,
+    limbs: usize,
+    repeat: usize,
+    /// Of a batch, ciphertexts resident: transfers, encryption and decryption are not in it.
+    ms: Milliseconds,
+    ms_each: f64,
+    per_s: f64,
+    checked: usize,
+    wrong: usize,
+    precision_bits: Precision,
+    max_error: f64,
+    log2_deviation: f64,
+    /// By the noise model.
+    log2_model: f64,
+    keygen_s: f64,
+    load_s: f64,
+    record_s: f64,
+    device_bytes: u64,
+    peak_memory_bytes: Option<u64>,
+    message_ratio: Option<u32>,
+    seed: u64,
+    version: &'static str,
+    commit: String,
+    date: String,
+}
+
+/// The CKKS set that is asked for; none where it is one of TFHE.
+pub fn set(arguments: &Arguments) -> Result<Option<CkksParameters>> {
+    if let Some(path) = &arguments.params {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        // The files of TFHE have no primes.
+        if !text.lines().any(|line| line.trim_start().starts_with("main")) {
+            return Ok(None);
+        }
+        let set = CkksParameters::from_toml(&text).with_context(|| path.display().to_string())?;
+        return Ok(Some(set));
+    }
+    match &arguments.set {
+        Some(name) if name.contains("CKKS") => Ok(Some(CkksParameters::by_name(name)?)),
+        _ => Ok(None),
+    }
+}
+
+/// An operation with what it works on.
+struct Job {
+    op: Operation,
+    slots: Slots,
+    level: usize,
+    map: Option<LinearMap>,
+    polynomial: Option<Polynomial>,
+    bootstrapping: Bootstrapping,
+}
+
+impl Job {
+    fn new(arguments: &Arguments, set: &CkksParameters) -> Result<Self> {
+        let op = arguments.op;
+        let fresh = if op == Operation::Bootstrap { 0 } else { set.default_level() };
+        let level = arguments.level.unwrap_or(fresh);
+        let map = match op {
+            Operation::Transform => {
+                let diagonals = (0..DIAGONALS).map(|k| {
+                    let entries = (0..set.slots()).map(move |j| Complex64::cis((j * (k + 1)) as f64));
+                    (k as i64, entries.map(|z| z / DIAGONALS as f64).collect::<Vec<_>>())
+                });
+                Some(LinearMap::from_diagonals(set.slots(), diagonals)?)
+            }
+            _ => None,
+        };
+        let polynomial = match op {
+            Operation::Chebyshev => Some(Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, DEGREE)?),
+            _ => None,
+        };
+        let bootstrapping = Bootstrapping { message_ratio: arguments.ratio, ..Default::default() };
+        Ok(Self { op, slots: arguments.slots, level, map, polynomial, bootstrapping })
+    }
+
+    fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyKind>> {
+        let rotations = |by: Vec<i64>| by.into_iter().filter_map(|r| KeyKind::rotation(set, r)).collect();
+        Ok(match self.op {
+            Operation::Multiply | Operation::Square | Operation::Chebyshev | Operation::Rescale => {
+                vec![KeyKind::Multiplication]
+            }
+            Operation::Rotate => rotations(vec![1]),
+            Operation::Hoisted => rotations((1..=HOISTED).collect()),
+            Operation::Transform => rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default()),
+            Operation::Bootstrap => self.bootstrapping.keys(set, set.slots())?,
+            _ => Vec::new(),
+        })
+    }
+
+    fn inputs(&self) -> usize {
+        if self.op == Operation::Multiply { 2 } else { 1 }
+    }
+
+    fn record(&self, b: &mut Builder<'_>, x: &[Node]) -> ckks::Result<Vec<Node>> {
+        Ok(vec![match self.op {
+            Operation::Multiply => b.mul(&x[0], &x[1])?,
+            Operation::Square => b.square(&x[0])?,
+            Operation::Rotate => b.rotate(&x[0], 1)?,
+            Operation::Rescale => b.rescale(&x[0])?,
+            Operation::Hoisted => return b.rotate_many(&x[0], &(1..=HOISTED).collect::<Vec<_>>()),
+            Operation::Transform => b.linear_transform(&x[0], self.map.as_ref().expect("made for it"))?,
+            Operation::Chebyshev => b.polynomial(&x[0], self.polynomial.as_ref().expect("made for it"))?,
+            _ => b.bootstrap_with(&x[0], &self.bootstrapping)?,
+        }])
+    }
+
+    /// What output `output` must hold.
+    fn expected(&self, x: &[&[Complex64]], output: usize) -> Vec<Complex64> {
+        let rotated = |by: usize| [&x[0][by..], &x[0][..by]].concat();
+        match self.op {
+            Operation::Multiply => x[0].iter().zip(x[1]).map(|(a, b)| a * b).collect(),
+            Operation::Square | Operation::Rescale => x[0].iter().map(|a| a * a).collect(),
+            Operation::Rotate => rotated(1),
+            Operation::Hoisted => rotated(output + 1),
+            Operation::Transform => self.map.as_ref().expect("made for it").apply(x[0]),
+            Operation::Chebyshev => {
+                let p = self.polynomial.as_ref().expect("made for it");
+                x[0].iter().map(|z| p.evaluate(z.re).into()).collect()
+            }
+            _ => x[0].to_vec(),
+        }
+    }
+
+    fn slots(&self, seed: u64, count: usize) -> Vec<Complex64> {
+        let mut words = girih_conformance::synthetic::Words::new(seed);
+        let mut uniform = || (words.next_word() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        (0..count)
+            .map(|_| match self.slots {
+                Slots::Constant => Complex64::new(1.0, 0.0),
+                Slots::Zero => Complex64::new(0.0, 0.0),
+                // Polynomials are of real numbers.
+                Slots::Real => Complex64::new(uniform(), 0.0),
+                Slots::Random if self.op == Operation::Chebyshev => Complex64::new(uniform(), 0.0),
+                Slots::Random => Complex64::new(uniform(), uniform()),
+            })
+            .collect()
+    }
+
+    fn largest(&self) -> f64 {
+        match (self.slots, self.op) {
+            (Slots::Random, op) if op != Operation::Chebyshev => std::f64::consts::SQRT_2,
+            _ => 1.0,
+        }
+    }
+}
+
+/// Milliseconds of `repeat` runs after one that warms up.
+fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+    run()?;
+    (0..repeat)
+        .map(|_| {
+            let start = Instant::now();
+            run()?;
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        })
+        .collect()
+}
+
+pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
+    if !arguments.op.is_ckks() {
+        bail!("--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are for it", arguments.op.name());
+    }
+    for (given, flag) in [
+        (arguments.packing.is_some(), "--packing"),
+        (arguments.message.is_some(), "--message"),
+        (arguments.groups.is_some(), "--groups"),
+        (!arguments.plan.is_empty(), "--plan"),
+        (arguments.sweep.is_some(), "--sweep"),
+        (arguments.timeline.is_some(), "--timeline"),
+    ] {
+        if given {
+            bail!("{flag}: is an option of TFHE sets; leave it out for {set}");
+        }
+    }
+    let batch = arguments.batch.unwrap_or(1);
+    if batch == 0 {
+        bail!("--batch 0: there must be at least one ciphertext");
+    }
+    let device = Device::open(&arguments.device)?;
+    let say = record::speaker(arguments.json.as_deref());
+    say(format!("device    {} ({})", device.info().id, device.info().name));
+    say(format!("set       {set}: {}", set.description()));
+    for warning in set.warnings() {
+        say(format!("warning   {warning}"));
+    }
+    let job = Job::new(arguments, set)?;
+    let record = measure(arguments, set, &device, &job, batch, &say)?;
+    let bits = record.precision_bits;
+    say(format!(
+        "{:<9} {:.3} ms a batch of {batch} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} limbs)",
+        record.op, record.ms.median, record.ms.min, record.ms.max, record.ms_each, record.level, record.limbs
+    ));
+    say(format!(
+        "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} slots checked, {} wrong",
+        bits.mean, bits.worst, record.log2_deviation, record.log2_model, record.checked, record.wrong
+    ));
+    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+    let host = record.peak_memory_bytes.map_or_else(String::new, |b| format!(", {:.2} GiB of the host at most", gib(b)));
+    say(format!("memory    {:.2} GiB on the device{host}", gib(record.device_bytes)));
+    if let Some(path) = &arguments.json {
+        record::write_json(path, &serde_json::to_value(&record)?)?;
+    }
+    Ok(record.wrong == 0)
+}
+
+fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &Job, batch: usize, say: &dyn Fn(String)) -> Result<Record> {
+    let progress = Terminal::new();
+    let start = Instant::now();
+    let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
+    let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
+    let keygen_s = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let server = ServerKey::load(device.backend(), &keys, &Default::default(), &progress)?;
+    drop(keys);
+    let load_s = start.elapsed().as_secs_f64();
+    say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
+
+    let plain: Vec<Vec<Vec<Complex64>>> =
+        (0..job.inputs()).map(|i| (0..batch).map(|k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots())).collect()).collect();
+    let encoder = Encoder::new(set.chain().log2_degree())?;
+    // Levels of a bootstrapping have no canonical scale.
+    let scale = set.scale(job.level).or(set.scale(0)).context("a set has a level 0")?;
+    let encrypt = |z: &[Complex64]| client.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
+    let mut record_s = 0.0;
+    let mut checked = Checked::default();
+    let (samples, model);
+    match job.op {
+        Operation::Encode => {
+            samples = timed(arguments.repeat, || Ok(plain[0].iter().try_for_each(|z| encoder.encode(z, scale).map(drop))?))?;
+            model = 0.5 / scale;
+            for z in &plain[0] {
+                let encoded = encoder.encode(z, scale)?;
+                let coefficients: Vec<f64> = encoded.coefficients().iter().map(|&c| c as f64).collect();
+                // Half a unit of each coefficient, all of one sign at worst.
+                let allowed = set.degree() as f64 / scale;
+                checked.add(&encoder.decode(&coefficients, set.slots(), scale)?, z, allowed);
+            }
+        }
+        Operation::Encrypt => {
+            samples = timed(arguments.repeat, || Ok(plain[0].iter().try_for_each(|z| encrypt(z).map(drop))?))?;
+            let encrypted: Vec<Ciphertext> = plain[0].iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
+            model = encrypted[0].noise().deviation;
+            for (x, z) in encrypted.iter().zip(&plain[0]) {
+                checked.add(&client.decrypt(x)?, z, 6.0 * model);
+            }
+        }
+        _ => {
+            let inputs = plain
+                .iter()
+                .map(|batch| {
+                    let encrypted: Vec<Ciphertext> = batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
+                    let x = server.upload(&encrypted)?.with_magnitude(job.largest())?;
+                    // What is rescaled is a product.
+                    if job.op == Operation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
+                })
+                .collect::<ckks::Result<Vec<Ciphertexts>>>()?;
+            let start = Instant::now();
+            let recording = server.record(|b| {
+                let x: Vec<Node> = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots())).collect::<ckks::Result<_>>()?;
+                job.record(b, &x)
+            })?;
+            record_s = start.elapsed().as_secs_f64();
+            say(format!("recorded  in {record_s:.2} s"));
+            let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
+            let mut outputs = Vec::new();
+            samples = timed(arguments.repeat, || {
+                outputs = recording.run(&inputs)?;
+                Ok(server.synchronize()?)
+            })?;
+            model = check(&server, &client, job, &plain, &outputs, &mut checked)?;
+        }
+    }
+    let ms = Milliseconds::of(&samples);
+    let info = device.info();
+    Ok(Record {
+        scheme: "ckks",
+        device: info.name.clone(),
+        backend: info.kind.to_string(),
+        set: set.name().into(),
+        op: job.op.name(),
+        slots: format!("{:?}", job.slots).to_lowercase(),
+        batch,
+        level: job.level,
+        limbs: set.chain().base(job.level).len(),
+        repeat: arguments.repeat,
+        ms,
+        ms_each: ms.median / batch as f64,
+        per_s: 1e3 * batch as f64 / ms.median,
+        checked: checked.components / 2,
+        wrong: checked.wrong,
+        precision_bits: Precision { mean: checked.mean_bits(), worst: checked.worst_bits() },
+        max_error: checked.max_error,
+        log2_deviation: checked.deviation().log2(),
+        log2_model: model.log2(),
+        keygen_s,
+        load_s,
+        record_s,
+        device_bytes: server.memory().device_bytes,
+        peak_memory_bytes: record::peak_memory_bytes(),
+        message_ratio: match job.op {
+            Operation::Bootstrap => arguments.ratio.or(set.bootstrapping().map(|b| b.message_ratio())),
+            _ => None,
+        },
+        seed: arguments.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        commit: record::commit(),
+        date: record::today(),
+    })
+}
+
+/// Compares every slot of every output; the model's deviation.
+fn check(
+    server: &ServerKey,
+    client: &ClientKey,
+    job: &Job,
+    plain: &[Vec<Vec<Complex64>>],
+    outputs: &[Ciphertexts],
+    checked: &mut Checked,
+) -> Result<f64> {
+    let mut model: f64 = 0.0;
+    for (number, output) in outputs.iter().enumerate() {
+        let estimate = output.estimate();
+        model = model.max(estimate.deviation);
+        for (k, ciphertext) in server.download(output)?.iter().enumerate() {
+            let x: Vec<&[Complex64]> = plain.iter().map(|batch| batch[k].as_slice()).collect();
+            let allowed = TAIL * estimate.deviation + estimate.bias;
+            checked.add(&client.decrypt(ciphertext)?, &job.expected(&x, number), allowed);
+        }
+    }
+    Ok(model)
+}
