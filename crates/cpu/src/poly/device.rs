@@ -210,22 +210,24 @@ impl CpuPoly {
     #[allow(unsafe_code)] // The promise that the kernels ask for.
     fn task(&self, work: &Work, number: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
         let (layout, rows) = (self.layout, self.layout.rows);
-        // SAFETY of the three: a launch writes no limb that it reads and none twice, as was checked
-        // when the routine was prepared; limbs of different numbers share no word that is written,
-        // as was checked when the call was bound; and tasks of a tile have rows, or columns, of their
-        // own.
+        // What the kernels ask for: a launch writes no limb that it reads and none twice, as was checked when the routine was
+        // prepared; limbs of different numbers share no word that is written, as was checked when the call was bound; and tasks
+        // of a tile have rows, or columns, of their own.
         match work {
-            Work::Rows(tiles) => unsafe {
-                tiles[number / rows].poly_rows(layout, number % rows, memory, scratch);
-            },
-            Work::Pointwise(tiles) => unsafe {
-                tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch);
-            },
+            Work::Rows(tiles) => {
+                // SAFETY: as above.
+                unsafe { tiles[number / rows].poly_rows(layout, number % rows, memory, scratch) };
+            }
+            Work::Pointwise(tiles) => {
+                // SAFETY: as above.
+                unsafe { tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch) };
+            }
             Work::Columns(tiles) => {
                 let mut group = number;
                 for tile in tiles {
                     let groups = layout.row_len / tile.width;
                     if group < groups {
+                        // SAFETY: as above.
                         unsafe { tile.poly_columns(layout, group, memory, scratch) };
                         return;
                     }
