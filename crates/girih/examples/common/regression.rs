@@ -14,7 +14,7 @@ pub fn sigmoid(x: f64) -> f64 {
 
 /// z of every 3 and 8.
 pub fn images() -> Result<Vec<Vec<f64>>, Failure> {
-    let lines = include_str!("digits.txt").lines().filter(|line| line.starts_with(['3', '8']));
+    let lines = include_str!("../digits.txt").lines().filter(|line| line.starts_with(['3', '8']));
     let image = |line: &str| -> Result<Vec<f64>, Failure> {
         let (label, pixels) = line.split_once(' ').ok_or("a line without pixels")?;
         let sign = if label == "8" { 1.0 } else { -1.0 };
