@@ -83,8 +83,8 @@ fn means_and_variances_are_those_in_the_plain() {
 #[test]
 fn products_of_matrices_are_those_in_the_plain() {
     for size in ["4", "8"] {
-        let more = ["--size", size];
-        let line = ["matrix"].iter().chain(&SMALL).chain(&more);
+        let size = ["--size", size];
+        let line = ["matrix"].iter().chain(&SMALL).chain(&size);
         matrix::run(&matrix::Arguments::parse_from(line)).expect("the plain products");
     }
     assert!(matrix::Arguments::try_parse_from(["matrix", "--size", "3"]).is_err());
