@@ -4,6 +4,7 @@ use super::check::Checked;
 use crate::bench::{Arguments, Operation, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
+use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::approximation::Polynomial;
@@ -110,7 +111,10 @@ struct Job {
 impl Job {
     fn new(arguments: &Arguments, set: &CkksParameters) -> Result<Self> {
         let op = arguments.op;
-        let fresh = if op == Operation::Bootstrap { 0 } else { set.default_level() };
+        let fresh = match (op, set.bootstrapping()) {
+            (Operation::Bootstrap, Some(b)) => b.input_level(),
+            _ => set.default_level(),
+        };
         let level = arguments.level.unwrap_or(fresh);
         let map = match op {
             Operation::Transform => {
@@ -223,7 +227,6 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         (arguments.groups.is_some(), "--groups"),
         (!arguments.plan.is_empty(), "--plan"),
         (arguments.sweep.is_some(), "--sweep"),
-        (arguments.timeline.is_some(), "--timeline"),
     ] {
         if given {
             bail!("{flag}: is an option of TFHE sets; leave it out for {set}");
@@ -324,6 +327,12 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
                 outputs = recording.run(&inputs)?;
                 Ok(server.synchronize()?)
             })?;
+            if let Some(path) = &arguments.timeline {
+                let recorded = Timeline::start(path);
+                recording.run(&inputs)?;
+                server.synchronize()?;
+                recorded.write(say)?;
+            }
             model = check(&server, &client, job, &plain, &outputs, &mut checked)?;
         }
     }
