@@ -122,7 +122,8 @@ impl CudaPoly {
             .into_par_iter()
             .map(|(key, source)| {
                 let kernel = self.machine.load(source)?.first().copied();
-                let missing = || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
+                let missing =
+                    || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
                 Ok((key, (kernel.ok_or_else(missing)?, 0)))
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
@@ -380,10 +381,7 @@ impl PolyDevice for CudaPoly {
         };
         state.last_id += 1;
         let id = state.last_id;
-        state.routines.insert(
-            id,
-            Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None },
-        );
+        state.routines.insert(id, Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None });
         Ok(id)
     }
 
