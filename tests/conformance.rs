@@ -137,10 +137,13 @@ fn many_bootstrappings(device: &Device, set: &str, count: usize) -> Result<(), F
     no_differences(differences)
 }
 
+/// What a case does with a device.
+type Case = Box<dyn Fn(&Device) -> Result<(), Failed> + Send>;
+
 /// Cases of a device that runs programs on polynomials.
 fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     let id = &device.info().id;
-    let mut add = |name: String, case: Box<dyn Fn(&Device) -> Result<(), Failed> + Send>| {
+    let mut add = |name: String, case: Case| {
         let device = device.clone();
         trials.push(Trial::test(format!("{id}::{name}"), move || case(&of_case(&device))));
     };
