@@ -94,7 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (w, v) = b.bootstrap_two_real(&state[0], &state[1], &how)?;
         let state = iterate(b, &z, [w, v], &slope)?;
         let [w, v] = iterate(b, &z, state, &slope)?;
-        Ok(vec![b.drop_to(&w, 0)?, b.drop_to(&v, 0)?])
+        let mut to_bottom = |x: Node| if x.level() == 0 { Ok(x) } else { b.adjust(&x, 0) };
+        Ok(vec![to_bottom(w)?, to_bottom(v)?])
     })?;
     let start = std::time::Instant::now();
     let mut state = vec![zeros.clone(), zeros];
