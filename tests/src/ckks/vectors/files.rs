@@ -2,7 +2,9 @@
 
 use super::super::read::{Field, Result};
 use super::{Check, Keys, Session, host};
-use girih::ckks::program::{BootstrappingShape, Chain, DiagonalPlan, EvalModSteps, KeyKind, KeyProduct, LinearTransform, Part};
+use girih::ckks::program::{
+    BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps, KeyKind, KeyProduct, LinearTransform, Part,
+};
 use girih_backend::poly::{Basis, Value};
 use num_bigint::BigInt;
 use std::sync::Arc;
@@ -32,25 +34,37 @@ fn level_of(root: &Field<'_>, chain: &Chain, json: &Field<'_>, name: &str) -> Re
     Ok((level, root.recorded(chain.level(level))?.clone()))
 }
 
+/// Numbers that must be equal in every bit.
+fn numbers(session: &mut Session<'_>, what: &str, have: &[f64], want: &Field<'_>) -> Result<()> {
+    let want = want.reals()?;
+    session.expect(|| format!("{what}: {have:?}, not {want:?}"), have == want);
+    Ok(())
+}
+
+/// The scales and ratios of a chain, where a file has them.
+fn scales(root: &Field<'_>, session: &mut Session<'_>, chain: &Chain) -> Result<()> {
+    if let Some(want) = root.find("canonical_scales") {
+        let have: Vec<f64> = (0..=chain.top()).map_while(|level| chain.scale(level)).collect();
+        numbers(session, "canonical scales", &have, &want)?;
+    }
+    let have: Vec<f64> = (1..=chain.top()).map(|level| chain.ratio(level)).collect();
+    numbers(session, "rescale ratios", &have, &root.get("rescale_ratios")?)
+}
+
+fn values(chain: &Chain, basis: &Basis) -> Vec<u32> {
+    basis.primes().iter().map(|&p| chain.ring().primes[usize::from(p)].value()).collect()
+}
+
 fn base_change(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     let chain = root.get("params")?.chain(None)?;
-    for (level, json) in root.get("canonical_scales")?.list()?.iter().enumerate() {
-        let want = json.real()?;
-        session.expect(|| format!("scale of level {level}"), chain.scale(level) == Some(want));
-    }
-    for (i, json) in root.get("rescale_ratios")?.list_of(chain.top())?.iter().enumerate() {
-        let want = json.real()?;
-        session.expect(|| format!("ratio of level {}", i + 1), chain.ratio(i + 1) == want);
-    }
-    let value = |&p: &u16| chain.ring().primes[usize::from(p)].value();
-    let values = |basis: &Basis| -> Vec<u32> { basis.primes().iter().map(value).collect() };
+    scales(root, session, &chain)?;
     for (level, json) in root.get("layouts")?.list_of(chain.top() + 1)?.iter().enumerate() {
         let base = root.recorded(chain.level(level))?;
-        session.compare(&format!("primes of level {level}"), &values(base), &json.words()?);
+        session.compare(&format!("primes of level {level}"), &values(&chain, base), &json.words()?);
     }
     let digits = chain.digits();
     for (digit, json) in root.get("digit_primes")?.list_of(digits.len())?.iter().enumerate() {
-        let have = values(&digits[digit]);
+        let have = values(&chain, &digits[digit]);
         session.compare(&format!("primes of digit {digit}"), &have, &json.words()?);
     }
     let mut check = Check::new(session, &chain);
@@ -180,6 +194,10 @@ fn adjust(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
 fn klss(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     let chain = root.get("params")?.chain(None)?;
     let keys = Keys::multiplication(&root.get("key")?)?;
+    let groups = root.get("groups")?.list_of(chain.groups().len())?;
+    for (number, (have, want)) in chain.groups().iter().zip(&groups).enumerate() {
+        session.compare(&format!("group {number}"), &values(&chain, have), &want.words()?);
+    }
     let lifted = root.get("klss_key_digit_0")?;
     for (name, part) in [("b", Part::B), ("a", Part::A)] {
         let have = keys.klss(root, &chain, session, (KeyKind::Multiplication, 0, part))?;
@@ -249,6 +267,7 @@ fn linear_transform(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
 fn chebyshev(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     let chain = root.get("params")?.chain(None)?;
     let keys = Keys::multiplication(&root.get("key")?)?;
+    scales(root, session, &chain)?;
     let coefficients = root.get("coefficients")?.reals()?;
     let Some(degree) = coefficients.len().checked_sub(1) else {
         return Err(root.get("coefficients")?.wrong("a polynomial has at least one"));
@@ -288,10 +307,12 @@ fn levels(double_angles: usize) -> BootstrappingShape {
 
 fn eval_mod(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     let chain = root.get("params")?.chain(Some(levels(3)))?;
-    for (level, json) in root.get("evalmod_scales")?.list()?.iter().enumerate() {
-        let want = json.real()?;
-        session.expect(|| format!("scale E_{level}"), chain.sine_scale(level) == Some(want));
-    }
+    scales(root, session, &chain)?;
+    let have: Vec<f64> = (0..=chain.top()).map_while(|level| chain.sine_scale(level)).collect();
+    numbers(session, "scales of EvalMod", &have, &root.get("evalmod_scales")?)?;
+    numbers(session, "the cosine", &COSINE, &root.get("coefficients")?)?;
+    let constants = root.get("double_angle_constants")?;
+    numbers(session, "constants of double angles", &DOUBLE_ANGLE_CONSTANTS, &constants)?;
     let keys = Keys::multiplication(&root.get("key")?)?;
     let mut check = Check::new(session, &chain);
     let x = check.input(&root.get("input")?)?;
