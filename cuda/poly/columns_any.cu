@@ -4,7 +4,7 @@
 
 // An output's terms follow it, their number first.
 struct TermRecord {
-    u32 place, constant;
+    u32 place, constant, quotient;
 };
 
 // A thread's column of a place.
@@ -92,10 +92,15 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
             const OutputRecord& output = *(const OutputRecord*)(a.outputs + a.outputs[number]);
             const u32 count = *(const u32*)(&output + 1);
             const TermRecord* terms = (const TermRecord*)((const u32*)(&output + 1) + 2);
-            for (int row = 0; row < COLUMN; row++) {
-                u64 sum = 0;
-                for (u32 j = 0; j < count; j++) sum = (sum + (u64)column_of(shared, terms[j].place)[row] * terms[j].constant) % output.q;
-                result[row] = (u32)sum;
+            const Field<true> field(output.q);
+            for (int row = 0; row < COLUMN; row++) result[row] = 0;
+            for (u32 j = 0; j < count; j++) {
+                const TermRecord term = terms[j];
+                const Column source = column_of(shared, term.place);
+#pragma unroll 4
+                for (int row = 0; row < COLUMN; row++) {
+                    result[row] = field.once(result[row] + field.once(field.times(source[row], term.constant, term.quotient)));
+                }
             }
             if (output.place != NONE) {
                 const Column kept = column_of(shared, output.place);

@@ -16,7 +16,7 @@ pub struct Arguments {
     /// CUDA architectures to compile for, such as sm_80,sm_89,sm_90.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "sm_90", value_parser = architecture, conflicts_with = "wgsl_only")]
     arch: Vec<(String, u32)>,
-    /// Only these sets, commas between them [default: all built-in ones].
+    /// Only these sets, commas between them; none for `none` [default: all built-in ones].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     set: Vec<String>,
     /// CKKS sets whose products and rotations are compiled, commas between them; none for `none`.
@@ -58,7 +58,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 /// The sets at the packing they are run at.
 fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
-    let wanted = if names.is_empty() {
+    let wanted = if names == ["none"] {
+        Vec::new()
+    } else if names.is_empty() {
         ParameterSet::all()
     } else {
         names.iter().map(|n| ParameterSet::by_name(n)).collect::<girih::Result<Vec<_>>>()?

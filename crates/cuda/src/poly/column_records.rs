@@ -236,13 +236,16 @@ fn address(place: Place) -> [u32; 3] {
     [place.offset as u32, (place.offset >> 32) as u32, place.base]
 }
 
-/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, and no more sources than fit.
+/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, no more sources than fit, and
+/// last what may take the place of a source.
 fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
     let mut groups: Vec<Vec<&Output>> = Vec::new();
     for half in [true, false] {
         let mut group: Vec<&Output> = Vec::new();
         let mut sources = BTreeSet::new();
-        for output in phase.outputs.iter().filter(|o| o.is_half() == half) {
+        let stored = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_none());
+        let kept = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_some());
+        for output in stored.chain(kept) {
             let own: BTreeSet<u32> = output.sources.iter().map(|s| s.0).collect();
             let union: BTreeSet<u32> = sources.union(&own).copied().collect();
             if !group.is_empty() && (group.len() == GROUP || union.len() > MOST_SOURCES) {
@@ -397,7 +400,11 @@ fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places,
             number += 1;
             records.extend(encoder.output(output));
             records.extend([output.sources.len() as u32, 0]);
-            records.extend(output.sources.iter().flat_map(|&(place, constant)| [place_in(plan, place), constant]));
+            let q = encoder.modulus(output.prime);
+            records.extend(output.sources.iter().flat_map(|&(place, constant)| {
+                let constant = q.shoup(constant);
+                [place_in(plan, place), constant.value, constant.quotient]
+            }));
         }
     }
     let (mut tiles, mut starts) = (Vec::new(), Vec::new());

@@ -288,33 +288,32 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
                 }
             }
             let row: Vec<(u32, u32)> = row.into_iter().filter(|&(_, constant)| constant != 0).collect();
-            let is_read = !a.summed_by[slot].is_empty() || !a.converted_by[slot].is_empty();
-            if is_read {
-                // It may take the place of a slot that nobody else reads from now on.
-                let mut own = None;
-                if sum.stores.is_empty() {
-                    own = sum.terms.iter().find_map(|t| match *t {
-                        ColumnTerm::Scaled { slot: source, .. } => {
-                            let source = usize::from(source);
-                            let only = a.summed_by[source].iter().all(|&s| s == number)
-                                && a.converted_by[source].iter().all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase));
-                            if only { place_of[source].take() } else { None }
-                        }
-                        ColumnTerm::Converted { .. } => None,
-                    });
-                }
-                let place = own.unwrap_or_else(|| hands.take());
-                place_of[slot] = Some(place);
-                let constant = stored_with(slot);
-                let sources = row.iter().map(|&(place, c)| (place, q.mul(c, constant))).collect();
-                now.outputs.push(Output { prime: sum.prime, sources, kept: Some(place), store: None });
-            }
             for store in &sum.stores {
                 if store.form == Form::Evaluations || store.automorphism != 1 {
                     return Err(refused("columns store evaluations"));
                 }
                 let to = Some((places.place(store.to)?, store.form));
                 now.outputs.push(Output { prime: sum.prime, sources: row.clone(), kept: None, store: to });
+            }
+            let is_read = !a.summed_by[slot].is_empty() || !a.converted_by[slot].is_empty();
+            if is_read {
+                // It may take the place of a slot that only this sum reads from now on: what else becomes of the sum is
+                // computed before.
+                let own = sum.terms.iter().find_map(|t| match *t {
+                    ColumnTerm::Scaled { slot: source, .. } => {
+                        let source = usize::from(source);
+                        let only = a.summed_by[source].iter().all(|&s| s == number)
+                            && a.converted_by[source].iter().all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase))
+                            && a.folded(source).is_none();
+                        if only { place_of[source].take() } else { None }
+                    }
+                    ColumnTerm::Converted { .. } => None,
+                });
+                let place = own.unwrap_or_else(|| hands.take());
+                place_of[slot] = Some(place);
+                let constant = stored_with(slot);
+                let sources = row.iter().map(|&(place, c)| (place, q.mul(c, constant))).collect();
+                now.outputs.push(Output { prime: sum.prime, sources, kept: Some(place), store: None });
             }
         }
         for slot in 0..slot_count {
