@@ -3,8 +3,11 @@
 
 use girih::{Device, ParameterSet};
 use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform};
+use girih_conformance::ckks::{evaluator, long, operations, vectors as ckks_vectors};
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
+use girih_conformance::poly::compare::{Plans, against_interpreter};
+use girih_conformance::poly::{Work, kernels};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{circuits, gates, large, shapes, tables};
 use girih_cpu::CpuBackend;
@@ -101,6 +104,70 @@ fn devices() -> Result<Vec<Device>, BackendError> {
     found.chain([two()]).chain(named).collect()
 }
 
+/// Degrees of the programs on polynomials, as log2: one row, two, and four.
+const LOG2_DEGREES: [u32; 3] = [10, 11, 12];
+
+/// Sets over which operations are recorded, and which operations: all at one row, the heaviest and two others at two; and one
+/// whose primes are of another size.
+const RECORDED: [(&str, &[&str]); 3] = [
+    ("INSECURE_CKKS_D40_N10", &[]),
+    ("INSECURE_CKKS_D40_N11", &["multiply", "rotate", "bootstrap"]),
+    ("INSECURE_CKKS_D40_30BIT_N10", &["multiply", "linear_transform"]),
+];
+
+fn no_differences(differences: Vec<String>) -> Result<(), Failed> {
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
+}
+
+fn program(device: &Device, work: &Work, plans: Plans) -> Result<(), Failed> {
+    no_differences(against_interpreter(device.backend(), work, plans)?)
+}
+
+fn replay_ckks(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
+    let replay = ckks_vectors::CkksVectorFile::parse(name, text)?.replay(device.backend())?;
+    if replay.passed == 0 {
+        return Err("the file has no stages".into());
+    }
+    no_differences(replay.failures)
+}
+
+fn many_bootstrappings(device: &Device, set: &str, count: usize) -> Result<(), Failed> {
+    let (differences, largest) = long::bootstrappings(device.backend(), set, count)?;
+    println!("{count} bootstrappings of {set} on {}: largest error 2^{:.2}", device.info().id, largest.log2());
+    no_differences(differences)
+}
+
+/// What a case does with a device.
+type Case = Box<dyn Fn(&Device) -> Result<(), Failed> + Send>;
+
+/// Cases of a device that runs programs on polynomials.
+fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
+    let id = &device.info().id;
+    let mut add = |name: String, case: Case| {
+        let device = device.clone();
+        trials.push(Trial::test(format!("{id}::{name}"), move || case(&of_case(&device))));
+    };
+    for work in LOG2_DEGREES.into_iter().flat_map(kernels::all) {
+        add(format!("poly::{}", work.name), Box::new(move |device| program(device, &work, Plans::All)));
+    }
+    for (name, text) in ckks_vectors::PUBLISHED {
+        add(format!("ckks::vectors::{name}"), Box::new(move |device| replay_ckks(device, name, text)));
+    }
+    for (set, chosen) in RECORDED {
+        for name in operations::names().filter(|name| chosen.is_empty() || chosen.contains(name)) {
+            let record = move || operations::work(set, name).map_err(|e| e.to_string());
+            add(format!("ckks::{name}::{set}"), Box::new(move |device| program(device, &record()?, Plans::Own)));
+        }
+    }
+    add("ckks::end_to_end".into(), Box::new(|device| no_differences(evaluator::end_to_end(device.backend())?)));
+    add("ckks::bootstrapping".into(), Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)));
+    if std::env::var_os("GIRIH_LONG").is_some() {
+        for (set, count) in long::RUNS {
+            add(format!("ckks::long::{set}"), Box::new(move |device| many_bootstrappings(device, set, count)));
+        }
+    }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let devices = devices().unwrap_or_else(|e| panic!("{e}"));
@@ -178,6 +245,9 @@ fn main() {
                 large_precision(&of_case(&other), transform)
             }));
         }
+    }
+    for device in devices.iter().filter(|device| device.backend().poly().is_some()) {
+        poly_trials(device, &mut trials);
     }
     libtest_mimic::run(&arguments, trials).exit();
 }

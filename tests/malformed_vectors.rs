@@ -1,5 +1,6 @@
 //! Damaged vector files are refused with an error that names the damage: a thousand of them, and never a panic.
 
+use girih_conformance::ckks::vectors::{self as ckks_vectors, CkksVectorFile};
 use girih_conformance::synthetic::Words;
 use girih_conformance::vectors::{PUBLISHED, VectorError, VectorFile};
 use serde_json::Value;
@@ -118,4 +119,57 @@ fn a_wrong_truth_is_noticed() {
 fn a_missing_file_is_named() {
     let error = VectorFile::read(std::path::Path::new("no/such/file.json")).err().expect("is not there");
     assert!(matches!(&error, VectorError::Io { path, .. } if path == "no/such/file.json"), "{error}");
+}
+
+/// Fields that no stage reads: secrets and what the files tell beside.
+const UNREAD: [&str; 11] = [
+    "secret",
+    "sparse_secret",
+    "distance_to_tie",
+    "diagonals",
+    "gather",
+    "kept_primes",
+    "constant",
+    "max_integer",
+    "tolerance",
+    "digits_in_use",
+    "sizes",
+];
+
+/// Files of the stages of CKKS that were changed in one place are refused, or found to differ: never a panic. Few are neither,
+/// as some fields are told for readers alone.
+#[test]
+fn damaged_stages_are_refused_or_differ() {
+    let device = girih_cpu::CpuBackend::new();
+    let mut words = Words::new(11);
+    for (name, text) in ckks_vectors::PUBLISHED {
+        let document: Value = serde_json::from_str(text).expect("published");
+        let (mut found, mut unnoticed) = (0, Vec::new());
+        for round in 0..24 {
+            let (mut damaged, mut path) = (document.clone(), String::new());
+            let value = walk(&mut damaged, &mut words, &mut path, round % 3 == 0);
+            if UNREAD.iter().any(|field| path.contains(field)) {
+                continue;
+            }
+            *value = match (round % 6, &*value) {
+                (0, Value::Array(list)) => Value::Array(list.iter().skip(1).cloned().collect()),
+                (1, Value::Number(n)) => n.as_u64().map_or(Value::Null, |n| Value::from(n ^ 1)),
+                (2, _) => Value::from(u64::MAX),
+                (4, _) => Value::from(-1),
+                (5, _) => Value::from("a text"),
+                _ => Value::Null,
+            };
+            let text = damaged.to_string();
+            let replay = CkksVectorFile::parse("damaged.json", &text).and_then(|file| file.replay(&device));
+            match replay {
+                Err(error) => {
+                    assert!(!error.to_string().is_empty(), "{name}{path}");
+                    found += 1;
+                }
+                Ok(replay) if !replay.failures.is_empty() => found += 1,
+                Ok(_) => unnoticed.push(path),
+            }
+        }
+        assert!(found > 4 * unnoticed.len(), "{name}: {found} were found, but not {unnoticed:?}");
+    }
 }

@@ -11,10 +11,15 @@
 //! | [`circuits`] | small circuits end to end |
 //! | [`large`] | functions that fill their modulus and large-precision functions, end to end |
 //! | [`tables`] | ever new look-up tables from several threads, in little room |
+//! | [`poly`] | programs on polynomials against the interpreter |
+//! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //!
-//! The first five know the bootstrap family alone (`src/bootstrap/`), the others what TFHE makes of it (`src/tfhe/`).
+//! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what TFHE makes of it (`src/tfhe/`);
+//! [`poly`] knows the poly family alone, and [`ckks`] what CKKS makes of that.
 
 pub mod bootstrap;
+pub mod ckks;
+pub mod poly;
 pub mod tfhe;
 
 pub use bootstrap::{compare, planned, shapes, synthetic, vectors};

@@ -66,7 +66,7 @@ pub struct Arguments {
     /// Write SVG curves of a sweep to DIR.
     #[arg(long, value_name = "DIR", requires = "sweep")]
     pub plot: Option<PathBuf>,
-    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, and 0 for bootstrap].
+    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, for bootstrap the lowest].
     #[arg(long)]
     pub level: Option<usize>,
     /// CKKS: the message ratio of a bootstrapping, as log2 [default: the set's].

@@ -3,8 +3,8 @@
 use crate::nvcc::{self, Nvcc};
 use crate::poly_kernels::{self, PolyKernel};
 use anyhow::Result;
-use girih::{BackendError, ParameterSet, PlanRequest};
 use girih::ckks::CkksParameters;
+use girih::{BackendError, ParameterSet, PlanRequest};
 use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -13,6 +13,9 @@ pub struct Arguments {
     /// Also measure the noise of every parameter set against the model (minutes).
     #[arg(long)]
     all_noise: bool,
+    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on every device.
+    #[arg(long)]
+    long: bool,
     /// Passed on to the test runner.
     #[arg(last = true)]
     rest: Vec<String>,
@@ -40,6 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     command.args(["test", "--workspace"]);
     if arguments.all_noise {
         command.env("GIRIH_ALL_NOISE", "1");
+    }
+    if arguments.long {
+        command.env("GIRIH_LONG", "1");
     }
     // Every test of every binary, whatever failed before it: the last line counts them all.
     command.arg("--no-fail-fast");

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use girih::Device;
+use girih_conformance::ckks::vectors::CkksVectorFile;
 use girih_conformance::vectors::VectorFile;
 use std::path::{Path, PathBuf};
 
@@ -20,9 +21,16 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     println!("device: {} ({})", device.info().id, device.info().name);
     let (mut passed, mut failed) = (0, 0);
     for path in files(&arguments.paths)? {
-        let file = VectorFile::read(&path)?;
-        let replay = file.replay(device.backend())?;
-        println!("{:<24} {} stages agree, {} differ", file.name(), replay.passed, replay.failures.len());
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let shown = path.display().to_string();
+        let (name, replay) = if CkksVectorFile::is_one(&text) {
+            let file = CkksVectorFile::parse(&shown, &text)?;
+            (file.name().to_owned(), file.replay(device.backend())?)
+        } else {
+            let file = VectorFile::parse(&shown, &text)?;
+            (file.name().to_owned(), file.replay(device.backend())?)
+        };
+        println!("{name:<24} {} stages agree, {} differ", replay.passed, replay.failures.len());
         replay.failures.iter().for_each(|line| println!("  {line}"));
         passed += replay.passed;
         failed += replay.failures.len();

@@ -10,8 +10,8 @@
 
 use girih_backend::poly::random::{Numbers, RandomProgram, random_program};
 use girih_backend::poly::{
-    Basis, Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyDevice, PolyPlan, Program, ProgramBuilder, ResidentShape, RingShape,
-    Term, Value, interpret, lower,
+    Basis, Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyDevice, PolyPlan, Program, ProgramBuilder, ResidentShape,
+    RingShape, Term, Value, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, timeline};
 use girih_cuda::{CudaBackend, PolyKnobs, compile, limits_of, poly_kernel_sources};
@@ -422,7 +422,11 @@ fn main() -> Result<(), Failure> {
             "--check" => wants_check = true,
             "--time" => wants_time = true,
             "--knobs" => wants_knobs = true,
-            other => return Err(format!("unknown argument {other}: there are --device, --check, --time, --random, --sources and --compile").into()),
+            other => {
+                return Err(
+                    format!("unknown argument {other}: there are --device, --check, --time, --random, --sources and --compile").into()
+                );
+            }
         }
     }
     let both = !wants_check && !wants_time;

@@ -2,11 +2,9 @@
 #![cfg(feature = "emulation")]
 
 use girih_backend::NoProgress;
-use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::random::{self, Numbers};
-use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term, interpret, lower,
-};
+use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::{Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term, interpret, lower};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 

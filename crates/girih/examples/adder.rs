@@ -11,10 +11,13 @@
 //! ```
 
 mod common;
+#[path = "common/tfhe.rs"]
+mod parties;
 
 use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Circuit, EncryptedBits, generate};
+use parties::Parties;
 use std::process::ExitCode;
 
 /// Adds encrypted 32-bit numbers, all pairs at once.
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let parties = arguments.options.start("STD128")?;
+    let parties = Parties::start(&arguments.options, "STD128")?;
 
     // Sums that run over and sums that do not.
     let pairs: Vec<(u32, u32)> =
@@ -60,6 +63,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     println!("{report}");
-    arguments.options.record("adder", &parties, &report)?;
+    parties.record(&arguments.options, "adder", &report)?;
     Ok(())
 }

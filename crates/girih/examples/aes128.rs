@@ -14,10 +14,13 @@
 //! ```
 
 mod common;
+#[path = "common/tfhe.rs"]
+mod parties;
 
 use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Circuit, EncryptedBits, GateKind, Netlist, generate};
+use parties::Parties;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -72,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [and, xor] = [GateKind::And, GateKind::Xor].map(|kind| netlist.count(kind));
     println!("{rounds} of 10 rounds: {and} AND, {xor} XOR");
 
-    let parties = arguments.options.start("STD128")?;
+    let parties = Parties::start(&arguments.options, "STD128")?;
     let circuit = Circuit::new(&netlist, parties.server.set())?;
     let key = if arguments.schedule { bits(KEY) } else { generate::aes128_key_schedule(rounds).evaluate(&bits(KEY))? };
     // The block of the standard, then others.
@@ -86,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let expected = if arguments.full { CIPHERTEXT } else { AFTER_ROUND_1 };
     let first = outputs.first().map(|bits| block(bits));
     println!("{report}");
-    arguments.options.record("aes128", &parties, &report)?;
+    parties.record(&arguments.options, "aes128", &report)?;
     println!("FIPS 197  {expected:032x}");
     println!("decrypted {:032x}", first.unwrap_or_default());
     let mut plain = inputs.iter().map(|i| netlist.evaluate(i)).zip(&outputs);

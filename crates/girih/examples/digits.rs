@@ -14,11 +14,14 @@
 mod common;
 #[path = "common/net.rs"]
 mod net;
+#[path = "common/tfhe.rs"]
+mod parties;
 
 use clap::Parser;
 use common::Failure;
 use girih::prelude::*;
 use net::{HIDDEN, Image, Layer, PIXELS, image, largest, relu, train};
+use parties::Parties;
 use std::process::ExitCode;
 
 /// Reads handwritten digits that stay encrypted, by a small neural net.
@@ -61,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plain = |i: &Image| largest(&scores(i));
     println!("trained on {}; in the plain {} of {} others are right", known.len(), right(unknown, &plain), unknown.len());
     let batch = &unknown[..if arguments.full { unknown.len() } else { usize::from(arguments.images) }];
-    let parties = arguments.options.start("G4_BASE2P18")?;
+    let parties = Parties::start(&arguments.options, "G4_BASE2P18")?;
     let (client, server) = (&parties.client, &parties.server);
 
     // Integers, and plaintext moduli with room for sums that training did not see.
@@ -102,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("{bootstraps} bootstrappings an image, {:.3} s an image", seconds / count as f64);
     println!("right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels are the same");
     let figures = [("images", count as f64), ("seconds", seconds), ("right", encrypted_right as f64), ("right_plain", plain_right as f64)];
-    arguments.options.record("digits", &parties, &std::collections::BTreeMap::from(figures))?;
+    parties.record(&arguments.options, "digits", &std::collections::BTreeMap::from(figures))?;
     // Sums are rounded: an image on the border between two labels may fall on either side.
     if same * 20 < count * 19 { Err("encrypted labels are not those of the plain net".into()) } else { Ok(()) }
 }

@@ -10,10 +10,13 @@
 //! ```
 
 mod common;
+#[path = "common/tfhe.rs"]
+mod parties;
 
 use clap::Parser;
 use common::{Bar, Failure};
 use girih::circuit::{Builder, Circuit, EncryptedBits, Netlist, Wire, generate};
+use parties::Parties;
 use std::process::ExitCode;
 
 /// Classifies Fisher's irises by a decision tree that never sees a measurement.
@@ -130,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let flowers = flowers()?;
     let tree = Tree::grow(&flowers.iter().step_by(2).cloned().collect::<Vec<_>>(), DEPTH);
     tree.print(0);
-    let parties = arguments.options.start("STD128")?;
+    let parties = Parties::start(&arguments.options, "STD128")?;
     let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
     let rows = arguments.row.map_or(0..flowers.len(), |row| usize::from(row) - 1..usize::from(row));
     let batch = flowers.get(rows).ok_or("--row: there are rows 1 to 150")?;
@@ -141,7 +144,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (species, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
 
     println!("{report}");
-    arguments.options.record("iris", &parties, &report)?;
+    parties.record(&arguments.options, "iris", &report)?;
     let species = species.decrypt(&parties.client)?;
     let labels: Vec<usize> = species.iter().map(|bits| usize::from(bits[0]) + 2 * usize::from(bits[1])).collect();
     let count = |label: &dyn Fn(&Flower) -> usize| labels.iter().zip(batch).filter(|(l, f)| **l == label(f)).count();

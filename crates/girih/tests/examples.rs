@@ -16,6 +16,15 @@ mod digits;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/iris.rs"]
 mod iris;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/logistic.rs"]
+mod logistic;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/matrix.rs"]
+mod matrix;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/mean_variance.rs"]
+mod mean_variance;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -57,4 +66,32 @@ fn every_flower_is_classified_as_in_the_plain() {
 fn digits_are_read_as_in_the_plain() {
     let set = ["digits", "--device", "cpu", "--set", "INSECURE_LARGE_2P18", "--full"];
     digits::run(&digits::Arguments::parse_from(set)).expect("the plain net's labels");
+}
+
+/// CKKS at N = 2^10.
+const SMALL: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_CKKS_D40_N10"];
+
+#[test]
+fn means_and_variances_are_those_in_the_plain() {
+    for more in [&[][..], &["--column", "4"]] {
+        let line = ["mean_variance"].iter().chain(&SMALL).chain(more);
+        mean_variance::run(&mean_variance::Arguments::parse_from(line)).expect("the plain mean and variance");
+    }
+    assert!(mean_variance::Arguments::try_parse_from(["mean_variance", "--column", "5"]).is_err());
+}
+
+#[test]
+fn products_of_matrices_are_those_in_the_plain() {
+    for size in ["4", "8"] {
+        let size = ["--size", size];
+        let line = ["matrix"].iter().chain(&SMALL).chain(&size);
+        matrix::run(&matrix::Arguments::parse_from(line)).expect("the plain products");
+    }
+    assert!(matrix::Arguments::try_parse_from(["matrix", "--size", "3"]).is_err());
+}
+
+#[test]
+fn encrypted_training_follows_the_plain() {
+    let line = ["logistic"].iter().chain(&SMALL).chain(&["--images", "8", "--iterations", "4"]);
+    logistic::run(&logistic::Arguments::parse_from(line)).expect("the plain weights");
 }

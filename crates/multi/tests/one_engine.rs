@@ -311,7 +311,7 @@ fn threads_call_at_once() {
                             engine.write(first, &text).expect("in range");
                             engine.bootstrap(&jobs).expect("valid");
                         }
-                        same(&engine, &reference, first, PLACES, step);
+                        same(engine, reference, first, PLACES, step);
                     }
                 });
             }

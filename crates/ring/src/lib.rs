@@ -17,6 +17,7 @@
 
 mod automorphism;
 mod basis;
+mod buffer;
 pub mod constant_time;
 mod error;
 pub mod fft;
@@ -32,6 +33,7 @@ mod word;
 
 pub use automorphism::Automorphism;
 pub use basis::{BaseConversion, Formula, RnsBasis};
+pub use buffer::AlignedBuffer;
 pub use error::RingError;
 pub use ntt::{NttTable, bit_reverse, negacyclic_product_naive};
 pub use prime::{is_prime, largest_ntt_prime, largest_ntt_prime_pair, ntt_prime_pair_above};

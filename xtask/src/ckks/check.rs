@@ -21,7 +21,7 @@ impl Checked {
         assert_eq!(got.len(), want.len(), "as many slots as were computed");
         for (got, want) in got.iter().zip(want) {
             let errors = [(got.re - want.re).abs(), (got.im - want.im).abs()];
-            self.wrong += usize::from(errors.iter().any(|e| !(*e <= allowed)));
+            self.wrong += usize::from(!errors.iter().all(|e| *e <= allowed));
             for error in errors {
                 self.components += 1;
                 self.squares += error * error;

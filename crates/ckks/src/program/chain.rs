@@ -1,8 +1,9 @@
-//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers (ckks.md section 3).
+//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers (ckks.md
+//! section 3).
 //!
-//! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P, then those of
-//! the basis T of KLSS. So the base of every level is a contiguous range, and a limb array over a level and
-//! P is in ascending order.
+//! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P,
+//! then those of the basis T of KLSS. So the base of every level is a contiguous range, and a limb
+//! array over a level and P is in ascending order.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -41,8 +42,9 @@ pub struct ChainShape {
     pub bootstrapping: Option<BootstrappingShape>,
 }
 
-/// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for each group of
-/// CtS, then those of EvalMod, one for each group of StC, and the levels that users have.
+/// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for
+/// each group of CtS, then those of EvalMod, one for each group of StC, and the levels that users
+/// have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingShape {
     /// L_eff, the level at which results stand.
@@ -63,12 +65,15 @@ pub struct BootstrappingShape {
     pub sine_scale: f64,
     /// Auxiliary primes of the dense-to-sparse key.
     pub sparse_auxiliary: usize,
-    /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3 (degree 5).
+    /// Levels for the arcsine correction after the double angles: 0 (none), 2 (degree 3) or 3
+    /// (degree 5).
     ///
-    /// With slots-to-coefficients at the end they are levels of the size of EvalMod's, as every slot is a coefficient
-    /// still, whose error grows on the way to slots. With it first they are normal levels.
+    /// With slots-to-coefficients at the end they are levels of the size of EvalMod's, as every
+    /// slot is a coefficient still, whose error grows on the way to slots. With it first they are
+    /// normal levels.
     pub arcsine_levels: usize,
-    /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of at the end.
+    /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of
+    /// at the end.
     pub stc_first: bool,
 }
 
@@ -159,8 +164,8 @@ impl Chain {
     /// The chain of `shape`.
     ///
     /// # Errors
-    /// When a prime is not 1 modulo 2N or not below 2^31, primes repeat, a state has more primes than there are,
-    /// or the levels of bootstrapping do not fit.
+    /// When a prime is not 1 modulo 2N or not below 2^31, primes repeat, a state has more primes
+    /// than there are, or the levels of bootstrapping do not fit.
     pub fn new(shape: ChainShape) -> Result<Arc<Self>, RecordError> {
         let wrong = |why: String| RecordError::Shape { operation: "chain", why };
         let order = 2u64 << shape.log2_degree;
@@ -416,7 +421,8 @@ impl Chain {
         (2u32 << self.ring.log2_degree) - 1
     }
 
-    /// What a scale becomes that was computed for `level`: the canonical value if it lies within 2^-44 of one.
+    /// What a scale becomes that was computed for `level`: the canonical value if it lies within
+    /// 2^-44 of one.
     pub(crate) fn settle(&self, level: usize, scale: f64) -> f64 {
         let near = |c: &f64| (scale / c - 1.0).abs() < 2f64.powi(-44);
         let canonical = [self.scale(level), self.sine_scale(level)];

@@ -1,8 +1,9 @@
-//! The matrices between coefficients and slots, as few diagonals each (ckks.md section 8, steps 5 and 9).
+//! The matrices between coefficients and slots, as few diagonals each (ckks.md section 8, steps 5
+//! and 9).
 //!
-//! With n slots in use, z = S_n .. S_4 S_2 bitrev(c), c_k = m_k + i m_(k+n): stages of butterflies, of which some
-//! at a time are multiplied out to one transform. Bit reversal is never undone: coefficients stand in slots in
-//! bit-reversed order between the two transforms.
+//! With n slots in use, z = S_n .. S_4 S_2 bitrev(c), c_k = m_k + i m_(k+n): stages of butterflies,
+//! of which some at a time are multiplied out to one transform. Bit reversal is never undone:
+//! coefficients stand in slots in bit-reversed order between the two transforms.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ fn is_zero(x: &Complex64) -> bool {
     x.re.abs().max(x.im.abs()) <= 1e-12
 }
 
-/// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d), each diagonal by its period.
+/// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d), each diagonal by its
+/// period.
 pub type Diagonals = BTreeMap<usize, Vec<Complex64>>;
 
 /// One transform of a chain without stray rotations (ckks.md section 7).
@@ -34,7 +36,8 @@ pub struct Group {
     pub rotated_by: i64,
     /// Diagonals of a giant step.
     pub baby_steps: usize,
-    /// Diagonal k at rotation stride k, already rotated by -R_i; by its period; none where it is zero.
+    /// Diagonal k at rotation stride k, already rotated by -R_i; by its period; none where it is
+    /// zero.
     pub stored: Vec<Option<Vec<Complex64>>>,
 }
 
@@ -88,8 +91,8 @@ fn compose(second: &Diagonals, first: &Diagonals, n: usize) -> Diagonals {
     product
 }
 
-/// Stages of each of `groups` transforms for n = 2^log2_slots: equal shares, and one more each for the first
-/// groups of `order` (ckks.md section 12).
+/// Stages of each of `groups` transforms for n = 2^log2_slots: equal shares, and one more each for
+/// the first groups of `order` (ckks.md section 12).
 fn shares(log2_slots: usize, order: &[usize]) -> Result<Vec<usize>, RecordError> {
     let groups = order.len();
     if log2_slots < groups {

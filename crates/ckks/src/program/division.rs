@@ -1,4 +1,5 @@
-//! ModUp, and the one rounded division that rescale, ModDown and level adjust share (ckks.md section 4).
+//! ModUp, and the one rounded division that rescale, ModDown and level adjust share (ckks.md
+//! section 4).
 
 use girih_backend::poly::{Basis, Domain, Term, Value};
 use num_bigint::{BigInt, BigUint};
@@ -7,8 +8,8 @@ use super::error::RecordError;
 use super::recorder::Recorder;
 
 impl Recorder {
-    /// ModUp: a polynomial `x` in evaluations to the primes `to`, which include its own. Its limbs are copied;
-    /// the others come from the plain conversion.
+    /// ModUp: a polynomial `x` in evaluations to the primes `to`, which include its own. Its limbs
+    /// are copied; the others come from the plain conversion.
     ///
     /// # Errors
     /// When `to` lacks a prime of `x`.
@@ -35,8 +36,8 @@ impl Recorder {
         Ok(builder.join(&[x, converted])?)
     }
 
-    /// DivideRound: `round(A x / S)` over the primes `to`, S the product of the primes that only `x` has and A of
-    /// those that only `to` has. `x` is in evaluations, and so is the result.
+    /// DivideRound: `round(A x / S)` over the primes `to`, S the product of the primes that only
+    /// `x` has and A of those that only `to` has. `x` is in evaluations, and so is the result.
     ///
     /// # Errors
     /// When `x` has no prime that `to` lacks: then there is nothing to divide by.

@@ -2,7 +2,8 @@
 
 use girih_backend::poly::ProgramError;
 
-/// Why an operation could not be recorded. Nothing was recorded then that a later operation could meet.
+/// Why an operation could not be recorded. Nothing was recorded then that a later operation could
+/// meet.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
     /// The operation does not fit the contract of programs: a defect of this crate.
@@ -10,7 +11,8 @@ pub enum RecordError {
     Program(#[from] ProgramError),
     /// Operands stand at different levels.
     #[error(
-        "{operation} needs operands of one level, not {left} and {right}: adjust the higher one first"
+        "{operation} needs operands of one level, not {left} and {right}: \
+         adjust the higher one first"
     )]
     Levels {
         /// The operation.

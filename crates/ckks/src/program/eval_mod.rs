@@ -1,5 +1,5 @@
-//! The scaled sine that removes multiples of Q_0 (ckks.md section 8, step 7), and an arcsine that removes the
-//! sine's own error.
+//! The scaled sine that removes multiples of Q_0 (ckks.md section 8, step 7), and an arcsine that
+//! removes the sine's own error.
 
 use std::f64::consts::PI;
 
@@ -8,8 +8,8 @@ use super::error::RecordError;
 use super::polynomial::{Basis, Node};
 use super::recorder::{Recorded, Recorder};
 
-/// Chebyshev coefficients in u = T_2(x') of (2 pi)^(-1/8) cos(4 pi x'), x' in [-1, 1]: a weighted fit around the
-/// integers of t, x' = (t - 1/4) / 16.
+/// Chebyshev coefficients in u = T_2(x') of (2 pi)^(-1/8) cos(4 pi x'), x' in [-1, 1]: a weighted
+/// fit around the integers of t, x' = (t - 1/4) / 16.
 #[rustfmt::skip]
 pub const COSINE: [f64; 16] = [
     0.1251562098850591, 0.28940629344651886, 0.3626967288101056, 0.3010829245740711,
@@ -40,8 +40,8 @@ pub struct EvalModSteps {
     pub result: Recorded,
 }
 
-/// Chebyshev coefficients of w + (2 pi f)^2 w^3/6 + 3 (2 pi f)^4 w^5/40, the beginning of arcsin(2 pi f w) / (2 pi f),
-/// up to w^3 for 2 levels and w^5 for 3.
+/// Chebyshev coefficients of w + (2 pi f)^2 w^3/6 + 3 (2 pi f)^4 w^5/40, the beginning of arcsin(2
+/// pi f w) / (2 pi f), up to w^3 for 2 levels and w^5 for 3.
 fn arcsine(levels: usize, f: f64) -> Vec<f64> {
     let a = (2.0 * PI * f).powi(2) / 6.0;
     if levels == 2 {
@@ -52,7 +52,8 @@ fn arcsine(levels: usize, f: f64) -> Vec<f64> {
 }
 
 impl Recorder {
-    /// EvalMod of a ciphertext whose slots are t/K, |t - I| small for an integer I: sin(2 pi t) / (2 pi).
+    /// EvalMod of a ciphertext whose slots are t/K, |t - I| small for an integer I: sin(2 pi t) /
+    /// (2 pi).
     ///
     /// # Errors
     /// When the chain has no bootstrapping, or the ciphertext does not stand where EvalMod starts.
@@ -95,8 +96,8 @@ impl Recorder {
         Ok(EvalModSteps { u, basis, nodes, double_angles, result })
     }
 
-    /// The arcsine correction of w, slots of which are sin(2 pi f t) / (2 pi f): t, with `scale`, as many levels lower
-    /// as the chain has for it.
+    /// The arcsine correction of w, slots of which are sin(2 pi f t) / (2 pi f): t, with `scale`,
+    /// as many levels lower as the chain has for it.
     pub(crate) fn correct_sine(
         &mut self,
         w: &Recorded,

@@ -7,12 +7,14 @@ pub(crate) fn product(primes: impl IntoIterator<Item = u32>) -> BigUint {
     primes.into_iter().fold(BigUint::from(1u32), |product, p| product * p)
 }
 
-/// The f64 nearest to `numerator / denominator`, ties to even. The quotient must be in f64's normal range.
+/// The f64 nearest to `numerator / denominator`, ties to even. The quotient must be in f64's normal
+/// range.
 pub(crate) fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
     if *numerator == BigUint::ZERO {
         return 0.0;
     }
-    // A quotient of 65 or 66 bits with its lowest set if anything is left over rounds as the exact one.
+    // A quotient of 65 or 66 bits with its lowest set if anything is left over rounds as the exact
+    // one.
     let shift = 65 + denominator.bits() as i64 - numerator.bits() as i64;
     let (n, d) = if shift >= 0 {
         (numerator << shift as u64, denominator.clone())
@@ -42,7 +44,8 @@ fn parts(x: f64) -> (u64, i64) {
     if exponent == 0 { (fraction, -1074) } else { (fraction | (1 << 52), exponent - 1075) }
 }
 
-/// The integer nearest to the f64 value `x`, ties to even, exactly (it may exceed 2^64). `x` must be finite.
+/// The integer nearest to the f64 value `x`, ties to even, exactly (it may exceed 2^64). `x` must
+/// be finite.
 pub(crate) fn round(x: f64) -> BigInt {
     let x = x.round_ties_even();
     let (mantissa, exponent) = parts(x.abs());
@@ -54,8 +57,8 @@ pub(crate) fn round(x: f64) -> BigInt {
     BigInt::from_biguint(if x < 0.0 { Sign::Minus } else { Sign::Plus }, magnitude)
 }
 
-/// The integer nearest to `a * numerator / (denominator * b)`, ties to even, with the exact values of the
-/// positive f64 `a` and `b`.
+/// The integer nearest to `a * numerator / (denominator * b)`, ties to even, with the exact values
+/// of the positive f64 `a` and `b`.
 pub(crate) fn round_ratio(a: f64, numerator: &BigUint, denominator: &BigUint, b: f64) -> BigUint {
     let (ma, ea) = parts(a);
     let (mb, eb) = parts(b);

@@ -15,7 +15,8 @@ impl Recorder {
         self.digits(x.a, x.level)
     }
 
-    /// phi_g of (kb + P b, ka), the key product of a under the Galois key of g: over B_l and P, without ModDown.
+    /// phi_g of (kb + P b, ka), the key product of a under the Galois key of g: over B_l and P,
+    /// without ModDown.
     pub(crate) fn galois_extended(
         &mut self,
         x: &Recorded,
@@ -76,8 +77,8 @@ impl Recorder {
         self.galois_hoisted(x, &digits, g)
     }
 
-    /// Rotation left by `by`: slot j of the result is slot j + by. Amounts count modulo the slots in use, so a
-    /// sparse ciphertext needs keys for these only.
+    /// Rotation left by `by`: slot j of the result is slot j + by. Amounts count modulo the slots
+    /// in use, so a sparse ciphertext needs keys for these only.
     ///
     /// # Errors
     /// None for what this recorder made.
@@ -100,8 +101,8 @@ impl Recorder {
         self.galois(x, g)
     }
 
-    /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a power of two.
-    /// A negative stride spreads instead.
+    /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a
+    /// power of two. A negative stride spreads instead.
     ///
     /// # Errors
     /// For a width that is no power of two.
@@ -123,8 +124,8 @@ impl Recorder {
         Ok(x)
     }
 
-    /// SubSum: keeps the coefficients at multiples of N/(2n), times N/(2n), n the slots in use. Its rotations by
-    /// n, 2n, .., N/4 are true ones, as the polynomial does not have period n yet.
+    /// SubSum: keeps the coefficients at multiples of N/(2n), times N/(2n), n the slots in use. Its
+    /// rotations by n, 2n, .., N/4 are true ones, as the polynomial does not have period n yet.
     pub(crate) fn sub_sum(&mut self, x: &Recorded) -> Result<Recorded, RecordError> {
         let mut x = *x;
         let mut by = x.slots;

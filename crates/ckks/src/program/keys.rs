@@ -103,8 +103,8 @@ impl Recorder {
         Ok(Digits { level, of: x, digits, klss })
     }
 
-    /// The key product of what `digits` are of with the key `kind`, plus P times `addend` (over B_l) on the side
-    /// of b: all over B_l and P, not yet divided by P.
+    /// The key product of what `digits` are of with the key `kind`, plus P times `addend` (over
+    /// B_l) on the side of b: all over B_l and P, not yet divided by P.
     ///
     /// # Errors
     /// None for what this recorder made.
@@ -181,8 +181,8 @@ impl Recorder {
         Ok(self.builder().join(&parts)?)
     }
 
-    /// The KLSS form of a polynomial of a switching key over F and P, a group after the other: the centred lift of
-    /// the group's residues to T.
+    /// The KLSS form of a polynomial of a switching key over F and P, a group after the other: the
+    /// centred lift of the group's residues to T.
     ///
     /// # Errors
     /// When `x` is not over F and P.
@@ -205,8 +205,8 @@ impl Recorder {
         chain.integer(basis, &BigInt::from((*p).clone()))
     }
 
-    /// A polynomial over B_l and P as one value. `zeros` is any polynomial over P: its zeroth multiple stands in
-    /// for limbs that are zero.
+    /// A polynomial over B_l and P as one value. `zeros` is any polynomial over P: its zeroth
+    /// multiple stands in for limbs that are zero.
     pub(crate) fn whole(&mut self, x: Extended, zeros: Value) -> Result<Value, RecordError> {
         let high = match x.high {
             Some(high) => high,

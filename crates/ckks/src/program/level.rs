@@ -43,7 +43,8 @@ fn adjust_plan(chain: &Chain, x: &Recorded, to: usize) -> Result<AdjustPlan, Rec
 }
 
 impl Recorder {
-    /// From level l to l - 1: divided by pp_l and rounded. A scale within 2^-44 of the canonical one becomes it.
+    /// From level l to l - 1: divided by pp_l and rounded. A scale within 2^-44 of the canonical
+    /// one becomes it.
     ///
     /// # Errors
     /// At level 0.
@@ -59,7 +60,8 @@ impl Recorder {
         Ok(Recorded { b: divide(x.b)?, a: divide(x.a)?, level, scale, ..*x })
     }
 
-    /// Level adjust: to the canonical scale of the lower level `to`, by one division, whatever the distance.
+    /// Level adjust: to the canonical scale of the lower level `to`, by one division, whatever the
+    /// distance.
     ///
     /// # Errors
     /// Unless `to` is below the ciphertext's level and has a canonical scale.
@@ -75,11 +77,13 @@ impl Recorder {
         Ok(Recorded { b: part(x.b)?, a: part(x.a)?, level: to, scale: plan.scale, ..*x })
     }
 
-    /// Drop: to level `to` at whatever scale that gives. Where the bases are nested limbs are forgotten and the
-    /// scale stays; elsewhere it is a level adjust, and the scale becomes canonical.
+    /// Drop: to level `to` at whatever scale that gives. Where the bases are nested limbs are
+    /// forgotten and the scale stays; elsewhere it is a level adjust, and the scale becomes
+    /// canonical.
     ///
     /// # Errors
-    /// When `to` is above the ciphertext's level, or an adjust is needed to a level without canonical scale.
+    /// When `to` is above the ciphertext's level, or an adjust is needed to a level without
+    /// canonical scale.
     pub fn drop_to(&mut self, x: &Recorded, to: usize) -> Result<Recorded, RecordError> {
         if to == x.level {
             return Ok(*x);

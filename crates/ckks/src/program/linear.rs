@@ -137,8 +137,8 @@ impl Recorder {
         Ok(Recorded { b, a, scale, ..*x })
     }
 
-    /// A plaintext over the base of `level`: integer coefficients of X^0, X^(N/len), .., whose number `len` is a
-    /// power of two up to N.
+    /// A plaintext over the base of `level`: integer coefficients of X^0, X^(N/len), .., whose
+    /// number `len` is a power of two up to N.
     ///
     /// # Errors
     /// For an impossible number of coefficients.

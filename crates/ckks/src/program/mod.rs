@@ -1,9 +1,10 @@
 //! What the scheme computes on ciphertexts, recorded as programs of polynomial operations.
 //!
 //! A [`Recorder`] turns each operation of the scheme into operations on polynomials of a
-//! [`girih_backend::poly::Program`]; nothing is computed while it records, except scales, constants and
-//! the coefficients of plaintexts, which are host work. The polynomials that must lie on the device when
-//! the program runs (parts of keys, encoded diagonals) are listed beside it as [`ResidentRequest`]s.
+//! [`girih_backend::poly::Program`]; nothing is computed while it records, except scales, constants
+//! and the coefficients of plaintexts, which are host work. The polynomials that must lie on the
+//! device when the program runs (parts of keys, encoded diagonals) are listed beside it as
+//! [`ResidentRequest`]s.
 //!
 //! | file | what |
 //! |---|---|

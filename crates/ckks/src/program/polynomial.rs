@@ -9,7 +9,8 @@ use super::error::RecordError;
 use super::linear::integer;
 use super::recorder::{Recorded, Recorder};
 
-/// Chebyshev polynomials T_j of a ciphertext: those below 2^m, and the powers of two up to a degree.
+/// Chebyshev polynomials T_j of a ciphertext: those below 2^m, and the powers of two up to a
+/// degree.
 #[derive(Clone, Debug)]
 pub struct Basis {
     terms: BTreeMap<usize, Recorded>,
@@ -40,7 +41,8 @@ impl Basis {
     }
 }
 
-/// A polynomial of ciphertexts before relinearisation: the part of degree 2, if there is one, and b, a.
+/// A polynomial of ciphertexts before relinearisation: the part of degree 2, if there is one, and
+/// b, a.
 struct Unrelinearised {
     tensor: Option<[Value; 3]>,
     linear: Option<[Value; 2]>,
@@ -100,8 +102,8 @@ impl Recorder {
     /// sum over j of `coefficients[j]` T_j, at `level` with exactly `scale`.
     ///
     /// # Errors
-    /// Without coefficients, for numbers that are not finite, when the basis was made for a lower degree or its
-    /// levels do not reach down to `level`.
+    /// Without coefficients, for numbers that are not finite, when the basis was made for a lower
+    /// degree or its levels do not reach down to `level`.
     pub fn chebyshev_sum(
         &mut self,
         coefficients: &[f64],

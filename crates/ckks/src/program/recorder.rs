@@ -26,7 +26,8 @@ pub enum Part {
 /// An encoded plaintext: integer coefficients of a polynomial in X^(2^log2_run).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlainPolynomial {
-    /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them, each below 2^62 in magnitude.
+    /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them, each below 2^62 in
+    /// magnitude.
     pub coefficients: Arc<[i64]>,
     /// log2 of the step between exponents. The evaluations are runs of 2^log2_run equal words.
     pub log2_run: u32,
@@ -35,14 +36,15 @@ pub struct PlainPolynomial {
 }
 
 impl PlainPolynomial {
-    /// Writes the words that a resident polynomial of this shape has modulo one prime: N / 2^log2_run evaluations,
-    /// each of which stands for a run of equal ones. `out` has as many words as there are coefficients.
+    /// Writes the words that a resident polynomial of this shape has modulo one prime: N /
+    /// 2^log2_run evaluations, each of which stands for a run of equal ones. `out` has as many
+    /// words as there are coefficients.
     pub fn limb(&self, modulus: Modulus, out: &mut [u32]) {
         for (word, &coefficient) in out.iter_mut().zip(self.coefficients.iter()) {
             *word = modulus.reduce_signed(coefficient);
         }
-        // In Y = X^(2^log2_run) these are the evaluations of a smaller ring: its root of unity is the power of ours,
-        // as both come from the least non-residue.
+        // In Y = X^(2^log2_run) these are the evaluations of a smaller ring: its root of unity is
+        // the power of ours, as both come from the least non-residue.
         match NttTable::new(modulus, out.len()) {
             Some(table) => table.forward(out),
             None => evaluate_naively(modulus, out),
@@ -71,8 +73,8 @@ fn evaluate_naively(modulus: Modulus, words: &mut [u32]) {
 /// A polynomial that must lie on the device when a program runs, in evaluations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResidentRequest {
-    /// A polynomial of a switching key, over all its primes: F and P, but B_0 and the first auxiliary
-    /// primes for [`KeyKind::DenseToSparse`].
+    /// A polynomial of a switching key, over all its primes: F and P, but B_0 and the first
+    /// auxiliary primes for [`KeyKind::DenseToSparse`].
     Key {
         /// Which key.
         kind: KeyKind,
@@ -81,7 +83,8 @@ pub enum ResidentRequest {
         /// Which of its polynomials.
         part: Part,
     },
-    /// The centred lift of a group's residues of a switching key to the basis T (ckks.md section 11).
+    /// The centred lift of a group's residues of a switching key to the basis T (ckks.md section
+    /// 11).
     Klss {
         /// Which key.
         kind: KeyKind,
@@ -167,7 +170,8 @@ impl Recorder {
     /// Declares the next input ciphertext: two input slots, b and a.
     ///
     /// # Errors
-    /// For a level that there is not, a scale that is not positive and finite, or an impossible number of slots.
+    /// For a level that there is not, a scale that is not positive and finite, or an impossible
+    /// number of slots.
     pub fn input(
         &mut self,
         level: usize,

@@ -1,5 +1,5 @@
-//! Linear transforms of slots with double hoisting, and chains of them (ckks.md section 7; the method is
-//! of Bossuat et al. 2021).
+//! Linear transforms of slots with double hoisting, and chains of them (ckks.md section 7; the
+//! method is of Bossuat et al. 2021).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::keys::{Digits, Extended, KeyProduct};
 use super::recorder::{KeyKind, Part, Recorded, Recorder};
 use crate::Encoder;
 
-/// Where the diagonals of a transform stand: y = sum over k of diag_k times rot(x, stride k), in giant steps of
-/// `baby_steps` diagonals.
+/// Where the diagonals of a transform stand: y = sum over k of diag_k times rot(x, stride k), in
+/// giant steps of `baby_steps` diagonals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagonalPlan {
     /// The rotation between two diagonals next to each other.
@@ -25,7 +25,8 @@ pub struct DiagonalPlan {
 }
 
 impl DiagonalPlan {
-    /// The exponents of the automorphisms whose keys `count` diagonals need, those for which `used` says so.
+    /// The exponents of the automorphisms whose keys `count` diagonals need, those for which `used`
+    /// says so.
     pub fn rotations(&self, count: usize, used: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut rotations = Vec::new();
         for k in (0..count).filter(|&k| used(k)) {
@@ -45,8 +46,9 @@ impl DiagonalPlan {
 pub struct LinearTransform {
     /// Where its diagonals stand.
     pub plan: DiagonalPlan,
-    /// For each k, the integer coefficients of rot(diag_k, -stride baby_steps (k / baby_steps)) encoded at
-    /// `plaintext_scale`, as [`Recorder::plaintext`] takes them; none where the diagonal is zero.
+    /// For each k, the integer coefficients of rot(diag_k, -stride baby_steps (k / baby_steps))
+    /// encoded at `plaintext_scale`, as [`Recorder::plaintext`] takes them; none where the diagonal
+    /// is zero.
     pub plaintexts: Vec<Option<Arc<[i64]>>>,
     /// The scale that the plaintexts are encoded at.
     pub plaintext_scale: f64,
@@ -67,8 +69,8 @@ pub(crate) fn encode(
 }
 
 impl LinearTransform {
-    /// Encodes `diagonals` for an input at `level` with scale `from`; the result is labelled `to`. Vectors that
-    /// repeat are encoded with their least period, as polynomials in a power of X.
+    /// Encodes `diagonals` for an input at `level` with scale `from`; the result is labelled `to`.
+    /// Vectors that repeat are encoded with their least period, as polynomials in a power of X.
     ///
     /// # Errors
     /// When a diagonal is not `plan.slots` long (or a period of it), or cannot be encoded.

@@ -1,4 +1,5 @@
-//! Whole bootstrappings at N = 2^10, against the message and against the sine itself (ckks.md section 10).
+//! Whole bootstrappings at N = 2^10, against the message and against the sine itself (ckks.md
+//! section 10).
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -85,8 +86,8 @@ impl Fixture {
         })
     }
 
-    /// What a bootstrapping would yield whose only error is that of the sine. Of ciphertexts above level 0 the phase
-    /// is taken as it is, which leaves out the rounding on the way down.
+    /// What a bootstrapping would yield whose only error is that of the sine. Of ciphertexts above
+    /// level 0 the phase is taken as it is, which leaves out the rounding on the way down.
     fn sine(
         &self,
         input: &[Vec<u32>],
@@ -106,8 +107,9 @@ impl Fixture {
     }
 }
 
-/// The deviation may exceed one measured with other randomness by 15 % and the rounding of the table. The error of the
-/// sine goes with the third power of coefficients: a few of them decide, so it may be smaller by more.
+/// The deviation may exceed one measured with other randomness by 15 % and the rounding of the
+/// table. The error of the sine goes with the third power of coefficients: a few of them decide, so
+/// it may be smaller by more.
 fn near(measured: f64, expected: f64) {
     let range = expected - 0.6..expected + 0.3;
     assert!(range.contains(&measured), "2^{measured:.2} where 2^{expected} is expected");
@@ -254,7 +256,8 @@ fn with_arcsine(levels: usize) -> Arc<Chain> {
 
 #[test]
 fn an_arcsine_takes_the_error_of_the_sine_away() {
-    // What is left of a full coefficient: 3 (2 pi 2^-rho)^4 / 40 with two levels, 5 (2 pi 2^-rho)^6 / 112 with three.
+    // What is left of a full coefficient: 3 (2 pi 2^-rho)^4 / 40 with two levels, 5 (2 pi 2^-rho)^6
+    // / 112 with three.
     for (levels, rho) in [(2, 10), (3, 8)] {
         let mut f = Fixture::new(with_arcsine(levels), 512, Variant::Pair);
         let z = f.client.random_slots(512);
@@ -265,7 +268,8 @@ fn an_arcsine_takes_the_error_of_the_sine_away() {
     }
 }
 
-/// Every vector is a worst case for the sine then, and with the correction none is worse than another.
+/// Every vector is a worst case for the sine then, and with the correction none is worse than
+/// another.
 #[test]
 fn slots_to_coefficients_first() {
     for set in ["INSECURE_CKKS_D40_STC_FIRST_N10", "INSECURE_CKKS_D40_30BIT_STC_FIRST_N10"] {
@@ -276,7 +280,8 @@ fn slots_to_coefficients_first() {
             near(outcome.total.0, expected);
         }
     }
-    // Three levels leave less than the noise from rho = 8 on; none leave (2 pi 2^-rho)^2 / 6 of a vector.
+    // Three levels leave less than the noise from rho = 8 on; none leave (2 pi 2^-rho)^2 / 6 of a
+    // vector.
     for (arcsine_levels, rho, random, one) in [(3, 8, -31.0, -30.7), (0, 8, -14.7, -13.8)] {
         let set = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").unwrap();
         let mut shape = ChainShape::from(&set);

@@ -188,7 +188,8 @@ impl Check {
         self.value(format!("{what}: a"), x.a, &expected["a"]);
     }
 
-    /// Runs operation by operation, and as schedules with and without fusion: all must give the expected words.
+    /// Runs operation by operation, and as schedules with and without fusion: all must give the
+    /// expected words.
     pub fn run(self, keys: &Keys) {
         let recording = self.r.finish();
         let ring = self.chain.ring();

@@ -1,5 +1,5 @@
-//! A client of the simplest kind, for tests of what is recorded: explicit secrets, keys made limb by limb, exact
-//! decryption. It shares nothing with the crate's own client but the encoder.
+//! A client of the simplest kind, for tests of what is recorded: explicit secrets, keys made limb
+//! by limb, exact decryption. It shares nothing with the crate's own client but the encoder.
 
 use std::sync::Arc;
 
@@ -86,7 +86,8 @@ impl Client {
         vec![b, a]
     }
 
-    /// The switching key from `from` to `to`: g is the product of `auxiliary` on the primes of each digit.
+    /// The switching key from `from` to `to`: g is the product of `auxiliary` on the primes of each
+    /// digit.
     fn key(
         &mut self,
         kind: KeyKind,

@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use girih_ring::fft::prefetch;
 use girih_ring::limb::ProductTerm;
 use girih_ring::{BaseConversion, Formula, Shoup};
 
@@ -89,10 +90,19 @@ impl ColumnWork {
         let other = &mut scratch[..tile_len];
         let row = |r: usize| r * layout.row_len + group * width;
 
-        for (load, tile) in self.loads.iter().zip(slots.chunks_exact_mut(tile_len)) {
+        for (number, tile) in slots.chunks_exact_mut(tile_len).take(self.loads.len()).enumerate() {
+            let load = &self.loads[number];
             for (r, words) in tile.chunks_exact_mut(width).enumerate() {
                 // SAFETY: what is loaded is not written in this launch.
-                words.copy_from_slice(unsafe { memory.words(load.limb, row(r), width) });
+                copy(unsafe { memory.words(load.limb, row(r), width) }, words);
+            }
+            // A row of a tile is alone on its page, where no prefetcher looks ahead: the next tile comes
+            // while this one is transformed.
+            if let Some(next) = self.loads.get(number + 1) {
+                for r in 0..layout.rows {
+                    // SAFETY: as above.
+                    prefetch(unsafe { memory.words(next.limb, row(r), width) });
+                }
             }
             if load.half {
                 let ntt = &load.prime.ntt;
@@ -102,6 +112,12 @@ impl ColumnWork {
         for (number, sum) in self.sums.iter().enumerate() {
             let slot = self.loads.len() + number;
             let (before, after) = slots.split_at_mut(slot * tile_len);
+            for store in &sum.stores {
+                for r in 0..layout.rows {
+                    // SAFETY: these columns of a limb that is stored belong to this task.
+                    prefetch(unsafe { memory.words_mut(store.limb, row(r), width) });
+                }
+            }
             for &conversion in &sum.conversions {
                 self.conversions[conversion].convert(before, after, extra, y, u);
             }
@@ -136,11 +152,21 @@ impl ColumnWork {
                 };
                 for (r, words) in tile.chunks_exact(width).enumerate() {
                     // SAFETY: these columns of a limb that is stored belong to this task.
-                    unsafe { memory.words_mut(store.limb, row(r), width) }.copy_from_slice(words);
+                    copy(words, unsafe { memory.words_mut(store.limb, row(r), width) });
                 }
             }
         }
     }
+}
+
+/// A row of a tile: too short for what a call of the system's copy costs.
+#[inline(always)]
+fn copy(from: &[u32], to: &mut [u32]) {
+    let ((from, ends), (to, rest)) = (from.as_chunks::<16>(), to.as_chunks_mut::<16>());
+    for (from, to) in from.iter().zip(to) {
+        *to = *from;
+    }
+    rest.copy_from_slice(ends);
 }
 
 impl ConversionWork {

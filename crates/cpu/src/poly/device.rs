@@ -9,8 +9,8 @@ use girih_backend::poly::{
     Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape, ResidentSource, RingShape, RoutineId, Schedule,
 };
 use girih_backend::{BackendError, Progress};
-use girih_ring::Automorphism;
 use girih_ring::fft::Simd;
+use girih_ring::{AlignedBuffer, Automorphism};
 use rayon::prelude::*;
 
 use super::memory::{Memory, Words};
@@ -36,19 +36,19 @@ pub(crate) struct CpuPoly {
 struct State {
     /// The next number of anything.
     next: u64,
-    buffers: HashMap<BufferId, Vec<u32>>,
+    buffers: HashMap<BufferId, Memory32>,
     residents: HashMap<ResidentId, Resident>,
     routines: HashMap<RoutineId, Prepared>,
     automorphisms: HashMap<u32, Arc<Automorphism>>,
     /// Kept from call to call, until somebody waits for the device.
-    arena: Vec<u32>,
-    scratch: Vec<Vec<u32>>,
+    arena: Option<Memory32>,
+    scratch: Vec<Option<Memory32>>,
 }
 
 struct Resident {
     shape: ResidentShape,
     /// Limb after limb, N / 2^log2_run words each.
-    words: Vec<u32>,
+    words: Memory32,
 }
 
 struct Prepared {
@@ -67,15 +67,24 @@ fn refuse(why: impl Into<String>) -> BackendError {
     BackendError::InvalidRequest(why.into())
 }
 
-/// Makes `words` at least `len` long.
-fn grow(words: &mut Vec<u32>, len: usize, what: &str) -> Result<(), BackendError> {
-    let more = len.saturating_sub(words.len());
-    words.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
+type Memory32 = AlignedBuffer<u32>;
+
+/// So many words, zero.
+fn allocate(len: usize, what: &str) -> Result<Memory32, BackendError> {
+    AlignedBuffer::new(len).ok_or_else(|| BackendError::OutOfMemory {
         device: "cpu".into(),
-        bytes: 4u64.saturating_mul(more as u64),
+        bytes: 4u64.saturating_mul(len as u64),
         what: what.into(),
-    })?;
-    words.resize(words.len() + more, 0);
+    })
+}
+
+/// Makes `words` at least `len` long; what they held is gone then.
+fn grow(words: &mut Option<Memory32>, len: usize, what: &str) -> Result<(), BackendError> {
+    if words.as_ref().is_none_or(|words| words.len() < len) {
+        // First the old ones go, lest both be there at once.
+        *words = None;
+        *words = Some(allocate(len, what)?);
+    }
     Ok(())
 }
 
@@ -112,16 +121,18 @@ impl CpuPoly {
         let tasks: Vec<usize> = routine.launches.iter().map(|w| w.tasks(self.layout)).collect();
         let row_words = tasks.iter().sum::<usize>() * self.layout.row_len;
         let threads = self.threads.min(row_words / WORDS_WORTH_A_THREAD + 1);
-        scratch.resize_with(scratch.len().max(threads), Vec::new);
+        scratch.resize_with(scratch.len().max(threads), || None);
         for words in &mut scratch[..threads] {
             grow(words, routine.scratch_words, "scratch memory of threads")?;
         }
 
+        let arena = arena.as_deref_mut().unwrap_or_default();
         let mut memory = self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
         let task = |launch: usize, number: usize, scratch: &mut [u32]| {
             self.task(&routine.launches[launch], number, &memory, scratch);
         };
-        if !crew::run(&tasks, &mut scratch[..threads], task) {
+        let mut scratch: Vec<&mut [u32]> = scratch[..threads].iter_mut().map(|words| words.as_deref_mut().unwrap_or_default()).collect();
+        if !crew::run(&tasks, &mut scratch, task) {
             return Err(BackendError::DeviceFailed { device: "cpu".into(), what: "a thread panicked in a routine".into() });
         }
         let mut all = Vec::with_capacity(routine.kept.len());
@@ -144,7 +155,7 @@ impl CpuPoly {
         &self,
         routine: &Routine,
         call: &Bindings,
-        buffers: &'a mut HashMap<BufferId, Vec<u32>>,
+        buffers: &'a mut HashMap<BufferId, Memory32>,
         residents: &'a HashMap<ResidentId, Resident>,
         bound: &[ResidentId],
         arena: &'a mut [u32],
@@ -199,22 +210,24 @@ impl CpuPoly {
     #[allow(unsafe_code)] // The promise that the kernels ask for.
     fn task(&self, work: &Work, number: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
         let (layout, rows) = (self.layout, self.layout.rows);
-        // SAFETY of the three: a launch writes no limb that it reads and none twice, as was checked
-        // when the routine was prepared; limbs of different numbers share no word that is written,
-        // as was checked when the call was bound; and tasks of a tile have rows, or columns, of their
-        // own.
+        // What the kernels ask for: a launch writes no limb that it reads and none twice, as was checked when the routine was
+        // prepared; limbs of different numbers share no word that is written, as was checked when the call was bound; and tasks
+        // of a tile have rows, or columns, of their own.
         match work {
-            Work::Rows(tiles) => unsafe {
-                tiles[number / rows].poly_rows(layout, number % rows, memory, scratch);
-            },
-            Work::Pointwise(tiles) => unsafe {
-                tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch);
-            },
+            Work::Rows(tiles) => {
+                // SAFETY: as above.
+                unsafe { tiles[number / rows].poly_rows(layout, number % rows, memory, scratch) };
+            }
+            Work::Pointwise(tiles) => {
+                // SAFETY: as above.
+                unsafe { tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch) };
+            }
             Work::Columns(tiles) => {
                 let mut group = number;
                 for tile in tiles {
                     let groups = layout.row_len / tile.width;
                     if group < groups {
+                        // SAFETY: as above.
                         unsafe { tile.poly_columns(layout, group, memory, scratch) };
                         return;
                     }
@@ -231,8 +244,7 @@ impl PolyDevice for CpuPoly {
     }
 
     fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
-        let mut words = Vec::new();
-        grow(&mut words, limbs.saturating_mul(self.ring.degree()), "a buffer of polynomials")?;
+        let words = allocate(limbs.saturating_mul(self.ring.degree()), "a buffer of polynomials")?;
         let mut state = self.state();
         let id = state.number();
         state.buffers.insert(id, words);
@@ -285,8 +297,7 @@ impl PolyDevice for CpuPoly {
                 return Err(refuse(format!("{} {number} does not fit the ring", source.what())));
             }
             let len = self.ring.degree() >> shape.log2_run;
-            let mut words = Vec::new();
-            grow(&mut words, limbs * len, source.what())?;
+            let mut words = allocate(limbs * len, source.what())?;
             words.par_chunks_exact_mut(len).enumerate().for_each(|(limb, out)| source.limb(number, limb, out));
             progress.report(&what, done.fetch_add(1, Ordering::Relaxed) + 1, total);
             Ok(Resident { shape: shape.clone(), words })
@@ -342,8 +353,8 @@ impl PolyDevice for CpuPoly {
     fn synchronize(&self) -> Result<(), BackendError> {
         // Whoever waits has nothing to run for now.
         let mut state = self.state();
-        state.arena = Vec::new();
-        state.scratch = Vec::new();
+        state.arena = None;
+        state.scratch.clear();
         Ok(())
     }
 
@@ -351,15 +362,15 @@ impl PolyDevice for CpuPoly {
         let state = self.state();
         // Values and quotients of N roots and of their inverses.
         let tables = 4 * self.primes.len() * self.ring.degree();
-        let buffers: usize = state.buffers.values().map(Vec::len).sum();
+        let buffers: usize = state.buffers.values().map(|words| words.len()).sum();
         let residents: usize = state.residents.values().map(|r| r.words.len()).sum();
-        let scratch: usize = state.scratch.iter().map(Vec::len).sum();
-        4 * (tables + buffers + residents + scratch + state.arena.len()) as u64
+        let scratch: usize = state.scratch.iter().flatten().map(|words| words.len()).sum();
+        4 * (tables + buffers + residents + scratch + state.arena.as_ref().map_or(0, |words| words.len())) as u64
     }
 }
 
 /// Whole limbs of a buffer.
-fn range(buffers: &mut HashMap<BufferId, Vec<u32>>, place: Place, len: usize, degree: usize) -> Result<&mut [u32], BackendError> {
+fn range(buffers: &mut HashMap<BufferId, Memory32>, place: Place, len: usize, degree: usize) -> Result<&mut [u32], BackendError> {
     let Place { buffer, first } = place;
     let words = buffers.get_mut(&buffer).ok_or_else(|| refuse(format!("no buffer {buffer}")))?;
     let limbs = words.len() / degree;

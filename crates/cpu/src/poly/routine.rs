@@ -21,6 +21,9 @@ use super::sums::{Layout, Operand, Product, Products, RowLoad};
 /// Scratch words of a column task that the second-level cache holds beside what streams through it.
 const COLUMN_WORDS: usize = 1 << 18;
 
+/// Rows that a row task asks for ahead of time: 256 KiB.
+const STREAMS: usize = 64;
+
 /// Columns of a task: 64 to 256 bytes of a row.
 const WIDTHS: [usize; 3] = [64, 32, 16];
 
@@ -170,7 +173,9 @@ impl Preparer<'_> {
             let in_place = !read_later && stores.len() == 1 && stores[0].automorphism.is_none();
             sums.push(RowSumWork { products, stores, in_place });
         }
-        Ok(RowWork { prime, loads, sums })
+        let streams = sums.iter().flat_map(|sum| sum.products.streams());
+        let streams = streams.take(STREAMS).collect();
+        Ok(RowWork { prime, loads, sums, streams })
     }
 
     fn pointwise(&mut self, tile: &RowTile, arena: usize, numbering: &mut Numbering) -> Result<PointwiseWork, String> {

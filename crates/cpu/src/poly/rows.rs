@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use girih_ring::Automorphism;
+use girih_ring::fft::prefetch;
 
 use super::Prime;
 use super::memory::{Memory, Scratch};
@@ -15,6 +16,8 @@ pub(super) struct RowWork {
     pub(super) prime: Arc<Prime>,
     pub(super) loads: Vec<RowLoad>,
     pub(super) sums: Vec<RowSumWork>,
+    /// Limbs that the sums stream as they are: as many as the cache keeps until then.
+    pub(super) streams: Vec<u32>,
 }
 
 /// A sum and where it goes.
@@ -55,7 +58,14 @@ impl RowWork {
         let prime = &*self.prime;
         let mut scratch = Scratch::new(scratch);
         let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());
+        let streams = self.streams.chunks(self.streams.len().div_ceil(self.loads.len().max(1)).max(1));
+        let mut streams = streams.into_iter();
         for load in &self.loads {
+            // What is streamed comes while the loads are transformed.
+            for &limb in streams.next().unwrap_or_default() {
+                // SAFETY: what is streamed is not written in this launch.
+                prefetch(unsafe { memory.words(limb, r * row_len, row_len) });
+            }
             // SAFETY: what is loaded is not written in this launch.
             slots.push(unsafe { load.fetch(layout, prime, r, memory, &mut scratch) });
         }

@@ -110,6 +110,15 @@ impl Products {
         self.products.iter().map(|p| of(&p.a) + p.b.as_ref().map_or(0, of)).sum()
     }
 
+    /// The limbs that are streamed word for word.
+    pub(super) fn streams(&self) -> impl Iterator<Item = u32> + '_ {
+        let operands = self.products.iter().flat_map(|p| [Some(&p.a), p.b.as_ref()]);
+        operands.flatten().filter_map(|operand| match operand {
+            Operand::Stream(load) if load.log2_run == 0 && load.automorphism.is_none() => Some(load.limb),
+            _ => None,
+        })
+    }
+
     /// Row `r` of the sum.
     ///
     /// # Safety

@@ -12,6 +12,7 @@ use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::{ColumnTile, Form};
 use girih_backend::{BackendError, DeviceLimits};
 use girih_ring::{Modulus, SplitNtt};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -125,20 +126,19 @@ impl Encoder<'_> {
     fn factors(&mut self, prime: u16) -> Result<&Factors, BackendError> {
         let modulus = self.modulus(prime);
         let ring = self.ring;
-        if !self.factors.contains_key(&prime) {
-            let points = 1usize << (ring.log2_degree - log2_row(ring.log2_degree));
-            let ntt = SplitNtt::new(modulus, ring.degree()).map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
-            let (values, quotients) = ntt.roots();
-            self.factors.insert(
-                prime,
-                Factors {
+        match self.factors.entry(prime) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => {
+                let points = 1usize << (ring.log2_degree - log2_row(ring.log2_degree));
+                let ntt = SplitNtt::new(modulus, ring.degree()).map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
+                let (values, quotients) = ntt.roots();
+                Ok(place.insert(Factors {
                     forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
                     last_inverse: ntt.inverse_roots().0[1],
                     size_inverse: ntt.size_inverse().value,
-                },
-            );
+                }))
+            }
         }
-        Ok(&self.factors[&prime])
     }
 
     /// `TileHeader`, loads, phases and conversions; `outputs` are where each phase's begin and end.
@@ -290,8 +290,7 @@ pub(crate) fn ready(
         }
         let plan = plan(ring, places, tile)?;
         let steps = plan.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1);
-        let fits = Geometry::new(ring.log2_degree)
-            .is_some_and(|g| g.shared_bytes(g.places(&plan), steps) <= limits.workgroup_memory_bytes)
+        let fits = Geometry::new(ring.log2_degree).is_some_and(|g| g.shared_bytes(g.places(&plan), steps) <= limits.workgroup_memory_bytes)
             && plan.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
         if fits {
             fast.entry((any_wide(ring, &plan), steps)).or_default().push(plan);
@@ -334,7 +333,8 @@ fn fast_launch(
     plans: &[ColumnPlan],
 ) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
-    let geometry = Geometry::new(log2_degree).ok_or_else(|| BackendError::InvalidRequest(format!("columns of a ring of degree 2^{log2_degree}")))?;
+    let geometry =
+        Geometry::new(log2_degree).ok_or_else(|| BackendError::InvalidRequest(format!("columns of a ring of degree 2^{log2_degree}")))?;
     let (mut tiles, mut outputs, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut count = 0;
     for plan in plans {
@@ -372,7 +372,12 @@ fn fast_launch(
     })
 }
 
-fn any_launch(encoder: &mut Encoder<'_>, limits: &DeviceLimits, places: &Places, plans: &[ColumnPlan]) -> Result<ReadyLaunch, BackendError> {
+fn any_launch(
+    encoder: &mut Encoder<'_>,
+    limits: &DeviceLimits,
+    places: &Places,
+    plans: &[ColumnPlan],
+) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
     let row = 1usize << log2_row(log2_degree);
     let points = encoder.ring.degree() / row;

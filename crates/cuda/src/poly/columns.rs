@@ -243,7 +243,8 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
     for phase in 0..phases {
         let mut now = Phase::default();
         for (c, conversion) in tile.conversions.iter().enumerate().filter(|&(c, _)| a.conversion_phase[c] == Some(phase)) {
-            let mut of = PreparedConversion { corrected: conversion.corrected, correction: CORRECTIONS + corrections.take(), sources: Vec::new() };
+            let mut of =
+                PreparedConversion { corrected: conversion.corrected, correction: CORRECTIONS + corrections.take(), sources: Vec::new() };
             for (i, &slot) in conversion.slots.iter().enumerate() {
                 let slot = usize::from(slot);
                 let place = place_of[slot].ok_or_else(|| refused("a conversion reads a slot twice or too late"))?;

@@ -126,8 +126,10 @@ impl CudaPoly {
                 let mut source = launch.source.clone();
                 loop {
                     let kernel = self.machine.load(&source)?.first().copied();
-                    let missing =
-                        || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
+                    let missing = || BackendError::DeviceFailed {
+                        device: self.machine.id().into(),
+                        what: format!("{} has no kernel", source.file.name),
+                    };
                     let kernel = kernel.ok_or_else(missing)?;
                     let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
                     match launch.roomier(&source) {
@@ -390,10 +392,7 @@ impl PolyDevice for CudaPoly {
         };
         state.last_id += 1;
         let id = state.last_id;
-        state.routines.insert(
-            id,
-            Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None },
-        );
+        state.routines.insert(id, Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None });
         Ok(id)
     }
 

@@ -17,8 +17,8 @@
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 
-pub(crate) mod columns;
 pub(crate) mod column_records;
+pub(crate) mod columns;
 pub(crate) mod device;
 pub(crate) mod knobs;
 pub(crate) mod launch;

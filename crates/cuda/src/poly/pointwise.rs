@@ -62,7 +62,8 @@ fn launch(ring: &RingShape, knobs: &PolyKnobs, places: &Places, shapes: &[(RowSh
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);
-    let mut arguments = vec![Argument::Primes, Argument::Data(0), Argument::Bases, Argument::Word(places.stride() as u32), Argument::Word(records.items)];
+    let mut arguments =
+        vec![Argument::Primes, Argument::Data(0), Argument::Bases, Argument::Word(places.stride() as u32), Argument::Word(records.items)];
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
     ReadyLaunch {

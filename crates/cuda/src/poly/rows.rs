@@ -13,12 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `cuda/poly/rows.cu`.
-pub(crate) const POLY_ROWS: KernelFile = KernelFile {
-    name: "poly_rows",
-    text: include_str!("../../../../cuda/poly/rows.cu"),
-    kernels: &["poly_rows"],
-    headers: HEADERS,
-};
+pub(crate) const POLY_ROWS: KernelFile =
+    KernelFile { name: "poly_rows", text: include_str!("../../../../cuda/poly/rows.cu"), kernels: &["poly_rows"], headers: HEADERS };
 
 /// Most shapes of one kernel: more make its text long and its arguments large.
 const MOST_SHAPES: usize = 16;
@@ -26,11 +22,7 @@ const MOST_SHAPES: usize = 16;
 const LONE_TEAMS: usize = 4;
 
 /// Tiles by shape, the costliest first.
-pub(crate) fn by_shape(
-    ring: &RingShape,
-    places: &Places,
-    tiles: &[RowTile],
-) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
+pub(crate) fn by_shape(ring: &RingShape, places: &Places, tiles: &[RowTile]) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
     let normalizer = Normalizer { ring, places };
     let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
     for tile in tiles {
@@ -166,7 +158,12 @@ fn launch(
 
     let records = Records::new(shapes, |s| rows / copies(s));
     let mut arguments = vec![Argument::Tables, Argument::Data(0), Argument::Bases];
-    arguments.extend([Argument::Word(places.stride() as u32), Argument::Word(records.items), Argument::TimesCalls(records.items), Argument::Word(0)]);
+    arguments.extend([
+        Argument::Word(places.stride() as u32),
+        Argument::Word(records.items),
+        Argument::TimesCalls(records.items),
+        Argument::Word(0),
+    ]);
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
     let numbers = |s: &RowShape| {

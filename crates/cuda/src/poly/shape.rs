@@ -132,7 +132,8 @@ impl RowShape {
 
     /// What a row costs, roughly, in products: to start with the longest.
     pub fn cost(&self) -> usize {
-        let terms: usize = self.sums.iter().flat_map(|s| &s.terms).map(|t| if let TermShape::Group(p, _) = t { p.len() + 2 } else { 1 }).sum();
+        let terms: usize =
+            self.sums.iter().flat_map(|s| &s.terms).map(|t| if let TermShape::Group(p, _) = t { p.len() + 2 } else { 1 }).sum();
         15 * (self.halves + self.half_stores) + 2 * terms + 4 * self.reads.len()
     }
 
@@ -265,7 +266,9 @@ impl Normalizer<'_> {
         let (mut stores, mut half_stores) = (Vec::new(), Vec::new());
         for (number, sum) in tile.sums.iter().enumerate() {
             let operand = |source: Source| match source {
-                Source::Slot(slot) => slots.get(usize::from(slot)).copied().ok_or_else(|| refused(format!("a sum reads slot {slot} too early"))),
+                Source::Slot(slot) => {
+                    slots.get(usize::from(slot)).copied().ok_or_else(|| refused(format!("a sum reads slot {slot} too early")))
+                }
                 Source::Stream(load) if load.form == Form::Evaluations => Ok(Operand::Memory(load)),
                 Source::Stream(_) => Err(refused("a stream that is not of evaluations")),
             };

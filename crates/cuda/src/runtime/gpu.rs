@@ -581,8 +581,7 @@ impl Machine for Gpu {
     fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {
         self.enter()?;
         // SAFETY: `record` made it, `forget` was not called.
-        unsafe { result::graph::launch(graph.0 as sys::CUgraphExec, self.stream(queue)) }
-            .map_err(|e| self.failed("launching a graph", e))
+        unsafe { result::graph::launch(graph.0 as sys::CUgraphExec, self.stream(queue)) }.map_err(|e| self.failed("launching a graph", e))
     }
 
     fn forget(&self, graph: Graph) {

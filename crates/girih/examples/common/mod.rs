@@ -1,6 +1,7 @@
-//! What every example needs: a device, keys, a progress bar, and an end that says what went wrong.
+//! What every example needs: a device, a progress bar, a record, and an end that says what went wrong. Keys are made in
+//! `tfhe.rs` and `ckks.rs` beside this file.
 
-use girih::prelude::*;
+use girih::device::{Device, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ pub struct Options {
     /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     device: String,
-    /// The parameter set [default: STD128, G4_BASE2P18 for digits]; STD128_R4 packs 4 instances into each ciphertext.
+    /// The parameter set; `cargo xtask sets` lists them. STD128_R4 packs 4 instances of a circuit into each ciphertext.
     #[arg(long)]
     set: Option<String>,
     /// Also write what ran and how long it took (JSON) to FILE, `-` for standard output, after the lines for people.
@@ -24,46 +25,27 @@ pub struct Options {
     json: Option<String>,
 }
 
-/// The owner of the data and whoever computes, in one program for once.
-pub struct Parties {
-    pub client: ClientKey,
-    pub server: ServerKey,
-    device: String,
-}
-
 impl Options {
-    /// Opens the device, makes keys of the chosen set or `default_set`, and loads them.
-    pub fn start(&self, default_set: &str) -> Result<Parties, Failure> {
+    /// Opens the device, before any work a file could not be written for.
+    pub fn open(&self) -> Result<Device, Failure> {
         if let Some(path) = &self.json {
             output::check_file("--json", path)?;
         }
-        let device = Device::open(&self.device)?;
-        let set = ParameterSet::by_name(self.set.as_deref().unwrap_or(default_set))?;
-        println!("{} ({}), {set}", device.info().id, device.info().name);
-        if let Some(warning) = set.security().warning {
-            println!("warning: {warning}");
-        }
-        let client = ClientKey::generate(&set)?;
-        let keys = EvaluationKeys::generate(&client, &Bar::default())?;
-        let server = device.loader().progress(&Bar::default()).load(&keys)?;
-        Ok(Parties { client, server, device: device.info().name.clone() })
+        Ok(Device::open(&self.device)?)
     }
 
-    /// Writes the record that `--json` asks for.
-    pub fn record(&self, example: &str, parties: &Parties, figures: &impl serde::Serialize) -> Result<(), Failure> {
+    /// The set asked for, or `default_set`.
+    pub fn set<'a>(&'a self, default_set: &'a str) -> &'a str {
+        self.set.as_deref().unwrap_or(default_set)
+    }
+
+    /// Writes the record that `--json` asks for: `fields` of the scheme, and what all records end with.
+    pub fn write(&self, mut fields: serde_json::Value) -> Result<(), Failure> {
         let Some(path) = &self.json else { return Ok(()) };
-        let record = serde_json::json!({
-            "example": example,
-            "device": parties.device,
-            "set": parties.server.set().to_string(),
-            "transform": parties.server.engine().transform().to_string(),
-            "plan": parties.server.engine().plan(),
-            "figures": figures,
-            "version": env!("CARGO_PKG_VERSION"),
-            "commit": stamp::commit(),
-            "date": stamp::today(),
-        });
-        Ok(output::write_json(path, &record)?)
+        fields["version"] = env!("CARGO_PKG_VERSION").into();
+        fields["commit"] = stamp::commit().into();
+        fields["date"] = stamp::today().into();
+        Ok(output::write_json(path, &fields)?)
     }
 }
 

@@ -16,12 +16,13 @@
 //! `c 2^-53 sqrt(L K N) B M / 6` with c from 1.4 to 2.8 (tested). A step of a blind rotation adds two products, each times `X^e - 1`
 //! of mean square 2, which doubles c.
 
-mod buffer;
 mod butterfly;
 mod lanes;
 mod roots;
 
-pub use buffer::Buffer;
+/// Doubles as transforms want them.
+pub type Buffer = crate::AlignedBuffer<f64>;
+
 pub use lanes::{Complex, Kernel, Lanes, Simd, prefetch};
 pub use roots::roots_of_unity;
 

@@ -1,6 +1,6 @@
 //! The three loops of a base conversion on vectors. See [`BaseConversion`](crate::BaseConversion).
 
-use super::lanes::{WordKernel, WordLanes};
+use super::lanes::{WordKernel, WordLanes, whole};
 use super::products::{Capacity, Reducer};
 use crate::{Formula, Modulus, Shoup};
 
@@ -22,9 +22,13 @@ impl WordKernel for Sources<'_> {
             let p = l.splat(modulus.value());
             let w = (l.splat(factor.value), l.splat(factor.quotient));
             let (x, y) = (&self.x[i * size..][..size], &mut self.y[i * size..][..size]);
-            for at in (0..size).step_by(L::WIDTH) {
+            let end = whole::<L>(size);
+            for at in (0..end).step_by(L::WIDTH) {
                 let word = l.mul_shoup_lazy(l.load_at(x, at), w, p);
                 l.store_at(l.reduce(word, p), y, at);
+            }
+            for at in end..size {
+                y[at] = modulus.mul_shoup(x[at], *factor);
             }
         }
     }
@@ -45,8 +49,9 @@ impl WordKernel for Overflow<'_> {
     #[inline(always)]
     fn run<L: WordLanes>(self, l: L) {
         let size = self.u.len();
+        let end = whole::<L>(size);
         let limb = |i: usize| &self.y[i * size..][..size];
-        for at in (0..size).step_by(L::WIDTH) {
+        for at in (0..end).step_by(L::WIDTH) {
             let mut u = l.splat(0);
             match self.formula {
                 Formula::Plain => {
@@ -63,6 +68,21 @@ impl WordKernel for Overflow<'_> {
                 }
             }
             l.store_at(u, self.u, at);
+        }
+        for at in end..size {
+            let terms = self.moduli.iter().zip(self.weights).enumerate();
+            let sum: u32 = terms
+                .map(|(i, (modulus, &weight))| match self.formula {
+                    Formula::Plain => u32::from(limb(i)[at] > modulus.value() / 2),
+                    Formula::Corrected => {
+                        ((u64::from(limb(i)[at]) * u64::from(weight)) >> 32) as u32
+                    }
+                })
+                .sum();
+            self.u[at] = match self.formula {
+                Formula::Plain => sum,
+                Formula::Corrected => (sum + (1 << 18)) >> 19,
+            };
         }
     }
 }
@@ -128,7 +148,8 @@ fn convert<L: WordLanes, const T: usize>(
         factors[t] = &targets[t].factors;
     }
     let terms = factors[0].len();
-    for at in (0..size).step_by(L::WIDTH) {
+    let whole = whole::<L>(size);
+    for at in (0..whole).step_by(L::WIDTH) {
         let mut sums = [[l.splat_wide(0); 2]; T];
         let (mut i, mut room) = (0, capacity.first);
         loop {
@@ -155,6 +176,18 @@ fn convert<L: WordLanes, const T: usize>(
         for t in 0..T {
             let word = reducers[t].canonical(reducers[t].montgomery_lazy(sums[t]));
             l.store_at(word, out[t], at);
+        }
+    }
+    for at in whole..size {
+        for t in 0..T {
+            let m = targets[t].modulus;
+            let word = |i: usize| if i + 1 < terms { y[i * size + at] } else { u[at] };
+            let sum = factors[t].iter().enumerate();
+            out[t][at] = sum.fold(0, |sum, (i, &factor)| {
+                // Factors are in Montgomery form, words are not.
+                let product = m.mul_montgomery(m.reduce(word(i).into()), factor);
+                m.add(sum, product)
+            });
         }
     }
 }

@@ -26,9 +26,10 @@ pub(crate) trait WordLanes: Copy {
     fn arrays_mut(self, data: &mut [u32]) -> &mut [Self::Array];
     fn load(self, data: &Self::Array) -> Self::Words;
     fn store(self, a: Self::Words, out: &mut Self::Array);
-    /// The vector at `data[at..]`, zero where `data` has ended.
+    /// The vector at `data[at..]`, which panics where `data` ends before it does. A call for what is
+    /// left over would make every loop keep its vectors in memory; see [`whole`].
     fn load_at(self, data: &[u32], at: usize) -> Self::Words;
-    /// Writes as much of the vector as `out` has room for at `out[at..]`.
+    /// Writes the vector at `out[at..]`, likewise.
     fn store_at(self, a: Self::Words, out: &mut [u32], at: usize);
 
     fn splat(self, x: u32) -> Self::Words;
@@ -165,17 +166,11 @@ impl WordLanes for Portable {
     }
     #[inline(always)]
     fn load_at(self, data: &[u32], at: usize) -> W {
-        match data[at..].first_chunk() {
-            Some(words) => *words,
-            None => pad(&data[at..]),
-        }
+        *data[at..].first_chunk().expect("a whole vector")
     }
     #[inline(always)]
     fn store_at(self, a: W, out: &mut [u32], at: usize) {
-        match out[at..].first_chunk_mut() {
-            Some(words) => *words = a,
-            None => cut(&a, &mut out[at..]),
-        }
+        *out[at..].first_chunk_mut().expect("a whole vector") = a;
     }
     #[inline(always)]
     fn splat(self, x: u32) -> W {
@@ -264,17 +259,8 @@ impl WordLanes for Portable {
     }
 }
 
-/// A vector whose end is missing.
-#[cold]
-pub(super) fn pad<const N: usize>(words: &[u32]) -> [u32; N] {
-    let mut all = [0; N];
-    all[..words.len()].copy_from_slice(words);
-    all
-}
-
-/// The beginning of a vector.
-#[cold]
-pub(super) fn cut(words: &[u32], out: &mut [u32]) {
-    let len = out.len();
-    out.copy_from_slice(&words[..len]);
+/// The words of whole vectors among `len`: what vectors do; the rest is done word by word.
+#[inline(always)]
+pub(super) fn whole<L: WordLanes>(len: usize) -> usize {
+    len - len % L::WIDTH
 }

@@ -4,7 +4,7 @@
 //! p < 2^30 and below E/2 above; 64 bits hold 4E in the one class and 2E in the other, hence 16 or
 //! 4 products before the first reduction. A sum below E goes through one Montgomery reduction.
 
-use super::lanes::{WordKernel, WordLanes};
+use super::lanes::{WordKernel, WordLanes, whole};
 use crate::{Modulus, Shoup};
 
 /// How many products a sum takes before it has to be reduced below E, and how.
@@ -104,14 +104,21 @@ impl WordKernel for SumOfProducts<'_> {
 
     #[inline(always)]
     fn run<L: WordLanes>(mut self, l: L) {
-        let mut at = 0;
-        while at + 4 * L::WIDTH <= self.out.len() {
+        let (mut at, end) = (0, whole::<L>(self.out.len()));
+        while at + 4 * L::WIDTH <= end {
             self.vectors::<L, 4>(l, at);
             at += 4 * L::WIDTH;
         }
-        while at < self.out.len() {
+        while at < end {
             self.vectors::<L, 1>(l, at);
             at += L::WIDTH;
+        }
+        let m = self.modulus;
+        for at in end..self.out.len() {
+            self.out[at] = self.terms.iter().fold(self.constant, |sum, term| {
+                let a = m.mul_shoup(term.a[at], term.factor);
+                m.add(sum, term.b.map_or(a, |b| m.mul(a, b[at])))
+            });
         }
     }
 }
@@ -181,9 +188,13 @@ impl WordKernel for Scale<'_> {
     fn run<L: WordLanes>(self, l: L) {
         let p = l.splat(self.modulus.value());
         let w = (l.splat(self.factor.value), l.splat(self.factor.quotient));
-        for at in (0..self.out.len()).step_by(L::WIDTH) {
+        let end = whole::<L>(self.out.len());
+        for at in (0..end).step_by(L::WIDTH) {
             let x = l.mul_shoup_lazy(l.load_at(self.a, at), w, p);
             l.store_at(l.reduce(x, p), self.out, at);
+        }
+        for at in end..self.out.len() {
+            self.out[at] = self.modulus.mul_shoup(self.a[at], self.factor);
         }
     }
 }
@@ -203,10 +214,14 @@ impl WordKernel for ShoupProducts<'_> {
     #[inline(always)]
     fn run<L: WordLanes>(self, l: L) {
         let p = l.splat(self.modulus.value());
-        for at in (0..self.out.len()).step_by(L::WIDTH) {
+        let end = whole::<L>(self.out.len());
+        for at in (0..end).step_by(L::WIDTH) {
             let w = (l.load_at(self.values, at), l.load_at(self.quotients, at));
             let x = l.mul_shoup_lazy(l.load_at(self.a, at), w, p);
             l.store_at(l.reduce(x, p), self.out, at);
+        }
+        for at in end..self.out.len() {
+            self.out[at] = self.modulus.mul(self.a[at], self.values[at]);
         }
     }
 }
@@ -227,10 +242,15 @@ impl WordKernel for ScaledDifference<'_> {
     fn run<L: WordLanes>(self, l: L) {
         let p = l.splat(self.modulus.value());
         let w = (l.splat(self.factor.value), l.splat(self.factor.quotient));
-        for at in (0..self.out.len()).step_by(L::WIDTH) {
+        let end = whole::<L>(self.out.len());
+        for at in (0..end).step_by(L::WIDTH) {
             // In (0, 2p), which is below 2^32.
             let difference = l.add(l.sub(l.load_at(self.a, at), l.load_at(self.b, at)), p);
             l.store_at(l.reduce(l.mul_shoup_lazy(difference, w, p), p), self.out, at);
+        }
+        for at in end..self.out.len() {
+            self.out[at] =
+                self.modulus.mul_shoup(self.modulus.sub(self.a[at], self.b[at]), self.factor);
         }
     }
 }
@@ -250,10 +270,18 @@ impl WordKernel for Addition<'_> {
     #[inline(always)]
     fn run<L: WordLanes>(self, l: L) {
         let p = l.splat(self.modulus.value());
-        for at in (0..self.out.len()).step_by(L::WIDTH) {
+        let end = whole::<L>(self.out.len());
+        for at in (0..end).step_by(L::WIDTH) {
             let (a, b) = (l.load_at(self.a, at), l.load_at(self.b, at));
             let sum = if self.negate { l.add(l.sub(a, b), p) } else { l.add(a, b) };
             l.store_at(l.reduce(sum, p), self.out, at);
+        }
+        for at in end..self.out.len() {
+            self.out[at] = if self.negate {
+                self.modulus.sub(self.a[at], self.b[at])
+            } else {
+                self.modulus.add(self.a[at], self.b[at])
+            };
         }
     }
 }

@@ -1,7 +1,7 @@
 //! [`WordLanes`] of x86-64.
 #![allow(unsafe_code)] // Vector intrinsics.
 
-use super::lanes::{WordKernel, WordLanes, cut, pad};
+use super::lanes::{WordKernel, WordLanes};
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx2,fma")]
@@ -43,21 +43,11 @@ impl WordLanes for Avx2 {
     }
     #[inline(always)]
     fn load_at(self, data: &[u32], at: usize) -> __m256i {
-        match data[at..].first_chunk() {
-            Some(words) => self.load(words),
-            None => self.load(&pad(&data[at..])),
-        }
+        self.load(data[at..].first_chunk().expect("a whole vector"))
     }
     #[inline(always)]
     fn store_at(self, a: __m256i, out: &mut [u32], at: usize) {
-        match out[at..].first_chunk_mut() {
-            Some(words) => self.store(a, words),
-            None => {
-                let mut all = [0; 8];
-                self.store(a, &mut all);
-                cut(&all, &mut out[at..]);
-            }
-        }
+        self.store(a, out[at..].first_chunk_mut().expect("a whole vector"));
     }
     #[inline(always)]
     fn splat(self, x: u32) -> __m256i {
@@ -236,21 +226,11 @@ impl WordLanes for Avx512 {
     }
     #[inline(always)]
     fn load_at(self, data: &[u32], at: usize) -> __m512i {
-        match data[at..].first_chunk() {
-            Some(words) => self.load(words),
-            None => self.load(&pad(&data[at..])),
-        }
+        self.load(data[at..].first_chunk().expect("a whole vector"))
     }
     #[inline(always)]
     fn store_at(self, a: __m512i, out: &mut [u32], at: usize) {
-        match out[at..].first_chunk_mut() {
-            Some(words) => self.store(a, words),
-            None => {
-                let mut all = [0; 16];
-                self.store(a, &mut all);
-                cut(&all, &mut out[at..]);
-            }
-        }
+        self.store(a, out[at..].first_chunk_mut().expect("a whole vector"));
     }
     #[inline(always)]
     fn splat(self, x: u32) -> __m512i {

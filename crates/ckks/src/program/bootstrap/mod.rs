@@ -1,4 +1,5 @@
-//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of Bossuat et al. 2022).
+//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of
+//! Bossuat et al. 2022).
 
 mod plan;
 mod raise;
@@ -15,11 +16,13 @@ use plan::shape_of;
 const OPERATION: &str = "bootstrapping";
 
 impl Recorder {
-    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must be at most the
-    /// canonical scale S_0; slots of magnitude up to 1 are. The error is stated at [`BootstrappingPlan::new`].
+    /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must
+    /// be at most the canonical scale S_0; slots of magnitude up to 1 are. The error is stated at
+    /// [`BootstrappingPlan::new`].
     ///
     /// # Errors
-    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where it starts.
+    /// When the plan is for another number of slots, or the ciphertext cannot be adjusted to where
+    /// it starts.
     pub fn bootstrap(
         &mut self,
         x: &Recorded,
@@ -71,7 +74,8 @@ impl Recorder {
         Ok(*x)
     }
 
-    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by side, if packed).
+    /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by
+    /// side, if packed).
     fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
@@ -86,8 +90,8 @@ impl Recorder {
         self.add(&re, &im)
     }
 
-    /// The sine of one part, which is doubled. With slots-to-coefficients first it is a message by then: corrected
-    /// as one, at the canonical scale.
+    /// The sine of one part, which is doubled. With slots-to-coefficients first it is a message by
+    /// then: corrected as one, at the canonical scale.
     fn part(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
         let chain = self.chain().clone();
         let shape = shape_of(&chain)?;
@@ -101,8 +105,8 @@ impl Recorder {
         self.correct_sine(&Recorded { scale: plan.joined_scale, ..y }, f, canonical)
     }
 
-    /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is removed. The scale
-    /// is twice the canonical one.
+    /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is
+    /// removed. The scale is twice the canonical one.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`].
@@ -117,7 +121,8 @@ impl Recorder {
         Ok(Recorded { scale: 2.0 * y.scale, ..sum })
     }
 
-    /// Two ciphertexts of real slots by one bootstrapping, as u + i v. Scales are twice the canonical one.
+    /// Two ciphertexts of real slots by one bootstrapping, as u + i v. Scales are twice the
+    /// canonical one.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`].
@@ -139,9 +144,10 @@ impl Recorder {
         Ok([Recorded { scale, ..u }, Recorded { scale, ..v }])
     }
 
-    /// Two bootstrappings in a row, the second of what the first got wrong, times 2^`gain` (Bae et al. 2022): the
-    /// error of the sine is gone, for vectors of equal slots, too. The result stands at L_eff - 1. The first error
-    /// times 2^`gain` must be at most 1: a gain of 14 serves random slots at rho = 8, 8 any slots.
+    /// Two bootstrappings in a row, the second of what the first got wrong, times 2^`gain` (Bae et
+    /// al. 2022): the error of the sine is gone, for vectors of equal slots, too. The result stands
+    /// at L_eff - 1. The first error times 2^`gain` must be at most 1: a gain of 14 serves random
+    /// slots at rho = 8, 8 any slots.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`]; for a gain above 40.

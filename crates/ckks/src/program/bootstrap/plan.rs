@@ -84,8 +84,8 @@ fn beside(diagonal: &[Complex64], n: usize, f: Complex64) -> Vec<Complex64> {
     (0..n).map(at).chain((0..n).map(|j| f * at(j))).collect()
 }
 
-/// Lets the last transform to slots put real parts into slots 0..n and imaginary parts (times i) into n..2n, once
-/// its result is added to its conjugate.
+/// Lets the last transform to slots put real parts into slots 0..n and imaginary parts (times i)
+/// into n..2n, once its result is added to its conjugate.
 fn pack(group: &mut Group, n: usize) {
     let minus_i = Complex64::new(0.0, -1.0);
     for diagonal in group.stored.iter_mut().flatten() {
@@ -124,13 +124,14 @@ fn add(to: &mut Option<Vec<Complex64>>, more: Vec<Complex64>) {
 }
 
 impl BootstrappingPlan {
-    /// Plans a bootstrapping of ciphertexts with `slots` slots. `message_ratio` is rho: Q_0 is about 2^rho times
-    /// the largest coefficient of a message. One more takes two bits from the error of the sine, which is largest
-    /// for vectors of equal slots (7 correct bits at rho = 5, 13 at 8, 17 at 10), and adds up to one bit of noise.
+    /// Plans a bootstrapping of ciphertexts with `slots` slots. `message_ratio` is rho: Q_0 is
+    /// about 2^rho times the largest coefficient of a message. One more takes two bits from the
+    /// error of the sine, which is largest for vectors of equal slots (7 correct bits at rho = 5,
+    /// 13 at 8, 17 at 10), and adds up to one bit of noise.
     ///
     /// # Errors
-    /// When the set has no bootstrapping, the ratio is below 5 or leaves no factor for the message, or the number
-    /// of slots does not fit the variant.
+    /// When the set has no bootstrapping, the ratio is below 5 or leaves no factor for the message,
+    /// or the number of slots does not fit the variant.
     pub fn new(
         chain: &Chain,
         slots: usize,
@@ -141,10 +142,10 @@ impl BootstrappingPlan {
         Self::build(chain, slots, message_ratio, variant, None, encoder)
     }
 
-    /// [`BootstrappingPlan::new`] for vectors that may have equal slots: each slot is multiplied by its entry of
-    /// `phases` before, which takes a level (ciphertexts come at level 1 or above), and divided by it in the last
-    /// transform. With public random phases of magnitude 1 no vector that was chosen before them is worse than a
-    /// random one.
+    /// [`BootstrappingPlan::new`] for vectors that may have equal slots: each slot is multiplied by
+    /// its entry of `phases` before, which takes a level (ciphertexts come at level 1 or above),
+    /// and divided by it in the last transform. With public random phases of magnitude 1 no vector
+    /// that was chosen before them is worse than a random one.
     ///
     /// # Errors
     /// As [`BootstrappingPlan::new`], and when there is not one phase of magnitude 1 for each slot.
@@ -293,8 +294,8 @@ impl BootstrappingPlan {
         &self.to_coefficients
     }
 
-    /// The level that ciphertexts are brought to first: 0, or more where something comes before the modulus is
-    /// raised.
+    /// The level that ciphertexts are brought to first: 0, or more where something comes before the
+    /// modulus is raised.
     pub fn start(&self, chain: &Chain) -> usize {
         match &chain.shape().bootstrapping {
             Some(shape) if shape.stc_first => shape.stc_groups,

@@ -269,8 +269,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         let c = c.into();
         self.check_constant("the number to multiply by", c, x.at.level, x.at.scale)?;
-        let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
-        if whole(c.re) && whole(c.im) {
+        if is_free(c) {
             return self.mul_gaussian(x, c);
         }
         let x = self.with_levels("a product with a number", x, 1)?;
@@ -310,6 +309,12 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a product with this number costs no level.
+pub(super) fn is_free(c: Complex64) -> bool {
+    let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
+    whole(c.re) && whole(c.im)
 }
 
 /// Refuses a vector whose length is no power of two up to `slots`.

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::arithmetic::is_free;
 use super::rounding::{Rounding, baby_bits};
 use super::{Builder, Estimate, Node};
 use crate::approximation::{CompositeSign, Polynomial, levels_of_degree};
@@ -125,7 +126,8 @@ impl Builder<'_> {
             });
         }
         // Without bootstrappings in between, the whole composition must fit.
-        let levels = sign.levels() + usize::from(range != 1.0);
+        let line = usize::from(!is_free((1.0 / range).into()));
+        let levels = sign.levels() + line;
         if !self.bootstraps && x.at.level < levels {
             return Err(crate::server::error::out_of_levels("a sign", levels, x.at.level));
         }

@@ -5,12 +5,19 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Zero-initialised doubles, aligned to a cache line, or to a page where there is a page of them; buffers above a few MiB sit
+mod sealed {
+    /// Numbers of which zero bytes are one, and which need no drop.
+    pub trait Plain: Copy {}
+    impl Plain for f64 {}
+    impl Plain for u32 {}
+}
+
+/// Zero-initialised doubles or words, aligned to a cache line, or to a page where there is a page of them; buffers above a few MiB sit
 /// on huge pages where the system has them.
 ///
 /// A key of 100 MiB on 4 KiB pages streams at little more than half the speed: the prefetcher stops at every page.
-pub struct Buffer {
-    start: NonNull<f64>,
+pub struct AlignedBuffer<T: sealed::Plain> {
+    start: NonNull<T>,
     len: usize,
 }
 
@@ -18,21 +25,21 @@ const LINE_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4096;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-impl Buffer {
+impl<T: sealed::Plain> AlignedBuffer<T> {
     /// `len` zeros, or `None` where memory runs out.
     pub fn new(len: usize) -> Option<Self> {
         let layout = Self::layout(len)?;
         // SAFETY: the layout has a size above zero.
-        let start = NonNull::new(unsafe { alloc(layout) }.cast::<f64>())?;
+        let start = NonNull::new(unsafe { alloc(layout) }.cast::<T>())?;
         // Before the first touch: pages already there stay small.
-        advise_huge_pages(start, layout);
-        // SAFETY: the allocation has room for `len` doubles, and zero bytes are the double 0.
+        advise_huge_pages(start.cast(), layout);
+        // SAFETY: the allocation has room for `len` numbers, and zero bytes are the number 0.
         unsafe { start.write_bytes(0, len) };
         Some(Self { start, len })
     }
 
     fn layout(len: usize) -> Option<Layout> {
-        let bytes = len.checked_mul(size_of::<f64>())?.max(LINE_BYTES);
+        let bytes = len.checked_mul(size_of::<T>())?.max(LINE_BYTES);
         let align = match bytes {
             _ if bytes >= 2 * HUGE_PAGE_BYTES => HUGE_PAGE_BYTES,
             _ if bytes >= PAGE_BYTES => PAGE_BYTES,
@@ -43,7 +50,7 @@ impl Buffer {
 }
 
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(start: NonNull<f64>, layout: Layout) {
+fn advise_huge_pages(start: NonNull<u8>, layout: Layout) {
     if layout.align() == HUGE_PAGE_BYTES {
         let whole_pages = layout.size() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
         // SAFETY: the range lies inside one allocation of ours; the advice changes no contents. Refusal costs speed only.
@@ -52,9 +59,9 @@ fn advise_huge_pages(start: NonNull<f64>, layout: Layout) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_: NonNull<f64>, _: Layout) {}
+fn advise_huge_pages(_: NonNull<u8>, _: Layout) {}
 
-impl Drop for Buffer {
+impl<T: sealed::Plain> Drop for AlignedBuffer<T> {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.len) {
             // SAFETY: allocated in `new` with this very layout.
@@ -63,26 +70,26 @@ impl Drop for Buffer {
     }
 }
 
-impl Deref for Buffer {
-    type Target = [f64];
+impl<T: sealed::Plain> Deref for AlignedBuffer<T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[f64] {
-        // SAFETY: `len` doubles, initialised to zero at allocation, owned by self.
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` numbers, initialised to zero at allocation, owned by self.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f64] {
+impl<T: sealed::Plain> DerefMut for AlignedBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 
-// SAFETY: a Buffer owns its memory as a Vec<f64> does, and gives it out under the same borrowing rules.
-unsafe impl Send for Buffer {}
+// SAFETY: a buffer owns its memory as a Vec does, and gives it out under the same borrowing rules.
+unsafe impl<T: sealed::Plain + Send> Send for AlignedBuffer<T> {}
 // SAFETY: as above; shared access is read-only.
-unsafe impl Sync for Buffer {}
+unsafe impl<T: sealed::Plain + Sync> Sync for AlignedBuffer<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -91,12 +98,14 @@ mod tests {
     #[test]
     fn aligned_zeroed_and_writable() {
         for len in [0, 1, 63, 1 << 20] {
-            let mut buffer = Buffer::new(len).expect("small");
+            let mut buffer = AlignedBuffer::<f64>::new(len).expect("small");
             assert_eq!(buffer.as_ptr() as usize % LINE_BYTES, 0);
             assert!(buffer.len() == len && buffer.iter().all(|&x| x == 0.0));
             buffer.fill(1.0);
             assert!(buffer.iter().all(|&x| x == 1.0));
         }
-        assert!(Buffer::new(usize::MAX / 4).is_none());
+        assert!(AlignedBuffer::<f64>::new(usize::MAX / 4).is_none());
+        let words = AlignedBuffer::<u32>::new(1 << 20).expect("small");
+        assert!(words.len() == 1 << 20 && words.iter().all(|&x| x == 0));
     }
 }

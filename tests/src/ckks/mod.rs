@@ -1,0 +1,7 @@
+//! What the suite knows of CKKS on a device: published vectors, operations as they are recorded, and the evaluator.
+
+pub mod evaluator;
+pub mod long;
+pub mod operations;
+pub mod read;
+pub mod vectors;

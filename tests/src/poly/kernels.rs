@@ -1,0 +1,141 @@
+//! One small program for each thing that a kernel does, and random ones that do all of it together.
+
+use super::Work;
+use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
+use girih_backend::poly::{Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, Term, Value};
+
+/// A program in the making, with random inputs and resident polynomials.
+struct Maker {
+    builder: ProgramBuilder,
+    numbers: Numbers,
+    inputs: Vec<Vec<u32>>,
+    residents: Vec<(ResidentShape, Vec<u32>)>,
+}
+
+type Made = Result<Vec<Value>, ProgramError>;
+
+impl Maker {
+    fn basis(&self, range: std::ops::Range<usize>) -> Basis {
+        self.builder.ring().basis(range)
+    }
+
+    fn input(&mut self, basis: &Basis, domain: Domain) -> Result<Value, ProgramError> {
+        let ring = self.builder.ring().clone();
+        self.inputs.push(self.numbers.limbs(&ring, basis, ring.degree()));
+        self.builder.input(basis.clone(), domain)
+    }
+
+    fn resident(&mut self, basis: &Basis, log2_run: u32) -> Result<Value, ProgramError> {
+        let ring = self.builder.ring().clone();
+        let shape = ResidentShape { basis: basis.clone(), log2_run };
+        let words = self.numbers.limbs(&ring, basis, ring.degree() >> log2_run);
+        self.residents.push((shape.clone(), words));
+        self.builder.resident(shape)
+    }
+}
+
+fn forward(m: &mut Maker) -> Made {
+    let x = m.input(&m.basis(0..12), Domain::Coefficients)?;
+    Ok(vec![m.builder.transform(x, Domain::Evaluations)])
+}
+
+fn inverse(m: &mut Maker) -> Made {
+    let x = m.input(&m.basis(0..12), Domain::Evaluations)?;
+    Ok(vec![m.builder.transform(x, Domain::Coefficients)])
+}
+
+/// From five primes to the other seven, both formulas, from coefficients and between transforms.
+fn conversions(m: &mut Maker) -> Made {
+    let (from, to) = (m.basis(2..7), m.basis(7..12).union(&m.basis(0..2)));
+    let x = m.input(&from, Domain::Coefficients)?;
+    let y = m.input(&from, Domain::Evaluations)?;
+    let inverse = m.builder.transform(y, Domain::Coefficients);
+    let mut outputs = Vec::new();
+    for corrected in [false, true] {
+        outputs.push(m.builder.convert(x, to.clone(), corrected)?);
+        let converted = m.builder.convert(inverse, to.clone(), corrected)?;
+        outputs.push(m.builder.transform(converted, Domain::Evaluations));
+    }
+    Ok(outputs)
+}
+
+/// Sums of products of inputs and of resident polynomials, whole ones and runs.
+fn products(m: &mut Maker) -> Made {
+    let basis = m.basis(0..12);
+    let (x, y) = (m.input(&basis, Domain::Evaluations)?, m.input(&basis, Domain::Evaluations)?);
+    let (key, diagonal) = (m.resident(&basis, 0)?, m.resident(&basis, 2)?);
+    let halves = basis.primes().iter().map(|&p| m.builder.ring().imaginary_unit(p));
+    let imaginary = Factor::Residues(halves.collect());
+    let terms = vec![
+        Term::product(x, key),
+        Term::product(y, diagonal),
+        Term::scaled_product(Factor::MinusOne, x, y),
+        Term::scaled(imaginary.clone(), x),
+        Term::constant(imaginary),
+    ];
+    let sum = m.builder.sum(terms)?;
+    Ok(vec![sum, m.builder.sum(vec![Term::product(sum, sum), Term::minus(key)])?])
+}
+
+fn automorphisms(m: &mut Maker) -> Made {
+    let basis = m.basis(0..4);
+    let x = m.input(&basis, Domain::Evaluations)?;
+    let order = 2 * m.builder.ring().degree() as u32;
+    [5, 25, order - 1, order / 2 + 1].iter().map(|&g| m.builder.automorphism(x, g)).collect()
+}
+
+/// Limbs taken out and put together, and a product with a rotated one.
+fn views(m: &mut Maker) -> Made {
+    let (low, high) = (m.basis(0..6), m.basis(6..12));
+    let (x, y) = (m.input(&low, Domain::Evaluations)?, m.input(&high, Domain::Evaluations)?);
+    let whole = m.builder.join(&[x, y])?;
+    let part = m.builder.limbs(whole, m.basis(3..9))?;
+    let turned = m.builder.automorphism(part, 5)?;
+    Ok(vec![m.builder.sum(vec![Term::product(part, turned), Term::plus(part)])?])
+}
+
+type Make = fn(&mut Maker) -> Made;
+
+const KERNELS: [(&str, Make); 6] = [
+    ("forward", forward),
+    ("inverse", inverse),
+    ("conversions", conversions),
+    ("products", products),
+    ("automorphisms", automorphisms),
+    ("views", views),
+];
+
+/// Seeds of the random programs.
+const SEEDS: std::ops::Range<u64> = 0..4;
+/// Steps of a random program: those of a key switch and more.
+const STEPS: usize = 14;
+
+/// All programs at degree 2^log2_degree.
+///
+/// # Panics
+/// Never: the programs are well typed.
+pub fn all(log2_degree: u32) -> Vec<Work> {
+    let ring = random::ring(log2_degree);
+    let explicit = KERNELS.iter().enumerate().map(|(number, (name, make))| {
+        let mut maker = Maker {
+            builder: ProgramBuilder::new(ring.clone()),
+            numbers: Numbers::new(number as u64),
+            inputs: Vec::new(),
+            residents: Vec::new(),
+        };
+        let outputs = make(&mut maker).unwrap_or_else(|error| panic!("{name}: {error}"));
+        outputs.into_iter().for_each(|value| {
+            maker.builder.output(value);
+        });
+        let residents = HostPolynomials::new(&ring, maker.residents);
+        let residents = residents.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let name = format!("{name}_n{log2_degree}");
+        Work { name, program: maker.builder.finish(), residents, inputs: maker.inputs }
+    });
+    let random = SEEDS.map(|seed| {
+        let random = random_program(log2_degree, STEPS, 1000 * u64::from(log2_degree) + seed);
+        let RandomProgram { program, residents, inputs, .. } = random;
+        Work { name: format!("random_{seed}_n{log2_degree}"), program, residents, inputs }
+    });
+    explicit.chain(random).collect()
+}
