@@ -120,4 +120,9 @@ fn chained_conversions() {
     let program = RandomProgram { program: builder.finish(), residents, inputs, keep: Vec::new() };
     let backend = EmulatedBackend::new().unwrap();
     check(&backend, &program, &backend.plan(&ring), "chained conversions");
+    // Narrower tiles where blocks have less memory.
+    for kilobytes in [64, 48] {
+        let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
+        check(&backend, &program, &backend.plan(&ring), &format!("chained conversions in {kilobytes} KiB"));
+    }
 }
