@@ -77,18 +77,45 @@ struct Times {
 enum File {
     Sweep(Vec<Measured>),
     One(Box<Measured>),
+    Ckks(Box<MeasuredCkks>),
     Example {
         #[serde(rename = "example")]
         _example: String,
     },
 }
 
+/// What a record of a CKKS operation says.
+#[derive(Deserialize)]
+struct MeasuredCkks {
+    #[serde(rename = "scheme")]
+    _scheme: String,
+    set: String,
+    op: String,
+    slots: String,
+    batch: usize,
+    level: usize,
+    limbs: usize,
+    ms_each: f64,
+    precision_bits: Precision,
+    log2_deviation: f64,
+    wrong: usize,
+}
+
+#[derive(Deserialize)]
+struct Precision {
+    mean: f64,
+    worst: f64,
+}
+
 /// All records of a folder.
-struct Records(Vec<Measured>);
+struct Records {
+    tfhe: Vec<Measured>,
+    ckks: Vec<MeasuredCkks>,
+}
 
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
-        let mut all = Vec::new();
+        let mut all = Self { tfhe: Vec::new(), ckks: Vec::new() };
         let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
         let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<PathBuf>>>()?;
         // Where two records answer, the first by name does.
@@ -103,22 +130,29 @@ impl Records {
             let records = match file {
                 File::Sweep(records) => records,
                 File::One(record) => vec![*record],
+                File::Ckks(record) => {
+                    if record.wrong > 0 {
+                        bail!("{}: {} wrong slots", path.display(), record.wrong);
+                    }
+                    all.ckks.push(*record);
+                    continue;
+                }
                 File::Example { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!("{}: {} wrong outputs in a batch of {}", path.display(), record.wrong, record.batch);
             }
-            all.extend(records);
+            all.tfhe.extend(records);
         }
-        if all.is_empty() {
+        if all.tfhe.is_empty() && all.ckks.is_empty() {
             bail!("{}: no records (.json files of `cargo xtask bench --json`) in this folder", folder.display());
         }
-        Ok(Self(all))
+        Ok(all)
     }
 
     /// Whole batches of `set` in the device's usual profile.
     fn bulk(&self, backend: &str, set: &str, packing: usize, op: &str) -> impl Iterator<Item = &Measured> {
-        self.0.iter().filter(move |m| {
+        self.tfhe.iter().filter(move |m| {
             let core = m.plan.get("profile").is_some_and(|p| p == "core");
             (m.backend.as_str(), m.set.as_str(), m.packing, m.op.as_str()) == (backend, set, packing, op)
                 && m.batch == TABLE_BATCH.next_multiple_of(packing)
@@ -135,7 +169,7 @@ impl Records {
     fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
             let wanted = |m: &&Measured| m.set == set && m.batch == TABLE_BATCH && m.transfers_included == transfers;
-            self.0.iter().find(wanted).map(|m| m.bootstraps_per_s)
+            self.tfhe.iter().find(wanted).map(|m| m.bootstraps_per_s)
         };
         (of(true), of(false))
     }
@@ -143,7 +177,7 @@ impl Records {
     /// Milliseconds of one ciphertext.
     fn one(&self, set: &str, packing: usize) -> Option<f64> {
         let of = |m: &&Measured| m.backend == "cuda" && m.set == set && m.packing == packing && m.batch == packing;
-        self.0.iter().filter(of).map(|m| m.ms.median).reduce(f64::min)
+        self.tfhe.iter().filter(of).map(|m| m.ms.median).reduce(f64::min)
     }
 }
 
@@ -167,7 +201,7 @@ fn decimals(x: Option<f64>, places: usize) -> String {
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let records = Records::read(&arguments.folder)?;
-    print!("{}\n{}", short(&records)?, against_bounds(&records)?);
+    print!("{}\n{}\n{}", short(&records)?, against_bounds(&records)?, ckks(&records)?);
     Ok(true)
 }
 
@@ -186,6 +220,23 @@ fn short(records: &Records) -> Result<String> {
         let (transfers, resident) = records.torus(set);
         let (transfers, resident, one) = (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
         writeln!(text, "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |")?;
+    }
+    Ok(text)
+}
+
+/// The table of CKKS operations.
+fn ckks(records: &Records) -> Result<String> {
+    let mut text =
+        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | deviation |\n|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for m in &records.ckks {
+        let bits = &m.precision_bits;
+        let (each, mean, worst) = (m.ms_each, bits.mean, bits.worst);
+        writeln!(
+            text,
+            "| {} | {} | {} ({}) | {} | {} | {each:.3} | {mean:.1} / {worst:.1} | 2^{:.1} |",
+            m.set, m.op, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
+        )?;
     }
     Ok(text)
 }

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (w, v) = b.bootstrap_two_real(&state[0], &state[1], &how)?;
         let state = iterate(b, &z, [w, v], &slope)?;
         let [w, v] = iterate(b, &z, state, &slope)?;
-        Ok(vec![b.drop_to(&w, 0)?, b.drop_to(&v, 0)?])
+        Ok(vec![b.adjust(&w, 0)?, b.adjust(&v, 0)?])
     })?;
     let start = std::time::Instant::now();
     let mut state = vec![zeros.clone(), zeros];
