@@ -1,5 +1,5 @@
 // poly_columns: inverse columns of some limbs, base conversions and sums in coefficients, forward
-// columns of the results, on a tile of 1,024 words a limb: all columns' points of a few columns.
+// columns of the results, on a tile of TILE words a limb: all points of a few columns.
 //
 // Eight outputs at a time. Matrix units multiply bytes: a residue is four bytes of one column of the
 // right side, and the left side holds, for output i and byte b of source j, the four bytes of
@@ -7,12 +7,14 @@
 #include "column_tile.cuh"
 #include "row_transform.cuh"
 
-constexpr int WIDTH = 1024 / COLUMN; // columns of a tile
+constexpr int WIDTH = TILE / COLUMN; // columns of a tile
 constexpr int STRIDE = WIDTH + 4;    // words from a row of a tile to the next: free of conflicts
 constexpr int SLOT = COLUMN * STRIDE + 4;
 constexpr int QUADS = WIDTH / 4;
 constexpr int NEAR = COLUMN / 16; // rows of the innermost stages: a thread holds 16 rows NEAR apart, or NEAR adjacent ones
 constexpr int LOG2_NEAR = LOG2_COLUMN - 4;
+constexpr int UNITS = NEAR * QUADS; // of 64 words: what a warp computes of eight outputs
+constexpr int PARTS = ROW / WIDTH;  // tiles of a limb
 static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
 
 // A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of the
@@ -98,9 +100,9 @@ FUNCTION void load_sources(const ColumnsArguments& a, const LoadRecord* loads, i
     }
     __syncthreads();
 #pragma unroll 1
-    for (int task = threadIdx.x; task < count * 64; task += THREADS) {
+    for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
         const int column = task % WIDTH, row = task / WIDTH % NEAR;
-        const LoadRecord& load = loads[task / 64];
+        const LoadRecord& load = loads[task / (WIDTH * NEAR)];
         const F f(a.tables.primes[load.prime]);
         u32* own = places + load.place * SLOT + row * STRIDE + column;
         u32 x[16];
@@ -212,7 +214,7 @@ FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64
 #pragma unroll
         for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
 #pragma unroll 1
-        for (int unit = warp; unit < 16; unit += THREADS / 32) {
+        for (int unit = warp; unit < UNITS; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
             multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
@@ -227,7 +229,7 @@ FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64
     } else {
         u32* out = output.base == NONE ? nullptr : limb_address(output.offset, output.base, bases);
 #pragma unroll 1
-        for (int unit = warp; unit < 16; unit += THREADS / 32) {
+        for (int unit = warp; unit < UNITS; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
             multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
@@ -270,8 +272,8 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(ColumnsArguments a) {
     DYNAMIC_SHARED(shared);
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
-    const int first_column = (blockIdx.x % COLUMN) * WIDTH;
-    const u32 tile = blockIdx.x / COLUMN % a.tile_count, call = blockIdx.x / COLUMN / a.tile_count;
+    const int first_column = blockIdx.x % PARTS * WIDTH;
+    const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
     const u32* record = a.tiles + __ldg(a.starts + tile);
     const u64* bases = a.bases + (u64)call * a.base_stride;
     const TileHeader& header = *(const TileHeader*)record;

@@ -17,6 +17,7 @@ const PARTS: &[(&str, &[&str])] = &[
     ("xtask", &["build", "--release", "--package", "xtask"]),
     ("conformance", &["test", "--release", "--no-run", "--package", "girih-conformance", "--test", "conformance"]),
     ("examples", &["build", "--release", "--examples", "--package", "girih"]),
+    ("poly_check", &["build", "--release", "--example", "poly_check", "--package", "girih-cuda"]),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {

@@ -40,6 +40,12 @@ impl EmulatedBackend {
         };
         Ok(Self { info, machine: Arc::new(Emulated::new()?) })
     }
+
+    /// The same with so many bytes of shared memory a block: plans become those of smaller devices.
+    pub fn with_block_memory(mut self, bytes: usize) -> Self {
+        self.info.limits.workgroup_memory_bytes = bytes;
+        self
+    }
 }
 
 impl Backend for EmulatedBackend {

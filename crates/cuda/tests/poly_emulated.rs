@@ -2,8 +2,9 @@
 #![cfg(feature = "emulation")]
 
 use girih_backend::NoProgress;
+use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
-use girih_backend::poly::{Bindings, Loader, Place, PolyPlan, interpret, lower};
+use girih_backend::poly::{Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term, interpret, lower};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 
@@ -84,4 +85,44 @@ fn two_rows() {
 #[test]
 fn matrix_units() {
     random(14, 6, 0..4);
+}
+
+/// A division in front of a conversion to more primes: both in one tile, whose sums take the places of what they are made of.
+#[test]
+fn chained_conversions() {
+    let ring = random::ring(14);
+    let (low, dropped) = (ring.basis(0..4), ring.basis(4..7));
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let whole = low.union(&dropped);
+    let x = builder.input(whole.clone(), Domain::Evaluations).unwrap();
+    let rest = builder.limbs(x, dropped.clone()).unwrap();
+    let rest = builder.transform(rest, Domain::Coefficients);
+    let rest = builder.convert(rest, low.clone(), true).unwrap();
+    let rest = builder.transform(rest, Domain::Evaluations);
+    let kept = builder.limbs(x, low.clone()).unwrap();
+    let factor = |negative: bool| {
+        let of = |&p: &u16| {
+            let q = ring.primes[usize::from(p)];
+            let product = dropped.primes().iter().fold(1, |all, &d| q.mul(all, ring.primes[usize::from(d)].value() % q.value()));
+            let inverse = q.inverse(product);
+            [if negative { q.neg(inverse) } else { inverse }; 2]
+        };
+        Factor::Residues(low.primes().iter().map(of).collect())
+    };
+    let quotient = builder.sum(vec![Term::scaled(factor(false), kept), Term::scaled(factor(true), rest)]).unwrap();
+    let coefficients = builder.transform(quotient, Domain::Coefficients);
+    let raised = builder.convert(coefficients, dropped.clone(), false).unwrap();
+    let raised = builder.transform(raised, Domain::Evaluations);
+    builder.output(raised);
+    builder.output(quotient);
+    let inputs = vec![Numbers::new(7).limbs(&ring, &whole, ring.degree())];
+    let residents = HostPolynomials::new(&ring, Vec::new()).unwrap();
+    let program = RandomProgram { program: builder.finish(), residents, inputs, keep: Vec::new() };
+    let backend = EmulatedBackend::new().unwrap();
+    check(&backend, &program, &backend.plan(&ring), "chained conversions");
+    // Narrower tiles where blocks have less memory.
+    for kilobytes in [64, 48] {
+        let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
+        check(&backend, &program, &backend.plan(&ring), &format!("chained conversions in {kilobytes} KiB"));
+    }
 }

@@ -47,25 +47,38 @@ const IN_PADDING: u32 = 1 << 31;
 const MOST_ANY_WIDTH: usize = 32;
 
 /// Sizes that the fast kernel's text derives from the degree.
+#[derive(Clone, Copy)]
 struct Geometry {
     /// Points of a column.
     points: usize,
+    /// Words of a limb's tile.
+    tile: usize,
 }
 
+/// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
+const TILES: [usize; 3] = [1024, 512, 256];
+
 impl Geometry {
-    fn new(log2_degree: u32) -> Option<Self> {
+    fn new(log2_degree: u32, tile: usize) -> Option<Self> {
         let points = 1usize << (log2_degree - log2_row(log2_degree));
-        (16..=128).contains(&points).then_some(Self { points })
+        ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
+    }
+
+    /// The widest tile of which a plan's fit a block.
+    fn fitting(log2_degree: u32, plan: &ColumnPlan, steps: usize, limits: &DeviceLimits) -> Option<Self> {
+        let all = TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
+        let mut fitting = all.filter(|g| g.shared_bytes(g.places(plan), steps) <= limits.workgroup_memory_bytes);
+        fitting.next()
     }
 
     /// Words of a place.
     fn slot_words(&self) -> usize {
-        self.points * (1024 / self.points + 4) + 4
+        self.points * (self.width() + 4) + 4
     }
 
     /// Words of a row of a tile.
     fn width(&self) -> usize {
-        1024 / self.points
+        self.tile / self.points
     }
 
     fn factor_words(&self) -> usize {
@@ -282,26 +295,25 @@ pub(crate) fn ready(
     places: &Places,
     tiles: &[ColumnTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let mut fast = BTreeMap::<(bool, usize), Vec<ColumnPlan>>::new();
+    let plans = tiles.iter().filter(|t| !t.sums.is_empty()).map(|t| plan(ring, places, t)).collect::<Result<Vec<_>, _>>()?;
+    let is_small = |p: &ColumnPlan| p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
+    // One kernel for all that share a tile's width: a step of matrix units too many costs less than a launch.
+    let steps = plans.iter().filter(|p| is_small(p)).flat_map(|p| &p.phases).map(|p| steps_of(&groups(p))).max().unwrap_or(1);
+    let wide = plans.iter().any(|p| any_wide(ring, p));
+    let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
-    for tile in tiles {
-        if tile.sums.is_empty() {
-            continue;
-        }
-        let plan = plan(ring, places, tile)?;
-        let steps = plan.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1);
-        let fits = Geometry::new(ring.log2_degree).is_some_and(|g| g.shared_bytes(g.places(&plan), steps) <= limits.workgroup_memory_bytes)
-            && plan.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
-        if fits {
-            fast.entry((any_wide(ring, &plan), steps)).or_default().push(plan);
-        } else {
-            any.push(plan);
+    for plan in plans {
+        match Geometry::fitting(ring.log2_degree, &plan, steps, limits).filter(|_| is_small(&plan)) {
+            Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
+            None => any.push(plan),
         }
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    for ((wide, steps), plans) in fast {
-        launches.push(fast_launch(&mut encoder, limits, knobs, places, (wide, steps), &plans)?);
+    for (std::cmp::Reverse(tile), plans) in fast {
+        if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
+            launches.push(fast_launch(&mut encoder, limits, knobs, places, geometry, (wide, steps), &plans)?);
+        }
     }
     if !any.is_empty() {
         launches.push(any_launch(&mut encoder, limits, places, &any)?);
@@ -329,12 +341,11 @@ fn fast_launch(
     limits: &DeviceLimits,
     knobs: &PolyKnobs,
     places: &Places,
+    geometry: Geometry,
     (wide, steps): (bool, usize),
     plans: &[ColumnPlan],
 ) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
-    let geometry =
-        Geometry::new(log2_degree).ok_or_else(|| BackendError::InvalidRequest(format!("columns of a ring of degree 2^{log2_degree}")))?;
     let (mut tiles, mut outputs, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut count = 0;
     for plan in plans {
@@ -358,6 +369,7 @@ fn fast_launch(
         ("LOG2_DEGREE", log2_degree as usize),
         ("WIDE", wide.into()),
         ("STEPS", steps),
+        ("TILE", geometry.tile),
         ("MIN_BLOCKS", min_blocks),
         ("THREADS", threads),
     ]);
@@ -365,7 +377,7 @@ fn fast_launch(
         source: Source { file: POLY_COLUMNS, constants },
         threads,
         shared_bytes,
-        blocks: Blocks::PerCall(plans.len() * geometry.points),
+        blocks: Blocks::PerCall(plans.len() * (1024 / geometry.width())),
         data: vec![tiles, outputs, starts],
         arguments: arguments(places, plans.len()),
         beside: false,

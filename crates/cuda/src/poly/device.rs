@@ -15,6 +15,8 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Bytes of a thread's spilled registers that are put up with: less than what fewer blocks a multiprocessor cost.
+const MOST_SPILLED_BYTES: i32 = 48;
 /// Limbs of resident polynomials that are asked for at once: enough for every host thread, few enough for host memory.
 const LIMBS_AT_ONCE: usize = 64;
 
@@ -117,14 +119,24 @@ impl CudaPoly {
     /// Compiles the kernels of `launches` that are new, on all host threads.
     fn load_kernels(&self, state: &mut State, launches: &[ReadyLaunch]) -> Result<(), BackendError> {
         let key = |l: &ReadyLaunch| (l.source.file.name, l.source.constants.clone());
-        let new: HashMap<_, _> = launches.iter().map(|l| (key(l), &l.source)).filter(|(k, _)| !state.kernels.contains_key(k)).collect();
+        let new: HashMap<_, _> = launches.iter().map(|l| (key(l), l)).filter(|(k, _)| !state.kernels.contains_key(k)).collect();
         let loaded = new
             .into_par_iter()
-            .map(|(key, source)| {
-                let kernel = self.machine.load(source)?.first().copied();
-                let missing =
-                    || BackendError::DeviceFailed { device: self.machine.id().into(), what: format!("{} has no kernel", source.file.name) };
-                Ok((key, (kernel.ok_or_else(missing)?, 0)))
+            .map(|(key, launch)| {
+                let mut source = launch.source.clone();
+                loop {
+                    let kernel = self.machine.load(&source)?.first().copied();
+                    let missing = || BackendError::DeviceFailed {
+                        device: self.machine.id().into(),
+                        what: format!("{} has no kernel", source.file.name),
+                    };
+                    let kernel = kernel.ok_or_else(missing)?;
+                    let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
+                    match launch.roomier(&source) {
+                        Some(roomier) if cost.local_bytes > MOST_SPILLED_BYTES => source = roomier,
+                        _ => return Ok((key, (kernel, 0))),
+                    }
+                }
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
         state.kernels.extend(loaded);
@@ -354,12 +366,11 @@ impl PolyDevice for CudaPoly {
             let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
                 let key = (launch.source.file.name, launch.source.constants.clone());
                 let (kernel, most_bytes) = state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
-                let size = |shared_bytes| LaunchSize { blocks: 1, threads: launch.threads, shared_bytes, cluster: 1 };
-                let cost = self.machine.prepare(*kernel, size(launch.shared_bytes))?;
+                let cost = self.machine.prepare(*kernel, launch.block(launch.shared_bytes))?;
                 // What is allowed to a kernel is allowed to all its launches: the largest counts.
                 *most_bytes = launch.shared_bytes.max(*most_bytes);
                 if *most_bytes > launch.shared_bytes {
-                    self.machine.prepare(*kernel, size(*most_bytes))?;
+                    self.machine.prepare(*kernel, launch.block(*most_bytes))?;
                 }
                 let kernel = *kernel;
                 launch.data.clear();

@@ -5,6 +5,7 @@ use crate::poly::limbs::{Places, ResidentPlace};
 use crate::poly::tables::TableAddresses;
 use crate::poly::{column_records, pointwise, rows};
 use crate::runtime::bytes::bytes_of;
+use crate::runtime::machine::LaunchSize;
 use crate::runtime::source::Source;
 use girih_backend::poly::schedule::{Launch, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
@@ -48,7 +49,25 @@ pub(crate) struct ReadyLaunch {
     pub beside: bool,
 }
 
+/// What precedes the number of blocks that should share a multiprocessor, in a kernel's constants.
+const MIN_BLOCKS: &str = "constexpr int MIN_BLOCKS = ";
+
 impl ReadyLaunch {
+    /// The same kernel with more registers a thread: half as many blocks share a multiprocessor. `None` if it has one alone.
+    pub fn roomier(&self, source: &Source) -> Option<Source> {
+        let (before, rest) = source.constants.split_once(MIN_BLOCKS)?;
+        let (number, after) = rest.split_once(';')?;
+        let blocks: usize = number.parse().ok().filter(|&n| n > 1)?;
+        // Two thirds of four blocks are as much as a thread can address.
+        let fewer = if blocks == 4 { 3 } else { blocks / 2 };
+        Some(Source { constants: format!("{before}{MIN_BLOCKS}{fewer};{after}"), ..source.clone() })
+    }
+
+    /// One block of it with so much dynamic shared memory.
+    pub fn block(&self, shared_bytes: usize) -> LaunchSize {
+        LaunchSize { blocks: 1, threads: self.threads, shared_bytes, cluster: 1 }
+    }
+
     /// The bytes of its arguments for `calls` calls.
     pub fn argument_bytes(&self, tables: &TableAddresses, data: &[u64], bases: u64, calls: u32) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -140,7 +140,8 @@ impl RowShape {
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself.
     pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
         let mut t = String::new();
-        let fetched = self.reads.len().min(most_fetched);
+        // Transformed words stay in registers from sum to sum, four of each slot.
+        let fetched = self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
         // Writing to a string cannot fail.
         let _ = write!(
             t,
