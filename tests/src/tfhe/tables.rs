@@ -7,6 +7,8 @@ use girih::{Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, 
 const THREADS: usize = 3;
 /// Ciphertexts of a call, each with a table of its own for each slot or for all.
 const CIPHERTEXTS: usize = 4;
+/// The toy's noise turns about one message in a thousand into its neighbour; a table that is wrong is wrong each time.
+const TRIES: usize = 4;
 /// Lists of tables that the threads hold at one time.
 const HELD: usize = THREADS * CIPHERTEXTS;
 
@@ -27,12 +29,19 @@ impl Bench {
         let messages: Vec<u64> = (0..ciphertexts * packing).map(|i| (number / 5 + i) as u64 % 4).collect();
         let tables = if each_slot { messages.len() } else { ciphertexts };
         let tables = (number..number + tables).map(Self::table).collect::<Result<Vec<_>>>()?;
-        let encrypted = self.client.encrypt_messages(&messages, 2)?;
-        let got = if each_slot { self.server.apply_each_slot(&encrypted, &tables) } else { self.server.apply_each(&encrypted, &tables) };
-        let got = self.client.decrypt_messages(&got?, 3)?;
         let table_of = |i: usize| &tables[if each_slot { i } else { i / packing }];
         let want: Vec<u64> = messages.iter().enumerate().map(|(i, &m)| table_of(i).values()[m as usize]).collect();
-        let wrong = (want != got).then(|| format!("tables from {number} on: {got:?} instead of {want:?}"));
+        let mut wrong = None;
+        for _ in 0..TRIES {
+            let encrypted = self.client.encrypt_messages(&messages, 2)?;
+            let got =
+                if each_slot { self.server.apply_each_slot(&encrypted, &tables) } else { self.server.apply_each(&encrypted, &tables) };
+            let got = self.client.decrypt_messages(&got?, 3)?;
+            if got == want {
+                return Ok(Differences::new());
+            }
+            wrong = Some(format!("tables from {number} on: {got:?} instead of {want:?}"));
+        }
         Ok(wrong.into_iter().collect())
     }
 
@@ -65,7 +74,7 @@ impl Bench {
 /// When keys cannot be made or loaded, or the device fails; wrong outputs and too much room come back as lines.
 pub fn end_to_end(device: &dyn Backend, transform: Transform, calls: usize) -> Result<Differences> {
     let set = ParameterSet::by_name("INSECURE_TOY")?.with_packing(2)?;
-    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32])?;
+    let client = ClientKey::generate(&set)?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
     let options = LoadOptions { transform: Some(transform), ..Default::default() };
     let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
