@@ -4,7 +4,10 @@
 //! that looks ahead are real, and are bootstrapped together as u + i v, before every second iteration.
 //!
 //! ```text
-//! $ cargo run --release --example logistic
+//! $ cargo run --release --example logistic -- --device cpu --set INSECURE_CKKS_D40_N13
+//! 160 images, 30 iterations, 15 bootstrappings, ..
+//! weights differ by up to 1.4e-5 from the same descent in the plain
+//! right of 42 others: 100.0 % encrypted, 100.0 % by the plain training
 //! ```
 
 mod common;
