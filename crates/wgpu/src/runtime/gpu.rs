@@ -109,6 +109,8 @@ impl Gpu {
 
     /// Reports the loss of the device, or the first failure since the last report.
     pub fn check(&self, running: &str) -> Result<(), BackendError> {
+        // A loss is told in a poll only; a call that waits for nothing (a write) must hear of it too.
+        _ = self.device.poll(wgpu::PollType::Poll);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match failures.lost.clone().or_else(|| failures.first.take()) {
             Some(what) => Err(self.failed(format!("{running}: {what}"))),
