@@ -1,8 +1,11 @@
-//! Runs the list of cases on every device found, on two CPUs as one device, and on what `GIRIH_DEVICES` names (several joined by
-//! `+`, as in `cuda:0+cuda:1`; commas between). A case that cannot run says why.
+//! Runs the list of cases on every device found, on two CPUs as one device, and on what
+//! `GIRIH_DEVICES` names (several joined by `+`, as in `cuda:0+cuda:1`; commas between). A case
+//! that cannot run says why.
 
 use girih::{Device, ParameterSet};
-use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform};
+use girih_backend::{
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform,
+};
 use girih_conformance::ckks::{evaluator, long, operations, vectors as ckks_vectors};
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
@@ -14,8 +17,9 @@ use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Plans that run kernels of their own, as (suffix of the case's name, plan): the batches of this suite are small, so a device
-/// that spreads those over several blocks is also made to run them as it runs large ones.
+/// Plans that run kernels of their own, as (suffix of the case's name, plan): the batches of this
+/// suite are small, so a device that spreads those over several blocks is also made to run them as
+/// it runs large ones.
 fn plans(info: &DeviceInfo) -> Vec<(&'static str, PlanRequest)> {
     let whole = || PlanRequest { choices: [("spread".to_owned(), 0)].into(), ..Default::default() };
     match info.kind {
@@ -24,24 +28,31 @@ fn plans(info: &DeviceInfo) -> Vec<(&'static str, PlanRequest)> {
     }
 }
 
-/// The device of a case: one for all, or, on a software driver, which compiles and runs what one device is given in one thread,
-/// a device of its own, so that cases share the cores.
+/// The device of a case: one for all, or, on a software driver, which compiles and runs what one
+/// device is given in one thread, a device of its own, so that cases share the cores.
 fn of_case(shared: &Device) -> Device {
     let own = || Device::open(&shared.info().id).unwrap_or_else(|e| panic!("{e}"));
     if shared.info().software { own() } else { shared.clone() }
 }
 
 fn replay(device: &Device, plan: PlanRequest, name: &str, text: &str) -> Result<(), Failed> {
-    let replay = VectorFile::parse(name, text)?.replay(&Planned { device: device.backend(), plan })?;
+    let replay =
+        VectorFile::parse(name, text)?.replay(&Planned { device: device.backend(), plan })?;
     if replay.failures.is_empty() { Ok(()) } else { Err(replay.failures.join("\n").into()) }
 }
 
-type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
+type Comparison =
+    fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
 
 /// Largest N that every device must run; above it a device may refuse, and says why.
 const LARGEST_REQUIRED_SIZE: usize = 2048;
 
-fn compare(device: &Device, plan: PlanRequest, shape: &BootstrapShape, comparison: Comparison) -> Result<(), Failed> {
+fn compare(
+    device: &Device,
+    plan: PlanRequest,
+    shape: &BootstrapShape,
+    comparison: Comparison,
+) -> Result<(), Failed> {
     match comparison(&Planned { device: device.backend(), plan }, &CpuBackend::new(), shape) {
         Ok(differences) if differences.is_empty() => Ok(()),
         Ok(differences) => Err(differences.join("\n").into()),
@@ -55,18 +66,25 @@ fn compare(device: &Device, plan: PlanRequest, shape: &BootstrapShape, compariso
     }
 }
 
-/// Every toy set, with one slot and with two. A software stand-in for a GPU gets two families: it is a hundred times
-/// slower, and the other shapes are compared stage by stage anyway; a third it only refuses. Toys of large precision have cases of their own.
+/// Every toy set, with one slot and with two. A software stand-in for a GPU gets two families: it
+/// is a hundred times slower, and the other shapes are compared stage by stage anyway; a third it
+/// only refuses. Toys of large precision have cases of their own.
 fn sets(software: bool) -> Vec<ParameterSet> {
-    let toys = ParameterSet::insecure()
-        .into_iter()
-        .filter(|s| !software || ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_GROUP_2"].contains(&s.name()));
+    let toys = ParameterSet::insecure().into_iter().filter(|s| {
+        !software || ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_GROUP_2"].contains(&s.name())
+    });
     let toys = toys.filter(|s| !s.name().starts_with("INSECURE_LARGE"));
     toys.flat_map(|s| [s.with_packing(2).expect("2 is from 1 to 16"), s]).collect()
 }
 
-fn end_to_end(device: &Device, plan: PlanRequest, set: &ParameterSet, transform: Transform) -> Result<(), Failed> {
-    let differences = gates::end_to_end(&Planned { device: device.backend(), plan }, set, transform)?;
+fn end_to_end(
+    device: &Device,
+    plan: PlanRequest,
+    set: &ParameterSet,
+    transform: Transform,
+) -> Result<(), Failed> {
+    let differences =
+        gates::end_to_end(&Planned { device: device.backend(), plan }, set, transform)?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -98,8 +116,10 @@ fn devices() -> Result<Vec<Device>, BackendError> {
     let found = Device::enumerate().devices;
     let found = found.iter().map(|info| Device::open(&info.id));
     let named = std::env::var("GIRIH_DEVICES").unwrap_or_default();
-    let named =
-        named.split(',').filter(|name| !name.is_empty()).map(|name| divided(name.split('+').map(Device::open).collect::<Result<_, _>>()?));
+    let named = named
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(|name| divided(name.split('+').map(Device::open).collect::<Result<_, _>>()?));
     let two = || divided(vec![Device::open("cpu")?, Device::open("cpu")?]);
     found.chain([two()]).chain(named).collect()
 }
@@ -107,8 +127,8 @@ fn devices() -> Result<Vec<Device>, BackendError> {
 /// Degrees of the programs on polynomials, as log2: one row, two, and four.
 const LOG2_DEGREES: [u32; 3] = [10, 11, 12];
 
-/// Sets over which operations are recorded, and which operations: all at one row, the heaviest and two others at two; and one
-/// whose primes are of another size.
+/// Sets over which operations are recorded, and which operations: all at one row, the heaviest and
+/// two others at two; and one whose primes are of another size.
 const RECORDED: [(&str, &[&str]); 3] = [
     ("INSECURE_CKKS_D40_N10", &[]),
     ("INSECURE_CKKS_D40_N11", &["multiply", "rotate", "bootstrap"]),
@@ -133,7 +153,11 @@ fn replay_ckks(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
 
 fn many_bootstrappings(device: &Device, set: &str, count: usize) -> Result<(), Failed> {
     let (differences, largest) = long::bootstrappings(device.backend(), set, count)?;
-    println!("{count} bootstrappings of {set} on {}: largest error 2^{:.2}", device.info().id, largest.log2());
+    println!(
+        "{count} bootstrappings of {set} on {}: largest error 2^{:.2}",
+        device.info().id,
+        largest.log2()
+    );
     no_differences(differences)
 }
 
@@ -148,22 +172,40 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         trials.push(Trial::test(format!("{id}::{name}"), move || case(&of_case(&device))));
     };
     for work in LOG2_DEGREES.into_iter().flat_map(kernels::all) {
-        add(format!("poly::{}", work.name), Box::new(move |device| program(device, &work, Plans::All)));
+        add(
+            format!("poly::{}", work.name),
+            Box::new(move |device| program(device, &work, Plans::All)),
+        );
     }
     for (name, text) in ckks_vectors::PUBLISHED {
-        add(format!("ckks::vectors::{name}"), Box::new(move |device| replay_ckks(device, name, text)));
+        add(
+            format!("ckks::vectors::{name}"),
+            Box::new(move |device| replay_ckks(device, name, text)),
+        );
     }
     for (set, chosen) in RECORDED {
         for name in operations::names().filter(|name| chosen.is_empty() || chosen.contains(name)) {
             let record = move || operations::work(set, name).map_err(|e| e.to_string());
-            add(format!("ckks::{name}::{set}"), Box::new(move |device| program(device, &record()?, Plans::Own)));
+            add(
+                format!("ckks::{name}::{set}"),
+                Box::new(move |device| program(device, &record()?, Plans::Own)),
+            );
         }
     }
-    add("ckks::end_to_end".into(), Box::new(|device| no_differences(evaluator::end_to_end(device.backend())?)));
-    add("ckks::bootstrapping".into(), Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)));
+    add(
+        "ckks::end_to_end".into(),
+        Box::new(|device| no_differences(evaluator::end_to_end(device.backend())?)),
+    );
+    add(
+        "ckks::bootstrapping".into(),
+        Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)),
+    );
     if std::env::var_os("GIRIH_LONG").is_some() {
         for (set, count) in long::RUNS {
-            add(format!("ckks::long::{set}"), Box::new(move |device| many_bootstrappings(device, set, count)));
+            add(
+                format!("ckks::long::{set}"),
+                Box::new(move |device| many_bootstrappings(device, set, count)),
+            );
         }
     }
 }
@@ -179,22 +221,32 @@ fn main() {
                 for (name, text) in PUBLISHED {
                     let (device, plan) = (device.clone(), plan.clone());
                     let case = format!("{}::vectors::{name}{suffix}", info.id);
-                    trials.push(Trial::test(case, move || replay(&of_case(&device), plan, name, text)));
+                    trials.push(Trial::test(case, move || {
+                        replay(&of_case(&device), plan, name, text)
+                    }));
                 }
             }
-            for (transform, comparison) in
-                [(Transform::Ntt, compare::bit_for_bit as Comparison), (Transform::Fft, compare::within_fft_error as Comparison)]
-            {
-                // The CPU's integer transform *is* the twin: comparing it with itself would test nothing.
-                if !info.transforms.contains(&transform) || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt) {
+            for (transform, comparison) in [
+                (Transform::Ntt, compare::bit_for_bit as Comparison),
+                (Transform::Fft, compare::within_fft_error as Comparison),
+            ] {
+                // The CPU's integer transform *is* the twin: comparing it with itself would test
+                // nothing.
+                if !info.transforms.contains(&transform)
+                    || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt)
+                {
                     continue;
                 }
-                // Only the f64 transform takes several indices a step on devices; the others refuse them by name (below).
-                let grouped = if transform == Transform::Fft { shapes::grouped() } else { Vec::new() };
+                // Only the f64 transform takes several indices a step on devices; the others refuse
+                // them by name (below).
+                let grouped =
+                    if transform == Transform::Fft { shapes::grouped() } else { Vec::new() };
                 for case in shapes::all().into_iter().chain(grouped) {
                     let (device, plan) = (device.clone(), plan.clone());
                     let name = format!("{}::{transform}::{}{suffix}", info.id, case.name);
-                    trials.push(Trial::test(name, move || compare(&of_case(&device), plan, &case.shape, comparison)));
+                    trials.push(Trial::test(name, move || {
+                        compare(&of_case(&device), plan, &case.shape, comparison)
+                    }));
                 }
             }
             // The CPU is the reference.
@@ -202,7 +254,9 @@ fn main() {
                 for case in shapes::torus() {
                     let (device, plan) = (device.clone(), plan.clone());
                     let name = format!("{}::{}::{}{suffix}", info.id, Transform::Fft, case.name);
-                    trials.push(Trial::test(name, move || compare(&of_case(&device), plan, &case.shape, compare::on_the_torus)));
+                    trials.push(Trial::test(name, move || {
+                        compare(&of_case(&device), plan, &case.shape, compare::on_the_torus)
+                    }));
                 }
             }
         }
@@ -216,16 +270,33 @@ fn main() {
                     if set.shape().is_torus() && transform == Transform::Ntt {
                         continue;
                     }
-                    if set.shape().grouping > 1 && transform == Transform::Ntt && info.kind != DeviceKind::Cpu {
+                    if set.shape().grouping > 1
+                        && transform == Transform::Ntt
+                        && info.kind != DeviceKind::Cpu
+                    {
                         let (device, set) = (device.clone(), set.clone());
-                        let name = format!("{}::{transform}::refuses::{}_r{}{suffix}", info.id, set.name(), set.packing());
-                        let refusal = move || gates::refuses_groups(of_case(&device).backend(), &set, transform);
+                        let name = format!(
+                            "{}::{transform}::refuses::{}_r{}{suffix}",
+                            info.id,
+                            set.name(),
+                            set.packing()
+                        );
+                        let refusal = move || {
+                            gates::refuses_groups(of_case(&device).backend(), &set, transform)
+                        };
                         trials.push(Trial::test(name, move || refusal().map_err(Failed::from)));
                         continue;
                     }
                     let (device, plan, set) = (device.clone(), plan.clone(), set.clone());
-                    let name = format!("{}::{transform}::gates::{}_r{}{suffix}", info.id, set.name(), set.packing());
-                    trials.push(Trial::test(name, move || end_to_end(&of_case(&device), plan, &set, transform)));
+                    let name = format!(
+                        "{}::{transform}::gates::{}_r{}{suffix}",
+                        info.id,
+                        set.name(),
+                        set.packing()
+                    );
+                    trials.push(Trial::test(name, move || {
+                        end_to_end(&of_case(&device), plan, &set, transform)
+                    }));
                 }
             }
         }
@@ -233,17 +304,26 @@ fn main() {
     for device in &devices {
         let info = device.info();
         for &transform in &info.transforms {
-            let (one, other, third, fourth) = (device.clone(), device.clone(), device.clone(), device.clone());
-            trials.push(Trial::test(format!("{}::{transform}::refuses::unknown_choices", info.id), move || {
-                gates::refuses_unknown_choices(of_case(&third).backend(), transform).map_err(Failed::from)
+            let (one, other, third, fourth) =
+                (device.clone(), device.clone(), device.clone(), device.clone());
+            trials.push(Trial::test(
+                format!("{}::{transform}::refuses::unknown_choices", info.id),
+                move || {
+                    gates::refuses_unknown_choices(of_case(&third).backend(), transform)
+                        .map_err(Failed::from)
+                },
+            ));
+            trials.push(Trial::test(
+                format!("{}::{transform}::changing_tables", info.id),
+                move || changing_tables(&of_case(&fourth), transform),
+            ));
+            trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || {
+                circuits(&of_case(&one), transform)
             }));
-            trials.push(Trial::test(format!("{}::{transform}::changing_tables", info.id), move || {
-                changing_tables(&of_case(&fourth), transform)
-            }));
-            trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || circuits(&of_case(&one), transform)));
-            trials.push(Trial::test(format!("{}::{transform}::large_precision", info.id), move || {
-                large_precision(&of_case(&other), transform)
-            }));
+            trials.push(Trial::test(
+                format!("{}::{transform}::large_precision", info.id),
+                move || large_precision(&of_case(&other), transform),
+            ));
         }
     }
     for device in devices.iter().filter(|device| device.backend().poly().is_some()) {

@@ -17,7 +17,8 @@ fn plan(spread: u32) -> PlanRequest {
     PlanRequest { choices: [(SPREAD.to_owned(), spread)].into(), ..Default::default() }
 }
 
-/// Whole ciphertexts a block, and a ciphertext over two blocks, which have every kind of step that four and eight have.
+/// Whole ciphertexts a block, and a ciphertext over two blocks, which have every kind of step that
+/// four and eight have.
 const SPREADS: [u32; 2] = [0, 2];
 
 #[test]
@@ -26,9 +27,14 @@ fn vectors_bit_for_bit() {
     for (name, text) in PUBLISHED {
         for spread in SPREADS {
             let planned = Planned { device: &device, plan: plan(spread) };
-            let replay = VectorFile::parse(name, text).map(|f| f.replay(&planned).unwrap_or_else(|e| panic!("{name}: {e}")));
+            let replay = VectorFile::parse(name, text)
+                .map(|f| f.replay(&planned).unwrap_or_else(|e| panic!("{name}: {e}")));
             let replay = replay.unwrap_or_else(|e| panic!("{e}"));
-            assert!(replay.failures.is_empty(), "{name} over {spread}: {}", replay.failures.join("\n"));
+            assert!(
+                replay.failures.is_empty(),
+                "{name} over {spread}: {}",
+                replay.failures.join("\n")
+            );
         }
     }
 }
@@ -37,7 +43,10 @@ fn vectors_bit_for_bit() {
 #[test]
 fn vectors_by_tiles() {
     let device = device();
-    let device = Planned { device: &device, plan: PlanRequest { choices: [("tiled".to_owned(), 1)].into(), ..Default::default() } };
+    let device = Planned {
+        device: &device,
+        plan: PlanRequest { choices: [("tiled".to_owned(), 1)].into(), ..Default::default() },
+    };
     let mut replayed = 0;
     for (name, text) in PUBLISHED {
         let file = VectorFile::parse(name, text).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -52,7 +61,8 @@ fn vectors_by_tiles() {
     assert!(replayed > 0, "no vector has a base small enough for tiles");
 }
 
-type Comparison = fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
+type Comparison =
+    fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
 
 fn for_shapes(spread: u32, wanted: impl Fn(&shapes::NamedShape) -> bool, comparison: Comparison) {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
@@ -69,7 +79,8 @@ fn fits_one_block(case: &shapes::NamedShape) -> bool {
     case.shape.polynomial_size <= 2048
 }
 
-/// Each emulated thread has a stack of its own: those of N = 8192 would take gigabytes. A real GPU runs it in the suite.
+/// Each emulated thread has a stack of its own: those of N = 8192 would take gigabytes. A real GPU
+/// runs it in the suite.
 fn fits_the_host(case: &shapes::NamedShape) -> bool {
     case.shape.polynomial_size <= 4096
 }
@@ -94,7 +105,8 @@ fn spread_shapes_within_the_fft_error() {
     for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
-/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a cluster.
+/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a
+/// cluster.
 #[test]
 fn grouped_shapes_agree() {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
@@ -102,8 +114,14 @@ fn grouped_shapes_agree() {
         for (spread, groups) in [(0, Some(1)), (0, Some(2)), (2, None)] {
             let planned = Planned { device: &device, plan: PlanRequest { groups, ..plan(spread) } };
             let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
-            let differences = differences.unwrap_or_else(|e| panic!("{} over {spread}, {groups:?}: {e}", case.name));
-            assert!(differences.is_empty(), "{} over {spread}, {groups:?}: {}", case.name, differences.join("\n"));
+            let differences = differences
+                .unwrap_or_else(|e| panic!("{} over {spread}, {groups:?}: {e}", case.name));
+            assert!(
+                differences.is_empty(),
+                "{} over {spread}, {groups:?}: {}",
+                case.name,
+                differences.join("\n")
+            );
         }
     }
 }
@@ -116,17 +134,30 @@ fn torus_shapes_agree() {
         for case in shapes::torus().iter().filter(|s| s.name.contains(&only)) {
             let differences = compare::on_the_torus(&planned, &CpuBackend::new(), &case.shape);
             let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
-            assert!(differences.is_empty(), "{} over {spread}: {}", case.name, differences.join("\n"));
+            assert!(
+                differences.is_empty(),
+                "{} over {spread}: {}",
+                case.name,
+                differences.join("\n")
+            );
         }
     }
 }
 
 fn chosen(choices: &[(&str, u32)]) -> PlanRequest {
-    PlanRequest { choices: choices.iter().map(|&(name, value)| (name.to_owned(), value)).collect(), ..Default::default() }
+    PlanRequest {
+        choices: choices.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+        ..Default::default()
+    }
 }
 
 /// The shape of the suite called `name` under a plan with `choices` and `always`.
-fn with_choices(name: &str, choices: &[(&str, u32)], always: &[(&str, u32)], comparison: Comparison) {
+fn with_choices(
+    name: &str,
+    choices: &[(&str, u32)],
+    always: &[(&str, u32)],
+    comparison: Comparison,
+) {
     let shapes = shapes::all();
     let case = shapes.iter().find(|s| s.name == name).expect("a shape of the suite");
     let planned = Planned { device: &device(), plan: chosen(&[choices, always].concat()) };
@@ -135,7 +166,8 @@ fn with_choices(name: &str, choices: &[(&str, u32)], always: &[(&str, u32)], com
     assert!(differences.is_empty(), "{name} with {choices:?}: {}", differences.join("\n"));
 }
 
-/// Both maps of complex slots, cosines in both places, rings that turn over one frequency and over several, and teams without a polynomial.
+/// Both maps of complex slots, cosines in both places, rings that turn over one frequency and over
+/// several, and teams without a polynomial.
 #[test]
 fn every_choice_of_the_fft_agrees() {
     for (name, choices) in [
@@ -151,7 +183,8 @@ fn every_choice_of_the_fft_agrees() {
     }
 }
 
-/// Key chunks in flight over one frequency and over several, and none; monomials held and read again.
+/// Key chunks in flight over one frequency and over several, and none; monomials held and read
+/// again.
 #[test]
 fn every_choice_of_the_integer_transform_agrees() {
     for (name, choices) in [
@@ -166,7 +199,8 @@ fn every_choice_of_the_integer_transform_agrees() {
     }
 }
 
-/// Packed keys, which else only the largest have: tails of one, two and four, rings and none, and a ciphertext over blocks.
+/// Packed keys, which else only the largest have: tails of one, two and four, rings and none, and a
+/// ciphertext over blocks.
 #[test]
 fn packed_keys_agree() {
     for (name, choices) in [
@@ -181,13 +215,16 @@ fn packed_keys_agree() {
     }
 }
 
-/// Key-switching words of two, four and five bytes, by tiles; rows of a quarter of a tile's columns, and of two tiles and a half; digits
-/// of more rows than tiles have by default.
+/// Key-switching words of two, four and five bytes, by tiles; rows of a quarter of a tile's
+/// columns, and of two tiles and a half; digits of more rows than tiles have by default.
 #[test]
 fn shapes_by_tiles() {
     let device = device();
     let mut kinds = std::collections::BTreeSet::new();
-    for case in shapes::all().iter().filter(|s| s.shape.log2_ks_base <= 8 && s.shape.polynomial_size <= 2048) {
+    for case in shapes::all()
+        .iter()
+        .filter(|s| s.shape.log2_ks_base <= 8 && s.shape.polynomial_size <= 2048)
+    {
         let width = case.shape.log2_ks_modulus.div_ceil(16).min(3);
         if !kinds.insert((width, case.shape.log2_ks_base > 6)) && case.name != "gd_n_above_kn" {
             continue;
@@ -197,21 +234,28 @@ fn shapes_by_tiles() {
         let differences = differences.unwrap_or_else(|e| panic!("{}: {e}", case.name));
         assert!(differences.is_empty(), "{}: {}", case.name, differences.join("\n"));
     }
-    assert!((1..=3).all(|width| kinds.contains(&(width, false))), "a shape for each width: {kinds:?}");
+    assert!(
+        (1..=3).all(|width| kinds.contains(&(width, false))),
+        "a shape for each width: {kinds:?}"
+    );
     assert!(kinds.contains(&(1, true)), "a shape with many rows a digit: {kinds:?}");
 }
 
-/// More tables than there is room for, from several threads: `delayed` has them change while rotations wait.
+/// More tables than there is room for, from several threads: `delayed` has them change while
+/// rotations wait.
 #[test]
 fn tables_change() {
-    let differences = tables::end_to_end(&device(), Transform::Ntt, 5).unwrap_or_else(|e| panic!("{e}"));
+    let differences =
+        tables::end_to_end(&device(), Transform::Ntt, 5).unwrap_or_else(|e| panic!("{e}"));
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
 fn every_number_of_blocks_agrees() {
     for blocks in [1, 2, 8] {
-        let small = |case: &shapes::NamedShape| ["gd_n512_k2_r3", "mr_m3_r1", "gd2_all_digits", "gd_binary"].contains(&case.name);
+        let small = |case: &shapes::NamedShape| {
+            ["gd_n512_k2_r3", "mr_m3_r1", "gd2_all_digits", "gd_binary"].contains(&case.name)
+        };
         for_shapes(blocks, small, compare::bit_for_bit);
         for_shapes(blocks, small, compare::within_fft_error);
     }

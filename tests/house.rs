@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Which crates of the project each may depend on, and which its tests may besides. Crates that are not listed (`girih` and all
-/// above it) may use any.
+/// Which crates of the project each may depend on, and which its tests may besides. Crates that are
+/// not listed (`girih` and all above it) may use any.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("ring", &[], &[]),
     ("backend", &["ring"], &[]),
@@ -22,11 +22,27 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
 const FAMILIES: [&str; 2] = ["bootstrap", "poly"];
 
 /// Folders of what families share.
-const SHARED: [&str; 4] = ["crates/backend/src/device", "crates/cuda/src/runtime", "crates/wgpu/src/runtime", "crates/cpu/src/runtime"];
+const SHARED: [&str; 4] = [
+    "crates/backend/src/device",
+    "crates/cuda/src/runtime",
+    "crates/wgpu/src/runtime",
+    "crates/cpu/src/runtime",
+];
 
 /// What a device knows nothing of: schemes, their sets, their gates. Whole words.
-const SCHEME_WORDS: [&str; 11] =
-    ["TFHE", "CKKS", "BFV", "BGV", "NAND", "XNOR", "girih_tfhe", "girih_ckks", "girih_circuit", "girih_rlwe", "girih_conformance"];
+const SCHEME_WORDS: [&str; 11] = [
+    "TFHE",
+    "CKKS",
+    "BFV",
+    "BGV",
+    "NAND",
+    "XNOR",
+    "girih_tfhe",
+    "girih_ckks",
+    "girih_circuit",
+    "girih_rlwe",
+    "girih_conformance",
+];
 /// The same at the beginnings of words.
 const SET_NAMES: [&str; 6] = ["STD128", "STD192", "STD256", "TFHERS", "INSECURE_", "CKKS_"];
 
@@ -41,7 +57,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     for path in entries.map(|e| e.expect("a readable folder").path()) {
         if path.is_dir() {
             all.extend(files(&path));
-        } else if path.extension().is_some_and(|e| ["rs", "toml", "cu", "cuh", "hpp", "wgsl"].iter().any(|known| e == *known)) {
+        } else if path.extension().is_some_and(|e| {
+            ["rs", "toml", "cu", "cuh", "hpp", "wgsl"].iter().any(|known| e == *known)
+        }) {
             all.push(path);
         }
     }
@@ -52,7 +70,8 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Crates of the project that a manifest names in its sections of dependencies: (section, crate without `girih-`).
+/// Crates of the project that a manifest names in its sections of dependencies: (section, crate
+/// without `girih-`).
 fn dependencies(manifest: &str) -> Vec<(String, String)> {
     let mut section = String::new();
     let mut found = Vec::new();
@@ -62,7 +81,8 @@ fn dependencies(manifest: &str) -> Vec<(String, String)> {
         } else if section.ends_with("dependencies")
             && let Some(rest) = line.strip_prefix("girih")
         {
-            let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            let name: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
             found.push((section.clone(), name.trim_start_matches('-').to_owned()));
         }
     }
@@ -75,7 +95,10 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Every complaint about the lines of `paths`, with their places.
-fn complaints(paths: impl IntoIterator<Item = PathBuf>, of: impl Fn(&str) -> Option<String>) -> Vec<String> {
+fn complaints(
+    paths: impl IntoIterator<Item = PathBuf>,
+    of: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
     let mut all = Vec::new();
     for path in paths {
         for (number, line) in read(&path).lines().enumerate() {
@@ -88,7 +111,12 @@ fn complaints(paths: impl IntoIterator<Item = PathBuf>, of: impl Fn(&str) -> Opt
 }
 
 fn assert_none(complaints: Vec<String>) {
-    assert!(complaints.is_empty(), "{} broken arrows:\n{}", complaints.len(), complaints.join("\n"));
+    assert!(
+        complaints.is_empty(),
+        "{} broken arrows:\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
 }
 
 #[test]
@@ -100,7 +128,9 @@ fn manifests_keep_to_the_arrows() {
         let Ok(manifest) = std::fs::read_to_string(&path) else { continue };
         for (section, dependency) in dependencies(&manifest) {
             let tests = section.ends_with("dev-dependencies");
-            if !(allowed.contains(&dependency.as_str()) || (tests && for_tests.contains(&dependency.as_str()))) {
+            if !(allowed.contains(&dependency.as_str())
+                || (tests && for_tests.contains(&dependency.as_str())))
+            {
                 wrong.push(format!("girih-{name} may not name girih-{dependency} in [{section}]"));
             }
         }
@@ -108,25 +138,47 @@ fn manifests_keep_to_the_arrows() {
     assert_none(wrong);
 }
 
-/// What a program reaches of a family without naming it: what `girih_backend` exports of it at its root.
+/// What a program reaches of a family without naming it: what `girih_backend` exports of it at its
+/// root.
 fn at_the_root(family: &str) -> BTreeSet<String> {
     let source = root().join("crates/backend/src");
     if !read(&source.join("lib.rs")).contains(&format!("pub use {family}::*;")) {
         return BTreeSet::new();
     }
     let text = read(&source.join(family).join("mod.rs"));
-    let statements = text.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';')).map(|(statement, _)| statement);
-    let names = statements.flat_map(|s| words(s.split_once("::").map_or("", |(_, names)| names)).map(str::to_owned).collect::<Vec<_>>());
+    let statements = text
+        .split("pub use ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(';'))
+        .map(|(statement, _)| statement);
+    let names = statements.flat_map(|s| {
+        words(s.split_once("::").map_or("", |(_, names)| names))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    });
     names.collect()
 }
 
-/// Everything that a source text takes from the contract or from its own crate: whole `use` statements, and paths in the code.
+/// Everything that a source text takes from the contract or from its own crate: whole `use`
+/// statements, and paths in the code.
 fn taken(text: &str) -> Vec<String> {
-    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
-    let from_here = |path: &str| ["girih_backend::", "crate::", "super::"].iter().any(|root| path.starts_with(root));
-    let statements = code.split("use ").skip(1).filter_map(|rest| rest.split_once(';')).map(|(statement, _)| statement.to_owned());
-    let path = |word: &str| word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
-    let inline = code.split_whitespace().flat_map(|word| word.split(['(', '<', '&', '[', ','])).map(path);
+    let code: String = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let from_here = |path: &str| {
+        ["girih_backend::", "crate::", "super::"].iter().any(|root| path.starts_with(root))
+    };
+    let statements = code
+        .split("use ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(';'))
+        .map(|(statement, _)| statement.to_owned());
+    let path =
+        |word: &str| word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+    let inline =
+        code.split_whitespace().flat_map(|word| word.split(['(', '<', '&', '[', ','])).map(path);
     statements.chain(inline).filter(|path| from_here(path)).collect()
 }
 
@@ -138,7 +190,10 @@ fn what_families_share_knows_none() {
         for path in SHARED.iter().flat_map(|folder| files(&root().join(folder))) {
             for taken in taken(&read(&path)) {
                 if let Some(name) = words(&taken).find(|w| names.contains(*w) || *w == family) {
-                    wrong.push(format!("{}: `{name}` is of the family {family}: {taken}", path.display()));
+                    wrong.push(format!(
+                        "{}: `{name}` is of the family {family}: {taken}",
+                        path.display()
+                    ));
                 }
             }
         }
@@ -149,12 +204,17 @@ fn what_families_share_knows_none() {
 #[test]
 fn families_do_not_import_each_other() {
     for family in FAMILIES {
-        let folders = ["backend", "cpu", "cuda", "wgpu", "multi"].map(|c| root().join("crates").join(c).join("src").join(family));
+        let folders = ["backend", "cpu", "cuda", "wgpu", "multi"]
+            .map(|c| root().join("crates").join(c).join("src").join(family));
         let other = |line: &str| {
             let code = line.split("//").next().unwrap_or_default();
             let others = FAMILIES.iter().filter(|other| **other != family);
-            let paths = others.flat_map(|other| [format!("crate::{other}"), format!("girih_backend::{other}")]);
-            paths.into_iter().find(|path| code.contains(path.as_str())).map(|path| format!("{family} imports {path}"))
+            let paths = others
+                .flat_map(|other| [format!("crate::{other}"), format!("girih_backend::{other}")]);
+            paths
+                .into_iter()
+                .find(|path| code.contains(path.as_str()))
+                .map(|path| format!("{family} imports {path}"))
         };
         assert_none(complaints(folders.iter().flat_map(|folder| files(folder)), other));
     }
@@ -164,7 +224,8 @@ fn families_do_not_import_each_other() {
 fn devices_name_no_scheme_no_set_and_no_gate() {
     let crates = ["cpu", "cuda", "wgpu", "multi"].map(|name| root().join("crates").join(name));
     let of = |line: &str| {
-        let named = words(line).find(|w| SCHEME_WORDS.contains(w) || SET_NAMES.iter().any(|set| w.starts_with(set)));
+        let named = words(line)
+            .find(|w| SCHEME_WORDS.contains(w) || SET_NAMES.iter().any(|set| w.starts_with(set)));
         named.map(|name| format!("a device names `{name}`"))
     };
     let folders = crates.into_iter().chain(["cuda", "shaders"].map(|folder| root().join(folder)));
@@ -180,7 +241,12 @@ fn broken_arrows_are_found() {
     let want = [("dependencies", "tfhe"), ("dependencies", ""), ("dev-dependencies", "cpu")];
     assert_eq!(found, want.map(|(section, name)| (section.to_owned(), name.to_owned())));
     let names = at_the_root("bootstrap");
-    assert!(names.contains("Engine") && names.contains("BootstrapJob") && !names.contains("BackendError"), "{names:?}");
+    assert!(
+        names.contains("Engine")
+            && names.contains("BootstrapJob")
+            && !names.contains("BackendError"),
+        "{names:?}"
+    );
     for (text, named) in [
         ("use girih_backend::{\n    BackendError,\n    BootstrapJob,\n};", true),
         ("fn f(x: &girih_backend::Engine) {}", true),
@@ -188,7 +254,9 @@ fn broken_arrows_are_found() {
         ("use girih_backend::{BackendError, DeviceInfo}; // for an Engine", false),
         ("use wgpu::Engine;", false),
     ] {
-        let found = taken(text).iter().any(|taken| words(taken).any(|w| names.contains(w) || w == "bootstrap"));
+        let found = taken(text)
+            .iter()
+            .any(|taken| words(taken).any(|w| names.contains(w) || w == "bootstrap"));
         assert_eq!(found, named, "{text}");
     }
 }

@@ -1,4 +1,5 @@
-//! Damaged vector files are refused with an error that names the damage: a thousand of them, and never a panic.
+//! Damaged vector files are refused with an error that names the damage: a thousand of them, and
+//! never a panic.
 
 use girih_conformance::ckks::vectors::{self as ckks_vectors, CkksVectorFile};
 use girih_conformance::synthetic::Words;
@@ -12,7 +13,12 @@ fn smallest() -> (&'static str, &'static str) {
 }
 
 /// A random path to a leaf or an array of numbers, as the keys and indices along it.
-fn walk<'a>(mut value: &'a mut Value, words: &mut Words, path: &mut String, stop_at_array: bool) -> &'a mut Value {
+fn walk<'a>(
+    mut value: &'a mut Value,
+    words: &mut Words,
+    path: &mut String,
+    stop_at_array: bool,
+) -> &'a mut Value {
     loop {
         let stop = match value {
             Value::Array(items) => items.is_empty() || (stop_at_array && items[0].is_number()),
@@ -30,7 +36,11 @@ fn walk<'a>(mut value: &'a mut Value, words: &mut Words, path: &mut String, stop
             }
             other => {
                 let fields = other.as_object_mut().expect("neither a leaf nor an array");
-                let keys: Vec<String> = fields.keys().filter(|k| !matches!(k.as_str(), "sigma" | "name" | "format")).cloned().collect();
+                let keys: Vec<String> = fields
+                    .keys()
+                    .filter(|k| !matches!(k.as_str(), "sigma" | "name" | "format"))
+                    .cloned()
+                    .collect();
                 let key = &keys[words.next_word() as usize % keys.len()];
                 path.push_str(&format!(".{key}"));
                 fields.get_mut(key).expect("one of its own keys")
@@ -78,7 +88,10 @@ fn arrays_of_the_wrong_length_are_refused() {
             items.push(Value::from(0));
         }
         let message = refusal(&damaged.to_string(), &path);
-        assert!(message.contains("must") || message.contains("give"), "{path}: {message} does not say what would be right");
+        assert!(
+            message.contains("must") || message.contains("give"),
+            "{path}: {message} does not say what would be right"
+        );
     }
 }
 
@@ -96,12 +109,23 @@ fn truncated_files_are_refused_with_the_place() {
 #[test]
 fn missing_fields_are_named() {
     let document: Value = serde_json::from_str(smallest().1).expect("published");
-    for (pointer, field) in ["/params/q", "/params/N", "/params/modulus_words", "/runs/0/acc_final", "/runs/0/c1/a", "/glwe_secrets"]
-        .map(|p| (p, p.rsplit('/').next().unwrap_or_default()))
+    for (pointer, field) in [
+        "/params/q",
+        "/params/N",
+        "/params/modulus_words",
+        "/runs/0/acc_final",
+        "/runs/0/c1/a",
+        "/glwe_secrets",
+    ]
+    .map(|p| (p, p.rsplit('/').next().unwrap_or_default()))
     {
         let mut damaged = document.clone();
         let (parent, _) = pointer.rsplit_once('/').expect("has a parent");
-        damaged.pointer_mut(parent).and_then(Value::as_object_mut).expect("an object").remove(field);
+        damaged
+            .pointer_mut(parent)
+            .and_then(Value::as_object_mut)
+            .expect("an object")
+            .remove(field);
         let message = refusal(&damaged.to_string(), pointer);
         assert!(message.contains(&format!("`{field}`")), "{message}");
     }
@@ -117,8 +141,12 @@ fn a_wrong_truth_is_noticed() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = VectorFile::read(std::path::Path::new("no/such/file.json")).err().expect("is not there");
-    assert!(matches!(&error, VectorError::Io { path, .. } if path == "no/such/file.json"), "{error}");
+    let error =
+        VectorFile::read(std::path::Path::new("no/such/file.json")).err().expect("is not there");
+    assert!(
+        matches!(&error, VectorError::Io { path, .. } if path == "no/such/file.json"),
+        "{error}"
+    );
 }
 
 /// Fields that no stage reads: secrets and what the files tell beside.
@@ -136,8 +164,8 @@ const UNREAD: [&str; 11] = [
     "sizes",
 ];
 
-/// Files of the stages of CKKS that were changed in one place are refused, or found to differ: never a panic. Few are neither,
-/// as some fields are told for readers alone.
+/// Files of the stages of CKKS that were changed in one place are refused, or found to differ:
+/// never a panic. Few are neither, as some fields are told for readers alone.
 #[test]
 fn damaged_stages_are_refused_or_differ() {
     let device = girih_cpu::CpuBackend::new();
@@ -160,7 +188,8 @@ fn damaged_stages_are_refused_or_differ() {
                 _ => Value::Null,
             };
             let text = damaged.to_string();
-            let replay = CkksVectorFile::parse("damaged.json", &text).and_then(|file| file.replay(&device));
+            let replay =
+                CkksVectorFile::parse("damaged.json", &text).and_then(|file| file.replay(&device));
             match replay {
                 Err(error) => {
                     assert!(!error.to_string().is_empty(), "{name}{path}");

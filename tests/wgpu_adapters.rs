@@ -1,10 +1,11 @@
-//! The published vectors on every adapter of this machine in both profiles, and conformance shapes in the profile that a
-//! browser has: 32-bit words within WebGPU's default limits. Then what only this device has: plans, stores and keys split
-//! over buffers, memory that runs out, a device that is lost. Modules are checked.
+//! The published vectors on every adapter of this machine in both profiles, and conformance shapes
+//! in the profile that a browser has: 32-bit words within WebGPU's default limits. Then what only
+//! this device has: plans, stores and keys split over buffers, memory that runs out, a device that
+//! is lost. Modules are checked.
 
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand, PlanRequest,
-    PlanSource, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob,
+    LoadOptions, LoadRequest, Operand, PlanRequest, PlanSource, Transform,
 };
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
@@ -15,8 +16,8 @@ use girih_wgpu::{OpenOptions, Profile, WgpuBackend, enumerate};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
 
-/// The device of all cases of an adapter, or, on a software driver, which compiles and runs what one device is given in one
-/// thread, a device for each case, so that cases share the cores.
+/// The device of all cases of an adapter, or, on a software driver, which compiles and runs what
+/// one device is given in one thread, a device for each case, so that cases share the cores.
 #[derive(Clone)]
 struct Shared {
     device: Arc<WgpuBackend>,
@@ -26,7 +27,11 @@ struct Shared {
 impl Shared {
     fn of_case(&self) -> Arc<WgpuBackend> {
         let info = self.device.info();
-        let own = || WgpuBackend::open_with(&info.id, &self.options).map(Arc::new).unwrap_or_else(|e| panic!("{e}"));
+        let own = || {
+            WgpuBackend::open_with(&info.id, &self.options)
+                .map(Arc::new)
+                .unwrap_or_else(|e| panic!("{e}"))
+        };
         if info.software { own() } else { Arc::clone(&self.device) }
     }
 }
@@ -50,8 +55,8 @@ fn bit_for_bit(device: &dyn Backend, shape: &BootstrapShape) -> Result<(), Faile
 
 /// What is special about a plan, the shape it is tried on, its choices, its steps a launch.
 type Plan = (&'static str, &'static str, &'static [(&'static str, u32)], Option<usize>);
-/// What the software driver runs in the core profile, at ten seconds of compilation a shape: each kind of words, gadget and
-/// switch once. Adapters of hardware run every shape.
+/// What the software driver runs in the core profile, at ten seconds of compilation a shape: each
+/// kind of words, gadget and switch once. Adapters of hardware run every shape.
 const SOFTWARE: [&str; 12] = [
     "gd_std128",
     "gd_n256_r16",
@@ -70,8 +75,9 @@ const SOFTWARE: [&str; 12] = [
 /// A test of a whole device.
 type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 
-/// Plans that nobody gets by default and `tune` may choose: the other form of words in each profile, other items and
-/// exchanges, and blind rotations split over several launches with the accumulator parked in between.
+/// Plans that nobody gets by default and `tune` may choose: the other form of words in each
+/// profile, other items and exchanges, and blind rotations split over several launches with the
+/// accumulator parked in between.
 const PLANS: [Plan; 12] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
@@ -79,7 +85,8 @@ const PLANS: [Plan; 12] = [
     ("rolled", "gd_std128", &[("rolled", 2)], None),
     ("split_in_3", "gd_n512_k2_r3", &[], Some(2)),
     ("split_in_5", "mr_m3_r1", &[], Some(1)),
-    // Key switches that one workgroup does, and that many share, for each width of the table's entries.
+    // Key switches that one workgroup does, and that many share, for each width of the table's
+    // entries.
     ("key_switch_whole", "gd_n512_k2_r3", &[("key_switch_parts", 1)], None),
     ("key_switch_whole", "gd_std256_29_bits", &[("key_switch_parts", 1)], None),
     ("key_switch_whole", "gd2_g4", &[("key_switch_parts", 1)], None),
@@ -89,18 +96,29 @@ const PLANS: [Plan; 12] = [
     ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
 ];
 
-fn planned(device: &WgpuBackend, shape: &BootstrapShape, choices: &[(&str, u32)], steps: Option<usize>) -> Result<(), Failed> {
+fn planned(
+    device: &WgpuBackend,
+    shape: &BootstrapShape,
+    choices: &[(&str, u32)],
+    steps: Option<usize>,
+) -> Result<(), Failed> {
     let model = LoadOptions { untuned: true, ..Default::default() };
     let keys = SyntheticKeys::new(shape.clone(), 7);
-    let signed = LoadRequest::new(&keys).options(&model).load(device)?.plan().flag("signed") == Some(true);
+    let signed =
+        LoadRequest::new(&keys).options(&model).load(device)?.plan().flag("signed") == Some(true);
     // 2 stands for the form that the model does not choose.
     let value = |v: u32| if v == 2 { u32::from(!signed) } else { v };
-    let choices = choices.iter().map(|&(name, v)| (name.to_string(), if name == "signed" { value(v) } else { v }));
-    let plan = PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
+    let choices = choices
+        .iter()
+        .map(|&(name, v)| (name.to_string(), if name == "signed" { value(v) } else { v }));
+    let plan =
+        PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
     let planned = Planned { device, plan };
     let plan = LoadRequest::new(&keys).options(&model).load(&planned)?.plan();
     let launches = steps.map_or(1, |s| shape.lwe_dimension.div_ceil(s));
-    if plan.count("launches_per_batch") != Some(launches as u64) || plan.source != Some(PlanSource::Request) {
+    if plan.count("launches_per_batch") != Some(launches as u64)
+        || plan.source != Some(PlanSource::Request)
+    {
         return Err(format!("{launches} launches were asked for: {plan}").into());
     }
     match compare::bit_for_bit(&planned, &CpuBackend::new(), shape)?[..] {
@@ -118,9 +136,14 @@ fn many(device: &WgpuBackend, shape: &BootstrapShape) -> Result<(), Failed> {
 /// A choice that these kernels do not know is refused with those that they do.
 fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = shapes::all().swap_remove(0).shape;
-    for (name, value, known) in [("itemz", 8, "items, staged, rolled, signed, key_switch_parts, few"), ("items", 5, "[4, 8, 16]")] {
-        let plan = PlanRequest { choices: [(name.to_string(), value)].into(), ..Default::default() };
-        let error = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&Planned { device, plan });
+    for (name, value, known) in [
+        ("itemz", 8, "items, staged, rolled, signed, key_switch_parts, few"),
+        ("items", 5, "[4, 8, 16]"),
+    ] {
+        let plan =
+            PlanRequest { choices: [(name.to_string(), value)].into(), ..Default::default() };
+        let error =
+            LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&Planned { device, plan });
         let error = error.err().ok_or(format!("{name} = {value} was taken"))?.to_string();
         if !error.contains(known) || !error.contains(name) {
             return Err(error.into());
@@ -131,7 +154,11 @@ fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
 
 /// The smallest shape of the suite: N = 256, two polynomials, five steps.
 fn small_shape() -> BootstrapShape {
-    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n256_r16").map(|s| s.shape).expect("a shape of the suite");
+    let shape = shapes::all()
+        .into_iter()
+        .find(|s| s.name == "gd_n256_r16")
+        .map(|s| s.shape)
+        .expect("a shape of the suite");
     BootstrapShape { packing: 1, ..shape }
 }
 
@@ -150,8 +177,11 @@ impl Twins {
         let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
         let [device, twin] = [device as &dyn Backend, &CpuBackend::new() as &dyn Backend]
             .map(|backend| LoadRequest::new(&keys).options(&exact).load(backend));
-        let mut all = Self { shape: shape.clone(), device: device?, twin: twin?, words: Words::new(3) };
-        let table: Vec<u64> = (0..shape.polynomial_size).map(|_| all.words.below(shape.accumulator_modulus().expect("words"))).collect();
+        let mut all =
+            Self { shape: shape.clone(), device: device?, twin: twin?, words: Words::new(3) };
+        let table: Vec<u64> = (0..shape.polynomial_size)
+            .map(|_| all.words.below(shape.accumulator_modulus().expect("words")))
+            .collect();
         all.both(|engine| engine.add_tables(&table).map(|_| ()))?;
         Ok(all)
     }
@@ -164,14 +194,18 @@ impl Twins {
     /// Writes random ciphertexts to `count` places from `first` on.
     fn write(&mut self, first: usize, count: usize) -> Result<(), BackendError> {
         let q = 1 << self.shape.log2_lwe_modulus;
-        let words: Vec<u32> = (0..count * self.shape.ciphertext_len()).map(|_| self.words.below(q) as u32).collect();
+        let words: Vec<u32> =
+            (0..count * self.shape.ciphertext_len()).map(|_| self.words.below(q) as u32).collect();
         self.both(|engine| engine.write(first, &words))
     }
 
     /// A combination of up to four of the first `inputs` ciphertexts.
     fn combination(&mut self, inputs: usize) -> Combination {
         let operands: Vec<Operand> = (0..self.words.below(5))
-            .map(|_| Operand { ciphertext: self.words.below(inputs as u64) as u32, weight: self.words.below(7) as i32 - 3 })
+            .map(|_| Operand {
+                ciphertext: self.words.below(inputs as u64) as u32,
+                weight: self.words.below(7) as i32 - 3,
+            })
             .collect();
         Combination::new(&operands, self.words.below(64) as u32, self.shape.log2_lwe_modulus)
     }
@@ -196,9 +230,14 @@ impl Twins {
             self.device.read(first, &mut got)?;
             self.twin.read(first, &mut want)?;
             if let Some(at) = (0..got.len()).find(|&i| got[i] != want[i]) {
-                return Err(
-                    format!("word {} of ciphertext {} is {} instead of {}", at % length, first + at / length, got[at], want[at]).into()
-                );
+                return Err(format!(
+                    "word {} of ciphertext {} is {} instead of {}",
+                    at % length,
+                    first + at / length,
+                    got[at],
+                    want[at]
+                )
+                .into());
             }
         }
         Ok(())
@@ -217,27 +256,42 @@ fn small_buffers(device: &WgpuBackend, bytes: u64) -> Result<WgpuBackend, Backen
     WgpuBackend::open_with(&device.info().id, &options)
 }
 
-/// Every stage and whole lists where a buffer holds one step of the key, one index of the table and seven ciphertexts: keys,
-/// tables, stores and batches are all split, and traced.
+/// Every stage and whole lists where a buffer holds one step of the key, one index of the table and
+/// seven ciphertexts: keys, tables, stores and batches are all split, and traced.
 fn split_everything(device: &WgpuBackend) -> Result<(), Failed> {
-    let shape = BootstrapShape { lwe_dimension: 600, log2_lwe_modulus: 7, log2_ks_modulus: 7, log2_ks_base: 1, ..small_shape() };
+    let shape = BootstrapShape {
+        lwe_dimension: 600,
+        log2_lwe_modulus: 7,
+        log2_ks_modulus: 7,
+        log2_ks_base: 1,
+        ..small_shape()
+    };
     let device = small_buffers(device, 17 << 10)?;
     let plan = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&device)?.plan();
-    if ["launches_per_batch", "key_switch_launches", "ciphertexts_per_buffer"].map(|name| plan.count(name)) != [600, 256, 7].map(Some) {
+    if ["launches_per_batch", "key_switch_launches", "ciphertexts_per_buffer"]
+        .map(|name| plan.count(name))
+        != [600, 256, 7].map(Some)
+    {
         return Err(format!("this plan splits too little: {plan}").into());
     }
     bit_for_bit(&device, &shape)
 }
 
-/// A store of fourteen buffers that has grown call by call: writes, lists of gates with operands and results all over it, and
-/// linear jobs in place agree with the twin everywhere.
+/// A store of fourteen buffers that has grown call by call: writes, lists of gates with operands
+/// and results all over it, and linear jobs in place agree with the twin everywhere.
 fn split_store(device: &WgpuBackend) -> Result<(), Failed> {
-    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n_above_kn").map(|s| s.shape).expect("a shape of the suite");
+    let shape = shapes::all()
+        .into_iter()
+        .find(|s| s.name == "gd_n_above_kn")
+        .map(|s| s.shape)
+        .expect("a shape of the suite");
     let device = small_buffers(device, 256 << 10)?;
     let mut twins = Twins::load(&device, &shape)?;
     // 217 to a buffer: within the first, to its end, one beyond, many.
     let mut stored = 0;
-    for (grown, written) in [(100, 90), (217, 110), (218, 18), (400, 150), (2000, 1600), (3000, 1000)] {
+    for (grown, written) in
+        [(100, 90), (217, 110), (218, 18), (400, 150), (2000, 1600), (3000, 1000)]
+    {
         twins.both(|engine| engine.reserve(grown))?;
         twins.write(grown - written, written)?;
         stored = grown;
@@ -245,20 +299,38 @@ fn split_store(device: &WgpuBackend) -> Result<(), Failed> {
     }
     for round in 0..2 {
         // Results everywhere: all over the places that no job reads.
-        let jobs: Vec<BootstrapJob> = (0..90).map(|i| twins.job(2000, 2000 + 11 * i + round)).collect();
-        let own = BootstrapJob { output: 7, input: Combination::new(&[Operand { ciphertext: 7, weight: 3 }], 1, 9), ..jobs[0] };
+        let jobs: Vec<BootstrapJob> =
+            (0..90).map(|i| twins.job(2000, 2000 + 11 * i + round)).collect();
+        let own = BootstrapJob {
+            output: 7,
+            input: Combination::new(&[Operand { ciphertext: 7, weight: 3 }], 1, 9),
+            ..jobs[0]
+        };
         // A job may overwrite its own operand; 7 is read by no other.
         let avoids = |c: &Combination| c.used().all(|o| o.ciphertext != 7);
-        let jobs: Vec<BootstrapJob> = jobs.into_iter().filter(|j| avoids(&j.input)).chain([own]).collect();
+        let jobs: Vec<BootstrapJob> =
+            jobs.into_iter().filter(|j| avoids(&j.input)).chain([own]).collect();
         twins.both(|engine| engine.bootstrap(&jobs))?;
         let linear: Vec<LinearJob> = (0..1000)
-            .map(|i| LinearJob { input: twins.combination(2000), log2_output_modulus: 5 + i as u32 % 5, output: 2000 + i as u32 })
+            .map(|i| LinearJob {
+                input: twins.combination(2000),
+                log2_output_modulus: 5 + i as u32 % 5,
+                output: 2000 + i as u32,
+            })
             .collect();
-        let own = Combination::new(&[Operand { ciphertext: 1999, weight: -1 }, Operand { ciphertext: 2999, weight: 1 }], 0, 9);
+        let own = Combination::new(
+            &[Operand { ciphertext: 1999, weight: -1 }, Operand { ciphertext: 2999, weight: 1 }],
+            0,
+            9,
+        );
         let own = LinearJob { input: own, log2_output_modulus: 9, output: 2999 };
         let avoids = |c: &Combination| c.used().all(|o| o.ciphertext != 2999);
-        let linear: Vec<LinearJob> =
-            linear.into_iter().filter(|j| avoids(&j.input) && j.output != 2999).skip(300 * round).chain([own]).collect();
+        let linear: Vec<LinearJob> = linear
+            .into_iter()
+            .filter(|j| avoids(&j.input) && j.output != 2999)
+            .skip(300 * round)
+            .chain([own])
+            .collect();
         twins.compare(0..stored)?;
         twins.both(|engine| engine.combine(&linear))?;
         twins.compare(0..stored)?;
@@ -266,9 +338,14 @@ fn split_store(device: &WgpuBackend) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A store of more ciphertexts than one buffer of this device holds works at the seam, where buffers are not too large to try.
+/// A store of more ciphertexts than one buffer of this device holds works at the seam, where
+/// buffers are not too large to try.
 fn large_store(device: &WgpuBackend) -> Result<(), Failed> {
-    let shape = shapes::all().into_iter().find(|s| s.name == "gd_n_above_kn").map(|s| s.shape).expect("a shape of the suite");
+    let shape = shapes::all()
+        .into_iter()
+        .find(|s| s.name == "gd_n_above_kn")
+        .map(|s| s.shape)
+        .expect("a shape of the suite");
     let most = device.info().limits.binding_bytes as usize / (4 * shape.ciphertext_len());
     if device.info().limits.binding_bytes > 128 << 20 {
         return Err("meant for the limits of WebGPU".into());
@@ -293,7 +370,8 @@ fn out_of_memory(device: &WgpuBackend) -> Result<(), Failed> {
     let asked = (1 << 46) / (4 * shape.ciphertext_len());
     match twins.device.reserve(asked) {
         Err(BackendError::OutOfMemory { bytes, what, .. })
-            if bytes == (asked * 4 * shape.ciphertext_len()) as u64 && what.contains(&format!("{asked} ciphertexts")) => {}
+            if bytes == (asked * 4 * shape.ciphertext_len()) as u64
+                && what.contains(&format!("{asked} ciphertexts")) => {}
         Err(other) => return Err(other.into()),
         Ok(()) => return Err(format!("{asked} ciphertexts were taken").into()),
     }
@@ -334,7 +412,8 @@ fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
     if named { Ok(()) } else { Err("no error names the loss".into()) }
 }
 
-/// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in order.
+/// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in
+/// order.
 fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = small_shape();
     let engine = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(device)?;
@@ -344,8 +423,16 @@ fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
     let mut words = Words::new(17);
     for round in 0..3 {
         // 1 to 36,000 ciphertexts of 1 KiB, overlapping: later ones win.
-        for (at, count) in [(0, 36_000), (10, 1), (2_000, 70), (5_000, 3_000), (6_000, 3_000), (7_000, 9_000), (30_000, 10_000), (3, 4_000)]
-        {
+        for (at, count) in [
+            (0, 36_000),
+            (10, 1),
+            (2_000, 70),
+            (5_000, 3_000),
+            (6_000, 3_000),
+            (7_000, 9_000),
+            (30_000, 10_000),
+            (3, 4_000),
+        ] {
             let piece: Vec<u32> = (0..count * length).map(|_| words.next_word() as u32).collect();
             engine.write(at, &piece)?;
             want[at * length..][..piece.len()].copy_from_slice(&piece);
@@ -353,7 +440,9 @@ fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
         let mut got = vec![0; want.len()];
         engine.read(0, &mut got)?;
         if let Some(i) = (0..got.len()).find(|&i| got[i] != want[i]) {
-            return Err(format!("round {round}: word {i} is {} instead of {}", got[i], want[i]).into());
+            return Err(
+                format!("round {round}: word {i} is {} instead of {}", got[i], want[i]).into()
+            );
         }
     }
     Ok(())
@@ -368,7 +457,8 @@ impl std::task::Wake for Unpark {
     }
 }
 
-/// Runs a future as an executor would, which polls only what has been woken; returns how often it was polled.
+/// Runs a future as an executor would, which polls only what has been woken; returns how often it
+/// was polled.
 fn executed<T>(future: impl Future<Output = T>) -> (T, usize) {
     let waker = Arc::new(Unpark(std::thread::current())).into();
     let mut context = std::task::Context::from_waker(&waker);
@@ -383,14 +473,17 @@ fn executed<T>(future: impl Future<Output = T>) -> (T, usize) {
     }
 }
 
-/// Awaited calls read what blocking ones do, behind work that is not done yet, and give the thread back meanwhile.
+/// Awaited calls read what blocking ones do, behind work that is not done yet, and give the thread
+/// back meanwhile.
 fn awaited(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = small_shape();
-    let (engine, _) = executed(LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load_async(device));
+    let (engine, _) =
+        executed(LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load_async(device));
     let (engine, length) = (engine?, shape.ciphertext_len());
     engine.reserve(3)?;
     let mut words = Words::new(21);
-    let stored: Vec<u32> = (0..2 * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
+    let stored: Vec<u32> =
+        (0..2 * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
     engine.write(0, &stored)?;
     let table = engine.add_tables(&vec![1; shape.polynomial_size])?;
     let operands = [0, 1].map(|ciphertext| Operand { ciphertext, weight: 1 });
@@ -410,18 +503,26 @@ fn awaited(device: &WgpuBackend) -> Result<(), Failed> {
     if awaited != blocking || awaited[..2 * length] != stored {
         return Err("what was awaited is not what is stored".into());
     }
-    if polls < 2 { Err("the thread was blocked until the bootstrapping was done".into()) } else { Ok(()) }
+    if polls < 2 {
+        Err("the thread was blocked until the bootstrapping was done".into())
+    } else {
+        Ok(())
+    }
 }
 
-/// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample compared with the twin.
+/// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample
+/// compared with the twin.
 fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     const JOBS: usize = 100_000;
     let shape = small_shape();
     let keys = SyntheticKeys::new(shape.clone(), 7);
     let (length, stored) = (shape.ciphertext_len(), 64);
     let mut words = Words::new(3);
-    let store: Vec<u32> = (0..stored * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
-    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(shape.accumulator_modulus().expect("words"))).collect();
+    let store: Vec<u32> =
+        (0..stored * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect();
+    let table: Vec<u64> = (0..shape.polynomial_size)
+        .map(|_| words.below(shape.accumulator_modulus().expect("words")))
+        .collect();
     let job = |i: usize, output: usize| BootstrapJob {
         input: Combination::new(
             &[Operand { ciphertext: (i % stored) as u32, weight: 1 + (i / stored % 3) as i32 }],
@@ -465,33 +566,59 @@ fn main() {
     let found = enumerate();
     if found.is_empty() {
         trials.push(
-            Trial::test("ignored, because no adapter: install a GPU driver or mesa-vulkan-drivers", || Ok(())).with_ignored_flag(true),
+            Trial::test(
+                "ignored, because no adapter: install a GPU driver or mesa-vulkan-drivers",
+                || Ok(()),
+            )
+            .with_ignored_flag(true),
         );
     }
     for info in found {
         for profile in Profile::ALL {
-            let options =
-                OpenOptions { profile: Some(profile), webgpu_limits: profile == Profile::Core, checked: Some(true), ..Default::default() };
+            let options = OpenOptions {
+                profile: Some(profile),
+                webgpu_limits: profile == Profile::Core,
+                checked: Some(true),
+                ..Default::default()
+            };
             let device = match WgpuBackend::open_with(&info.id, &options) {
                 Ok(device) => Shared { device: Arc::new(device), options },
                 Err(error) => {
-                    trials.push(Trial::test(format!("{}@{profile} ignored, because {error}", info.id), || Ok(())).with_ignored_flag(true));
+                    trials.push(
+                        Trial::test(
+                            format!("{}@{profile} ignored, because {error}", info.id),
+                            || Ok(()),
+                        )
+                        .with_ignored_flag(true),
+                    );
                     continue;
                 }
             };
             for (name, text) in PUBLISHED {
                 let device = device.clone();
-                trials.push(Trial::test(format!("{}@{profile}::vectors::{name}", info.id), move || replay(&device.of_case(), name, text)));
+                trials.push(Trial::test(
+                    format!("{}@{profile}::vectors::{name}", info.id),
+                    move || replay(&device.of_case(), name, text),
+                ));
             }
             // Everything but the form of words is the same code in both profiles.
-            for (what, name, choices, steps) in PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words") {
+            for (what, name, choices, steps) in
+                PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words")
+            {
                 let device = device.clone();
-                let shape = shapes::all().into_iter().find(|s| s.name == name).map(|s| s.shape).expect("a shape of the suite");
+                let shape = shapes::all()
+                    .into_iter()
+                    .find(|s| s.name == name)
+                    .map(|s| s.shape)
+                    .expect("a shape of the suite");
                 let title = format!("{}@{profile}::plans::{what}::{name}", info.id);
-                trials.push(Trial::test(title, move || planned(&device.of_case(), &shape, choices, steps)));
+                trials.push(Trial::test(title, move || {
+                    planned(&device.of_case(), &shape, choices, steps)
+                }));
             }
-            // The workspace's conformance suite runs the shapes in the profile that each adapter gets by default. Its batches are
-            // small: where those have a kernel of their own, the one for many ciphertexts runs here.
+            // The workspace's conformance suite runs the shapes in the profile that each adapter
+            // gets by default. Its batches are small: where those have a kernel of their own, the
+            // one for many ciphertexts runs here.
             if profile == Profile::Int64 {
                 for case in shapes::all().into_iter().filter(|_| !info.software) {
                     let device = device.clone();
@@ -513,12 +640,18 @@ fn main() {
             ];
             for (what, test) in whole {
                 let device = device.clone();
-                trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || test(&device.of_case())));
+                trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || {
+                    test(&device.of_case())
+                }));
             }
-            for case in shapes::all().into_iter().filter(|case| !info.software || SOFTWARE.contains(&case.name)) {
+            for case in shapes::all()
+                .into_iter()
+                .filter(|case| !info.software || SOFTWARE.contains(&case.name))
+            {
                 let device = device.clone();
                 let name = format!("{}@{profile}::{}", info.id, case.name);
-                trials.push(Trial::test(name, move || bit_for_bit(&*device.of_case(), &case.shape)));
+                trials
+                    .push(Trial::test(name, move || bit_for_bit(&*device.of_case(), &case.shape)));
             }
         }
     }

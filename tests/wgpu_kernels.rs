@@ -1,4 +1,5 @@
-//! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and keeps to its plan.
+//! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and
+//! keeps to its plan.
 
 use girih::ParameterSet;
 use girih_backend::BackendError;
@@ -22,12 +23,21 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
             Err(error) => panic!("{}: {error}", named[0].0),
         };
         for variant in variants {
-            let name = format!("{} {} {} traced {}", variant.set, variant.kernel.name(), variant.profile, variant.traced);
+            let name = format!(
+                "{} {} {} traced {}",
+                variant.set,
+                variant.kernel.name(),
+                variant.profile,
+                variant.traced
+            );
             let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(found.spirv_words > 0 && found.msl_bytes > 0 && found.hlsl_bytes > 0, "{name}");
         }
     }
-    assert!(within_webgpu > larger, "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond");
+    assert!(
+        within_webgpu > larger,
+        "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond"
+    );
 }
 
 /// The sets of GPUs at the packing they are run at; what every browser grants is enough for each.
@@ -36,11 +46,19 @@ fn sets_run_within_the_default_limits_of_webgpu() {
     let packed = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
     let single = ["STD128", "G1", "G2", "G3", "G4", "G5"].map(|name| (name, 1));
     for (name, packing) in single.into_iter().chain(packed) {
-        let set = ParameterSet::by_name(name).and_then(|set| set.with_packing(packing)).expect("a built-in set");
-        let variants = kernel_variants(&[(name.to_string(), set.shape().clone())], None).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let set = ParameterSet::by_name(name)
+            .and_then(|set| set.with_packing(packing))
+            .expect("a built-in set");
+        let variants = kernel_variants(&[(name.to_string(), set.shape().clone())], None)
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         for variant in variants.iter().filter(|v| !v.traced) {
             let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(found.workgroup_bytes <= 16 << 10 && found.workgroup_threads <= 256 && found.storage_buffers <= 8, "{name}: {found:?}");
+            assert!(
+                found.workgroup_bytes <= 16 << 10
+                    && found.workgroup_threads <= 256
+                    && found.storage_buffers <= 8,
+                "{name}: {found:?}"
+            );
         }
     }
 }

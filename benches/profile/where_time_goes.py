@@ -25,8 +25,9 @@ import tempfile
 from collections import Counter
 from datetime import date
 
-# Which phase a function belongs to, or all of a struct. Of the functions around an instruction the innermost one decides: what the
-# compiler notes of the outer ones mixes up lambdas that were unrolled beside each other.
+# Which phase a function belongs to, or all of a struct. Of the functions around an instruction the
+# innermost one decides: what the compiler notes of the outer ones mixes up lambdas that were
+# unrolled beside each other.
 PHASES = {
     "ends": ["combine", "load_tables", "initial_coefficient", "extract", "extract_torus", "job_of", "place"],
     "rounding": ["add_product", "digit_value", "digit", "Accumulators"],

@@ -1,14 +1,18 @@
-//! What the benches share. Run them with `cargo bench --package girih-benches`, one by `-- STD128`, say: every id carries
-//! its set's name.
+//! What the benches share. Run them with `cargo bench --package girih-benches`, one by `-- STD128`,
+//! say: every id carries its set's name.
 
 use girih_tfhe::ParameterSet;
 
 /// Sets with one word (STD128), two words (G4), and modulus raising with a packed mask (M3).
 pub fn sets() -> Vec<ParameterSet> {
-    ["STD128", "G4", "M3"].iter().map(|name| ParameterSet::by_name(name).expect("a published set")).collect()
+    ["STD128", "G4", "M3"]
+        .iter()
+        .map(|name| ParameterSet::by_name(name).expect("a published set"))
+        .collect()
 }
 
-/// Integers below `modulus` from a fixed linear congruential sequence: cheap, the same in every run.
+/// Integers below `modulus` from a fixed linear congruential sequence: cheap, the same in every
+/// run.
 pub fn integers(modulus: u64, len: usize) -> Vec<u64> {
     let mut x = 1u64;
     (0..len)

@@ -1,7 +1,9 @@
-// combine, blind_rotate, sample_extract, mod_switch to Q_ks: steps 1 to 5 of a bootstrapping, a cluster of blocks for one
-// ciphertext. For batches that do not fill the chip, and for rings that do not fit one block.
+// combine, blind_rotate, sample_extract, mod_switch to Q_ks: steps 1 to 5 of a bootstrapping, a
+// cluster of blocks for one ciphertext. For batches that do not fill the chip, and for rings that
+// do not fit one block.
 //
-// The steps are those of blind_rotate.cu, on the map of cuda/bootstrap/spread.cuh: blocks hear from each other twice a step.
+// The steps are those of blind_rotate.cu, on the map of cuda/bootstrap/spread.cuh: blocks hear from
+// each other twice a step.
 #include "bootstrap.cuh"
 #include "constants.cuh"
 #if GIRIH_FFT
@@ -15,7 +17,7 @@ typedef uint2 Root;
 constexpr int VALUE_WORDS = WORDS_IN_SLOTS;
 
 struct SpreadTile {
-    Value* products; // [column][word][PART]
+    Value* products;                                       // [column][word][PART]
     Exchange<Value, ROWS * VALUE_WORDS * PART> digits;     // [row][word][PART]
     Exchange<Value, COLUMNS * VALUE_WORDS * PART> results; // [column][word][rank][OWN]
     Root* roots;
@@ -45,9 +47,14 @@ struct SpreadTile {
     }
 };
 
-// Teams without a part of their own touch no memory, and meet the others at the barriers between passes.
-template <int depth> FUNCTION void forward_passes(const Root* roots, Value* part, int word, bool active) {
-    if (active) run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) { part[offset] = value; });
+// Teams without a part of their own touch no memory, and meet the others at the barriers between
+// passes.
+template<int depth>
+FUNCTION void forward_passes(const Root* roots, Value* part, int word, bool active) {
+    if (active)
+        run_pass<true, depth>(roots, part, word, threadIdx.x % LANES, [&](int offset, Value value) {
+            part[offset] = value;
+        });
     if constexpr (!Pass<depth>::LAST) {
         lanes_barrier();
         forward_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active);
@@ -55,7 +62,9 @@ template <int depth> FUNCTION void forward_passes(const Root* roots, Value* part
 }
 
 // The last pass, at the top of the subtree, hands its results to `put`.
-template <int depth, class Put> FUNCTION void inverse_passes(const Root* roots, Value* part, int word, bool active, const Put& put) {
+template<int depth, class Put>
+FUNCTION void
+inverse_passes(const Root* roots, Value* part, int word, bool active, const Put& put) {
     if constexpr (!Pass<depth>::LAST) {
         inverse_passes<depth + Pass<depth>::LEVELS_HERE>(roots, part, word, active, put);
         lanes_barrier();
@@ -70,24 +79,29 @@ template <int depth, class Put> FUNCTION void inverse_passes(const Root* roots, 
     });
 }
 
-// The orbits of this thread, accumulators in registers: column, where the orbit lies in a part, and whose digits are this
-// thread's task.
+// The orbits of this thread, accumulators in registers: column, where the orbit lies in a part, and
+// whose digits are this thread's task.
 struct Orbits {
     Accumulator held[ORBIT_ROUNDS][ORBIT_COEFFICIENTS];
 
-    template <class Body> FUNCTION void each(u32 rank, const Body& body) {
+    template<class Body>
+    FUNCTION void each(u32 rank, const Body& body) {
         unroll<0, ORBIT_ROUNDS>([&](auto round) {
-            int share = ORBIT_SHARES > 1 ? (int)threadIdx.x / ORBIT_WARPS : 0, orbit = (int)threadIdx.x - share * ORBIT_WARPS + round * THREADS;
-            if (share < ORBIT_SHARES && orbit < ORBITS) body(held[round], orbit / OWN, (int)rank * OWN + orbit % OWN, share);
+            int share = ORBIT_SHARES > 1 ? (int)threadIdx.x / ORBIT_WARPS : 0,
+                orbit = (int)threadIdx.x - share * ORBIT_WARPS + round * THREADS;
+            if (share < ORBIT_SHARES && orbit < ORBITS)
+                body(held[round], orbit / OWN, (int)rank * OWN + orbit % OWN, share);
         });
     }
 };
 
-// Asks for a step's key slice, each block of the cluster a share; all clusters stream the same, and take turns. One request
-// of one thread: the hardware issues those of several threads one after the other.
+// Asks for a step's key slice, each block of the cluster a share; all clusters stream the same, and
+// take turns. One request of one thread: the hardware issues those of several threads one after the
+// other.
 FUNCTION void prefetch_key(const BlindRotateArguments& a, int step, u32 rank) {
     constexpr u32 share = (u32)(KEY_STEP_BYTES / BLOCKS);
-    if (threadIdx.x == 0 && step < (int)a.steps && blockIdx.x / BLOCKS == (u32)step % (gridDim.x / BLOCKS)) {
+    if (threadIdx.x == 0 && step < (int)a.steps &&
+        blockIdx.x / BLOCKS == (u32)step % (gridDim.x / BLOCKS)) {
         prefetch_l2((const char*)a.key + (u64)step * KEY_STEP_BYTES + rank * share, share);
     }
 }
@@ -96,7 +110,7 @@ extern "C" __global__ void
 #if SPREAD_CLUSTERS
 __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
 #endif
-__launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) {
+    __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) {
     DYNAMIC_SHARED(memory);
     const SpreadTile tile(memory);
     const u32 rank = own_rank(), job = blockIdx.x / BLOCKS;
@@ -108,25 +122,31 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
     load_roots(tile.roots, a, rank);
     tile.open();
 
-    // Digits of the levels that are this thread's, of an orbit at `position`, to the owners of the subtrees.
+    // Digits of the levels that are this thread's, of an orbit at `position`, to the owners of the
+    // subtrees.
     auto forward = [&](const Accumulator* held, int column, int position, int share, int step) {
         unroll<0, LEVELS>([&](auto level) {
             if (ORBIT_SHARES > 1 && share != level % ORBIT_SHARES) return;
             if constexpr (TRACE) {
                 unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
-                    dump_digit<decltype(level)::v>(a, step, column, orbit_coefficient(swizzle(position), i), held[i]);
+                    dump_digit<decltype(level)::v>(
+                        a, step, column, orbit_coefficient(swizzle(position), i), held[i]);
                 });
             }
             forward_orbit<decltype(level)::v>(held, [&](int word, int owner, Value value) {
                 // Digits after the last step are nobody's.
-                if (step < (int)a.steps) tile.digits.send(owner, ((level * COLUMNS + column) * VALUE_WORDS + word) * PART + position, value);
+                if (step < (int)a.steps)
+                    tile.digits.send(
+                        owner, ((level * COLUMNS + column) * VALUE_WORDS + word) * PART + position,
+                        value);
             });
         });
     };
 
     orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
-            held[i] = initial_coefficient(a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
+            held[i] = initial_coefficient(
+                a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
         });
         forward(held, column, position, share, 0);
     });
@@ -135,7 +155,8 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
     for (int step = 0; step < (int)a.steps; step++) {
         tile.digits.meet(step);
         for_parts<ROWS * VALUE_WORDS>([&](int part, bool active) {
-            forward_passes<0>(tile.roots, tile.digits.box + part * PART, part % VALUE_WORDS, active);
+            forward_passes<0>(
+                tile.roots, tile.digits.box + part * PART, part % VALUE_WORDS, active);
         });
         __syncthreads();
         products.run(a, step, rank, tile.digits.box, tile.products);
@@ -144,14 +165,18 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         products.refill<0>(a, step + 1);
         __syncthreads();
         for_parts<COLUMNS * VALUE_WORDS>([&](int part, bool active) {
-            inverse_passes<0>(tile.roots, tile.products + part * PART, part % VALUE_WORDS, active, [&](int position, Value value) {
-                tile.results.send(position / OWN, (part * BLOCKS + rank) * OWN + position % OWN, value);
-            });
+            inverse_passes<0>(
+                tile.roots, tile.products + part * PART, part % VALUE_WORDS, active,
+                [&](int position, Value value) {
+                    tile.results.send(
+                        position / OWN, (part * BLOCKS + rank) * OWN + position % OWN, value);
+                });
         });
         products.refill<1>(a, step + 1);
         tile.results.meet(step);
         orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
-            inverse_orbit(tile.results.box + (column * VALUE_WORDS * BLOCKS) * OWN + position % OWN, held);
+            inverse_orbit(
+                tile.results.box + (column * VALUE_WORDS * BLOCKS) * OWN + position % OWN, held);
             forward(held, column, position, share, step + 1);
         });
         products.refill<2>(a, step + 1);
@@ -162,7 +187,8 @@ __launch_bounds__(THREADS, 1) blind_rotate_spread(const BlindRotateArguments a) 
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
             int index = orbit_coefficient(swizzle(position), i);
             if constexpr (TRACE) {
-                if (dumps(a, DUMP_ACCUMULATOR, a.steps)) a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
+                if (dumps(a, DUMP_ACCUMULATOR, a.steps))
+                    a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
             }
             extract(a, job, column, index, held[i]);
         });

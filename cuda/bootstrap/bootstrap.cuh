@@ -1,11 +1,12 @@
-// The ends of a bootstrapping, coefficient by coefficient: what comes before the first step and after the last.
+// The ends of a bootstrapping, coefficient by coefficient: what comes before the first step and
+// after the last.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
 #include "trace.cuh"
 
-// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of one job, by all threads of a block. On the native torus the key
-// switch before has made them.
+// Step 1: exponents a_i * 2N/modulus and b_j * 2N/modulus of one job, by all threads of a block. On
+// the native torus the key switch before has made them.
 FUNCTION void combine(const BlindRotateArguments& a, u32 job, u16* rotations) {
     constexpr int length = LWE_DIMENSION + PACKING;
     if constexpr (NATIVE_TORUS) {
@@ -15,12 +16,14 @@ FUNCTION void combine(const BlindRotateArguments& a, u32 job, u16* rotations) {
     }
     const Combination& input = a.jobs[job].input;
     for (int i = threadIdx.x; i < length; i += THREADS) {
-        rotations[i] = (u16)(combine_word(input, a.store, length, i, LWE_DIMENSION) << (LOG2_MONOMIALS - input.log2_modulus));
+        rotations[i] = (u16)(combine_word(input, a.store, length, i, LWE_DIMENSION)
+                             << (LOG2_MONOMIALS - input.log2_modulus));
     }
 }
 
 // Step 2: coefficient `index` of X^-s * v for body columns, 0 for mask columns.
-FUNCTION Accumulator initial_coefficient(const BlindRotateArguments& a, u32 job, const u16* rotations, int column, int index) {
+FUNCTION Accumulator initial_coefficient(
+    const BlindRotateArguments& a, u32 job, const u16* rotations, int column, int index) {
     int body = column - GLWE_DIMENSION;
     if (body < 0) return 0;
     u64 polynomial = a.jobs[job].table + body * a.jobs[job].table_stride;
@@ -31,7 +34,8 @@ FUNCTION Accumulator initial_coefficient(const BlindRotateArguments& a, u32 job,
 }
 
 // Step 4 on the native torus, where it is the last: one word of the result, modulo 2^64.
-FUNCTION void extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
+FUNCTION void
+extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
     constexpr int masks = GLWE_DIMENSION * POLYNOMIAL_SIZE;
     u64 x = (u64)value << 32;
     int position;
@@ -49,8 +53,10 @@ FUNCTION void extract_torus(const BlindRotateArguments& a, u32 job, int column, 
     }
 }
 
-// Steps 4 and 5 for one coefficient: where it goes in (a_0, -a_{N-1}, .., -a_1) and b_0 + offset, modulo Q_ks.
-FUNCTION void extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
+// Steps 4 and 5 for one coefficient: where it goes in (a_0, -a_{N-1}, .., -a_1) and b_0 + offset,
+// modulo Q_ks.
+FUNCTION void
+extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
     if (column >= GLWE_DIMENSION && index != 0) return;
     if constexpr (NATIVE_TORUS) return extract_torus(a, job, column, index, value);
     u64 x = stored(value);
@@ -66,5 +72,6 @@ FUNCTION void extract(const BlindRotateArguments& a, u32 job, int column, int in
     if constexpr (TRACE) {
         if (dumps(a, DUMP_EXTRACTED, a.steps) && job == 0) a.dump[position] = x;
     }
-    a.switched[(u64)job * (GLWE_DIMENSION * POLYNOMIAL_SIZE + PACKING) + position] = switch_to_ks(x);
+    a.switched[(u64)job * (GLWE_DIMENSION * POLYNOMIAL_SIZE + PACKING) + position] =
+        switch_to_ks(x);
 }

@@ -1,5 +1,6 @@
-// combine: small integer combinations of stored ciphertexts, optionally rescaled with rounding. Two kernels, since a
-// result may replace an operand of its own job: compute into scratch, then scatter.
+// combine: small integer combinations of stored ciphertexts, optionally rescaled with rounding. Two
+// kernels, since a result may replace an operand of its own job: compute into scratch, then
+// scatter.
 #include "constants.cuh"
 #include "jobs.cuh"
 
@@ -12,7 +13,8 @@ extern "C" __global__ void combine(const CombineArguments a) {
     if (i >= (u64)a.job_count * LENGTH) return;
     const LinearJob& job = a.jobs[i / LENGTH];
     if constexpr (NATIVE_TORUS) {
-        ((u64*)a.results)[i] = combine_torus_word(job.input, a.store, LENGTH, (u32)(i % LENGTH), MASKS);
+        ((u64*)a.results)[i] =
+            combine_torus_word(job.input, a.store, LENGTH, (u32)(i % LENGTH), MASKS);
         return;
     }
     u32 word = combine_word(job.input, a.store, LENGTH, (u32)(i % LENGTH), MASKS);

@@ -1,8 +1,9 @@
 // The folded f64 FFT over N/2 complex points, split into the passes of tile.cuh.
 //
-// A polynomial a is folded to a_j + i a_{j + N/2} and reduced down the tree X^2h - c^2 = (X^h - c)(X^h + c) from
-// X^(N/2) - i: the same tree as the NTT's, with complex roots and no twist (see girih_ring::fft). The roots of the two
-// halves of a node are c and i c, so one root serves two blocks.
+// A polynomial a is folded to a_j + i a_{j + N/2} and reduced down the tree X^2h - c^2 = (X^h -
+// c)(X^h + c) from X^(N/2) - i: the same tree as the NTT's, with complex roots and no twist (see
+// girih_ring::fft). The roots of the two halves of a node are c and i c, so one root serves two
+// blocks.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -19,7 +20,9 @@ FUNCTION void forward_butterfly(double2& u, double2& v, double2 c) {
     u = sum;
 }
 
-FUNCTION double2 times_conjugate(double2 x, double2 c) { return make_double2(fma(c.y, x.y, c.x * x.x), fma(-c.y, x.x, c.x * x.y)); }
+FUNCTION double2 times_conjugate(double2 x, double2 c) {
+    return make_double2(fma(c.y, x.y, c.x * x.x), fma(-c.y, x.x, c.x * x.y));
+}
 
 // (u, v) -> (u + v, conj(c) (u - v)).
 FUNCTION void inverse_butterfly(double2& u, double2& v, double2 c) {
@@ -29,7 +32,8 @@ FUNCTION void inverse_butterfly(double2& u, double2& v, double2 c) {
 }
 
 // Roots come from `roots(level, pair)`: that of block 2 pair; block 2 pair + 1 has i times it.
-template <int radix, int level, class Roots> FUNCTION void forward_levels(double2* x, const Roots& roots) {
+template<int radix, int level, class Roots>
+FUNCTION void forward_levels(double2* x, const Roots& roots) {
     if constexpr ((1 << level) < radix) {
         constexpr int half = radix >> (level + 1);
         unroll<0, (level == 0 ? 1 : 1 << (level - 1))>([&](auto pair) {
@@ -37,7 +41,10 @@ template <int radix, int level, class Roots> FUNCTION void forward_levels(double
             double2 turned = make_double2(-root.y, root.x);
             unroll<0, half>([&](auto i) {
                 forward_butterfly(x[4 * half * pair + i], x[4 * half * pair + i + half], root);
-                if constexpr (level > 0) forward_butterfly(x[4 * half * pair + 2 * half + i], x[4 * half * pair + 3 * half + i], turned);
+                if constexpr (level > 0)
+                    forward_butterfly(
+                        x[4 * half * pair + 2 * half + i], x[4 * half * pair + 3 * half + i],
+                        turned);
             });
         });
         forward_levels<radix, level + 1>(x, roots);
@@ -45,14 +52,18 @@ template <int radix, int level, class Roots> FUNCTION void forward_levels(double
 }
 
 // Undoes forward_levels without the factor 1/radix.
-template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2* x, const Roots& roots) {
+template<int radix, int done, class Roots>
+FUNCTION void inverse_levels(double2* x, const Roots& roots) {
     if constexpr (JOIN_LEVELS && (4 << done) == radix && radix >= 8) {
-        // The last two levels at once, with the product of their roots: 28 operations on four values instead of 32.
+        // The last two levels at once, with the product of their roots: 28 operations on four
+        // values instead of 32.
         constexpr int half = 1 << done;
-        double2 s = roots(0, 0), r = roots(1, 0), q = make_double2(fma(-s.y, r.y, s.x * r.x), fma(s.y, r.x, s.x * r.y));
+        double2 s = roots(0, 0), r = roots(1, 0),
+                q = make_double2(fma(-s.y, r.y, s.x * r.x), fma(s.y, r.x, s.x * r.y));
         unroll<0, half>([&](auto i) {
             double2 a = x[i], b = x[i + half], c = x[i + 2 * half], d = x[i + 3 * half];
-            double2 sum = make_double2(a.x + b.x, a.y + b.y), other = make_double2(c.x + d.x, c.y + d.y);
+            double2 sum = make_double2(a.x + b.x, a.y + b.y),
+                    other = make_double2(c.x + d.x, c.y + d.y);
             double2 u = make_double2(a.x - b.x, a.y - b.y), v = make_double2(c.x - d.x, c.y - d.y);
             x[i] = make_double2(sum.x + other.x, sum.y + other.y);
             x[i + 2 * half] = times_conjugate(make_double2(sum.x - other.x, sum.y - other.y), s);
@@ -67,23 +78,29 @@ template <int radix, int done, class Roots> FUNCTION void inverse_levels(double2
             double2 turned = make_double2(-root.y, root.x);
             unroll<0, half>([&](auto i) {
                 inverse_butterfly(x[4 * half * pair + i], x[4 * half * pair + i + half], root);
-                if constexpr (level > 0) inverse_butterfly(x[4 * half * pair + 2 * half + i], x[4 * half * pair + 3 * half + i], turned);
+                if constexpr (level > 0)
+                    inverse_butterfly(
+                        x[4 * half * pair + 2 * half + i], x[4 * half * pair + 3 * half + i],
+                        turned);
             });
         });
         inverse_levels<radix, done + 1>(x, roots);
     }
 }
 
-// Undoes forward_levels<16, 0> with the roots of the first pass, which are constants: value i of the result is x[i] times
-// FIRST_INVERSE_SCALES[i]. A turn by conj(c) is left without its factor cos(c), which is made up for as late as there: six
-// multiply-adds a butterfly instead of eight operations. What meets in a butterfly differs by a constant ratio.
-template <int done> FUNCTION void inverse_first_levels(double2* x) {
+// Undoes forward_levels<16, 0> with the roots of the first pass, which are constants: value i of
+// the result is x[i] times FIRST_INVERSE_SCALES[i]. A turn by conj(c) is left without its factor
+// cos(c), which is made up for as late as there: six multiply-adds a butterfly instead of eight
+// operations. What meets in a butterfly differs by a constant ratio.
+template<int done>
+FUNCTION void inverse_first_levels(double2* x) {
     if constexpr (done < 4) {
         constexpr int level = 3 - done, half = 1 << done;
         unroll<0, (1 << level)>([&](auto block) {
             unroll<0, half>([&](auto i) {
                 double2 &u = x[2 * half * block + i], &v = x[2 * half * block + i + half];
-                double ratio = FIRST_INVERSE_RATIOS[level][half * block + i], tangent = FIRST_TANGENTS[level][block / 2];
+                double ratio = FIRST_INVERSE_RATIOS[level][half * block + i],
+                       tangent = FIRST_TANGENTS[level][block / 2];
                 double2 d = make_double2(fma(-ratio, v.x, u.x), fma(-ratio, v.y, u.y));
                 u = make_double2(fma(ratio, v.x, u.x), fma(ratio, v.y, u.y));
                 if constexpr (decltype(block)::v % 2 == 0) {
@@ -98,7 +115,9 @@ template <int done> FUNCTION void inverse_first_levels(double2* x) {
 }
 
 // Entry of (level, pair) in a table of the roots of a sub-transform.
-CONSTANT_FUNCTION int root_entry(int level, int pair) { return level == 0 ? 0 : (1 << (level - 1)) + pair; }
+CONSTANT_FUNCTION int root_entry(int level, int pair) {
+    return level == 0 ? 0 : (1 << (level - 1)) + pair;
+}
 
 // Frequencies whose points differ by few roots of unity (see Monomials): those of a warp.
 constexpr int WARPS_OF_FREQUENCIES = FREQUENCY_GROUPS / 32;
@@ -109,7 +128,8 @@ struct Tile {
     double2* second_roots; // [entry][16]: roots of the second pass by block
     double2* tail_roots;   // [entry][f]: roots of the tail
     double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
-    double2* bases;        // [step & 1][group][index of the step][warp of frequencies]: X^e at the first of them, j = 0
+    double2*
+        bases; // [step & 1][group][index of the step][warp of frequencies]: X^e at the first of them, j = 0
     void* accumulators;
     u16* rotations;
 
@@ -117,7 +137,8 @@ struct Tile {
     static constexpr int ROOTS = 8 * 16;
     static constexpr int TAIL_ROOTS = TAIL / 2 * FREQUENCY_GROUPS;
     static constexpr int BASES = GROUPS * GROUPING * WARPS_OF_FREQUENCIES;
-    static constexpr int ACCUMULATORS = ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
+    static constexpr int ACCUMULATORS =
+        ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
 
     FUNCTION explicit Tile(void* memory) {
         slots = (double2*)memory;
@@ -132,7 +153,8 @@ struct Tile {
     FUNCTION double2* slot_at(int index) const { return slots + index * SLOT_POINTS; }
 };
 
-// Eight neighbouring lanes read turns that differ by multiples of 4 e: this spreads them over the banks for any e.
+// Eight neighbouring lanes read turns that differ by multiples of 4 e: this spreads them over the
+// banks for any e.
 FUNCTION int turn_offset(int turn) {
     int quarter = turn >> 2;
     return (turn & 3) * 8 * TAIL + (quarter ^ ((quarter >> 3) & 3));
@@ -144,7 +166,8 @@ FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
         int f = i % FREQUENCY_GROUPS, entry = i / FREQUENCY_GROUPS;
         int level = entry == 0 ? 0 : 32 - __clz(entry);
         int block = entry == 0 ? 0 : 2 * (entry - (1 << (level - 1)));
-        tile.tail_roots[i] = ((const double2*)a.roots)[(FREQUENCY_GROUPS << level) + (f << level) + block];
+        tile.tail_roots[i] =
+            ((const double2*)a.roots)[(FREQUENCY_GROUPS << level) + (f << level) + block];
     }
     for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
         int b = i % 16, entry = i / 16;
@@ -152,9 +175,12 @@ FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
         int level = entry == 0 ? 0 : 32 - __clz(entry);
         int block = entry == 0 ? 0 : 2 * (entry - (1 << (level - 1)));
         int index = (16 << level) + (b << level) + block;
-        tile.second_roots[i] = (1 << level) < SECOND_RADIX ? ((const double2*)a.roots)[index] : make_double2(0, 0);
+        tile.second_roots[i] =
+            (1 << level) < SECOND_RADIX ? ((const double2*)a.roots)[index] : make_double2(0, 0);
     }
-    for (int i = threadIdx.x; i < 32 * TAIL; i += THREADS) tile.turns[turn_offset(i)] = ((const double2*)a.powers)[i * (2 * POLYNOMIAL_SIZE / (32 * TAIL))];
+    for (int i = threadIdx.x; i < 32 * TAIL; i += THREADS)
+        tile.turns[turn_offset(i)] =
+            ((const double2*)a.powers)[i * (2 * POLYNOMIAL_SIZE / (32 * TAIL))];
 }
 
 struct FirstRoots {
@@ -167,28 +193,36 @@ struct FirstRoots {
 struct SecondRoots {
     const double2* table;
     FUNCTION SecondRoots(const Tile& tile, int block) : table(tile.second_roots + block) {}
-    FUNCTION double2 operator()(int level, int pair) const { return table[root_entry(level, pair) * 16]; }
+    FUNCTION double2 operator()(int level, int pair) const {
+        return table[root_entry(level, pair) * 16];
+    }
 };
 
 struct TailRoots {
     const double2* table;
     FUNCTION TailRoots(const Tile& tile, int f) : table(tile.tail_roots + f) {}
-    FUNCTION double2 operator()(int level, int pair) const { return table[root_entry(level, pair) * FREQUENCY_GROUPS]; }
+    FUNCTION double2 operator()(int level, int pair) const {
+        return table[root_entry(level, pair) * FREQUENCY_GROUPS];
+    }
 };
 
-// Digit `level` of a coefficient, in the units of the key: aligned coefficients are digits times 2^(32 - LOG2_Q).
-template <int level> FUNCTION double digit_value(Accumulator x) {
+// Digit `level` of a coefficient, in the units of the key: aligned coefficients are digits times
+// 2^(32 - LOG2_Q).
+template<int level>
+FUNCTION double digit_value(Accumulator x) {
     if constexpr (ACCUMULATOR_IS_ALIGNED) {
         return to_double((i32)x);
     } else if constexpr (ACCUMULATOR_IS_SCALED && LEVELS == 1) {
         return fma(to_double((i32)x), UNITS_OF_DIGITS, NEAREST) - NEAREST;
     } else if constexpr (NATIVE_TORUS && LEVELS == 1) {
-        // Half a digit is added first and the rest cut off; a sum that wraps is the same on the torus. As in `to_double`, the
-        // low word holds it above 2^52 + 2^31.
+        // Half a digit is added first and the rest cut off; a sum that wraps is the same on the
+        // torus. As in `to_double`, the low word holds it above 2^52 + 2^31.
         constexpr int cut = 32 - LOG2_BASE;
         constexpr double size = 1.0 / (double)(1ull << cut);
-        double raised = __hiloint2double(0x43300000, (int)((u32)x + (0x80000000u + (1u << (cut - 1)))));
-        return __fma_rd(raised, size, NEAREST - (4503599627370496.0 + 2147483648.0) * size) - NEAREST;
+        double raised =
+            __hiloint2double(0x43300000, (int)((u32)x + (0x80000000u + (1u << (cut - 1)))));
+        return __fma_rd(raised, size, NEAREST - (4503599627370496.0 + 2147483648.0) * size) -
+               NEAREST;
     } else {
         return to_double(digit<level>(x));
     }
@@ -197,16 +231,16 @@ template <int level> FUNCTION double digit_value(Accumulator x) {
 // The multiple of q nearest to x, divided by q; |x| < 2^51 q.
 FUNCTION double nearest_quotient(double x, double q) { return fma(x, 1.0 / q, NEAREST) - NEAREST; }
 
-// The integer nearest to x * scale modulo 2^32, for |x * scale| < 2^83: the multiple of 2^32 nearest to it is taken off by what
-// it leaves of 1.5 * 2^84, in sums that are exact.
+// The integer nearest to x * scale modulo 2^32, for |x * scale| < 2^83: the multiple of 2^32
+// nearest to it is taken off by what it leaves of 1.5 * 2^84, in sums that are exact.
 FUNCTION u32 nearest_low_word(double x, double scale) {
     constexpr double turns = 4294967296.0 * NEAREST;
     double rest = (turns + NEAREST) - fma(x, scale, turns);
     return low_word(fma(x, scale, rest));
 }
 
-// Adds the sum x * scale of one step's products (in units of Q, where accumulators are scaled or on the torus of Q / 2^32) to
-// an accumulator coefficient, rounding once.
+// Adds the sum x * scale of one step's products (in units of Q, where accumulators are scaled or on
+// the torus of Q / 2^32) to an accumulator coefficient, rounding once.
 FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale) {
     constexpr double q = (double)ACCUMULATOR_MODULUS;
     if constexpr (ACCUMULATOR_IS_ALIGNED) {
@@ -214,14 +248,17 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale
         u32 sum = FFT_SUM_IS_LARGE ? nearest_low_word(x, scale) : low_word(fma(x, scale, NEAREST));
         return accumulator + (sum << ALIGNMENT_SHIFT);
     } else if constexpr (ACCUMULATOR_WRAPS) {
-        // What lies below 32 bits is 2^-9 of the error that doubles make of a sum (one digit of 23 bits, N = 2048).
+        // What lies below 32 bits is 2^-9 of the error that doubles make of a sum (one digit of 23
+        // bits, N = 2048).
         return (Accumulator)((u32)accumulator + nearest_low_word(x, scale));
     } else {
-        // The rest is exact: x and its quotient times q are multiples of the last place of x, and the rest is at most q/2 and a bit.
+        // The rest is exact: x and its quotient times q are multiples of the last place of x, and
+        // the rest is at most q/2 and a bit.
         x *= scale;
         double rest = fma(-nearest_quotient(x, q), q, x);
         if constexpr (!ACCUMULATOR_IS_WIDE) {
-            // A negative rest wraps to above 2^32 - q and comes back below q when q is added; then the sum is at most 2q < 2^32.
+            // A negative rest wraps to above 2^32 - q and comes back below q when q is added; then
+            // the sum is at most 2q < 2^32.
             u32 positive = low_word(rest + NEAREST);
             positive = min(positive, positive + (u32)ACCUMULATOR_MODULUS);
             u32 sum = (u32)accumulator + positive;
@@ -235,12 +272,15 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale
     }
 }
 
-FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
+FUNCTION void forward_polynomial(
+    const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
         double2 x[ITEMS];
         unroll<0, ITEMS>([&](auto b) {
-            x[b] = make_double2(digit_value<decltype(level)::v>(accumulator[b]), digit_value<decltype(level)::v>(accumulator[b + ITEMS]));
+            x[b] = make_double2(
+                digit_value<decltype(level)::v>(accumulator[b]),
+                digit_value<decltype(level)::v>(accumulator[b + ITEMS]));
         });
         forward_levels<16, 0>(x, FirstRoots());
         double2* values = tile.slot_at(slot(group, level, column, 0));
@@ -251,23 +291,34 @@ FUNCTION void forward_polynomial(const Tile& tile, const Accumulator* accumulato
         double2 x[ITEMS];
         double2* values = tile.slot_at(slot(group, level, column, 0));
         unroll<0, SUBS>([&](auto sub) {
-            unroll<0, SECOND_RADIX>([&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(at.thread, sub, e)]; });
-            forward_levels<SECOND_RADIX, 0>(x + sub * SECOND_RADIX, SecondRoots(tile, second_block(at.thread, sub)));
+            unroll<0, SECOND_RADIX>([&](auto e) {
+                x[sub * SECOND_RADIX + e] = values[second_offset(at.thread, sub, e)];
+            });
+            forward_levels<SECOND_RADIX, 0>(
+                x + sub * SECOND_RADIX, SecondRoots(tile, second_block(at.thread, sub)));
             if (active) {
-                unroll<0, SECOND_RADIX>([&](auto e) { values[second_offset(at.thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
+                unroll<0, SECOND_RADIX>([&](auto e) {
+                    values[second_offset(at.thread, sub, e)] = x[sub * SECOND_RADIX + e];
+                });
             }
         });
     });
 }
 
-FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
+FUNCTION void inverse_polynomial(
+    const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     double2 x[ITEMS];
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, SUBS>([&](auto sub) {
-        unroll<0, SECOND_RADIX>([&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(at.thread, sub, e)]; });
-        inverse_levels<SECOND_RADIX, 0>(x + sub * SECOND_RADIX, SecondRoots(tile, second_block(at.thread, sub)));
-        if (active) unroll<0, SECOND_RADIX>([&](auto e) { values[second_offset(at.thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
+        unroll<0, SECOND_RADIX>(
+            [&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(at.thread, sub, e)]; });
+        inverse_levels<SECOND_RADIX, 0>(
+            x + sub * SECOND_RADIX, SecondRoots(tile, second_block(at.thread, sub)));
+        if (active)
+            unroll<0, SECOND_RADIX>([&](auto e) {
+                values[second_offset(at.thread, sub, e)] = x[sub * SECOND_RADIX + e];
+            });
     });
     team_barrier(at.team);
     unroll<0, ITEMS>([&](auto b) { x[b] = values[first_offset(at.thread, b)]; });
@@ -283,46 +334,67 @@ FUNCTION void inverse_polynomial(const Tile& tile, Accumulator* accumulator, int
     });
 }
 
-// Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns and read digits once.
+// Few rows: hold all digits and sum one column at a time. Many rows: hold the sums of all columns
+// and read digits once.
 constexpr bool HOLD_DIGITS = ROWS <= 2 * COLUMNS;
-// Entries of one f follow each other through all steps in the order of their use. One complex entry is 16 bytes. Where digits are
-// held: [step][column][row][C0 + C1, C0 - C1][j][f], else [step][row][column]..; binary secrets: C0 alone; steps of several indices:
-// [step][j][column][row][GGSW ciphertext][f] and [step][row][j][column].. With KEY_PACKED two entries, sum and difference, take 24
-// bytes: [step][column][row][j], then 16 bytes and then 8 of each f.
+// Entries of one f follow each other through all steps in the order of their use. One complex entry
+// is 16 bytes. Where digits are held: [step][column][row][C0 + C1, C0 - C1][j][f], else
+// [step][row][column]..; binary secrets: C0 alone; steps of several indices:
+// [step][j][column][row][GGSW ciphertext][f] and [step][row][j][column].. With KEY_PACKED two
+// entries, sum and difference, take 24 bytes: [step][column][row][j], then 16 bytes and then 8 of
+// each f.
 CONSTANT_FUNCTION int key_entry(int column, int row, int x, int j) {
     if constexpr (KEY_PACKED) return ((column * ROWS + row) * TAIL + j) * GGSW + x;
-    if constexpr (GROUPING == 1) return ((HOLD_DIGITS ? column * ROWS + row : row * COLUMNS + column) * GGSW + x) * TAIL + j;
-    return (HOLD_DIGITS ? (j * COLUMNS + column) * ROWS + row : (row * TAIL + j) * COLUMNS + column) * GGSW + x;
+    if constexpr (GROUPING == 1)
+        return ((HOLD_DIGITS ? column * ROWS + row : row * COLUMNS + column) * GGSW + x) * TAIL + j;
+    return (HOLD_DIGITS ? (j * COLUMNS + column) * ROWS + row
+                        : (row * TAIL + j) * COLUMNS + column) *
+               GGSW +
+           x;
 }
 constexpr int KEY_ENTRIES = ROWS * GGSW * TAIL;
 constexpr int KEY_UNIT = KEY_PACKED ? 2 : 1; // entries that are read together
 constexpr int UNIT_BYTES = KEY_PACKED ? 24 : 16;
-constexpr u64 KEY_STEP_BYTES = (u64)UNIT_BYTES * (COLUMNS * KEY_ENTRIES / KEY_UNIT) * FREQUENCY_GROUPS;
+constexpr u64 KEY_STEP_BYTES =
+    (u64)UNIT_BYTES * (COLUMNS * KEY_ENTRIES / KEY_UNIT) * FREQUENCY_GROUPS;
 static_assert(!KEY_PACKED || (HOLD_DIGITS && GGSW == 2), "pairs of sum and difference");
 
 // One unit of the key in registers.
-template <bool packed> struct KeyUnit {
+template<bool packed>
+struct KeyUnit {
     double2 entry;
 
     // From the place of `at` for the f of this thread.
     FUNCTION static KeyUnit load(const char* at, int) { return {load_key((const double2*)at)}; }
-    FUNCTION static KeyUnit load_now(const char* at, int) { return {load_key_now((const double2*)at)}; }
+    FUNCTION static KeyUnit load_now(const char* at, int) {
+        return {load_key_now((const double2*)at)};
+    }
     FUNCTION double2 get(int) const { return entry; }
 };
 
-// Sum and difference as multiples of 2^KEY_EXPONENT, 48 bits each: their low 32 bits, then the others, with an offset of 2^47.
-template <> struct KeyUnit<true> {
+// Sum and difference as multiples of 2^KEY_EXPONENT, 48 bits each: their low 32 bits, then the
+// others, with an offset of 2^47.
+template<>
+struct KeyUnit<true> {
     uint4 low;
     uint2 high;
 
-    FUNCTION static const uint2* high_at(const char* at, int f) { return (const uint2*)(at + 16 * FREQUENCY_GROUPS - 8 * f); }
-    FUNCTION static KeyUnit load(const char* at, int f) { return {load_key((const uint4*)at), load_key(high_at(at, f))}; }
-    FUNCTION static KeyUnit load_now(const char* at, int f) { return {load_key_now((const uint4*)at), load_key_now(high_at(at, f))}; }
+    FUNCTION static const uint2* high_at(const char* at, int f) {
+        return (const uint2*)(at + 16 * FREQUENCY_GROUPS - 8 * f);
+    }
+    FUNCTION static KeyUnit load(const char* at, int f) {
+        return {load_key((const uint4*)at), load_key(high_at(at, f))};
+    }
+    FUNCTION static KeyUnit load_now(const char* at, int f) {
+        return {load_key_now((const uint4*)at), load_key_now(high_at(at, f))};
+    }
 
-    // 2^52 + x in units of 2^KEY_EXPONENT has x in its low 48 bits; `selector` picks the 16 upper ones of them.
+    // 2^52 + x in units of 2^KEY_EXPONENT has x in its low 48 bits; `selector` picks the 16 upper
+    // ones of them.
     FUNCTION static double unpack(u32 low, u32 high, u32 selector) {
         constexpr u32 exponent = 0x43300000u + ((u32)KEY_EXPONENT << 20);
-        return __hiloint2double((int)__byte_perm(high, exponent, selector), (int)low) - __hiloint2double((int)(exponent | 0x8000u), 0);
+        return __hiloint2double((int)__byte_perm(high, exponent, selector), (int)low) -
+               __hiloint2double((int)(exponent | 0x8000u), 0);
     }
 
     FUNCTION double2 get(int x) const {
@@ -331,13 +403,15 @@ template <> struct KeyUnit<true> {
     }
 };
 
-// Frequencies of one thread, and the entries that it takes in a run: one column of one frequency, or all of them.
+// Frequencies of one thread, and the entries that it takes in a run: one column of one frequency,
+// or all of them.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
 constexpr int RUNS = HOLD_DIGITS && GROUPING == 1 ? COLUMNS : 1;
 constexpr int RUN_ENTRIES = KEY_ENTRIES * COLUMNS / RUNS;
 
-// The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use: those asked for at the end of
-// a product phase arrive during the transforms. The last step reads past the key, into the slack behind it.
+// The key entries of this thread's frequencies. A thread asks for entries KEY_RING ahead of use:
+// those asked for at the end of a product phase arrive during the transforms. The last step reads
+// past the key, into the slack behind it.
 struct KeyStream {
     typedef KeyUnit<KEY_PACKED> Unit;
     static constexpr int STRIDE = UNIT_BYTES * FREQUENCY_GROUPS; // from unit to unit
@@ -347,10 +421,15 @@ struct KeyStream {
     const char* next; // and of the next one
     Unit ahead[RING > 0 ? RING : 1];
     static_assert(KEY_RING % KEY_UNIT == 0 && RUN_ENTRIES % KEY_UNIT == 0, "whole units");
-    static_assert(KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && RUN % RING == 0), "a ring closes with each run");
-    static_assert(KEY_RING == 0 || !KEY_PACKED || FREQUENCY_ROUNDS == 1, "the two parts of a packed unit have strides of their own");
+    static_assert(
+        KEY_RING == 0 || (FREQUENCY_GROUPS % THREADS == 0 && RUN % RING == 0),
+        "a ring closes with each run");
+    static_assert(
+        KEY_RING == 0 || !KEY_PACKED || FREQUENCY_ROUNDS == 1,
+        "the two parts of a packed unit have strides of their own");
 
-    FUNCTION explicit KeyStream(const BlindRotateArguments& a) : at((const char*)a.key + threadIdx.x * 16) {
+    FUNCTION explicit KeyStream(const BlindRotateArguments& a)
+        : at((const char*)a.key + threadIdx.x * 16) {
         unroll<0, RING>([&](auto i) { ahead[i] = Unit::load_now(at + i * STRIDE, threadIdx.x); });
     }
 
@@ -364,14 +443,17 @@ struct KeyStream {
         constexpr int length = RUN * STRIDE;
         if (FREQUENCY_ROUNDS > 1 && run + 1 == RUNS) {
             // The first run of the thread's next frequency, or of its first one in the next step.
-            next = at + (f + THREADS < FREQUENCY_GROUPS ? THREADS * 16 - (RUNS - 1) * length : length - (FREQUENCY_ROUNDS - 1) * THREADS * 16);
+            next = at + (f + THREADS < FREQUENCY_GROUPS
+                             ? THREADS * 16 - (RUNS - 1) * length
+                             : length - (FREQUENCY_ROUNDS - 1) * THREADS * 16);
         } else {
             next = at + length;
         }
     }
 
     // Hands entry i of this run at frequency f to `use`; entries are taken in order.
-    template <class Use> FUNCTION void take(int i, int f, const Use& use) {
+    template<class Use>
+    FUNCTION void take(int i, int f, const Use& use) {
         int unit = i / KEY_UNIT, within = i % KEY_UNIT;
         if constexpr (KEY_RING == 0) {
             if (within == 0) ahead[0] = Unit::load(at + unit * STRIDE, f);
@@ -381,36 +463,45 @@ struct KeyStream {
             if (within + 1 < KEY_UNIT) return;
             int later = unit + RING;
             bool is_next = FREQUENCY_ROUNDS > 1 && later >= RUN;
-            ahead[unit % RING] = Unit::load_now(is_next ? next + (later - RUN) * STRIDE : at + later * STRIDE, f);
+            ahead[unit % RING] =
+                Unit::load_now(is_next ? next + (later - RUN) * STRIDE : at + later * STRIDE, f);
         }
     }
 
     FUNCTION void advance() { at = next; }
 };
 
-// X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). Three factors make it: that of the first f of a warp
-// and j = 0, fetched a step ahead straight into the tile; a turn by the lane; and one of order TAIL <= 4 by j, which takes
-// swaps and signs.
+// X^e at position f * TAIL + j is the point exp(i pi (4 brv + 1) e / N). Three factors make it:
+// that of the first f of a warp and j = 0, fetched a step ahead straight into the tile; a turn by
+// the lane; and one of order TAIL <= 4 by j, which takes swaps and signs.
 FUNCTION void fetch_monomials(const Tile& tile, const BlindRotateArguments& a, int step) {
     if (step >= (int)a.steps) return;
     static_assert(Tile::BASES <= THREADS, "one copy a thread");
     int i = threadIdx.x;
     if (i < Tile::BASES) {
-        int group = i / (GROUPING * WARPS_OF_FREQUENCIES), index = i / WARPS_OF_FREQUENCIES % GROUPING, line = i % WARPS_OF_FREQUENCIES;
+        int group = i / (GROUPING * WARPS_OF_FREQUENCIES),
+            index = i / WARPS_OF_FREQUENCIES % GROUPING, line = i % WARPS_OF_FREQUENCIES;
         u32 exponent = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
         u32 power = exponent * (4 * reverse_bits(line * 32, log2_of(FREQUENCY_GROUPS)) + 1);
-        copy_ahead(tile.bases + (step & 1) * Tile::BASES + i, (const double2*)a.powers + (power & (2 * POLYNOMIAL_SIZE - 1)));
+        copy_ahead(
+            tile.bases + (step & 1) * Tile::BASES + i,
+            (const double2*)a.powers + (power & (2 * POLYNOMIAL_SIZE - 1)));
     }
     end_copies();
 }
 
-FUNCTION double2 multiply(double2 a, double2 b) { return make_double2(fma(-a.y, b.y, a.x * b.x), fma(a.y, b.x, a.x * b.y)); }
+FUNCTION double2 multiply(double2 a, double2 b) {
+    return make_double2(fma(-a.y, b.y, a.x * b.x), fma(a.y, b.x, a.x * b.y));
+}
 
-FUNCTION double flip_sign(double x, u32 flip) { return __hiloint2double(__double2hiint(x) ^ (int)(flip << 31), __double2loint(x)); }
+FUNCTION double flip_sign(double x, u32 flip) {
+    return __hiloint2double(__double2hiint(x) ^ (int)(flip << 31), __double2loint(x));
+}
 
-// Where a thread has several frequencies, what they share of a step's monomials is read before the barrier that opens the product
-// phase; else registers are better spent, and it is read after the digits, or after the sums where digits are not held.
-constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS && GROUPING == 1;
+// Where a thread has several frequencies, what they share of a step's monomials is read before the
+// barrier that opens the product phase; else registers are better spent, and it is read after the
+// digits, or after the sums where digits are not held.
+constexpr bool SHARED_TURNS = FREQUENCY_ROUNDS > 1 && HOLD_DIGITS&& GROUPING == 1;
 
 // What the frequencies of a thread share of one step's monomials.
 struct Turns {
@@ -420,14 +511,18 @@ struct Turns {
     FUNCTION void read(const Tile& tile, int step, int group, int index) {
         u32 e = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
         exponent[group][index] = e;
-        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS * TAIL.
-        turn[group][index] = tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * e) & (32 * TAIL - 1))];
+        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS *
+        // TAIL.
+        turn[group][index] =
+            tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * e) & (32 * TAIL - 1))];
     }
 
     // Before the barrier that makes what fetch_monomials brought known to all threads.
     FUNCTION Turns(const Tile& tile, int step) {
         wait_copies<0>();
-        if constexpr (SHARED_TURNS) unroll<0, GROUPS>([&](auto g) { unroll<0, GROUPING>([&](auto i) { read(tile, step, g, i); }); });
+        if constexpr (SHARED_TURNS)
+            unroll<0, GROUPS>(
+                [&](auto g) { unroll<0, GROUPING>([&](auto i) { read(tile, step, g, i); }); });
     }
 };
 
@@ -439,15 +534,20 @@ struct Monomial {
     FUNCTION void read(const Tile& tile, Turns turns, int step, int f, int group, int index = 0) {
         if constexpr (!SHARED_TURNS) turns.read(tile, step, group, index);
         int base = ((step & 1) * GROUPS + group) * GROUPING + index;
-        first = multiply(tile.bases[base * WARPS_OF_FREQUENCIES + f / 32], turns.turn[group][index]);
+        first =
+            multiply(tile.bases[base * WARPS_OF_FREQUENCIES + f / 32], turns.turn[group][index]);
         exponent = turns.exponent[group][index];
     }
 
-    template <int j> FUNCTION double2 at() const {
+    template<int j>
+    FUNCTION double2 at() const {
         // Times i^quarters.
         u32 quarters = exponent * (reverse_bits(j, log2_of(TAIL)) * (4 / TAIL));
         double2 x = quarters & 1 ? make_double2(first.y, first.x) : first;
-        return j == 0 ? x : make_double2(flip_sign(x.x, quarters ^ (quarters >> 1)), flip_sign(x.y, quarters >> 1));
+        return j == 0
+                   ? x
+                   : make_double2(
+                         flip_sign(x.x, quarters ^ (quarters >> 1)), flip_sign(x.y, quarters >> 1));
     }
 };
 
@@ -457,10 +557,12 @@ FUNCTION void multiply_add(double2& sum, double2 digit, double2 key) {
     sum.y = fma(digit.y, key.x, fma(digit.x, key.y, sum.y));
 }
 
-// (X^e - 1) D C0 + (X^-e - 1) D C1 = (cos - 1) D (C0 + C1) + i sin D (C0 - C1); binary secrets: (X^e - 1) D C0.
+// (X^e - 1) D C0 + (X^-e - 1) D C1 = (cos - 1) D (C0 + C1) + i sin D (C0 - C1); binary secrets:
+// (X^e - 1) D C0.
 FUNCTION double2 apply_monomial(const double2* sums, double2 m) {
     double2 sum = sums[0], other = sums[GGSW - 1];
-    return make_double2(fma(-m.y, other.y, fma(m.x, sum.x, -sum.x)), fma(m.y, other.x, fma(m.x, sum.y, -sum.y)));
+    return make_double2(
+        fma(-m.y, other.y, fma(m.x, sum.x, -sum.x)), fma(m.y, other.x, fma(m.x, sum.y, -sum.y)));
 }
 
 FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* digits) {
@@ -470,40 +572,51 @@ FUNCTION void load_digits(const Tile& tile, int group, int row, int f, double2* 
 }
 
 // Products of one column of one ciphertext to its slot.
-FUNCTION void store_column(const Tile& tile, int group, int column, int f, double2 (&result)[TAIL]) {
+FUNCTION void
+store_column(const Tile& tile, int group, int column, int f, double2 (&result)[TAIL]) {
     inverse_levels<TAIL, 0>(result, TailRoots(tile, f));
     double2* values = tile.slot_at(slot(group, 0, column, 0));
     unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
 }
 
 // The same of sums as [j][C0 + C1, C0 - C1].
-FUNCTION void finish_column(const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW], const Monomial& monomial) {
+FUNCTION void finish_column(
+    const Tile& tile, int group, int column, int f, const double2 (&sums)[TAIL][GGSW],
+    const Monomial& monomial) {
     double2 result[TAIL];
-    unroll<0, TAIL>([&](auto j) { result[j] = apply_monomial(sums[j], monomial.at<decltype(j)::v>()); });
+    unroll<0, TAIL>(
+        [&](auto j) { result[j] = apply_monomial(sums[j], monomial.at<decltype(j)::v>()); });
     store_column(tile, group, column, f, result);
 }
 
-FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key, const Turns& turns) {
+FUNCTION void products_at(
+    const Tile& tile, const BlindRotateArguments& a, int step, int f, KeyStream& key,
+    const Turns& turns) {
     key.seek(a, step, f);
     if constexpr (HOLD_DIGITS) {
         double2 digits[GROUPS][ROWS][TAIL];
-        unroll<0, GROUPS>([&](auto g) { unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); }); });
+        unroll<0, GROUPS>([&](auto g) {
+            unroll<0, ROWS>([&](auto row) { load_digits(tile, g, row, f, digits[g][row]); });
+        });
         Monomial monomials[GROUPS];
         unroll<0, GROUPS>([&](auto g) { monomials[g].read(tile, turns, step, f, g); });
-#pragma unroll (COLUMNS <= 2 ? COLUMNS : 1)
+#pragma unroll(COLUMNS <= 2 ? COLUMNS : 1)
         for (int column = 0; column < COLUMNS; column++) {
             key.look_ahead(column, f);
             double2 sums[GROUPS][TAIL][GGSW] = {};
             unroll<0, ROWS>([&](auto row) {
                 unroll<0, GGSW * TAIL>([&](auto i) {
-                    constexpr int n = decltype(i)::v, x = KEY_PACKED ? n % GGSW : n / TAIL, j = KEY_PACKED ? n / GGSW : n % TAIL;
+                    constexpr int n = decltype(i)::v, x = KEY_PACKED ? n % GGSW : n / TAIL,
+                                  j = KEY_PACKED ? n / GGSW : n % TAIL;
                     key.take(key_entry(0, row, x, j), f, [&](double2 c) {
-                        unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
+                        unroll<0, GROUPS>(
+                            [&](auto g) { multiply_add(sums[g][j][x], digits[g][row][j], c); });
                     });
                 });
             });
             key.advance();
-            unroll<0, GROUPS>([&](auto g) { finish_column(tile, g, column, f, sums[g], monomials[g]); });
+            unroll<0, GROUPS>(
+                [&](auto g) { finish_column(tile, g, column, f, sums[g], monomials[g]); });
         }
     } else {
         key.look_ahead(0, f);
@@ -515,7 +628,9 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
                 unroll<0, GGSW>([&](auto x) {
                     unroll<0, TAIL>([&](auto j) {
                         key.take(key_entry(column, row, x, j), f, [&](double2 c) {
-                            unroll<0, GROUPS>([&](auto g) { multiply_add(sums[g][column][j][x], digits[g][j], c); });
+                            unroll<0, GROUPS>([&](auto g) {
+                                multiply_add(sums[g][column][j][x], digits[g][j], c);
+                            });
                         });
                     });
                 });
@@ -525,7 +640,8 @@ FUNCTION void products_at(const Tile& tile, const BlindRotateArguments& a, int s
         unroll<0, GROUPS>([&](auto g) {
             Monomial monomial;
             monomial.read(tile, turns, step, f, g);
-            unroll<0, COLUMNS>([&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomial); });
+            unroll<0, COLUMNS>(
+                [&](auto column) { finish_column(tile, g, column, f, sums[g][column], monomial); });
         });
     }
 }

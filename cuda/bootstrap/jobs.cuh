@@ -1,4 +1,5 @@
-// Arguments of the kernels; the same layouts as `#[repr(C)]` structs in crates/cuda/src/bootstrap/arguments.rs.
+// Arguments of the kernels; the same layouts as `#[repr(C)]` structs in
+// crates/cuda/src/bootstrap/arguments.rs.
 #pragma once
 #include "platform.cuh"
 
@@ -31,15 +32,16 @@ struct LinearJob {
 struct BlindRotateArguments {
     const u32* store;         // ciphertexts of n + r words
     const BootstrapJob* jobs; // job_count of them
-    const void* key;          // transform domain, in reading order (crates/cuda/src/bootstrap/keys.rs)
-    const void* roots;        // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
-    const void* powers;       // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
-    const void* tables;       // test polynomials of N coefficients: u32, or u64 where Q has two words
-    u64* switched;            // [job][kN + r] modulo Q_ks; native torus: the exponents that rotate, u16 [job][n + r]
-    u64* dump;                // where a trace writes (trace builds only)
+    const void* key;    // transform domain, in reading order (crates/cuda/src/bootstrap/keys.rs)
+    const void* roots;  // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
+    const void* powers; // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
+    const void* tables; // test polynomials of N coefficients: u32, or u64 where Q has two words
+    u64*
+        switched; // [job][kN + r] modulo Q_ks; native torus: the exponents that rotate, u16 [job][n + r]
+    u64* dump; // where a trace writes (trace builds only)
     u32 job_count;
-    u32 steps;                // steps to run, n outside traces
-    u32 dump_stage;           // a DUMP_ constant
+    u32 steps;      // steps to run, n outside traces
+    u32 dump_stage; // a DUMP_ constant
     u32 dump_step;
 };
 
@@ -51,7 +53,7 @@ struct KeySwitchArguments {
     u64* dump;           // [n + r] of job 0 before the last switch, or null
     void* partial;       // sums [job][n + r], zero before and after
     u32 job_count;
-    u32 parts;           // blocks among which the indices of a ciphertext or tile are divided
+    u32 parts; // blocks among which the indices of a ciphertext or tile are divided
 };
 
 struct TorusKeySwitchArguments {
@@ -69,30 +71,37 @@ struct TorusKeySwitchArguments {
 struct CombineArguments {
     const LinearJob* jobs;
     const u32* store;
-    u32* results; // [job][n + r]; scattered to the store afterwards, since a result may replace an operand
+    u32*
+        results; // [job][n + r]; scattered to the store afterwards, since a result may replace an operand
     u32 job_count;
     u32 padding;
 };
 
-// One word of a combination modulo 2^64, the constant in units of 2^32; ciphertexts of `length` 64-bit words.
-FUNCTION u64 combine_torus_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
+// One word of a combination modulo 2^64, the constant in units of 2^32; ciphertexts of `length`
+// 64-bit words.
+FUNCTION u64
+combine_torus_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
     u64 sum = position >= bodies ? (u64)c.constant << 32 : 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         if (c.operands[i].weight != 0) {
-            sum += (u64)(i64)c.operands[i].weight * ((const u64*)store)[(u64)c.operands[i].ciphertext * length + position];
+            sum += (u64)(i64)c.operands[i].weight *
+                   ((const u64*)store)[(u64)c.operands[i].ciphertext * length + position];
         }
     }
     return sum;
 }
 
-// One word of a combination, modulo 2^log2_modulus; `position` is that of the word, bodies start at `bodies`.
-FUNCTION u32 combine_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
+// One word of a combination, modulo 2^log2_modulus; `position` is that of the word, bodies start at
+// `bodies`.
+FUNCTION u32
+combine_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
     u32 sum = position >= bodies ? c.constant : 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         if (c.operands[i].weight != 0) {
-            sum += (u32)c.operands[i].weight * store[(u64)c.operands[i].ciphertext * length + position];
+            sum += (u32)c.operands[i].weight *
+                   store[(u64)c.operands[i].ciphertext * length + position];
         }
     }
     return sum & ((1u << c.log2_modulus) - 1);

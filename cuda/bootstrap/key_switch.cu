@@ -1,10 +1,14 @@
-// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping: (0, b') minus one table row for each
-// digit of each index. Sums are integers that wrap, so their order does not matter and partial sums may be added up.
+// key_switch and mod_switch to the output modulus: steps 6 and 7 of a bootstrapping: (0, b') minus
+// one table row for each digit of each index. Sums are integers that wrap, so their order does not
+// matter and partial sums may be added up.
 //
-//   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows straight from L2; all
-//                      blocks walk the table in the same order, so that rows in use stay there. Where ciphertexts are too
-//                      few for the device, several blocks share the indices of one.
-//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many ciphertexts, or the last few of more,
+//   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows
+//   straight from L2; all
+//                      blocks walk the table in the same order, so that rows in use stay there.
+//                      Where ciphertexts are too few for the device, several blocks share the
+//                      indices of one.
+//   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many
+//   ciphertexts, or the last few of more,
 //                      and brings all rows of a digit into shared memory once for all of them.
 //   key_switch_finish  rounds partial sums.
 //
@@ -12,12 +16,15 @@
 #include "constants.cuh"
 #include "jobs.cuh"
 
-// Stored words are as wide as Q_ks needs: 2 or 4 bytes, or 5 of which the row holds first all low 4, then all high ones.
+// Stored words are as wide as Q_ks needs: 2 or 4 bytes, or 5 of which the row holds first all low
+// 4, then all high ones.
 constexpr bool WIDE = KS_WORD_BYTES == 5;
-template <bool wide> struct KsSum {
+template<bool wide>
+struct KsSum {
     typedef u32 type;
 };
-template <> struct KsSum<true> {
+template<>
+struct KsSum<true> {
     typedef u64 type;
 };
 // A sum modulo 2^32, or 2^64: Q_ks divides both.
@@ -29,8 +36,9 @@ constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
 constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
-// Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits, `high` bits 16 to 39, both
-// modulo 2^32. The low 16 bits of fewer than 2^16 words sum to less than 2^32, so low - 2^16 high is that very sum.
+// Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits,
+// `high` bits 16 to 39, both modulo 2^32. The low 16 bits of fewer than 2^16 words sum to less than
+// 2^32, so low - 2^16 high is that very sum.
 struct Sums {
     u32 low[VECTOR];
     u32 high[WIDE ? VECTOR : 1];
@@ -50,7 +58,8 @@ struct Sums {
         }
     }
 };
-static_assert(!WIDE || GLWE_DIMENSION * POLYNOMIAL_SIZE * KS_DIGITS < 1 << 16, "sums without carries");
+static_assert(
+    !WIDE || GLWE_DIMENSION * POLYNOMIAL_SIZE * KS_DIGITS < 1 << 16, "sums without carries");
 
 // Four words of a row, in registers as they are stored.
 struct Vector {
@@ -74,7 +83,8 @@ struct Vector {
     }
 
     // Word v; of 2-byte words, sums carry along what lies above them.
-    template <int v> FUNCTION u32 word() const {
+    template<int v>
+    FUNCTION u32 word() const {
         if constexpr (KS_WORD_BYTES == 2) {
             u32 two = v < 2 ? low.x : low.y;
             return v % 2 == 0 ? two : two >> 16;
@@ -83,8 +93,12 @@ struct Vector {
         }
     }
 
-    // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above 2^40.
-    template <int v> FUNCTION u32 high_word() const { return __byte_perm(word<v>(), high, 0x4432 + v * 0x1100); }
+    // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above
+    // 2^40.
+    template<int v>
+    FUNCTION u32 high_word() const {
+        return __byte_perm(word<v>(), high, 0x4432 + v * 0x1100);
+    }
 
     FUNCTION void add_to(Sums& sums) const {
         unroll<0, VECTOR>([&](auto v) {
@@ -107,12 +121,16 @@ FUNCTION void add_two(Sums& sums, const Vector& one, const Vector& other) {
 FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
     constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     const BootstrapJob& job = a.jobs[index];
-    u64 body = position >= LWE_DIMENSION ? a.switched[(u64)index * (INDICES + PACKING) + INDICES + position - LWE_DIMENSION] : 0;
+    u64 body =
+        position >= LWE_DIMENSION
+            ? a.switched[(u64)index * (INDICES + PACKING) + INDICES + position - LWE_DIMENSION]
+            : 0;
     u64 word = (body - sum) & mask;
     if (a.dump != nullptr && index == 0) a.dump[position] = word;
     int shift = LOG2_KS_MODULUS - job.log2_output_modulus;
     u64 half = (1ull << shift) >> 1;
-    a.store[(u64)job.output * LENGTH + position] = (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
+    a.store[(u64)job.output * LENGTH + position] =
+        (u32)((word + half) >> shift) & ((1u << job.log2_output_modulus) - 1);
 }
 
 FUNCTION void add_partial(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
@@ -142,7 +160,9 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
         __syncthreads();
         for (int i = threadIdx.x; i < CHUNK; i += KS_THREADS) {
             int at = start + i;
-            u32 value = at < last ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES : 0;
+            u32 value =
+                at < last ? (u32)(input[at / KS_DIGITS] >> (at % KS_DIGITS * LOG2_KS_BASE)) & VALUES
+                          : 0;
             rows[i] = value != 0 ? (u32)at * VALUES + value - 1 : ZEROS;
         }
         __syncthreads();
@@ -155,7 +175,9 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
                 Vector read[IN_FLIGHT];
                 unroll<0, IN_FLIGHT>([&](auto k) {
                     const char* row = (const char*)a.key + rows[i + k] * ROW_BYTES;
-                    read[k] = Vector::load(row + vector * Vector::LOW_BYTES, row + KS_ROW * 4 + vector * Vector::HIGH_BYTES);
+                    read[k] = Vector::load(
+                        row + vector * Vector::LOW_BYTES,
+                        row + KS_ROW * 4 + vector * Vector::HIGH_BYTES);
                 });
                 unroll<0, IN_FLIGHT>([&](auto k) { read[k].add_to(sums[h]); });
             });
@@ -187,16 +209,19 @@ extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
 constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
 constexpr int OWN = WIDE ? 8 : 16;
 
-// A tile: the columns of `lanes` lanes, a vector each, of OWN ciphertexts for each such share of a warp. The last columns of a
-// row have tiles of fewer lanes where these hold them, so that no lane idles.
-template <int lanes> struct TileOf {
+// A tile: the columns of `lanes` lanes, a vector each, of OWN ciphertexts for each such share of a
+// warp. The last columns of a row have tiles of fewer lanes where these hold them, so that no lane
+// idles.
+template<int lanes>
+struct TileOf {
     static constexpr int COLUMNS = lanes * VECTOR;
     static constexpr int SHARES = 32 / lanes;
     static constexpr int CIPHERTEXTS = TILE_WARPS * SHARES * OWN;
     // A piece of a row in shared memory: the low parts of its columns, then the high ones.
     static constexpr int PIECE_LOW = COLUMNS * (WIDE ? 4 : KS_WORD_BYTES);
     static constexpr int PIECE = COLUMNS * KS_WORD_BYTES;
-    // The pieces of all values of one digit, value 0 first: zeros. A stage holds KS_STAGE_PAIRS digits of an index or of two.
+    // The pieces of all values of one digit, value 0 first: zeros. A stage holds KS_STAGE_PAIRS
+    // digits of an index or of two.
     static constexpr int PAIR = (VALUES + 1) * PIECE;
     static constexpr int STAGE = KS_STAGE_PAIRS * PAIR;
     // Indices whose digits are taken apart at once: as many digits in all tiles.
@@ -211,20 +236,28 @@ template <int lanes> struct TileOf {
 
 // Tiles of whole warps, and lanes of the tile behind them (0: none).
 constexpr int LAST_COLUMNS = LENGTH % (32 * VECTOR);
-constexpr int LAST_LANES = LAST_COLUMNS == 0 || LAST_COLUMNS > 16 * VECTOR ? 0 : LAST_COLUMNS > 8 * VECTOR ? 16 : 8;
+constexpr int LAST_LANES = LAST_COLUMNS == 0 || LAST_COLUMNS > 16 * VECTOR ? 0
+                           : LAST_COLUMNS > 8 * VECTOR                     ? 16
+                                                                           : 8;
 constexpr int WHOLE_TILES = LAST_LANES > 0 ? LENGTH / (32 * VECTOR) : ceil_div(LENGTH, 32 * VECTOR);
 
-template <class Tile> struct Filler {
+template<class Tile>
+struct Filler {
     static constexpr u32 NONE = 0xffffffff;
-    const char* rows;            // of the next stage: rows of consecutive pairs follow each other
-    u32 from[Tile::UNITS_EACH];  // NONE where this thread has none, or columns are beyond the row: summed, never written
+    const char* rows; // of the next stage: rows of consecutive pairs follow each other
+    u32 from
+        [Tile::
+             UNITS_EACH]; // NONE where this thread has none, or columns are beyond the row: summed, never written
     u32 to[Tile::UNITS_EACH];
 
-    FUNCTION Filler(const KeySwitchArguments& a, int pair, int first_column) : rows((const char*)a.key + (u64)pair * VALUES * ROW_BYTES) {
+    FUNCTION Filler(const KeySwitchArguments& a, int pair, int first_column)
+        : rows((const char*)a.key + (u64)pair * VALUES * ROW_BYTES) {
         unroll<0, Tile::UNITS_EACH>([&](auto k) {
-            int i = threadIdx.x + k * KS_TILE_THREADS, row = i / Tile::UNITS, at = i % Tile::UNITS * 16;
+            int i = threadIdx.x + k * KS_TILE_THREADS, row = i / Tile::UNITS,
+                at = i % Tile::UNITS * 16;
             bool is_low = at < Tile::PIECE_LOW;
-            int within = is_low ? first_column * (WIDE ? 4 : KS_WORD_BYTES) + at : first_column + at - Tile::PIECE_LOW;
+            int within = is_low ? first_column * (WIDE ? 4 : KS_WORD_BYTES) + at
+                                : first_column + at - Tile::PIECE_LOW;
             int part = is_low ? KS_ROW * (WIDE ? 4 : KS_WORD_BYTES) : KS_ROW;
             bool mine = row < KS_STAGE_PAIRS * VALUES && within < part;
             from[k] = mine ? row * (u32)ROW_BYTES + (is_low ? 0 : KS_ROW * 4) + within : NONE;
@@ -241,24 +274,33 @@ template <class Tile> struct Filler {
     }
 };
 
-// A lane's vector of the row at offset c of `offsets`; `low` and `high` are where its vectors of row 0 are.
+// A lane's vector of the row at offset c of `offsets`; `low` and `high` are where its vectors of
+// row 0 are.
 FUNCTION Vector load_piece(const char* low, const char* high, uint4 offsets, int c) {
     u32 offset = c == 0 ? offsets.x : c == 1 ? offsets.y : c == 2 ? offsets.z : offsets.w;
     return Vector::load(low + offset, high + offset);
 }
 
-// Adds what `part` of a.parts of the indices brings to the columns from `first_column` on of the ciphertexts from `first_job` on.
-template <class Tile> FUNCTION void switch_tile(const KeySwitchArguments& a, char* memory, u32 first_job, int first_column, u32 part) {
+// Adds what `part` of a.parts of the indices brings to the columns from `first_column` on of the
+// ciphertexts from `first_job` on.
+template<class Tile>
+FUNCTION void
+switch_tile(const KeySwitchArguments& a, char* memory, u32 first_job, int first_column, u32 part) {
     char* stages = memory;
-    u32* offsets = (u32*)(stages + KS_STAGES * Tile::STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
+    u32* offsets =
+        (u32*)(stages +
+               KS_STAGES *
+                   Tile::STAGE); // [pair of this chunk][ciphertext] of its piece in the stage
     constexpr u32 chunks = INDICES / Tile::CHUNK;
     int chunk = chunks * part / a.parts, last_chunk = chunks * (part + 1) / a.parts;
     int pair = chunk * Tile::PAIRS, last_pair = last_chunk * Tile::PAIRS;
     // The first of a share's ciphertexts, and a lane's vector of the columns.
-    int ciphertext = threadIdx.x / (32 / Tile::SHARES) * OWN, vector = threadIdx.x % (32 / Tile::SHARES);
+    int ciphertext = threadIdx.x / (32 / Tile::SHARES) * OWN,
+        vector = threadIdx.x % (32 / Tile::SHARES);
 
     // Row 0 of each pair stays zero.
-    for (int i = threadIdx.x; i < KS_STAGES * KS_STAGE_PAIRS * Tile::PIECE / 4; i += KS_TILE_THREADS) {
+    for (int i = threadIdx.x; i < KS_STAGES * KS_STAGE_PAIRS * Tile::PIECE / 4;
+         i += KS_TILE_THREADS) {
         ((u32*)(stages + i / (Tile::PIECE / 4) * Tile::PAIR))[i % (Tile::PIECE / 4)] = 0;
     }
 
@@ -267,7 +309,11 @@ template <class Tile> FUNCTION void switch_tile(const KeySwitchArguments& a, cha
         unroll<0, Tile::WORDS_EACH>([&](auto k) {
             int i = threadIdx.x + k * KS_TILE_THREADS;
             u32 job = min(first_job + i / Tile::CHUNK, a.job_count - 1);
-            words[k] = at < last_chunk ? a.switched[(u64)job * (INDICES + PACKING) + at * Tile::CHUNK + i % Tile::CHUNK] : 0;
+            words[k] =
+                at < last_chunk
+                    ? a.switched
+                          [(u64)job * (INDICES + PACKING) + at * Tile::CHUNK + i % Tile::CHUNK]
+                    : 0;
         });
     };
     read_words(chunk);
@@ -287,29 +333,37 @@ template <class Tile> FUNCTION void switch_tile(const KeySwitchArguments& a, cha
             int i = threadIdx.x + k * KS_TILE_THREADS;
             unroll<0, KS_DIGITS>([&](auto d) {
                 u32 value = (u32)(words[k] >> (d * LOG2_KS_BASE)) & VALUES;
-                offsets[(i % Tile::CHUNK * KS_DIGITS + d) * Tile::CIPHERTEXTS + i / Tile::CHUNK] = value * Tile::PIECE;
+                offsets[(i % Tile::CHUNK * KS_DIGITS + d) * Tile::CIPHERTEXTS + i / Tile::CHUNK] =
+                    value * Tile::PIECE;
             });
         });
         read_words(chunk + 1);
 #pragma unroll 1
         for (int p = 0; p < Tile::PAIRS; p += KS_STAGE_PAIRS, pair += KS_STAGE_PAIRS) {
-            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a stage ago may be overwritten.
+            // All but the newest KS_STAGES - 2 copies are there, for every thread; what was read a
+            // stage ago may be overwritten.
             wait_copies<KS_STAGES - 2>();
             __syncthreads();
             int free = stage == 0 ? KS_STAGES - 1 : stage - 1;
-            if (pair + (KS_STAGES - 1) * KS_STAGE_PAIRS < last_pair) filler.fill(stages + free * Tile::STAGE);
+            if (pair + (KS_STAGES - 1) * KS_STAGE_PAIRS < last_pair)
+                filler.fill(stages + free * Tile::STAGE);
             end_copies();
             const char* low = stages + (stage * Tile::STAGE + vector * Vector::LOW_BYTES);
-            const char* high = stages + (stage * Tile::STAGE + Tile::PIECE_LOW + vector * Vector::HIGH_BYTES);
+            const char* high =
+                stages + (stage * Tile::STAGE + Tile::PIECE_LOW + vector * Vector::HIGH_BYTES);
             const uint4* own = (const uint4*)(offsets + p * Tile::CIPHERTEXTS + ciphertext);
             unroll<0, OWN / 4>([&](auto quarter) {
                 uint4 four = own[quarter];
                 if constexpr (KS_STAGE_PAIRS == 1) {
-                    unroll<0, 4>([&](auto c) { load_piece(low, high, four, c).add_to(sums[quarter * 4 + c]); });
+                    unroll<0, 4>([&](auto c) {
+                        load_piece(low, high, four, c).add_to(sums[quarter * 4 + c]);
+                    });
                 } else {
                     uint4 next = own[Tile::CIPHERTEXTS / 4 + quarter];
                     unroll<0, 4>([&](auto c) {
-                        add_two(sums[quarter * 4 + c], load_piece(low, high, four, c), load_piece(low + Tile::PAIR, high + Tile::PAIR, next, c));
+                        add_two(
+                            sums[quarter * 4 + c], load_piece(low, high, four, c),
+                            load_piece(low + Tile::PAIR, high + Tile::PAIR, next, c));
                     });
                 }
             });
@@ -321,24 +375,30 @@ template <class Tile> FUNCTION void switch_tile(const KeySwitchArguments& a, cha
         u32 job = first_job + ciphertext + c;
         unroll<0, VECTOR>([&](auto v) {
             int position = first_column + vector * VECTOR + v;
-            if (job < a.job_count && position < LENGTH) add_partial(a, job, position, sums[c].at(v));
+            if (job < a.job_count && position < LENGTH)
+                add_partial(a, job, position, sums[c].at(v));
         });
     });
 }
 
 // a.parts blocks a tile: each takes its share of the indices. Whole tiles come first.
-extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1) key_switch_tiled(const KeySwitchArguments a) {
+extern "C" __global__ void __launch_bounds__(KS_TILE_THREADS, 1)
+    key_switch_tiled(const KeySwitchArguments a) {
     DYNAMIC_SHARED(memory);
     using Whole = TileOf<32>;
     u32 tiles = (a.job_count + Whole::CIPHERTEXTS - 1) / Whole::CIPHERTEXTS, block = blockIdx.x;
     if (LAST_LANES == 0 || block < tiles * WHOLE_TILES * a.parts) {
         u32 part = block / tiles / WHOLE_TILES;
-        switch_tile<Whole>(a, (char*)memory, block % tiles * Whole::CIPHERTEXTS, block / tiles % WHOLE_TILES * Whole::COLUMNS, part);
+        switch_tile<Whole>(
+            a, (char*)memory, block % tiles * Whole::CIPHERTEXTS,
+            block / tiles % WHOLE_TILES * Whole::COLUMNS, part);
     } else {
         using Last = TileOf<LAST_LANES == 0 ? 32 : LAST_LANES>;
         u32 last_tiles = (a.job_count + Last::CIPHERTEXTS - 1) / Last::CIPHERTEXTS;
         block -= tiles * WHOLE_TILES * a.parts;
-        switch_tile<Last>(a, (char*)memory, block % last_tiles * Last::CIPHERTEXTS, WHOLE_TILES * Whole::COLUMNS, block / last_tiles);
+        switch_tile<Last>(
+            a, (char*)memory, block % last_tiles * Last::CIPHERTEXTS, WHOLE_TILES * Whole::COLUMNS,
+            block / last_tiles);
     }
 }
 

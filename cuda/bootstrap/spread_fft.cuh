@@ -1,4 +1,5 @@
-// The f64 FFT of a bootstrapping that is spread over blocks: the tree and the butterflies of fft.cuh.
+// The f64 FFT of a bootstrapping that is spread over blocks: the tree and the butterflies of
+// fft.cuh.
 #pragma once
 #include "fft.cuh"
 #include "spread.cuh"
@@ -6,25 +7,32 @@
 typedef double2 Value;
 constexpr int ROOTS_OF_PART = PART;
 
-// Spreads the accesses of a pass over the banks: eight neighbours of 16 bytes fall into different ones in all passes. Linear
-// over bits, so that the sum of a base and a multiple of the stride moves to the XOR of what each moves to.
+// Spreads the accesses of a pass over the banks: eight neighbours of 16 bytes fall into different
+// ones in all passes. Linear over bits, so that the sum of a base and a multiple of the stride
+// moves to the XOR of what each moves to.
 CONSTANT_FUNCTION int swizzle(int i) {
     int line = i >> 3;
-    return i ^ ((line & 1) * 7) ^ ((line >> 1 & 1) * 5) ^ ((line >> 2 & 1) * 6) ^ ((line >> 3 & 1) * 4);
+    return i ^ ((line & 1) * 7) ^ ((line >> 1 & 1) * 5) ^ ((line >> 2 & 1) * 6) ^
+           ((line >> 3 & 1) * 4);
 }
 
 // exp(..) of node (level, block) of the own subtree, entry 2^level + block.
 FUNCTION void load_roots(double2* roots, const BlindRotateArguments& a, u32 rank) {
     for (int i = 1 + threadIdx.x; i < PART; i += THREADS) {
         int level = 31 - __clz(i);
-        roots[i] = ((const double2*)a.roots)[(BLOCKS << level) + (rank << level) + i - (1 << level)];
+        roots[i] =
+            ((const double2*)a.roots)[(BLOCKS << level) + (rank << level) + i - (1 << level)];
     }
 }
 
-// One level of digits of an orbit through the levels above the subtrees: one value for each, to `send(word, block, value)`.
-template <int level, class Send> FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
+// One level of digits of an orbit through the levels above the subtrees: one value for each, to
+// `send(word, block, value)`.
+template<int level, class Send>
+FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
     double2 x[BLOCKS];
-    unroll<0, BLOCKS>([&](auto i) { x[i] = make_double2(digit_value<level>(held[i]), digit_value<level>(held[i + BLOCKS])); });
+    unroll<0, BLOCKS>([&](auto i) {
+        x[i] = make_double2(digit_value<level>(held[i]), digit_value<level>(held[i + BLOCKS]));
+    });
     forward_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) { send(0, i, x[i]); });
 }
@@ -43,11 +51,13 @@ FUNCTION void inverse_orbit(const double2* results, Accumulator* held) {
 struct NodeRoots {
     const double2* table;
     int depth, node;
-    FUNCTION double2 operator()(int level, int pair) const { return table[(1 << (depth + level)) + (node << level) + 2 * pair]; }
+    FUNCTION double2 operator()(int level, int pair) const {
+        return table[(1 << (depth + level)) + (node << level) + 2 * pair];
+    }
 };
 
 // One pass of a part; results go to `put(position, value)`.
-template <bool forward, int depth, class Put>
+template<bool forward, int depth, class Put>
 FUNCTION void run_pass(const double2* roots, const double2* part, int, int lane, const Put& put) {
     using P = Pass<depth>;
     unroll<0, P::GROUPS_OF_LANE>([&](auto g) {
@@ -72,19 +82,22 @@ constexpr int ITEM_ENTRIES = ROWS * GGSW;
 // Monomials of a step: X^e gives X^-e.
 constexpr int MONOMIALS = GROUPING > 1 ? GGSW : 1;
 constexpr int TURN_ENTRIES = PRODUCT_ROUNDS * ITEM_ENTRIES;
-constexpr int ITEM_UNITS = ITEM_ENTRIES / KEY_UNIT, TURN_UNITS = TURN_ENTRIES / KEY_UNIT, RING_UNITS = SPREAD_KEY_RING / KEY_UNIT;
+constexpr int ITEM_UNITS = ITEM_ENTRIES / KEY_UNIT, TURN_UNITS = TURN_ENTRIES / KEY_UNIT,
+              RING_UNITS = SPREAD_KEY_RING / KEY_UNIT;
 constexpr int UNIT_STRIDE = UNIT_BYTES * FREQUENCY_GROUPS;
-static_assert(SPREAD_KEY_RING % KEY_UNIT == 0 && TURN_UNITS % RING_UNITS == 0, "a ring closes with each step");
+static_assert(
+    SPREAD_KEY_RING % KEY_UNIT == 0 && TURN_UNITS % RING_UNITS == 0,
+    "a ring closes with each step");
 
-// Products of one step at the positions of this thread. Key entries are asked for SPREAD_KEY_RING ahead of use, those of the
-// next step as early as there is room.
+// Products of one step at the positions of this thread. Key entries are asked for SPREAD_KEY_RING
+// ahead of use, those of the next step as early as there is room.
 struct Products {
     typedef KeyUnit<KEY_PACKED> Unit;
-    int offset[PRODUCT_ROUNDS];   // in the digits and products of a part
+    int offset[PRODUCT_ROUNDS]; // in the digits and products of a part
     int column[PRODUCT_ROUNDS];
-    u32 point[PRODUCT_ROUNDS];    // the position is the point exp(i pi point / N)
+    u32 point[PRODUCT_ROUNDS]; // the position is the point exp(i pi point / N)
     int frequency[PRODUCT_ROUNDS];
-    u32 place[PRODUCT_ROUNDS];    // in the key, inside a step
+    u32 place[PRODUCT_ROUNDS]; // in the key, inside a step
     double2 monomials[PRODUCT_ROUNDS][MONOMIALS];
     Unit ahead[RING_UNITS];
 
@@ -102,7 +115,8 @@ struct Products {
     }
 
     // Unit i of those of a step.
-    template <int i> FUNCTION Unit load(const char* step) const {
+    template<int i>
+    FUNCTION Unit load(const char* step) const {
         constexpr int first = i % ITEM_UNITS * KEY_UNIT, round = i / ITEM_UNITS;
         constexpr int apart = key_entry(0, first / GGSW, first % GGSW, 0) / KEY_UNIT;
         return Unit::load_now(step + place[round] + apart * UNIT_STRIDE, frequency[round]);
@@ -112,14 +126,19 @@ struct Products {
     FUNCTION void load_monomials(const BlindRotateArguments& a, const u16* exponents) {
         unroll<1, MONOMIALS + 1>([&](auto set) {
             u32 exponent = 0;
-            unroll<0, GROUPING>([&](auto i) { exponent += decltype(set)::v >> decltype(i)::v & 1 ? exponents[i] : 0; });
+            unroll<0, GROUPING>([&](auto i) {
+                exponent += decltype(set)::v >> decltype(i)::v & 1 ? exponents[i] : 0;
+            });
             unroll<0, PRODUCT_ROUNDS>([&](auto round) {
-                monomials[round][set - 1] = __ldg((const double2*)a.powers + ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
+                monomials[round][set - 1] = __ldg(
+                    (const double2*)a.powers +
+                    ((exponent * point[round]) & (2 * POLYNOMIAL_SIZE - 1)));
             });
         });
     }
 
-    template <int i> FUNCTION double2 take(const char* now, const char* next) {
+    template<int i>
+    FUNCTION double2 take(const char* now, const char* next) {
         constexpr int unit = i / KEY_UNIT, within = i % KEY_UNIT;
         double2 c = ahead[unit % RING_UNITS].get(within);
         if constexpr (RING_UNITS < TURN_UNITS && within + 1 == KEY_UNIT) {
@@ -130,14 +149,18 @@ struct Products {
     }
 
     // Asks for a third of the entries of `step` where all are kept.
-    template <int third> FUNCTION void refill(const BlindRotateArguments& a, int step) {
+    template<int third>
+    FUNCTION void refill(const BlindRotateArguments& a, int step) {
         if constexpr (RING_UNITS == TURN_UNITS) {
-            const char* key = (const char*)a.key + (u64)min(step, (int)a.steps - 1) * KEY_STEP_BYTES;
-            unroll<third * TURN_UNITS / REFILLS, (third + 1) * TURN_UNITS / REFILLS>([&](auto i) { ahead[i] = load<decltype(i)::v>(key); });
+            const char* key =
+                (const char*)a.key + (u64)min(step, (int)a.steps - 1) * KEY_STEP_BYTES;
+            unroll<third * TURN_UNITS / REFILLS, (third + 1) * TURN_UNITS / REFILLS>(
+                [&](auto i) { ahead[i] = load<decltype(i)::v>(key); });
         }
     }
 
-    FUNCTION void run(const BlindRotateArguments& a, int step, u32, const double2* digits, double2* products) {
+    FUNCTION void
+    run(const BlindRotateArguments& a, int step, u32, const double2* digits, double2* products) {
         const char* now = (const char*)a.key + (u64)step * KEY_STEP_BYTES;
         const char* next = step + 1 < (int)a.steps ? now + KEY_STEP_BYTES : now;
         unroll<0, PRODUCT_ROUNDS>([&](auto round) {
@@ -149,7 +172,9 @@ struct Products {
                 unroll<0, ROWS>([&](auto row) {
                     double2 bundle = {};
                     unroll<0, GGSW>([&](auto x) {
-                        multiply_add(bundle, monomials[round][x], take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next));
+                        multiply_add(
+                            bundle, monomials[round][x],
+                            take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next));
                     });
                     multiply_add(result, digits[row * PART + offset[round]], bundle);
                 });
@@ -157,11 +182,16 @@ struct Products {
                 double2 sums[GGSW] = {};
                 unroll<0, ROWS>([&](auto row) {
                     double2 value = digits[row * PART + offset[round]];
-                    unroll<0, GGSW>([&](auto x) { multiply_add(sums[x], value, take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next)); });
+                    unroll<0, GGSW>([&](auto x) {
+                        multiply_add(
+                            sums[x], value,
+                            take<first + decltype(row)::v * GGSW + decltype(x)::v>(now, next));
+                    });
                 });
                 result = apply_monomial(sums, monomials[round][0]);
             }
-            if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS || threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
+            if (THREADS * PRODUCT_ROUNDS == PRODUCT_ITEMS ||
+                threadIdx.x + round * THREADS < PRODUCT_ITEMS) {
                 products[column[round] * PART + offset[round]] = result;
             }
         });

@@ -1,17 +1,19 @@
 // Who holds what: the map between polynomials, threads, registers and workgroup memory.
 //
-// A polynomial of POINTS values (N words for the NTT, N/2 complex numbers for the FFT) belongs to a team of
-// POINTS/16 threads, 16 values a thread. Its index is written in mixed radix (b, e, j), b the top four bits,
-// e < SECOND_RADIX, j < TAIL: index = b * TEAM + e * TAIL + j.
+// A polynomial of POINTS values (N words for the NTT, N/2 complex numbers for the FFT) belongs to a
+// team of POINTS/16 threads, 16 values a thread. Its index is written in mixed radix (b, e, j), b
+// the top four bits, e < SECOND_RADIX, j < TAIL: index = b * TEAM + e * TAIL + j.
 //
-//   first pass   thread (e, j), registers over b: four levels of the transform, the same roots in every thread
-//   second pass  thread (b, j), registers over e: up to four levels, roots by b
-//   tail         thread f = (b, e) of the whole block, registers over j: the last levels, done by the product phase
+//   first pass   thread (e, j), registers over b: four levels of the transform, the same roots in
+//   every thread second pass  thread (b, j), registers over e: up to four levels, roots by b tail
+//   thread f = (b, e) of the whole block, registers over j: the last levels, done by the product
+//   phase
 //
-// Between the passes a polynomial lives in its slot of workgroup memory; a thread writes where it last read, so one
-// synchronisation of the team serves an exchange. Within a warp the 32 words (or 8 times 16 bytes) of every access fall into
-// different banks in all three views: slots are XOR-swizzled, or, for complex numbers where memory allows, have a gap behind each
-// b, so that a thread's values lie at constant distances and need no address of their own.
+// Between the passes a polynomial lives in its slot of workgroup memory; a thread writes where it
+// last read, so one synchronisation of the team serves an exchange. Within a warp the 32 words (or
+// 8 times 16 bytes) of every access fall into different banks in all three views: slots are
+// XOR-swizzled, or, for complex numbers where memory allows, have a gap behind each b, so that a
+// thread's values lie at constant distances and need no address of their own.
 #pragma once
 #include "constants.cuh"
 #include "platform.cuh"
@@ -21,7 +23,8 @@ constexpr int ITEMS = 16;
 constexpr int TEAM = POINTS / ITEMS;
 constexpr int SECOND_RADIX = TEAM < 16 ? TEAM : 16;
 constexpr int TAIL = TEAM / SECOND_RADIX;
-// Sub-transforms of one thread in the second pass (more than one only for the smallest polynomials).
+// Sub-transforms of one thread in the second pass (more than one only for the smallest
+// polynomials).
 constexpr int SUBS = ITEMS / SECOND_RADIX;
 constexpr int FREQUENCY_GROUPS = POINTS / TAIL;
 // With GAPS the sixteen values of one b and j are followed by a gap.
@@ -31,8 +34,8 @@ constexpr int ROWS = LEVELS * COLUMNS;
 constexpr int POLYNOMIALS = GROUPS * COLUMNS;
 constexpr int TEAMS = THREADS / TEAM;
 constexpr int ROUNDS = ceil_div(POLYNOMIALS, TEAMS);
-// Teams inside a warp stay with it through rounds in which they have no polynomial, each on a polynomial of its own that
-// nobody else reads, so the tile has room for those too.
+// Teams inside a warp stay with it through rounds in which they have no polynomial, each on a
+// polynomial of its own that nobody else reads, so the tile has room for those too.
 constexpr int STORED_GROUPS = TEAM < 32 ? ceil_div(ROUNDS * TEAMS, COLUMNS) : GROUPS;
 constexpr bool ACCUMULATOR_IN_REGISTERS = ROUNDS == 1;
 // Coefficients of one polynomial that one thread holds.
@@ -57,7 +60,9 @@ FUNCTION void team_barrier(int team) {
 }
 
 // Index of the first-pass value b = 0 of a thread; value b is at + b * TEAM.
-FUNCTION int first_index(int thread) { return (thread % SECOND_RADIX) * TAIL + thread / SECOND_RADIX; }
+FUNCTION int first_index(int thread) {
+    return (thread % SECOND_RADIX) * TAIL + thread / SECOND_RADIX;
+}
 
 // Offset in a slot of first-pass value b of a thread.
 FUNCTION int first_offset(int thread, int b) {
@@ -72,7 +77,9 @@ FUNCTION int first_offset(int thread, int b) {
 }
 
 // The block b of sub-transform `sub` of a thread in the second pass.
-FUNCTION int second_block(int thread, int sub) { return SECOND_RADIX == 16 ? thread % 16 : thread + TEAM * sub; }
+FUNCTION int second_block(int thread, int sub) {
+    return SECOND_RADIX == 16 ? thread % 16 : thread + TEAM * sub;
+}
 
 // Offset in a slot of second-pass value e of a thread.
 FUNCTION int second_offset(int thread, int sub, int e) {
@@ -99,7 +106,8 @@ FUNCTION int frequency_offset(int f, int j) {
     }
 }
 
-// Which slot holds row (level, column) of ciphertext `group`, word `word`. Products of column c reuse level 0.
+// Which slot holds row (level, column) of ciphertext `group`, word `word`. Products of column c
+// reuse level 0.
 CONSTANT_FUNCTION int slot(int group, int level, int column, int word) {
     return ((group * LEVELS + level) * COLUMNS + column) * WORDS_IN_SLOTS + word;
 }

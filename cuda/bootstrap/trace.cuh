@@ -1,4 +1,5 @@
-// What a trace build writes out; nothing of this exists in other builds. Only the first ciphertext is traced.
+// What a trace build writes out; nothing of this exists in other builds. Only the first ciphertext
+// is traced.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -16,17 +17,22 @@ FUNCTION bool dumps(const BlindRotateArguments& a, u32 stage, int step) {
 }
 
 // [word][level][K][N] as reduced residues.
-template <int w> FUNCTION void dump_transformed(const BlindRotateArguments& a, int step, int f, const u32 (&digits)[ROWS][TAIL]) {
+template<int w>
+FUNCTION void
+dump_transformed(const BlindRotateArguments& a, int step, int f, const u32 (&digits)[ROWS][TAIL]) {
     if (!dumps(a, DUMP_TRANSFORMED, step)) return;
     for (int row = 0; row < ROWS; row++) {
         for (int j = 0; j < TAIL; j++) {
-            a.dump[((u64)w * ROWS + row) * POLYNOMIAL_SIZE + f * TAIL + j] = digits[row][j] % Word<w>::p;
+            a.dump[((u64)w * ROWS + row) * POLYNOMIAL_SIZE + f * TAIL + j] =
+                digits[row][j] % Word<w>::p;
         }
     }
 }
 
 // [word][K][N]: the factor 1/N that the key carries is taken out again.
-template <int w> FUNCTION void dump_products(const BlindRotateArguments& a, int step, int f, int column, const u32 (&values)[TAIL]) {
+template<int w>
+FUNCTION void dump_products(
+    const BlindRotateArguments& a, int step, int f, int column, const u32 (&values)[TAIL]) {
     if (!dumps(a, DUMP_PRODUCTS, step)) return;
     for (int j = 0; j < TAIL; j++) {
         u64 value = (u64)(values[j] % Word<w>::p) * POLYNOMIAL_SIZE;
@@ -35,8 +41,11 @@ template <int w> FUNCTION void dump_products(const BlindRotateArguments& a, int 
 }
 
 // [level][K][N]: each digit as its residue modulo the key modulus.
-template <int level> FUNCTION void dump_digit(const BlindRotateArguments& a, int step, int column, int index, Accumulator x) {
+template<int level>
+FUNCTION void
+dump_digit(const BlindRotateArguments& a, int step, int column, int index, Accumulator x) {
     if (!dumps(a, DUMP_DIGITS, step)) return;
     i64 value = digit<level>(x);
-    a.dump[((u64)level * COLUMNS + column) * POLYNOMIAL_SIZE + index] = value < 0 ? (u64)(value + (i64)KEY_MODULUS) : (u64)value;
+    a.dump[((u64)level * COLUMNS + column) * POLYNOMIAL_SIZE + index] =
+        value < 0 ? (u64)(value + (i64)KEY_MODULUS) : (u64)value;
 }

@@ -3,7 +3,8 @@
 #include "constants.cuh"
 #include "platform.cuh"
 
-template <int w> struct Word {
+template<int w>
+struct Word {
     static constexpr u32 p = PRIMES[w];
     static constexpr u32 INVERSE = PRIME_INVERSES[w]; // p^-1 mod 2^32
     static constexpr u32 ONE = MONTGOMERY_ONES[w];    // 2^32 mod p
@@ -14,7 +15,8 @@ template <int w> struct Word {
     static constexpr int PRODUCT = LAZY ? 2 : 1;
 
     // From below `from` to below `to`: halves the bound by one conditional subtraction at a time.
-    template <int from, int to> static FUNCTION u32 reduce(u32 x) {
+    template<int from, int to>
+    static FUNCTION u32 reduce(u32 x) {
         if constexpr (from > to) {
             constexpr int half = (from + 1) / 2;
             // Below half * p the difference wraps to something larger than x.
@@ -37,14 +39,17 @@ template <int w> struct Word {
     }
 
     // Bound after a Cooley-Tukey level whose inputs are below `bound`.
-    static CONSTANT_FUNCTION int forward_bound(int bound) { return LAZY ? (bound + 2 > HEAD ? 2 : bound) + 2 : 1; }
+    static CONSTANT_FUNCTION int forward_bound(int bound) {
+        return LAZY ? (bound + 2 > HEAD ? 2 : bound) + 2 : 1;
+    }
 
     static CONSTANT_FUNCTION int forward_bound(int bound, int levels) {
         return levels == 0 ? bound : forward_bound(forward_bound(bound), levels - 1);
     }
 
     // (u, v) -> (u + root v, u - root v); u below `bound`, v any word.
-    template <int bound> static FUNCTION void forward_butterfly(u32& u, u32& v, u32 root, u32 quotient) {
+    template<int bound>
+    static FUNCTION void forward_butterfly(u32& u, u32& v, u32 root, u32 quotient) {
         u32 product = multiply(v, root, quotient);
         if constexpr (LAZY) {
             u32 kept = u;
@@ -57,8 +62,8 @@ template <int w> struct Word {
         }
     }
 
-    // Bound of value e after `level` Gentleman-Sande levels (distances 1, 2, 4, ..) on inputs below `start`:
-    // a value is the product of its last level, or a sum and twice as large.
+    // Bound of value e after `level` Gentleman-Sande levels (distances 1, 2, 4, ..) on inputs below
+    // `start`: a value is the product of its last level, or a sum and twice as large.
     static CONSTANT_FUNCTION int inverse_bound(int level, int e, int start) {
         if (!LAZY) return 1;
         if (level == 0) return start;
@@ -68,7 +73,8 @@ template <int w> struct Word {
     }
 
     // (u, v) -> (u + v, root (v - u)), with the negated root of the inverse; both below `bound`.
-    template <int bound> static FUNCTION void inverse_butterfly(u32& u, u32& v, u32 root, u32 quotient) {
+    template<int bound>
+    static FUNCTION void inverse_butterfly(u32& u, u32& v, u32 root, u32 quotient) {
         if constexpr (LAZY) {
             constexpr int kept = 2 * bound > HEAD ? 2 : bound;
             u32 a = reduce<bound, kept>(u), b = reduce<bound, kept>(v);

@@ -1,8 +1,8 @@
 // What both kernels of columns read: records of tiles, in words.
 //
 // A tile is a list of loads into places of shared memory, then phases. A phase prepares conversions
-// (the scaled sources and the correction u become places, too) and then computes outputs, each a sum
-// of places times constants modulo its prime: conversion and addition are one matrix.
+// (the scaled sources and the correction u become places, too) and then computes outputs, each a
+// sum of places times constants modulo its prime: conversion and addition are one matrix.
 #pragma once
 #include "constants.cuh"
 #include "modular.cuh"
@@ -60,7 +60,8 @@ FUNCTION u32* limb_address(const u32* offset, u32 base, const u64* bases) {
     return (u32*)(__ldg(bases + base) + (((u64)offset[1] << 32) | offset[0]));
 }
 
-// The coefficient (or half transformed word, in the mathematical order) at place p of a row in memory.
+// The coefficient (or half transformed word, in the mathematical order) at place p of a row in
+// memory.
 FUNCTION int word_of_place(int p) {
     return ROW < 1024 ? p : p % 128 / 4 + 32 * (4 * (p / 128) + p % 4);
 }
@@ -70,5 +71,9 @@ FUNCTION u32 scaled_source(const SourceRecord& s, u32 x) {
     if (s.scaled_place == NONE) return x;
     return least_sum(x * s.constant - __umulhi(x, s.quotient) * s.q, 0u - s.q);
 }
-FUNCTION u32 correction_part(u32 corrected, const SourceRecord& s, u32 y) { return corrected ? __umulhi(y, s.weight) : (y > s.weight ? 1 : 0); }
-FUNCTION u32 correction(u32 corrected, u32 sum) { return corrected ? (sum + (1 << 18)) >> 19 : sum; }
+FUNCTION u32 correction_part(u32 corrected, const SourceRecord& s, u32 y) {
+    return corrected ? __umulhi(y, s.weight) : (y > s.weight ? 1 : 0);
+}
+FUNCTION u32 correction(u32 corrected, u32 sum) {
+    return corrected ? (sum + (1 << 18)) >> 19 : sum;
+}

@@ -1,8 +1,8 @@
 // poly_columns: inverse columns of some limbs, base conversions and sums in coefficients, forward
 // columns of the results, on a tile of TILE words a limb: all points of a few columns.
 //
-// Eight outputs at a time. Matrix units multiply bytes: a residue is four bytes of one column of the
-// right side, and the left side holds, for output i and byte b of source j, the four bytes of
+// Eight outputs at a time. Matrix units multiply bytes: a residue is four bytes of one column of
+// the right side, and the left side holds, for output i and byte b of source j, the four bytes of
 // 2^(8 b) T_ij modulo q_i, which gives four sums of bytes an output: exact.
 #include "column_tile.cuh"
 #include "row_transform.cuh"
@@ -11,15 +11,17 @@ constexpr int WIDTH = TILE / COLUMN; // columns of a tile
 constexpr int STRIDE = WIDTH + 4;    // words from a row of a tile to the next: free of conflicts
 constexpr int SLOT = COLUMN * STRIDE + 4;
 constexpr int QUADS = WIDTH / 4;
-constexpr int NEAR = COLUMN / 16; // rows of the innermost stages: a thread holds 16 rows NEAR apart, or NEAR adjacent ones
+constexpr int NEAR =
+    COLUMN /
+    16; // rows of the innermost stages: a thread holds 16 rows NEAR apart, or NEAR adjacent ones
 constexpr int LOG2_NEAR = LOG2_COLUMN - 4;
 constexpr int UNITS = NEAR * QUADS; // of 64 words: what a warp computes of eight outputs
 constexpr int PARTS = ROW / WIDTH;  // tiles of a limb
 static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
 
-// A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of the
-// 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted. Pair i of output
-// o's factors lies at i ^ o, so that eight outputs are read without conflicts.
+// A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of
+// the 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted.
+// Pair i of output o's factors lies at i ^ o, so that eight outputs are read without conflicts.
 constexpr int FACTOR_WORDS = 2 * COLUMN;
 constexpr int SOURCES_AT = STEPS * 256;
 constexpr int FACTORS_AT = SOURCES_AT + STEPS * 8;
@@ -29,19 +31,23 @@ constexpr int GROUP_WORDS = MODE_AT + 4;
 
 typedef Field<WIDE> F;
 
-// A correction u lies in the padding of places: of each row, WIDTH / 4 places have four words of it. The offset of
-// such a source is marked, and moves with the columns.
+// A correction u lies in the padding of places: of each row, WIDTH / 4 places have four words of
+// it. The offset of such a source is marked, and moves with the columns.
 constexpr u32 IN_PADDING = 0x80000000;
 FUNCTION u32 padding_step(int column) { return column / 4 * SLOT - column; }
 
 struct TableFactors {
     const uint2* table;
-    template <class AnyField> FUNCTION uint2 at(const AnyField&, int stage, int block) const { return __ldg(table + (1 << stage) + block); }
+    template<class AnyField>
+    FUNCTION uint2 at(const AnyField&, int stage, int block) const {
+        return __ldg(table + (1 << stage) + block);
+    }
 };
 
 struct HeldFactors {
     uint4 pairs[8];
-    template <class AnyField> FUNCTION uint2 at(const AnyField&, int stage, int block) const {
+    template<class AnyField>
+    FUNCTION uint2 at(const AnyField&, int stage, int block) const {
         const int slot = (1 << stage) + block;
         return half_of(pairs[slot / 2], slot % 2);
     }
@@ -51,19 +57,22 @@ struct HeldFactors {
 struct NearFactors {
     const uint2* table;
     int rows, swizzle;
-    template <class AnyField> FUNCTION uint2 at(const AnyField&, int stage, int block) const {
+    template<class AnyField>
+    FUNCTION uint2 at(const AnyField&, int stage, int block) const {
         return table[((16 << stage) + (rows << stage) + block) ^ (2 * swizzle)];
     }
 };
 
-template <int stage> FUNCTION void near_forward(u32 (&x)[4][NEAR], const F& f, const NearFactors& factors) {
+template<int stage>
+FUNCTION void near_forward(u32 (&x)[4][NEAR], const F& f, const NearFactors& factors) {
     if constexpr (stage < LOG2_NEAR) {
         for (int c = 0; c < 4; c++) forward_stage<NEAR, stage, false>(x[c], f, factors);
         near_forward<stage + 1>(x, f, factors);
     }
 }
 
-template <int stage> FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& factors) {
+template<int stage>
+FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& factors) {
     if constexpr (stage >= 0) {
         for (int c = 0; c < 4; c++) inverse_stage<NEAR, stage>(x[c], f, factors);
         near_inverse<stage - 1>(x, f, factors);
@@ -71,7 +80,9 @@ template <int stage> FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, c
 }
 
 // Loads all sources and transforms them inversely.
-FUNCTION void load_sources(const ColumnsArguments& a, const LoadRecord* loads, int count, const u64* bases, u32* places, int first_column) {
+FUNCTION void load_sources(
+    const ColumnsArguments& a, const LoadRecord* loads, int count, const u64* bases, u32* places,
+    int first_column) {
 #pragma unroll 3
     for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16;
@@ -83,20 +94,24 @@ FUNCTION void load_sources(const ColumnsArguments& a, const LoadRecord* loads, i
 #pragma unroll
             for (int i = 0; i < NEAR; i++) {
 #pragma unroll
-                for (int c = 0; c < 4; c++) x[c][i] = __ldg(from + (NEAR * rows + i) * ROW + word_of_place(column + c));
+                for (int c = 0; c < 4; c++)
+                    x[c][i] = __ldg(from + (NEAR * rows + i) * ROW + word_of_place(column + c));
             }
         } else {
 #pragma unroll
             for (int i = 0; i < NEAR; i++) {
-                const uint4 v = load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
+                const uint4 v =
+                    load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
             const F f(a.tables.primes[load.prime]);
-            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows, 0});
+            near_inverse<LOG2_NEAR - 1>(
+                x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows, 0});
         }
         u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
 #pragma unroll
-        for (int i = 0; i < NEAR; i++) *(uint4*)(to + i * STRIDE) = make_uint4(x[0][i], x[1][i], x[2][i], x[3][i]);
+        for (int i = 0; i < NEAR; i++)
+            *(uint4*)(to + i * STRIDE) = make_uint4(x[0][i], x[1][i], x[2][i], x[3][i]);
     }
     __syncthreads();
 #pragma unroll 1
@@ -137,7 +152,9 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
         for (u32 j = 0; j < conversion.sources; j++) {
             const SourceRecord& s = sources[j];
             const uint4 v = *(const uint4*)(at + s.place * SLOT);
-            const uint4 y = make_uint4(scaled_source(s, v.x), scaled_source(s, v.y), scaled_source(s, v.z), scaled_source(s, v.w));
+            const uint4 y = make_uint4(
+                scaled_source(s, v.x), scaled_source(s, v.y), scaled_source(s, v.z),
+                scaled_source(s, v.w));
             if (s.scaled_place != NONE) *(uint4*)(at + s.scaled_place * SLOT) = y;
             sum[0] += correction_part(conversion.corrected, s, y.x);
             sum[1] += correction_part(conversion.corrected, s, y.y);
@@ -145,20 +162,25 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
             sum[3] += correction_part(conversion.corrected, s, y.w);
         }
         const bool is_padding = conversion.correction_place & IN_PADDING;
-        u32* to = is_padding ? at + (conversion.correction_place & ~IN_PADDING) + padding_step(quad % QUADS * 4)
+        u32* to = is_padding ? at + (conversion.correction_place & ~IN_PADDING) +
+                                   padding_step(quad % QUADS * 4)
                              : at + conversion.correction_place * SLOT;
-        *(uint4*)to =
-            make_uint4(correction(conversion.corrected, sum[0]), correction(conversion.corrected, sum[1]),
-                       correction(conversion.corrected, sum[2]), correction(conversion.corrected, sum[3]));
+        *(uint4*)to = make_uint4(
+            correction(conversion.corrected, sum[0]), correction(conversion.corrected, sum[1]),
+            correction(conversion.corrected, sum[2]), correction(conversion.corrected, sum[3]));
     }
 }
 
-// 16 words, NEAR rows apart, of one column of each of eight outputs: the warp's sum of sources. Below 2 q,
-// canonical if wide.
-FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column, const u32* at, const F& f, u32 reciprocal) {
+// 16 words, NEAR rows apart, of one column of each of eight outputs: the warp's sum of sources.
+// Below 2 q, canonical if wide.
+FUNCTION void multiply_sources(
+    u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column,
+    const u32* at, const F& f, u32 reciprocal) {
     u32 offsets[2 * STEPS];
 #pragma unroll
-    for (int k = 0; k < 2 * STEPS; k++) offsets[k] = sources[k] & IN_PADDING ? (sources[k] & ~IN_PADDING) + padding_step(column) : sources[k];
+    for (int k = 0; k < 2 * STEPS; k++)
+        offsets[k] = sources[k] & IN_PADDING ? (sources[k] & ~IN_PADDING) + padding_step(column)
+                                             : sources[k];
 #pragma unroll
     for (int first = 0; first < 8; first += 4) {
         i32 low[4][4], high[4][4];
@@ -185,8 +207,10 @@ FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], cons
         for (int v = 0; v < 4; v++) {
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                // The sum is lo + 2^16 hi, below 2^15 q; the quotient by q is too small by one at most, so this is below 2 q.
-                const u32 lo = low[v][e] + ((u32)low[v][2 + e] << 8), hi = high[v][e] + ((u32)high[v][2 + e] << 8);
+                // The sum is lo + 2^16 hi, below 2^15 q; the quotient by q is too small by one at
+                // most, so this is below 2 q.
+                const u32 lo = low[v][e] + ((u32)low[v][2 + e] << 8),
+                          hi = high[v][e] + ((u32)high[v][2 + e] << 8);
                 const u32 y = lo + (hi << 16) + __umulhi(hi + (lo >> 16), reciprocal) * f.minus_q;
                 x[2 * (first + v) + e] = WIDE ? f.once(y) : y;
             }
@@ -195,7 +219,8 @@ FUNCTION void multiply_sources(u32 (&x)[16], const uint4 (&left)[STEPS][2], cons
 }
 
 // Computes eight outputs; half transformed ones are left in `stage`, four stages done.
-FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
+FUNCTION void
+compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
     const F f(output.q);
@@ -212,12 +237,15 @@ FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64
     if (group[MODE_AT] == 0) {
         HeldFactors factors;
 #pragma unroll
-        for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
+        for (int i = 0; i < 8; i++)
+            factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
 #pragma unroll 1
         for (int unit = warp; unit < UNITS; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
-            multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
+            multiply_sources(
+                x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
+                f, reciprocal);
             forward_stage<16, 0, true>(x, f, factors);
             forward_stage<16, 1, false>(x, f, factors);
             forward_stage<16, 2, false>(x, f, factors);
@@ -232,13 +260,18 @@ FUNCTION void compute_group(const u32* group, u32* places, u32* stage, const u64
         for (int unit = warp; unit < UNITS; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
             u32 x[16];
-            multiply_sources(x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2, f, reciprocal);
+            multiply_sources(
+                x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
+                f, reciprocal);
             __syncwarp(); // an output may take the place of a source
 #pragma unroll
             for (int k = 0; k < 16; k++) {
                 const u32 y = WIDE ? x[k] : f.once(x[k]);
-                if (output.place != NONE) places[output.place * SLOT + (row + NEAR * k) * STRIDE + column + t] = y;
-                if (out != nullptr) store_limb(out + (row + NEAR * k) * ROW + word_of_place(first_column + column + t), y);
+                if (output.place != NONE)
+                    places[output.place * SLOT + (row + NEAR * k) * STRIDE + column + t] = y;
+                if (out != nullptr)
+                    store_limb(
+                        out + (row + NEAR * k) * ROW + word_of_place(first_column + column + t), y);
             }
         }
     }
@@ -259,12 +292,16 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
             const uint4 v = *(const uint4*)(from + i * STRIDE);
             x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
         }
-        near_forward<0>(x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
-        u32* to = limb_address(output.offset, output.base, bases) + NEAR * rows * ROW + first_column + 4 * quad;
+        near_forward<0>(
+            x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
+        u32* to = limb_address(output.offset, output.base, bases) + NEAR * rows * ROW +
+                  first_column + 4 * quad;
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
-            store_limb((uint4*)(to + i * ROW),
-                       make_uint4(f.after_forward(x[0][i]), f.after_forward(x[1][i]), f.after_forward(x[2][i]), f.after_forward(x[3][i])));
+            store_limb(
+                (uint4*)(to + i * ROW), make_uint4(
+                                            f.after_forward(x[0][i]), f.after_forward(x[1][i]),
+                                            f.after_forward(x[2][i]), f.after_forward(x[3][i])));
         }
     }
 }
@@ -283,7 +320,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     auto copy_group = [&](u32 number) {
         const u32* from = a.outputs + (u64)number * GROUP_WORDS;
         u32* to = groups + (number & 1) * GROUP_WORDS;
-        for (int i = threadIdx.x; i < GROUP_WORDS / 4; i += THREADS) copy_ahead(to + 4 * i, from + 4 * i);
+        for (int i = threadIdx.x; i < GROUP_WORDS / 4; i += THREADS)
+            copy_ahead(to + 4 * i, from + 4 * i);
     };
     copy_group(phases[0].first_output);
     end_copies();
@@ -292,12 +330,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
 #pragma unroll 1
     for (u32 k = 0; k < header.phases; k++) {
         const PhaseRecord phase = phases[k];
-        const ConversionRecord* conversion = (const ConversionRecord*)(record + phase.first_conversion);
+        const ConversionRecord* conversion =
+            (const ConversionRecord*)(record + phase.first_conversion);
         if (k > 0) __syncthreads();
 #pragma unroll 1
         for (u32 c = 0; c < phase.conversions; c++) {
             prepare_conversion(*conversion, places);
-            conversion = (const ConversionRecord*)((const SourceRecord*)(conversion + 1) + conversion->sources);
+            conversion = (const ConversionRecord*)((const SourceRecord*)(conversion + 1) +
+                                                   conversion->sources);
         }
 #pragma unroll 1
         for (u32 number = phase.first_output; number < phase.end_output; number++) {

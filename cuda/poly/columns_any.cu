@@ -14,7 +14,9 @@ struct Column {
 };
 
 // Column 0 is for results, those of places follow.
-FUNCTION Column numbered_column(u32* shared, u32 number) { return Column{shared + number * COLUMN * WIDTH + threadIdx.x}; }
+FUNCTION Column numbered_column(u32* shared, u32 number) {
+    return Column{shared + number * COLUMN * WIDTH + threadIdx.x};
+}
 FUNCTION Column column_of(u32* shared, u32 place) { return numbered_column(shared, place + 1); }
 
 FUNCTION void forward_column(const Column& x, const uint2* table, const Field<true>& f) {
@@ -29,7 +31,8 @@ FUNCTION void forward_column(const Column& x, const uint2* table, const Field<tr
 }
 
 // All stages but the last, which takes a constant along; none where columns have one point.
-FUNCTION void inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 constant) {
+FUNCTION void
+inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 constant) {
     for (int blocks = COLUMN / 2; blocks >= 2; blocks /= 2) {
         const int distance = COLUMN / 2 / blocks;
         for (int b = 0; b < COLUMN / 2; b++) {
@@ -39,7 +42,8 @@ FUNCTION void inverse_column(const Column& x, const uint2* table, const Field<tr
         }
     }
     if constexpr (COLUMN > 1) {
-        for (int row = 0; row < COLUMN / 2; row++) f.inverse_last(x[row], x[row + COLUMN / 2], constant);
+        for (int row = 0; row < COLUMN / 2; row++)
+            f.inverse_last(x[row], x[row + COLUMN / 2], constant);
     } else {
         x[0] = f.once(f.times(x[0], constant.x, constant.y));
     }
@@ -65,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
         for (int row = 0; row < COLUMN; row++) x[row] = from[row * ROW + column];
         const Field<true> f(a.tables.primes[load.prime]);
         if (load.coefficients) {
-            for (int row = 0; row < COLUMN; row++) x[row] = f.once(f.times(x[row], load.constant.x, load.constant.y));
+            for (int row = 0; row < COLUMN; row++)
+                x[row] = f.once(f.times(x[row], load.constant.x, load.constant.y));
         } else {
             inverse_column(x, a.tables.columns[1] + load.prime * COLUMN, f, load.constant);
         }
@@ -73,15 +78,18 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
     const Column result = numbered_column(shared, 0);
     for (u32 k = 0; k < header.phases; k++) {
         const PhaseRecord phase = phases[k];
-        const ConversionRecord* conversion = (const ConversionRecord*)(record + phase.first_conversion);
+        const ConversionRecord* conversion =
+            (const ConversionRecord*)(record + phase.first_conversion);
         for (u32 c = 0; c < phase.conversions; c++) {
             const SourceRecord* sources = (const SourceRecord*)(conversion + 1);
             const Column u = column_of(shared, conversion->correction_place);
             for (int row = 0; row < COLUMN; row++) {
                 u32 sum = 0;
                 for (u32 j = 0; j < conversion->sources; j++) {
-                    const u32 y = scaled_source(sources[j], column_of(shared, sources[j].place)[row]);
-                    if (sources[j].scaled_place != NONE) column_of(shared, sources[j].scaled_place)[row] = y;
+                    const u32 y =
+                        scaled_source(sources[j], column_of(shared, sources[j].place)[row]);
+                    if (sources[j].scaled_place != NONE)
+                        column_of(shared, sources[j].scaled_place)[row] = y;
                     sum += correction_part(conversion->corrected, sources[j], y);
                 }
                 u[row] = correction(conversion->corrected, sum);
@@ -99,7 +107,9 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
                 const Column source = column_of(shared, term.place);
 #pragma unroll 4
                 for (int row = 0; row < COLUMN; row++) {
-                    result[row] = field.once(result[row] + field.once(field.times(source[row], term.constant, term.quotient)));
+                    result[row] = field.once(
+                        result[row] +
+                        field.once(field.times(source[row], term.constant, term.quotient)));
                 }
             }
             if (output.place != NONE) {
@@ -108,8 +118,12 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
             }
             if (output.base != NONE) {
                 u32* out = limb_address(output.offset, output.base, bases);
-                const int column = output.coefficients ? word_of_place(place_of_column) : place_of_column;
-                if (!output.coefficients) forward_column(result, a.tables.columns[0] + output.prime * COLUMN, Field<true>(a.tables.primes[output.prime]));
+                const int column =
+                    output.coefficients ? word_of_place(place_of_column) : place_of_column;
+                if (!output.coefficients)
+                    forward_column(
+                        result, a.tables.columns[0] + output.prime * COLUMN,
+                        Field<true>(a.tables.primes[output.prime]));
                 for (int row = 0; row < COLUMN; row++) out[row * ROW + column] = result[row];
             }
         }

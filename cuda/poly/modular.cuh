@@ -17,29 +17,38 @@ struct Prime {
 // beside its quotient floor(w 2^32 / q).
 struct Tables {
     const Prime* primes;
-    const uint2* first[2];   // [prime][row][32]: of the first five stages of a row, at 2^stage + block
-    const u32* last[2];      // [prime][row][5][32]: of each thread's first block in the last five
-    const uint2* steps[2];   // [prime][16]: from a thread's first block to its others
-    const uint2* columns[2]; // [prime][columns' points]: of the stages of columns, at 2^stage + block
-    const uint2* whole[2];   // [prime][row], only where rows are short: of all stages
+    const uint2*
+        first[2];       // [prime][row][32]: of the first five stages of a row, at 2^stage + block
+    const u32* last[2]; // [prime][row][5][32]: of each thread's first block in the last five
+    const uint2* steps[2]; // [prime][16]: from a thread's first block to its others
+    const uint2*
+        columns[2];        // [prime][columns' points]: of the stages of columns, at 2^stage + block
+    const uint2* whole[2]; // [prime][row], only where rows are short: of all stages
 };
 
 // Narrow primes lie below 2^30, and values between stages below 4 q (forward) or 2 q (inverse).
 // Wide ones lie below 2^31, and all values are canonical.
-template <bool wide> struct Field {
+template<bool wide>
+struct Field {
     u32 q, two_q, minus_two_q, minus_q;
 
-    FUNCTION explicit Field(const Prime& p) : q(p.q), two_q(p.two_q), minus_two_q(p.minus_two_q), minus_q(p.minus_q) {}
-    FUNCTION explicit Field(u32 prime) : q(prime), two_q(hidden(2 * prime)), minus_two_q(hidden(0 - 2 * prime)), minus_q(hidden(0 - prime)) {}
+    FUNCTION explicit Field(const Prime& p)
+        : q(p.q), two_q(p.two_q), minus_two_q(p.minus_two_q), minus_q(p.minus_q) {}
+    FUNCTION explicit Field(u32 prime)
+        : q(prime), two_q(hidden(2 * prime)), minus_two_q(hidden(0 - 2 * prime)),
+          minus_q(hidden(0 - prime)) {}
 
     FUNCTION u32 once(u32 x) const { return least_sum(x, minus_q); }      // takes one q away
     FUNCTION u32 twice(u32 x) const { return least_sum(x, minus_two_q); } // takes 2 q away
 
     // y w below 2 q, for any y
-    FUNCTION u32 times(u32 y, u32 w, u32 quotient) const { return y * w - __umulhi(y, quotient) * q; }
+    FUNCTION u32 times(u32 y, u32 w, u32 quotient) const {
+        return y * w - __umulhi(y, quotient) * q;
+    }
 
     // (x, y) -> (x + w y, x - w y). `fresh`: x lies below 2 q.
-    template <bool fresh> FUNCTION void forward(u32& x, u32& y, u32 w, u32 quotient) const {
+    template<bool fresh>
+    FUNCTION void forward(u32& x, u32& y, u32 w, u32 quotient) const {
         if constexpr (wide) {
             const u32 a = x, t = once(times(y, w, quotient));
             x = once(a + t);
@@ -75,7 +84,9 @@ template <bool wide> struct Field {
 };
 
 // Factors of three forms: a table of pairs [2 i, 2 i + 1] as uint4.
-FUNCTION uint2 half_of(uint4 pair, int which) { return which ? uint2{pair.z, pair.w} : uint2{pair.x, pair.y}; }
+FUNCTION uint2 half_of(uint4 pair, int which) {
+    return which ? uint2{pair.z, pair.w} : uint2{pair.x, pair.y};
+}
 
 // floor(w 2^32 / q), or one less where it is nearly the next integer: products by it stay below
 // 2 q for q <= 2^30 - 2^10 and any factor below 4 q, and for wide primes and canonical factors.
@@ -86,15 +97,17 @@ FUNCTION u32 quotient_of(u32 w, double quotient) {
 
 // The place that evaluations at place j come from under X -> X^g: place j holds the value at
 // psi^(2 brv(j) + 1).
-template <int log2_degree> FUNCTION u32 automorphism_source(u32 g, u32 j) {
+template<int log2_degree>
+FUNCTION u32 automorphism_source(u32 g, u32 j) {
     const u32 exponent = 2 * (__brev(j) >> (32 - log2_degree)) + 1;
     return __brev((g * exponent >> 1) << (32 - log2_degree));
 }
 
 FUNCTION u32 swap_two_bits(u32 x) { return (x & 1) << 1 | (x >> 1 & 1); }
 
-// Four words from an aligned four: an automorphism takes aligned blocks of 2^k words onto such blocks, and
-// within four words, by the order of their reversed places, place m comes from place turn + g m.
+// Four words from an aligned four: an automorphism takes aligned blocks of 2^k words onto such
+// blocks, and within four words, by the order of their reversed places, place m comes from place
+// turn + g m.
 FUNCTION uint4 turned(uint4 v, u32 g, u32 turn) {
     uint4 w = make_uint4(v.x, v.z, v.y, v.w);
     if (turn & 2) w = make_uint4(w.z, w.w, w.x, w.y);

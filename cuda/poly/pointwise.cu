@@ -18,7 +18,8 @@ struct PointwiseArguments {
     u32 first_record[MOST_SHAPES];
 };
 
-template <class S> struct Work {
+template<class S>
+struct Work {
     const Operand* operands;
     const u32* constants;
     Field<S::WIDE> f;
@@ -26,18 +27,26 @@ template <class S> struct Work {
     u32 word;
 
     FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
-    template <int i> FUNCTION Four read(Int<i>) const { return read_four<S::form(i), LOG2_DEGREE>(operands[i], word); }
+    template<int i>
+    FUNCTION Four read(Int<i>) const {
+        return read_four<S::form(i), LOG2_DEGREE>(operands[i], word);
+    }
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
-    template <bool is_moved> FUNCTION void store(int i, const Four& v) const {
+    template<bool is_moved>
+    FUNCTION void store(int i, const Four& v) const {
         write_four<is_moved, LOG2_DEGREE>(operands[S::READS + i], word, v);
     }
 };
 
-template <class S>
-FUNCTION void process(S, const PointwiseArguments& a, const uint4* record, const u64* bases, u32 part, u32* operands, u32* constants) {
+template<class S>
+FUNCTION void process(
+    S, const PointwiseArguments& a, const uint4* record, const u64* bases, u32 part, u32* operands,
+    u32* constants) {
     for (int o = threadIdx.x; o < S::OPERANDS; o += THREADS) {
         const Operand operand = resolve(record + 1 + o, bases);
-        *(uint4*)(operands + 4 * o) = make_uint4((u32)operand.address, (u32)(operand.address >> 32), operand.log2_run, operand.automorphism);
+        *(uint4*)(operands + 4 * o) = make_uint4(
+            (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
+            operand.automorphism);
     }
     const u32* own = (const u32*)(record + 1 + S::OPERANDS);
     for (int c = threadIdx.x; c < 2 * S::CONSTANTS; c += THREADS) constants[c] = __ldg(own + c);
@@ -53,13 +62,17 @@ FUNCTION void process(S, const PointwiseArguments& a, const uint4* record, const
     }
 }
 
-template <int k = 0> FUNCTION void dispatch(const PointwiseArguments& a, u32 call, u32 local, u32* operands, u32* constants) {
+template<int k = 0>
+FUNCTION void
+dispatch(const PointwiseArguments& a, u32 call, u32 local, u32* operands, u32* constants) {
     if constexpr (k + 1 < SHAPES) {
-        if (local >= a.first_item[k + 1]) return dispatch<k + 1>(a, call, local, operands, constants);
+        if (local >= a.first_item[k + 1])
+            return dispatch<k + 1>(a, call, local, operands, constants);
     }
     const u32 own = local - a.first_item[k];
-    process(Shape<k>{}, a, a.records + a.first_record[k] + own / TILE_ITEMS * Shape<k>::RECORD, a.bases + (u64)call * a.base_stride,
-            own % TILE_ITEMS, operands, constants);
+    process(
+        Shape<k>{}, a, a.records + a.first_record[k] + own / TILE_ITEMS * Shape<k>::RECORD,
+        a.bases + (u64)call * a.base_stride, own % TILE_ITEMS, operands, constants);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) poly_pointwise(PointwiseArguments a) {

@@ -9,7 +9,8 @@ CONSTANT_FUNCTION int padded(int word) { return word / 32 * 36 + word % 32; }
 
 // Factors of the last five stages, made from five words and the prime's 16 constants: tables of all
 // would push everything else out of L2.
-template <bool wide> struct LastFactors {
+template<bool wide>
+struct LastFactors {
     u32 first[5];
     const uint4* steps;
     double quotient;
@@ -28,14 +29,16 @@ template <bool wide> struct LastFactors {
 struct FirstFactors {
     const uint4* pairs;
 
-    template <class F> FUNCTION uint2 at(const F&, int stage, int block) const {
+    template<class F>
+    FUNCTION uint2 at(const F&, int stage, int block) const {
         const int slot = (1 << stage) + block;
         return half_of(pairs[slot / 2], slot % 2);
     }
 };
 
 // One stage of a transform of `points` points in registers.
-template <int points, int stage, bool fresh, class F, class Factors> FUNCTION void forward_stage(u32* x, const F& f, const Factors& factors) {
+template<int points, int stage, bool fresh, class F, class Factors>
+FUNCTION void forward_stage(u32* x, const F& f, const Factors& factors) {
     constexpr int distance = points >> (stage + 1);
 #pragma unroll
     for (int block = 0; block < 1 << stage; block++) {
@@ -48,7 +51,8 @@ template <int points, int stage, bool fresh, class F, class Factors> FUNCTION vo
     }
 }
 
-template <int points, int stage, class F, class Factors> FUNCTION void inverse_stage(u32* x, const F& f, const Factors& factors) {
+template<int points, int stage, class F, class Factors>
+FUNCTION void inverse_stage(u32* x, const F& f, const Factors& factors) {
     constexpr int distance = points >> (stage + 1);
 #pragma unroll
     for (int block = 0; block < 1 << stage; block++) {
@@ -62,7 +66,8 @@ template <int points, int stage, class F, class Factors> FUNCTION void inverse_s
 }
 
 // `fresh`: the values are canonical.
-template <bool fresh, class F, class Factors> FUNCTION void forward_five(u32 (&x)[32], const F& f, const Factors& factors) {
+template<bool fresh, class F, class Factors>
+FUNCTION void forward_five(u32 (&x)[32], const F& f, const Factors& factors) {
     forward_stage<32, 0, fresh>(x, f, factors);
     forward_stage<32, 1, false>(x, f, factors);
     forward_stage<32, 2, false>(x, f, factors);
@@ -70,7 +75,8 @@ template <bool fresh, class F, class Factors> FUNCTION void forward_five(u32 (&x
     forward_stage<32, 4, false>(x, f, factors);
 }
 
-template <class F, class Factors> FUNCTION void inverse_five(u32 (&x)[32], const F& f, const Factors& factors) {
+template<class F, class Factors>
+FUNCTION void inverse_five(u32 (&x)[32], const F& f, const Factors& factors) {
     inverse_stage<32, 4>(x, f, factors);
     inverse_stage<32, 3>(x, f, factors);
     inverse_stage<32, 2>(x, f, factors);
@@ -89,7 +95,9 @@ FUNCTION void take_own(u32 (&x)[32], const u32* row, int lane) {
 
 FUNCTION void put_own(const u32 (&x)[32], u32* row, int lane) {
 #pragma unroll
-    for (int m = 0; m < 8; m++) *(uint4*)(row + lane * 36 + 4 * m) = make_uint4(x[4 * m], x[4 * m + 1], x[4 * m + 2], x[4 * m + 3]);
+    for (int m = 0; m < 8; m++)
+        *(uint4*)(row + lane * 36 + 4 * m) =
+            make_uint4(x[4 * m], x[4 * m + 1], x[4 * m + 2], x[4 * m + 3]);
 }
 
 // From words lane + 32 k to words 32 lane + k, and back.
@@ -111,7 +119,8 @@ FUNCTION void exchange_inverse(u32 (&x)[32], u32* row, int lane) {
 
 // A half transformed row of 1,024 in memory holds word lane + 32 k at place 128 (k / 4) + 4 lane +
 // k % 4: a thread's words are then whole units of 16 bytes.
-template <class Load> FUNCTION void take_half(u32 (&x)[32], const u32* row, int lane, const Load& load) {
+template<class Load>
+FUNCTION void take_half(u32 (&x)[32], const u32* row, int lane, const Load& load) {
 #pragma unroll
     for (int m = 0; m < 8; m++) {
         const uint4 v = load((const uint4*)(row + m * 128 + lane * 4));
@@ -122,12 +131,15 @@ template <class Load> FUNCTION void take_half(u32 (&x)[32], const u32* row, int 
 FUNCTION void put_half(const u32 (&x)[32], u32* row, int lane) {
 #pragma unroll
     for (int m = 0; m < 8; m++) {
-        store_limb((uint4*)(row + m * 128 + lane * 4), make_uint4(x[4 * m], x[4 * m + 1], x[4 * m + 2], x[4 * m + 3]));
+        store_limb(
+            (uint4*)(row + m * 128 + lane * 4),
+            make_uint4(x[4 * m], x[4 * m + 1], x[4 * m + 2], x[4 * m + 3]));
     }
 }
 
 // A short row in place in a padded row, by one warp.
-template <int points> FUNCTION void forward_short(u32* row, const uint2* table, const Field<true>& f, int lane) {
+template<int points>
+FUNCTION void forward_short(u32* row, const uint2* table, const Field<true>& f, int lane) {
     for (int blocks = 1; blocks < points; blocks *= 2) {
         const int distance = points / 2 / blocks;
         __syncwarp();
@@ -140,7 +152,8 @@ template <int points> FUNCTION void forward_short(u32* row, const uint2* table, 
     __syncwarp();
 }
 
-template <int points> FUNCTION void inverse_short(u32* row, const uint2* table, const Field<true>& f, int lane) {
+template<int points>
+FUNCTION void inverse_short(u32* row, const uint2* table, const Field<true>& f, int lane) {
     for (int blocks = points / 2; blocks >= 1; blocks /= 2) {
         const int distance = points / 2 / blocks;
         __syncwarp();

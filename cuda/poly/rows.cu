@@ -1,10 +1,11 @@
 // poly_rows: forward rows, sums of products, inverse rows, all on one row of the limbs modulo one
-// prime. A team of warps has a row; a warp takes whole transforms, all share the sums. Where a shape
-// has one transform only (it is ALONE), each warp of the team has a row to itself.
+// prime. A team of warps has a row; a warp takes whole transforms, all share the sums. Where a
+// shape has one transform only (it is ALONE), each warp of the team has a row to itself.
 //
 // What tiles of one shape do (how many transforms, which products) is part of the text, as
 // Shape<k>::sums in constants.cuh; where operands lie, primes and constants are records in memory.
-// Tiles of several shapes share a launch. A team asks for what its next row needs while it works on one.
+// Tiles of several shapes share a launch. A team asks for what its next row needs while it works on
+// one.
 #include "constants.cuh"
 #include "row_transform.cuh"
 #include "sums.cuh"
@@ -51,7 +52,8 @@ struct TeamMemory {
     }
 
     // The part of one warp that is alone with its row.
-    template <class S> FUNCTION TeamMemory part(int warp) const {
+    template<class S>
+    FUNCTION TeamMemory part(int warp) const {
         TeamMemory own = *this;
         if constexpr (S::ALONE && TEAM > 1) {
             own.factors += warp * 224;
@@ -65,9 +67,11 @@ struct TeamMemory {
 };
 
 // Warps that share a row.
-template <class S> constexpr int WARPS = S::ALONE ? 1 : TEAM;
+template<class S>
+constexpr int WARPS = S::ALONE ? 1 : TEAM;
 
-template <int warps> FUNCTION void team_barrier() {
+template<int warps>
+FUNCTION void team_barrier() {
     if constexpr (warps == 1) {
         __syncwarp();
     } else {
@@ -82,14 +86,18 @@ struct Item {
     u32 row;
 };
 
-template <class S> FUNCTION Item item_of(const RowsArguments& a, u32 call, u32 local, u32 first_record, int warp) {
+template<class S>
+FUNCTION Item item_of(const RowsArguments& a, u32 call, u32 local, u32 first_record, int warp) {
     constexpr u32 rows = TEAM / WARPS<S>; // of an item
-    const u32 tile = local / (ROWS / rows), row = local % (ROWS / rows) * rows + (rows > 1 ? warp : 0);
-    return Item{a.records + first_record + tile * S::RECORD, a.bases + (u64)call * a.base_stride, row};
+    const u32 tile = local / (ROWS / rows),
+              row = local % (ROWS / rows) * rows + (rows > 1 ? warp : 0);
+    return Item{
+        a.records + first_record + tile * S::RECORD, a.bases + (u64)call * a.base_stride, row};
 }
 
 // Runs body(Shape, item) for item number `id`.
-template <int k = 0, class Body> FUNCTION void with_shape(const RowsArguments& a, u32 call, u32 local, int warp, const Body& body) {
+template<int k = 0, class Body>
+FUNCTION void with_shape(const RowsArguments& a, u32 call, u32 local, int warp, const Body& body) {
     if constexpr (k + 1 < SHAPES) {
         if (local >= a.first_item[k + 1]) return with_shape<k + 1>(a, call, local, warp, body);
     }
@@ -98,12 +106,15 @@ template <int k = 0, class Body> FUNCTION void with_shape(const RowsArguments& a
 
 // Row of the limb that holds a tile's row under an automorphism.
 FUNCTION u32 mapped_row(const Operand& o, u32 row) {
-    return o.automorphism == 1 ? row : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
+    return o.automorphism == 1 ? row
+                               : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
 }
 
-// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed. Numbers of the
-// shape are read here: a copy of this for each pair of shapes would be most of the kernel's text.
-FUNCTION void ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane) {
+// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed.
+// Numbers of the shape are read here: a copy of this for each pair of shapes would be most of the
+// kernel's text.
+FUNCTION void
+ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane) {
     const u32 call = id / a.items, local = id % a.items;
     u32 k = 0;
 #pragma unroll
@@ -114,14 +125,16 @@ FUNCTION void ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 
     const u32 item = local - a.first_item[k], rows = alone ? TEAM : 1, tile_items = ROWS / rows;
     const u32 row = item % tile_items * rows + (alone ? warp : 0);
     const uint4* record = a.records + a.first_record[k] + item / tile_items * shape.record;
-    const u32 part = alone ? warp : 0, own = alone ? 0 : warp, warps = alone ? 1 : TEAM; // of those who share the row
+    const u32 part = alone ? warp : 0, own = alone ? 0 : warp,
+              warps = alone ? 1 : TEAM; // of those who share the row
     const u32 prime = __ldg(&record->x);
     if constexpr (!SHORT) {
         if (own == warps - 1 && shape.transforms != 0) {
             const int direction = shape.halves > 0 ? 0 : 1;
             const u64 place = (u64)prime * ROWS + row;
             const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
-            const u32* first = (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
+            const u32* first =
+                (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
             u32* to = team.factors_of(turn) + part * 224;
             copy_ahead(to + lane * 4, last + lane * 4);
             if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
@@ -129,25 +142,30 @@ FUNCTION void ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 
         }
         if constexpr (STAGED > 0) {
             for (u32 slot = own; slot < shape.halves; slot += warps) {
-                const u32* from = (const u32*)resolve(record + 1 + slot, bases).address + (u64)row * ROW;
+                const u32* from =
+                    (const u32*)resolve(record + 1 + slot, bases).address + (u64)row * ROW;
                 u32* to = team.staged + (part * shape.halves + slot) * 1024;
 #pragma unroll
-                for (int m = 0; m < 8; m++) copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
+                for (int m = 0; m < 8; m++)
+                    copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
             }
         }
     }
     end_copies();
     for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
         const Operand operand = resolve(record + 1 + o, bases);
-        *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) =
-            make_uint4((u32)operand.address, (u32)(operand.address >> 32), operand.log2_run, operand.automorphism);
+        *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) = make_uint4(
+            (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
+            operand.automorphism);
     }
     const u32* constants = (const u32*)(record + 1 + shape.operands);
-    for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM) team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
+    for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM)
+        team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
 }
 
 // What Shape<k>::sums computes with: a thread's four words of everything.
-template <class S> struct Work {
+template<class S>
+struct Work {
     const TeamMemory& memory;
     const Operand* operands;
     const u32* constants;
@@ -159,10 +177,12 @@ template <class S> struct Work {
     Four fetched[S::FETCHED > 0 ? S::FETCHED : 1];
 
     FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row)
-        : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)), constants(m.constants + turn * 2 * CONSTANTS), f(p),
-          inverse(p.inverse), first_word(row * ROW), word(0), place(0) {}
+        : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)),
+          constants(m.constants + turn * 2 * CONSTANTS), f(p), inverse(p.inverse),
+          first_word(row * ROW), word(0), place(0) {}
 
-    template <int i> FUNCTION Four load(Int<i>, u32 chunk) const {
+    template<int i>
+    FUNCTION Four load(Int<i>, u32 chunk) const {
         return read_four<S::form(i), LOG2_DEGREE>(operands[S::HALVES + i], first_word + 4 * chunk);
     }
     FUNCTION void fetch(Four (&into)[S::FETCHED > 0 ? S::FETCHED : 1], u32 chunk) const {
@@ -174,8 +194,11 @@ template <class S> struct Work {
     }
 
     FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
-    FUNCTION Four half(int slot) const { return four(*(const uint4*)(memory.buffers + slot * BUFFER + place)); }
-    template <int i> FUNCTION Four read(Int<i>) const {
+    FUNCTION Four half(int slot) const {
+        return four(*(const uint4*)(memory.buffers + slot * BUFFER + place));
+    }
+    template<int i>
+    FUNCTION Four read(Int<i>) const {
         if constexpr (i < S::FETCHED) {
             return fetched[i];
         } else {
@@ -184,33 +207,42 @@ template <class S> struct Work {
     }
     // The constant of the words before N / 2, or of those from there on.
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
-    template <bool is_moved> FUNCTION void store(int i, const Four& v) const {
+    template<bool is_moved>
+    FUNCTION void store(int i, const Four& v) const {
         write_four<is_moved, LOG2_DEGREE>(operands[S::HALVES + S::READS + i], word, v);
     }
-    // Into a buffer, to be transformed: over a transformed load, perhaps, whose words this thread has read.
-    FUNCTION void keep(int buffer, const Four& v) const { *(uint4*)(memory.buffers + buffer * BUFFER + place) = words(v); }
+    // Into a buffer, to be transformed: over a transformed load, perhaps, whose words this thread
+    // has read.
+    FUNCTION void keep(int buffer, const Four& v) const {
+        *(uint4*)(memory.buffers + buffer * BUFFER + place) = words(v);
+    }
 };
 
-// Transforms a row forward, from memory (or where it was copied to) into its padded buffer. Slots beyond the last are
-// nobody's. `between` is called once by each warp, with its last slot, when rows copied ahead are used up.
-template <class S, class Between>
-FUNCTION void forward_row(int slot, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 prime, u32 turn,
-                          u32 row, int lane, bool is_last, const Between& between) {
+// Transforms a row forward, from memory (or where it was copied to) into its padded buffer. Slots
+// beyond the last are nobody's. `between` is called once by each warp, with its last slot, when
+// rows copied ahead are used up.
+template<class S, class Between>
+FUNCTION void forward_row(
+    int slot, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p,
+    u32 prime, u32 turn, u32 row, int lane, bool is_last, const Between& between) {
     const bool is_there = slot < S::HALVES;
     u32* buffer = memory.buffers + slot * BUFFER;
     const u32* from = (const u32*)work.operands[is_there ? slot : 0].address + (u64)row * ROW;
     if constexpr (SHORT) {
         if (is_there) {
-            for (int c = lane; c < ROW / 4; c += 32) *(uint4*)(buffer + padded(4 * c)) = load_shared_limb((const uint4*)from + c);
+            for (int c = lane; c < ROW / 4; c += 32)
+                *(uint4*)(buffer + padded(4 * c)) = load_shared_limb((const uint4*)from + c);
         }
         if (is_last) between();
-        if (is_there) forward_short<ROW>(buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
+        if (is_there)
+            forward_short<ROW>(buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
     } else {
         u32 x[32];
         LastFactors<S::WIDE> last;
         if (is_there) {
             if constexpr (STAGED > 0) {
-                take_half(x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
+                take_half(
+                    x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
             } else {
                 take_half(x, from, lane, [](const uint4* at) { return load_shared_limb(at); });
             }
@@ -235,7 +267,8 @@ FUNCTION void forward_row(int slot, const Work<S>& work, const RowsArguments& a,
 // Words `word` to `word` + 3 of a row's image under X -> X^g, from a padded row.
 FUNCTION uint4 moved_words(const u32* row, u32 g, u32 word) {
     const u32 source = automorphism_source<LOG2_DEGREE>(g, word);
-    return turned(*(const uint4*)(row + padded((int)(source % ROW & ~3u))), g, swap_two_bits(source));
+    return turned(
+        *(const uint4*)(row + padded((int)(source % ROW & ~3u))), g, swap_two_bits(source));
 }
 
 // Applies an automorphism to a short row in place, by one warp.
@@ -255,9 +288,10 @@ FUNCTION void move_short(u32* row, u32 g, int lane) {
 }
 
 // Transforms a padded buffer inversely, an automorphism first, and writes it out.
-template <class S>
-FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p,
-                          u32 prime, u32 turn, u32 row, int lane) {
+template<class S>
+FUNCTION void inverse_row(
+    int buffer_number, const Operand& to, const Work<S>& work, const RowsArguments& a,
+    const TeamMemory& memory, const Prime& p, u32 prime, u32 turn, u32 row, int lane) {
     u32* buffer = memory.buffers + buffer_number * BUFFER;
     // The operand holds the inverse of the automorphism, which says where words go.
     const bool is_moved = to.automorphism != 1;
@@ -267,7 +301,8 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
     if constexpr (SHORT) {
         if (is_moved) move_short(buffer, g, lane);
         inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)prime * ROW, Field<true>(p), lane);
-        for (int c = lane; c < ROW / 4; c += 32) store_limb((uint4*)out + c, *(const uint4*)(buffer + padded(4 * c)));
+        for (int c = lane; c < ROW / 4; c += 32)
+            store_limb((uint4*)out + c, *(const uint4*)(buffer + padded(4 * c)));
     } else {
         u32 x[32];
         LastFactors<S::WIDE> last;
@@ -277,7 +312,8 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
         if (S::HALVES > 0 || is_moved) {
             const u64 index = (u64)prime * ROWS + row;
 #pragma unroll
-            for (int s = 0; s < 5; s++) last.first[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
+            for (int s = 0; s < 5; s++)
+                last.first[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
             first = (const uint4*)(a.tables.first[1] + index * 32);
         } else {
             const u32* factors = memory.factors_of(turn);
@@ -303,10 +339,14 @@ FUNCTION void inverse_row(int buffer_number, const Operand& to, const Work<S>& w
     }
 }
 
-// One row of one tile. `between` is called once by each warp, when the rows copied ahead are used up.
-template <class S, class Between>
-FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp_of_team, int lane, const Between& between) {
-    constexpr int warps = WARPS<S>, chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
+// One row of one tile. `between` is called once by each warp, when the rows copied ahead are used
+// up.
+template<class S, class Between>
+FUNCTION void process(
+    S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp_of_team,
+    int lane, const Between& between) {
+    constexpr int warps = WARPS<S>,
+                  chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
     const TeamMemory memory = team.part<S>(warp_of_team);
     const int warp = S::ALONE ? 0 : warp_of_team;
     const u32 prime = __ldg(&item.record->x);
@@ -338,14 +378,18 @@ FUNCTION void process(S, const Item& item, const RowsArguments& a, const TeamMem
     if constexpr (S::HALF_STORES > 0) {
         team_barrier<warps>();
         for (int i = warp; i < S::HALF_STORES; i += warps) {
-            inverse_row(i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime, turn, item.row, lane);
+            inverse_row(
+                i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime,
+                turn, item.row, lane);
         }
     }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly_rows(RowsArguments a) {
+extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
+    poly_rows(RowsArguments a) {
     DYNAMIC_SHARED(shared);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM, team = threadIdx.x / 32 / TEAM;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM,
+              team = threadIdx.x / 32 / TEAM;
     const TeamMemory memory(shared, team);
     u32 id = blockIdx.x * TEAMS + team;
     const u32 step = gridDim.x * TEAMS;
@@ -358,7 +402,8 @@ extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS) poly
         wait_copies<0>();
         team_barrier<TEAM>();
         with_shape(a, id / a.items, id % a.items, warp, [&](auto shape, const Item& item) {
-            process(shape, item, a, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
+            process(
+                shape, item, a, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
         });
     }
     let_later_launches_start();

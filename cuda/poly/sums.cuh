@@ -11,7 +11,8 @@ FUNCTION uint4 words(const Four& v) { return make_uint4(v.w[0], v.w[1], v.w[2], 
 
 // A sum of products in 64 bits and one Montgomery reduction: what comes out is the sum divided by
 // 2^32, so one factor of each product (a resident polynomial, a constant) is 2^32 times too large.
-template <bool wide> struct Sum {
+template<bool wide>
+struct Sum {
     // Products of canonical residues that 64 bits hold: 16 below 2^60, 4 below 2^62.
     static constexpr int MOST = wide ? 4 : 16;
     Field<wide> f;
@@ -96,9 +97,10 @@ FUNCTION Operand resolve(const uint4* place, const u64* bases) {
 
 enum Form { WORDS, PAIRS, RUNS, GATHER, GATHER_PAIRS, GATHER_RUNS };
 
-// Words `word` to `word` + 3 of a limb of evaluations. Blocks of words stay blocks under an automorphism, so
-// that what a warp gathers is as much side by side as what it reads without.
-template <int form, int log2_degree> FUNCTION Four read_four(const Operand& from, u32 word) {
+// Words `word` to `word` + 3 of a limb of evaluations. Blocks of words stay blocks under an
+// automorphism, so that what a warp gathers is as much side by side as what it reads without.
+template<int form, int log2_degree>
+FUNCTION Four read_four(const Operand& from, u32 word) {
     const u32* limb = (const u32*)from.address;
     const bool is_moved = form == GATHER || form == GATHER_PAIRS || form == GATHER_RUNS;
     const u32 source = is_moved ? automorphism_source<log2_degree>(from.automorphism, word) : word;
@@ -115,13 +117,17 @@ template <int form, int log2_degree> FUNCTION Four read_four(const Operand& from
     }
 }
 
-// Writes words `word` to `word` + 3 of a limb of evaluations, or where an automorphism takes them: its operand
-// holds the inverse one.
-template <bool is_moved, int log2_degree> FUNCTION void write_four(const Operand& to, u32 word, const Four& v) {
+// Writes words `word` to `word` + 3 of a limb of evaluations, or where an automorphism takes them:
+// its operand holds the inverse one.
+template<bool is_moved, int log2_degree>
+FUNCTION void write_four(const Operand& to, u32 word, const Four& v) {
     u32* limb = (u32*)to.address;
     if constexpr (is_moved) {
-        const u32 inverse = to.automorphism, target = automorphism_source<log2_degree>(inverse, word);
-        store_limb((uint4*)(limb + (target & ~3u)), turned(words(v), inverse, 0 - inverse * swap_two_bits(target)));
+        const u32 inverse = to.automorphism,
+                  target = automorphism_source<log2_degree>(inverse, word);
+        store_limb(
+            (uint4*)(limb + (target & ~3u)),
+            turned(words(v), inverse, 0 - inverse * swap_two_bits(target)));
     } else {
         store_limb((uint4*)(limb + word), words(v));
     }

@@ -1,11 +1,13 @@
-// What depends on the noise control (GD or MR) and the number of words: digits, the update of the accumulator, and the
-// switch to Q_ks. The accumulator is canonical: in [0, Q), or one residue for each of two primes.
+// What depends on the noise control (GD or MR) and the number of words: digits, the update of the
+// accumulator, and the switch to Q_ks. The accumulator is canonical: in [0, Q), or one residue for
+// each of two primes.
 
 #if WORDS == 2
 // The first prime inverted modulo the second: Garner's constant.
 #call constant_twiddle(GARNER, 1, ${garner()})
 
-// (second - first) / p_0 mod p_1, reduced: x = first + p_0 * garner(first, second). Both reduced, and p_0 < p_1.
+// (second - first) / p_0 mod p_1, reduced: x = first + p_0 * garner(first, second). Both reduced,
+// and p_0 < p_1.
 fn garner(first: u32, second: u32) -> u32 {
     var h = shoup(lane(second + P_1 - first), GARNER, LP_1);
 #bound h product_bound(prime(1), 2 * prime(1))
@@ -14,8 +16,9 @@ fn garner(first: u32, second: u32) -> u32 {
 }
 #end
 
-// Balanced digits come out of one sum: with d dropped bits and H = 2^d/2 + the sum of B/2 2^d B^i below the top digit, digit i
-// of the centred x is ((x + H) >> d + i log2 B) mod B, minus B/2; the top one is (x + H) >> d + top log2 B, unwrapped.
+// Balanced digits come out of one sum: with d dropped bits and H = 2^d/2 + the sum of B/2 2^d B^i
+// below the top digit, digit i of the centred x is ((x + H) >> d + i log2 B) mod B, minus B/2; the
+// top one is (x + H) >> d + top log2 B, unwrapped.
 #if !MR && WORDS == 1
 // x centred, plus H.
 fn biased(x: u32) -> i32 {
@@ -40,8 +43,8 @@ fn digit_bits(x: wide, shift: u32) -> i32 {
 }
 #end
 
-// Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a residue modulo P_word,
-// and traces the signed digit.
+// Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a
+// residue modulo P_word, and traces the signed digit.
 #def digit(word, level, column, item, target)
 #if MR
 // The accumulator centred: x + Q/2 mod Q, minus Q/2. One undecomposed digit.
@@ -85,7 +88,8 @@ ${name} += lane(${addend});
 #canonical ${word} ${name}
 #end
 
-// acc += product, where product_w is delta_{column}_{item} for word 0 of two and y_{column}_{item} for the last word.
+// acc += product, where product_w is delta_{column}_{item} for word 0 of two and y_{column}_{item}
+// for the last word.
 #def accumulate(column, item)
 #if WORDS == 1
 #call add_canonical(0, y_${column}_${item}, acc_0_${column}_${item})
@@ -96,9 +100,10 @@ acc_1_${column}_${item} = u32(y_${column}_${item});
 #call add_canonical(0, delta_${column}_${item}, acc_0_${column}_${item})
 acc_0_${column}_${item} = u32(delta_${column}_${item});
 #else
-// round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which is (y Q + c - rest) / T
-// with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the division is a product: only rest is needed.
-// The keys carry the factor Q, so the words hold y Q already.
+// round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which
+// is (y Q + c - rest) / T with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the
+// division is a product: only rest is needed. The keys carry the factor Q, so the words hold y Q
+// already.
 #call add_canonical(0, delta_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
 #call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
 {
@@ -141,7 +146,8 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 #end
 }
 #else
-// As for MR's rounding: with c = (Q - 1)/2 and rest = x Q_ks + c mod Q it is (c - rest) / Q modulo Q_ks = 2^s.
+// As for MR's rounding: with c = (Q - 1)/2 and rest = x Q_ks + c mod Q it is (c - rest) / Q modulo
+// Q_ks = 2^s.
 fn finish_switch(rest: wide) -> vec2<u32> {
     // c - rest modulo 2^64, times Q^-1 modulo 2^64.
     let minus_rest = wide_add(wide_make(~wide_low(rest), ~wide_high(rest)), wide_make(1u, 0u));

@@ -1,8 +1,10 @@
-// blind_rotate: combine, initialise, n steps, sample_extract, first mod switch, in one dispatch a batch.
+// blind_rotate: combine, initialise, n steps, sample_extract, first mod switch, in one dispatch a
+// batch.
 //
-// One workgroup a ciphertext. Thread t holds coefficients t + T j, j < ${ITEMS}, of all ${COLUMNS} accumulator polynomials in
-// registers from the first step to the last; workgroup memory holds only ${STAGED} polynomial(s) on their way between passes of
-// the transform, whatever the number of digits. Steps and names are those of the CPU twin.
+// One workgroup a ciphertext. Thread t holds coefficients t + T j, j < ${ITEMS}, of all ${COLUMNS}
+// accumulator polynomials in registers from the first step to the last; workgroup memory holds only
+// ${STAGED} polynomial(s) on their way between passes of the transform, whatever the number of
+// digits. Steps and names are those of the CPU twin.
 //
 // N = ${N}, k = ${MASKS}, r = ${BODIES}, ${LEVELS} level(s), ${WORDS} word(s), n = ${LWE}.
 
@@ -12,9 +14,11 @@
 @group(0) @binding(2) var<storage, read> store: array<u32>;
 // Test polynomials, [table][coefficient][accumulator word].
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
-// Transformed bootstrapping key in the order of reading, [step][word][column][quarter of items][row][C0|C1][thread].
+// Transformed bootstrapping key in the order of reading, [step][word][column][quarter of
+// items][row][C0|C1][thread].
 @group(0) @binding(4) var<storage, read> key: array<vec4<u32>>;
-// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1) for each power of the root of unity.
+// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1) for each power of the root of
+// unity.
 @group(0) @binding(5) var<storage, read> roots: array<vec2<u32>>;
 // [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each.
 @group(0) @binding(6) var<storage, read_write> switched: array<u32>;
@@ -111,7 +115,8 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     var next_exponent = exponent(job, launch.first_step);
     for (var step = launch.first_step; step < launch.last_step; step++) {
         let e = next_exponent;
-        // Asked for one step ahead, so that no thread waits for it. The word after the mask is a body: harmless.
+        // Asked for one step ahead, so that no thread waits for it. The word after the mask is a
+        // body: harmless.
         next_exponent = exponent(job, step + 1u);
         let key_base = (step - launch.first_block) * ${KEY_STEP}u + t;
 #if TRACE
@@ -126,7 +131,8 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
 #for w in 0..WORDS
         {
-        // external_product modulo P_${w}: digits of the accumulator, transformed, staged ${STAGED} at a time.
+        // external_product modulo P_${w}: digits of the accumulator, transformed, staged ${STAGED}
+        // at a time.
 #set F 0
 #if ROLLED == 2
 #call transformed_digits_rolled(${w})
@@ -168,7 +174,8 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
         return;
     }
 
-    // sample_extract: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' = constant term plus the output offset.
+    // sample_extract: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' = constant term
+    // plus the output offset.
     let out = group.x * ${MASKS * N + BODIES}u;
 #for c in 0..MASKS
 #for j in 0..ITEMS

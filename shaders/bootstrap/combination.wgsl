@@ -1,5 +1,5 @@
-// Word `i` of a job's combination, reduced modulo 2^log2_modulus: sum of weight * word, plus the constant in bodies.
-// Ciphertexts have ${LENGTH} words, ${LWE} of them the mask.
+// Word `i` of a job's combination, reduced modulo 2^log2_modulus: sum of weight * word, plus the
+// constant in bodies. Ciphertexts have ${LENGTH} words, ${LWE} of them the mask.
 fn combination(job: Job, i: u32) -> u32 {
     var sum = select(0u, job.constant, i >= ${LWE}u);
     // An unused operand has weight 0 and index 0, which every store that holds a result has.

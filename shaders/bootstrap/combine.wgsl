@@ -1,5 +1,6 @@
-// combine: small integer combinations of ciphertexts of one buffer, stored in another or added to what is there, optionally
-// rounded to a smaller modulus. One thread a word, one row of workgroups a job.
+// combine: small integer combinations of ciphertexts of one buffer, stored in another or added to
+// what is there, optionally rounded to a smaller modulus. One thread a word, one row of workgroups
+// a job.
 
 #include job
 #include combination

@@ -1,9 +1,11 @@
-// The products of one word: transformed digits f_{row} times both GGSW ciphertexts, times their monomials, summed.
+// The products of one word: transformed digits f_{row} times both GGSW ciphertexts, times their
+// monomials, summed.
 
-// Everything is unrolled (ROLLED = 0), or columns are counted by loops (1), or rows too (2): a large k + r unrolled
-// outgrows instruction caches and the patience of compilers.
+// Everything is unrolled (ROLLED = 0), or columns are counted by loops (1), or rows too (2): a
+// large k + r unrolled outgrows instruction caches and the patience of compilers.
 
-// Reduces transformed digits where not all ROWS products of theirs fit one sum, and keeps their bound in F.
+// Reduces transformed digits where not all ROWS products of theirs fit one sum, and keeps their
+// bound in F.
 #def fit_products(w, name, first, count)
 #set p prime(w)
 #for row in first..first + count
@@ -61,7 +63,8 @@
 #end
 #end
 
-// The same into the array digits, [row][item]; `column` counts accumulator polynomials, STAGED at a time.
+// The same into the array digits, [row][item]; `column` counts accumulator polynomials, STAGED at a
+// time.
 #def transformed_digits_rolled(w)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
 #for s in 0..STAGED
@@ -97,7 +100,8 @@
         }
 #end
 
-// Products, monomials, inverse transforms and the update of the accumulator. F bounds the transformed digits.
+// Products, monomials, inverse transforms and the update of the accumulator. F bounds the
+// transformed digits.
 #def products(w, F)
 #set p prime(w)
 #set CHUNK chunk_rows(p, ROWS, F)
@@ -164,7 +168,8 @@
         }
 #end
 
-// Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is in `key_at`.
+// Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is
+// in `key_at`.
 #def column_products(w, c, CHUNK, F)
 #for j in 0..ITEMS
         var y_${c}_${j}: lane;
@@ -188,8 +193,8 @@
 #end
 #end
 
-// Items 4h .. 4h + 3 of column c: declares part_{C0|C1}_{q}, CHUNK products of a digit and a key word a Montgomery
-// reduction.
+// Items 4h .. 4h + 3 of column c: declares part_{C0|C1}_{q}, CHUNK products of a digit and a key
+// word a Montgomery reduction.
 #def quarter_sums(w, c, h, CHUNK, F)
 #for chunk in 0..(ROWS + CHUNK - 1) / CHUNK
 #set from chunk * CHUNK
@@ -246,7 +251,8 @@
 #end
 #end
 
-// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks before.
+// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks
+// before.
 #def reduce_sum(w, chunk, rows, F, g, q, sum)
 #set part_bound reduced_bound(p, rows, rows * F)
 #if chunk == 0

@@ -1,16 +1,19 @@
-// key_switch: (0, b') minus one table row for each digit of each a'_i, then the last mod switch and the store.
+// key_switch: (0, b') minus one table row for each digit of each a'_i, then the last mod switch and
+// the store.
 //
-// A workgroup serves ${LANES} vectors of four words of one ciphertext, with ${SLICES} threads a vector that share the indices i
-// among them. The table streams once: every load is 16 bytes a thread, neighbours beside each other.
-// Tables larger than a binding come in several dispatches, and few ciphertexts have their indices divided over workgroups:
-// sums are then parked for key_switch_finish.
+// A workgroup serves ${LANES} vectors of four words of one ciphertext, with ${SLICES} threads a
+// vector that share the indices i among them. The table streams once: every load is 16 bytes a
+// thread, neighbours beside each other. Tables larger than a binding come in several dispatches,
+// and few ciphertexts have their indices divided over workgroups: sums are then parked for
+// key_switch_finish.
 
 #include key_switched
 
 // [index][digit][value][row]; a row packs ${ENTRIES} entries of a ciphertext in each vector.
 @group(0) @binding(5) var<storage, read> table: array<vec4<u32>>;
 
-// Adds the rows of the indices i, i + SLICES, .. , all loads before all sums: ${UNROLL * DIGITS} rows in flight hide the latency of memory.
+// Adds the rows of the indices i, i + SLICES, .. , all loads before all sums: ${UNROLL * DIGITS}
+// rows in flight hide the latency of memory.
 #def add_rows(indices)
 #for u in 0..indices
 #if KS_WORDS == 1
@@ -39,7 +42,8 @@
 #for d in 0..DIGITS
 #for q in 0..4
 #if ENTRIES == 8
-            // Two 16-bit entries a word; only sums modulo 2^16 are kept, so the lower needs no mask.
+            // Two 16-bit entries a word; only sums modulo 2^16 are kept, so the lower needs no
+            // mask.
             sum_${2 * q} += row_${u}_${d}[${q}];
             sum_${2 * q + 1} += row_${u}_${d}[${q}] >> 16u;
 #elif ENTRIES == 4

@@ -1,5 +1,5 @@
-// key_switch_finish: adds up the parts of key-switching sums, then ends the key switch. One thread a word, one row of workgroups
-// a ciphertext.
+// key_switch_finish: adds up the parts of key-switching sums, then ends the key switch. One thread
+// a word, one row of workgroups a ciphertext.
 
 #include key_switched
 

@@ -6,8 +6,8 @@
 @group(0) @binding(2) var<storage, read_write> store: array<u32>;
 // [job][kN + r] modulo Q_ks, as blind_rotate left it, ${KS_WORDS} word(s) each.
 @group(0) @binding(3) var<storage, read> switched: array<u32>;
-// Parts of sums, [part][job][n + r] with ${KS_WORDS} word(s) each; in a trace, what the first part's place ends with is the result
-// modulo Q_ks.
+// Parts of sums, [part][job][n + r] with ${KS_WORDS} word(s) each; in a trace, what the first
+// part's place ends with is the result modulo Q_ks.
 @group(0) @binding(4) var<storage, read_write> partial: array<u32>;
 
 // Where part `part` of word `word` of a job's sums lies.

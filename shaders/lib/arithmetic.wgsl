@@ -1,9 +1,11 @@
 // Modular arithmetic of 32-bit words, in the profile that the kernel is generated for.
-// `wide` holds 64 bits. INT64 = 1 uses u64; INT64 = 0 builds products from 16-bit halves, for devices without it.
+// `wide` holds 64 bits. INT64 = 1 uses u64; INT64 = 0 builds products from 16-bit halves, for
+// devices without it.
 //
-// `lane` is a lazily reduced word: u32 in [0, bound), or, where SIGNED, i32 in [-bound, bound], for primes below 2^28.
-// `twiddle` is a constant factor with its quotient, `sum` a sum of products of a lane and a key word. Bounds are those of
-// crates/wgpu/src/runtime/numbers.rs, where each form is tested in exact arithmetic.
+// `lane` is a lazily reduced word: u32 in [0, bound), or, where SIGNED, i32 in [-bound, bound], for
+// primes below 2^28. `twiddle` is a constant factor with its quotient, `sum` a sum of products of a
+// lane and a key word. Bounds are those of crates/wgpu/src/runtime/numbers.rs, where each form is
+// tested in exact arithmetic.
 
 #for w in 0..WORDS
 const P_${w}: u32 = ${prime(w)}u;
@@ -121,8 +123,9 @@ fn mul_high(a: u32, b: u32) -> u32 {
 #end
 
 #if LIMBS
-// x w / p rounded, from 16-bit halves: the product of the low halves, at most a quarter, is left out. For |x| up to CAP the
-// halves of x are below 2^15 - 2^11 and 2^15, so that both crossed products and 1/2 fit 32 bits together.
+// x w / p rounded, from 16-bit halves: the product of the low halves, at most a quarter, is left
+// out. For |x| up to CAP the halves of x are below 2^15 - 2^11 and 2^15, so that both crossed
+// products and 1/2 fit 32 bits together.
 fn quotient(x: lane, w: twiddle) -> lane {
     let low = (x << 16u) >> 16u;
     let high = (x + 0x8000) >> 16u;
@@ -138,7 +141,8 @@ fn twiddle_of(x: vec2<u32>) -> twiddle {
     return vec3<i32>(i32(x.x), i32(x.y) >> 16u, i32(x.y << 16u) >> 16u);
 }
 
-// Three sums of 14-bit limbs, of weights 1, 2^14 and 2^28: the low ones unsigned, all without a carry until the end.
+// Three sums of 14-bit limbs, of weights 1, 2^14 and 2^28: the low ones unsigned, all without a
+// carry until the end.
 alias sum = vec3<i32>;
 alias factor = vec2<i32>;
 
@@ -193,7 +197,8 @@ fn montgomery(s: sum, p: lane, n: u32) -> lane {
 }
 #else
 #if COARSE
-// Leaves out the product of the low halves and rounds both crossed products down, which together takes off less than 3.
+// Leaves out the product of the low halves and rounds both crossed products down, which together
+// takes off less than 3.
 fn quotient(x: lane, w: twiddle) -> lane {
     return (x >> 16u) * (w.y >> 16u) + (((x >> 16u) * (w.y & 0xffffu)) >> 16u) + (((x & 0xffffu) * (w.y >> 16u)) >> 16u);
 }

@@ -1,9 +1,11 @@
-// The negacyclic NTT of one staged group of polynomials, in registers, `ITEMS` coefficients a thread.
+// The negacyclic NTT of one staged group of polynomials, in registers, `ITEMS` coefficients a
+// thread.
 //
-// Polynomial `first + s` of the group is held in the variables NAME_{first + s}_0 .. _{ITEMS - 1}. Pass p works on some
-// index bits; between passes the registers go through `exchange`, where a thread writes to the places it last read:
-// one barrier an exchange. `address_p` is where register 0 of this thread lives in pass p, padding included.
-// Values are lazy: butterflies are emitted with the reductions their bounds need.
+// Polynomial `first + s` of the group is held in the variables NAME_{first + s}_0 .. _{ITEMS - 1}.
+// Pass p works on some index bits; between passes the registers go through `exchange`, where a
+// thread writes to the places it last read: one barrier an exchange. `address_p` is where register
+// 0 of this thread lives in pass p, padding included. Values are lazy: butterflies are emitted with
+// the reductions their bounds need.
 
 #def exchange_registers(name, first, count, from, to)
 #for s in 0..count
@@ -83,8 +85,8 @@ let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]
 }
 #if p > 0
 #if SIGNED
-// Sums double in each stage. What would overflow in the next pass is reduced here, before the exchange mixes it with what
-// is small already.
+// Sums double in each stage. What would overflow in the next pass is reduced here, before the
+// exchange mixes it with what is small already.
 #for s in 0..count
 #for j in 0..ITEMS
 #reduce ${word} ${name}_${first + s}_${j} max(least(prime(word)), CAP >> width(p - 1))

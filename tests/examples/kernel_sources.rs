@@ -1,4 +1,5 @@
-//! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER [CAPABILITY] [SET..]`.
+//! Writes the sources of every built-in set to a folder, ready for nvcc: `kernel_sources FOLDER
+//! [CAPABILITY] [SET..]`.
 
 use girih::ParameterSet;
 use girih_backend::PlanRequest;
@@ -6,11 +7,13 @@ use girih_cuda::{SPREAD, SPREAD_ITEMS, variants};
 use std::path::Path;
 
 /// The packing at which BOLT-FHE runs its sets.
-const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
+const PACKINGS: [(&str, usize); 6] =
+    [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let folder = Path::new(arguments.first().ok_or("usage: kernel_sources FOLDER [CAPABILITY] [SET..]")?);
+    let folder =
+        Path::new(arguments.first().ok_or("usage: kernel_sources FOLDER [CAPABILITY] [SET..]")?);
     let capability = arguments.get(1).map_or(Ok(90), |c| c.parse())?;
     let only = arguments.get(2..).unwrap_or_default();
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok());
@@ -35,7 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if !only.is_empty() && !only.iter().any(|n| n == set.name()) {
             continue;
         }
-        let set = PACKINGS.iter().find(|(n, _)| *n == set.name()).map_or(Ok(set.clone()), |(_, r)| set.with_packing(*r))?;
+        let set = PACKINGS
+            .iter()
+            .find(|(n, _)| *n == set.name())
+            .map_or(Ok(set.clone()), |(_, r)| set.with_packing(*r))?;
         match variants(set.name(), set.shape(), capability, &request) {
             Ok(all) => {
                 for variant in all {
@@ -46,7 +52,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                             std::fs::write(at.join(name), text)?;
                         }
                         std::fs::write(at.join("constants.cuh"), &source.constants)?;
-                        std::fs::write(at.join(format!("{}.cu", source.file.name)), source.file.text)?;
+                        std::fs::write(
+                            at.join(format!("{}.cu", source.file.name)),
+                            source.file.text,
+                        )?;
                     }
                     println!("{} {:?}", variant.name, variant.plan);
                 }

@@ -1,4 +1,5 @@
-//! Replays the published vectors and times whole bootstrappings on one adapter, without cargo or files beside it.
+//! Replays the published vectors and times whole bootstrappings on one adapter, without cargo or
+//! files beside it.
 //!
 //! ```text
 //! probe list
@@ -6,8 +7,8 @@
 //! probe exact DEVICE SET ...            every stage of a few jobs against the CPU twin, random keys
 //! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]
 //! ```
-//! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are random words: the work is
-//! the same, the results mean nothing.
+//! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are
+//! random words: the work is the same, the results mean nothing.
 
 use girih::ParameterSet;
 use girih_backend::{BackendError, BootstrapShape, Engine, LoadOptions, LoadRequest, PlanRequest};
@@ -30,11 +31,22 @@ struct Settings {
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>> {
-    let mut all =
-        Settings { batches: Vec::new(), repeat: 3, checked: false, latency: false, plan: PlanRequest::default(), sets: Vec::new() };
+    let mut all = Settings {
+        batches: Vec::new(),
+        repeat: 3,
+        checked: false,
+        latency: false,
+        plan: PlanRequest::default(),
+        sets: Vec::new(),
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let mut number = || rest.next().ok_or(format!("{argument} needs a number"))?.parse::<usize>().map_err(|e| e.to_string());
+        let mut number = || {
+            rest.next()
+                .ok_or(format!("{argument} needs a number"))?
+                .parse::<usize>()
+                .map_err(|e| e.to_string())
+        };
         match argument.as_str() {
             "--batch" => all.batches.push(number()?),
             "--repeat" => all.repeat = number()?,
@@ -96,7 +108,8 @@ fn bench(name: &str, all: &Settings) -> Outcome {
         }
         for &batch in &all.batches {
             let mut gates = GateBatch::prepare(&engine, batch)?;
-            let mut seconds = (0..=all.repeat).map(|_| gates.run(&engine)).collect::<Result<Vec<_>, _>>()?;
+            let mut seconds =
+                (0..=all.repeat).map(|_| gates.run(&engine)).collect::<Result<Vec<_>, _>>()?;
             let checksum = gates.checksum();
             let first = seconds.remove(0);
             seconds.sort_by(f64::total_cmp);
@@ -114,20 +127,25 @@ fn bench(name: &str, all: &Settings) -> Outcome {
     Ok(())
 }
 
-/// What a batch of one takes beyond its kernels: the time of one call less the slope of several between one write and
-/// one read, which depend on one another on the device and only queue on the host.
+/// What a batch of one takes beyond its kernels: the time of one call less the slope of several
+/// between one write and one read, which depend on one another on the device and only queue on the
+/// host.
 fn latency(engine: &Engine) -> Result<String, BackendError> {
     const MANY: usize = 9;
     let mut gates = GateBatch::prepare(engine, 1)?;
     let mut median = |calls: usize| {
-        let mut seconds = (0..9).map(|_| gates.run_calls(engine, calls)).collect::<Result<Vec<_>, _>>()?;
+        let mut seconds =
+            (0..9).map(|_| gates.run_calls(engine, calls)).collect::<Result<Vec<_>, _>>()?;
         seconds.sort_by(f64::total_cmp);
         Ok::<_, BackendError>(1e3 * seconds[4])
     };
     median(1)?;
     let (one, many) = (median(1)?, median(MANY)?);
     let kernels = (many - one) / (MANY - 1) as f64;
-    Ok(format!("batch of one: {one:.3} ms, kernels {kernels:.3} ms, overhead {:.3} ms", one - kernels))
+    Ok(format!(
+        "batch of one: {one:.3} ms, kernels {kernels:.3} ms, overhead {:.3} ms",
+        one - kernels
+    ))
 }
 
 fn replay(name: &str) -> Outcome {
@@ -136,8 +154,15 @@ fn replay(name: &str) -> Outcome {
         for (file, text) in vectors::PUBLISHED {
             let start = Instant::now();
             let replay = vectors::VectorFile::parse(file, text)?.replay(&device)?;
-            let verdict = if replay.failures.is_empty() { "exact".to_string() } else { replay.failures.join("\n") };
-            println!("{name} checked {checked} {file}: {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
+            let verdict = if replay.failures.is_empty() {
+                "exact".to_string()
+            } else {
+                replay.failures.join("\n")
+            };
+            println!(
+                "{name} checked {checked} {file}: {verdict} ({:.1} s)",
+                start.elapsed().as_secs_f64()
+            );
         }
     }
     Ok(())
@@ -151,7 +176,8 @@ fn exact(name: &str, all: &Settings) -> Outcome {
         let shape = BootstrapShape { lwe_dimension: 5, ..shape(set)? };
         let start = Instant::now();
         let differences = compare::bit_for_bit(&device, &CpuBackend::new(), &shape)?;
-        let verdict = if differences.is_empty() { "exact".to_string() } else { differences.join("\n") };
+        let verdict =
+            if differences.is_empty() { "exact".to_string() } else { differences.join("\n") };
         println!("{name} {set}: {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
     }
     Ok(())

@@ -14,8 +14,9 @@
 //! | [`poly`] | programs on polynomials against the interpreter |
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //!
-//! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what TFHE makes of it (`src/tfhe/`);
-//! [`poly`] knows the poly family alone, and [`ckks`] what CKKS makes of that.
+//! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what
+//! TFHE makes of it (`src/tfhe/`); [`poly`] knows the poly family alone, and [`ckks`] what CKKS
+//! makes of that.
 
 pub mod bootstrap;
 pub mod ckks;

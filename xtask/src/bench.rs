@@ -6,8 +6,8 @@ use crate::timeline::Timeline;
 use crate::{ckks, large, plot, published, sets};
 use anyhow::{Context, Result, bail};
 use girih::{
-    Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
-    PlanRequest, ServerKey, Transform,
+    Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable,
+    LweCiphertexts, NoiseModel, ParameterSet, PlanRequest, ServerKey, Transform,
 };
 use girih_backend::timeline;
 use std::path::PathBuf;
@@ -15,10 +15,12 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one; several joined by +, or cuda:* for all of a kind.
+    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one; several
+    /// joined by +, or cuda:* for all of a kind.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     pub device: String,
-    /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision functions, which also take G5].
+    /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision
+    /// functions, which also take G5].
     #[arg(long, conflicts_with = "params")]
     pub set: Option<String>,
     /// A parameter file (TOML); the end of docs/parameters.md shows one.
@@ -33,10 +35,12 @@ pub struct Arguments {
     /// What to run on every message.
     #[arg(long, default_value = "nand")]
     pub op: Operation,
-    /// Large-precision functions: bits of a message, 1 to 21 and as many as the set bears [default: 16, and 3 for func]; its modulus is 2 beta times as large.
+    /// Large-precision functions: bits of a message, 1 to 21 and as many as the set bears [default:
+    /// 16, and 3 for func]; its modulus is 2 beta times as large.
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
-    /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision ones), 16384 on a GPU, rounded up].
+    /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision
+    /// ones), 16384 on a GPU, rounded up].
     #[arg(long)]
     pub batch: Option<usize>,
     /// Timed runs, after one that warms up; at least 1.
@@ -45,19 +49,24 @@ pub struct Arguments {
     /// Keep ciphertexts on the device: leave transfers out of the time.
     #[arg(long)]
     pub resident: bool,
-    /// Ciphertext groups a workgroup serves at once, where the device plans tiles [default: the device's plan].
+    /// Ciphertext groups a workgroup serves at once, where the device plans tiles [default: the
+    /// device's plan].
     #[arg(long)]
     pub groups: Option<usize>,
-    /// What else of the plan is fixed, as the device names it: `--plan ring=4,packed=1`. Devices refuse names that they do not know.
+    /// What else of the plan is fixed, as the device names it: `--plan ring=4,packed=1`. Devices
+    /// refuse names that they do not know.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = plan_choice)]
     pub plan: Vec<(String, u32)>,
-    /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real data.
+    /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real
+    /// data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write the record (of a sweep an array, after each batch size) to FILE, `-` for standard output; times in ms, noise as a deviation modulo q.
+    /// Write the record (of a sweep an array, after each batch size) to FILE, `-` for standard
+    /// output; times in ms, noise as a deviation modulo q.
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
-    /// Write what host and device did and when to FILE (trace events, for Perfetto or chrome://tracing). Costs some speed.
+    /// Write what host and device did and when to FILE (trace events, for Perfetto or
+    /// chrome://tracing). Costs some speed.
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Run every batch size from one ciphertext to --batch in powers of four, and 16,384 messages.
@@ -66,7 +75,8 @@ pub struct Arguments {
     /// Write SVG curves of a sweep to DIR.
     #[arg(long, value_name = "DIR", requires = "sweep")]
     pub plot: Option<PathBuf>,
-    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, for bootstrap the lowest].
+    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, for bootstrap the
+    /// lowest].
     #[arg(long)]
     pub level: Option<usize>,
     /// CKKS: the message ratio of a bootstrapping, as log2 [default: the set's].
@@ -144,7 +154,8 @@ pub enum Operation {
 
 impl Operation {
     pub fn name(self) -> String {
-        clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |v| v.get_name().to_owned())
+        clap::ValueEnum::to_possible_value(&self)
+            .map_or_else(String::new, |v| v.get_name().to_owned())
     }
 
     fn inputs(self) -> usize {
@@ -170,7 +181,16 @@ impl Operation {
 
     /// Functions of large-precision messages, which have a bench of their own.
     fn is_large(self) -> bool {
-        matches!(self, Self::Func | Self::Floor | Self::Sign | Self::Decomp | Self::Compare | Self::Relu | Self::Max)
+        matches!(
+            self,
+            Self::Func
+                | Self::Floor
+                | Self::Sign
+                | Self::Decomp
+                | Self::Compare
+                | Self::Relu
+                | Self::Max
+        )
     }
 
     /// Operations of CKKS sets, which have a bench of their own.
@@ -244,7 +264,8 @@ impl Operation {
     }
 }
 
-/// Messages in the batches that papers and our tables compare, before they are rounded up to whole ciphertexts.
+/// Messages in the batches that papers and our tables compare, before they are rounded up to whole
+/// ciphertexts.
 pub const TABLE_BATCH: usize = 16_384;
 
 /// Everything that one set of keys needs, loaded.
@@ -261,10 +282,15 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         return ckks::bench::run(arguments, &set);
     }
     if arguments.op.is_ckks() {
-        bail!("--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40", arguments.op.name());
+        bail!(
+            "--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40",
+            arguments.op.name()
+        );
     }
     if arguments.level.is_some() || arguments.ratio.is_some() {
-        bail!("--level and --ratio are options of CKKS sets; name one with --set, such as CKKS_D40");
+        bail!(
+            "--level and --ratio are options of CKKS sets; name one with --set, such as CKKS_D40"
+        );
     }
     if arguments.op.is_large() {
         return large::run(arguments, arguments.op);
@@ -286,7 +312,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
     let (failure, what) = sets::log2_failure(&set, loaded.server.engine().transform());
     say(format!("fails     2^{failure:.1} {what}, by the noise model"));
-    say(format!("plan      {} {}", loaded.server.engine().transform(), loaded.server.engine().plan()));
+    say(format!(
+        "plan      {} {}",
+        loaded.server.engine().transform(),
+        loaded.server.engine().plan()
+    ));
 
     measure_all(arguments, sizes(arguments, batch, set.packing()), &say, |size| {
         let record = measure(arguments, &set, &device, &loaded, size)?;
@@ -320,7 +350,8 @@ fn check(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Measures one batch size after the other and writes all that was asked for; what was measured before a failure is kept.
+/// Measures one batch size after the other and writes all that was asked for; what was measured
+/// before a failure is kept.
 pub fn measure_all(
     arguments: &Arguments,
     sizes: Vec<usize>,
@@ -334,7 +365,8 @@ pub fn measure_all(
             Ok(record) => {
                 records.push(record);
                 if arguments.json.as_deref() != Some("-") {
-                    // For whoever ends a long sweep early; the last write tells of what stands in the way.
+                    // For whoever ends a long sweep early; the last write tells of what stands in
+                    // the way.
                     let _ = save(arguments, &records);
                 }
             }
@@ -364,19 +396,32 @@ fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
     repack(set, arguments.set.as_deref(), arguments.packing)
 }
 
-/// `set` at the packing that was asked for; a name that holds one of its own, such as `M3_R5`, does not go with another.
-pub fn repack(set: ParameterSet, name: Option<&str>, packing: Option<usize>) -> Result<ParameterSet> {
+/// `set` at the packing that was asked for; a name that holds one of its own, such as `M3_R5`, does
+/// not go with another.
+pub fn repack(
+    set: ParameterSet,
+    name: Option<&str>,
+    packing: Option<usize>,
+) -> Result<ParameterSet> {
     match (packing, name) {
         (None, _) => Ok(set),
         (Some(r), Some(name)) if ![1, r].contains(&set.packing()) => {
-            bail!("--packing {r}: {name} is a set of packing {}; leave one of the two out", set.packing())
+            bail!(
+                "--packing {r}: {name} is a set of packing {}; leave one of the two out",
+                set.packing()
+            )
         }
         (Some(r), _) => Ok(set.with_packing(r)?),
     }
 }
 
 /// Messages in a batch; `cpu` of them on the CPU unless told.
-pub fn batch_size(arguments: &Arguments, set: &ParameterSet, device: &Device, cpu: usize) -> Result<usize> {
+pub fn batch_size(
+    arguments: &Arguments,
+    set: &ParameterSet,
+    device: &Device,
+    cpu: usize,
+) -> Result<usize> {
     let packing = set.packing();
     match arguments.batch {
         Some(batch) if batch > 0 && batch.is_multiple_of(packing) => {
@@ -392,7 +437,9 @@ pub fn batch_size(arguments: &Arguments, set: &ParameterSet, device: &Device, cp
             }
             Ok(batch)
         }
-        Some(batch) => bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}"),
+        Some(batch) => {
+            bail!("--batch {batch}: must be a positive multiple of the packing r = {packing}")
+        }
         None => {
             let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
             Ok(if gpu { TABLE_BATCH } else { cpu }.next_multiple_of(packing))
@@ -405,8 +452,12 @@ pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> 
     match arguments.sweep {
         None => vec![batch],
         Some(Sweep::Batch) => {
-            let powers = std::iter::successors(Some(packing), |s| s.checked_mul(4)).take_while(|&s| s < batch);
-            let mut sizes: Vec<usize> = powers.chain([TABLE_BATCH.next_multiple_of(packing)]).filter(|&s| s < batch).collect();
+            let powers = std::iter::successors(Some(packing), |s| s.checked_mul(4))
+                .take_while(|&s| s < batch);
+            let mut sizes: Vec<usize> = powers
+                .chain([TABLE_BATCH.next_multiple_of(packing)])
+                .filter(|&s| s < batch)
+                .collect();
             sizes.push(batch);
             sizes.sort_unstable();
             sizes.dedup();
@@ -418,7 +469,8 @@ pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> 
 /// A choice of `--plan`.
 fn plan_choice(text: &str) -> Result<(String, u32), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
-    let value = value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX))?;
+    let value =
+        value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX))?;
     match name.trim() {
         "" => Err(format!("{text} has no name; give NAME=VALUE")),
         name => Ok((name.to_owned(), value)),
@@ -439,7 +491,11 @@ pub fn load_options(arguments: &Arguments) -> LoadOptions {
         TransformChoice::Fft => Some(Transform::Fft),
     };
     let choices = arguments.plan.iter().cloned().collect();
-    LoadOptions { transform, plan: PlanRequest { groups: arguments.groups, choices, ..Default::default() }, ..Default::default() }
+    LoadOptions {
+        transform,
+        plan: PlanRequest { groups: arguments.groups, choices, ..Default::default() },
+        ..Default::default()
+    }
 }
 
 fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
@@ -460,13 +516,24 @@ pub fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
     (0..count).map(|_| words.next_word() % bound).collect()
 }
 
-fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &Loaded, batch: usize) -> Result<Record> {
+fn measure(
+    arguments: &Arguments,
+    set: &ParameterSet,
+    device: &Device,
+    loaded: &Loaded,
+    batch: usize,
+) -> Result<Record> {
     let (op, server, client) = (arguments.op, &loaded.server, &loaded.client);
     let bits = op.message_bits(set);
-    let plain: Vec<Vec<u64>> = (0..op.inputs()).map(|i| messages(arguments.seed + i as u64, batch, 1 << bits)).collect();
-    let encrypted = plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::Result<Vec<_>>>()?;
-    let resident =
-        if arguments.resident { Some(encrypted.iter().map(|e| server.upload(e)).collect::<girih::Result<Vec<_>>>()?) } else { None };
+    let plain: Vec<Vec<u64>> =
+        (0..op.inputs()).map(|i| messages(arguments.seed + i as u64, batch, 1 << bits)).collect();
+    let encrypted =
+        plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::Result<Vec<_>>>()?;
+    let resident = if arguments.resident {
+        Some(encrypted.iter().map(|e| server.upload(e)).collect::<girih::Result<Vec<_>>>()?)
+    } else {
+        None
+    };
     let mut samples = Vec::with_capacity(arguments.repeat);
     let (mut checked, mut wrong, mut squares) = (0, 0, 0.0);
     for round in 0..=arguments.repeat {
@@ -500,7 +567,10 @@ fn measure(arguments: &Arguments, set: &ParameterSet, device: &Device, loaded: &
             if !(-half..half).contains(&error) {
                 wrong += 1;
                 if wrong <= 3 {
-                    eprintln!("wrong output: message {index} of round {round} is off by {error} of q = {}", set.lwe_modulus());
+                    eprintln!(
+                        "wrong output: message {index} of round {round} is off by {error} of q = {}",
+                        set.lwe_modulus()
+                    );
                 }
             }
         }
@@ -544,13 +614,20 @@ fn encrypt(client: &ClientKey, messages: &[u64], bits: u32) -> girih::Result<Lwe
     client.encrypt_messages(messages, bits)
 }
 
-/// Distance between neighbouring messages as a fraction of q: bits are q/4 apart, tables leave one bit of padding.
+/// Distance between neighbouring messages as a fraction of q: bits are q/4 apart, tables leave one
+/// bit of padding.
 fn spacing(op: Operation, set: &ParameterSet) -> f64 {
     if op == Operation::Lut { 1.0 / f64::from(2u32 << op.message_bits(set)) } else { 0.25 }
 }
 
 /// The error of every output: its phase less that of the message it must be, in `[-q/2, q/2)`.
-fn errors(client: &ClientKey, set: &ParameterSet, op: Operation, plain: &[Vec<u64>], output: &LweCiphertexts) -> Result<Vec<f64>> {
+fn errors(
+    client: &ClientKey,
+    set: &ParameterSet,
+    op: Operation,
+    plain: &[Vec<u64>],
+    output: &LweCiphertexts,
+) -> Result<Vec<f64>> {
     let q = set.lwe_modulus() as f64;
     let phases = client.phases(output)?;
     if phases.len() != plain[0].len() {
@@ -581,14 +658,21 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     ));
     for row in published::of(&record.set) {
         let ratio = record.bootstraps_per_s / row.rate;
-        say(format!("  published r={}: {:>10.1}/s  ({})  ratio {ratio:.3}", row.packing, row.rate, row.source));
+        say(format!(
+            "  published r={}: {:>10.1}/s  ({})  ratio {ratio:.3}",
+            row.packing, row.rate, row.source
+        ));
     }
 }
 
 /// Writes the record, or those of a sweep so far, where `--json` wants them.
 fn save(arguments: &Arguments, records: &[Record]) -> Result<()> {
     let Some(path) = &arguments.json else { return Ok(()) };
-    let value = if arguments.sweep.is_some() { serde_json::to_value(records)? } else { serde_json::to_value(&records[0])? };
+    let value = if arguments.sweep.is_some() {
+        serde_json::to_value(records)?
+    } else {
+        serde_json::to_value(&records[0])?
+    };
     Ok(record::write_json(path, &value)?)
 }
 
@@ -657,7 +741,12 @@ mod tests {
         let set = ParameterSet::by_name("INSECURE_TOY_R4").expect("built in");
         let size = |batch: &str| batch_size(&arguments(&["--batch", batch]), &set, &device, 256);
         assert_eq!(size("8").expect("two ciphertexts"), 8);
-        for (batch, part) in [("0", "multiple"), ("6", "r = 4"), ("18446744073709551612", "GiB"), ("4611686018427387904", "GiB")] {
+        for (batch, part) in [
+            ("0", "multiple"),
+            ("6", "r = 4"),
+            ("18446744073709551612", "GiB"),
+            ("4611686018427387904", "GiB"),
+        ] {
             assert!(refusal(size(batch)).contains(part), "{batch}: {}", refusal(size(batch)));
         }
         let sweep = sizes(&arguments(&["--sweep", "batch"]), usize::MAX / 4 * 4, 4);
@@ -667,8 +756,18 @@ mod tests {
     #[test]
     fn what_was_measured_before_a_failure_is_kept() {
         let file = std::env::temp_dir().join(format!("girih-bench-{}.json", std::process::id()));
-        let arguments = arguments(&["--set", "INSECURE_TOY", "--sweep", "batch", "--json", &file.to_string_lossy()]);
-        let (set, device) = (parameter_set(&arguments).expect("built in"), Device::open("cpu").expect("always there"));
+        let arguments = arguments(&[
+            "--set",
+            "INSECURE_TOY",
+            "--sweep",
+            "batch",
+            "--json",
+            &file.to_string_lossy(),
+        ]);
+        let (set, device) = (
+            parameter_set(&arguments).expect("built in"),
+            Device::open("cpu").expect("always there"),
+        );
         let loaded = load(&arguments, &set, &device).expect("a toy");
         let failed = measure_all(&arguments, vec![1, 4, 16], &|_| {}, |size| match size {
             1 => measure(&arguments, &set, &device, &loaded, size),
@@ -677,9 +776,16 @@ mod tests {
                 bail!("no more memory")
             }
         });
-        assert_eq!(format!("{:#}", failed.expect_err("the second batch")), "a batch of 4: no more memory");
-        let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
+        assert_eq!(
+            format!("{:#}", failed.expect_err("the second batch")),
+            "a batch of 4: no more memory"
+        );
+        let written: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
         std::fs::remove_file(&file).expect("ours");
-        assert_eq!((written.as_array().map(Vec::len), written[0]["batch"].as_u64()), (Some(1), Some(1)));
+        assert_eq!(
+            (written.as_array().map(Vec::len), written[0]["batch"].as_u64()),
+            (Some(1), Some(1))
+        );
     }
 }

@@ -15,7 +15,18 @@ pub struct Arguments {
 /// What goes into a bundle: the name there, and the cargo arguments that build it.
 const PARTS: &[(&str, &[&str])] = &[
     ("xtask", &["build", "--release", "--package", "xtask"]),
-    ("conformance", &["test", "--release", "--no-run", "--package", "girih-conformance", "--test", "conformance"]),
+    (
+        "conformance",
+        &[
+            "test",
+            "--release",
+            "--no-run",
+            "--package",
+            "girih-conformance",
+            "--test",
+            "conformance",
+        ],
+    ),
     ("examples", &["build", "--release", "--examples", "--package", "girih"]),
     ("poly_check", &["build", "--release", "--example", "poly_check", "--package", "girih-cuda"]),
 ];
@@ -24,10 +35,16 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     std::fs::create_dir_all(&arguments.out).with_context(|| arguments.out.display().to_string())?;
     for (part, cargo_arguments) in PARTS {
         for built in build(cargo_arguments)? {
-            // Examples keep their names; the others have one binary, whose file name may carry a hash.
-            let name = if *part == "examples" { built.file_stem().unwrap_or_default().to_owned() } else { OsString::from(part) };
+            // Examples keep their names; the others have one binary, whose file name may carry a
+            // hash.
+            let name = if *part == "examples" {
+                built.file_stem().unwrap_or_default().to_owned()
+            } else {
+                OsString::from(part)
+            };
             let to = arguments.out.join(name);
-            std::fs::copy(&built, &to).with_context(|| format!("{} to {}", built.display(), to.display()))?;
+            std::fs::copy(&built, &to)
+                .with_context(|| format!("{} to {}", built.display(), to.display()))?;
             strip(&to);
             println!("{:>12} bytes  {}", std::fs::metadata(&to)?.len(), to.display());
         }
@@ -49,8 +66,10 @@ fn build(arguments: &[&str]) -> Result<Vec<PathBuf>> {
         bail!("cargo {} failed", arguments.join(" "));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut built: Vec<PathBuf> = messages.filter_map(|m| m["executable"].as_str().map(PathBuf::from)).collect();
+    let messages =
+        text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut built: Vec<PathBuf> =
+        messages.filter_map(|m| m["executable"].as_str().map(PathBuf::from)).collect();
     built.sort();
     built.dedup();
     Ok(built)

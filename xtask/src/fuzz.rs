@@ -11,7 +11,8 @@ pub struct Arguments {
     /// Minutes to run for.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// Where inputs come from; the same seed makes the same ones [default: one of the time, which is printed].
+    /// Where inputs come from; the same seed makes the same ones [default: one of the time, which
+    /// is printed].
     #[arg(long)]
     seed: Option<u64>,
     /// Only targets with this in their name.
@@ -68,15 +69,23 @@ fn fuzz(arguments: &Arguments, all: &[Target]) -> Result<bool> {
     let (counts, findings) = girih_fuzz::run(all, seed, || start.elapsed() > limit);
     for (target, count) in all.iter().zip(&counts) {
         let (read, accepted, slowest) = (count.read, count.accepted, count.slowest);
-        println!("{:<16} {read:>9} inputs, {accepted:>7} accepted, slowest {slowest:.1?}", target.name);
+        println!(
+            "{:<16} {read:>9} inputs, {accepted:>7} accepted, slowest {slowest:.1?}",
+            target.name
+        );
     }
     for (index, finding) in findings.iter().enumerate() {
-        std::fs::create_dir_all(&arguments.findings).with_context(|| arguments.findings.display().to_string())?;
+        std::fs::create_dir_all(&arguments.findings)
+            .with_context(|| arguments.findings.display().to_string())?;
         let name = format!("{}-{seed}-{index}.bin", finding.target.replace(' ', "-"));
         let path = arguments.findings.join(name);
         std::fs::write(&path, &finding.input).with_context(|| path.display().to_string())?;
         println!("{}: {}", finding.target, finding.what);
-        println!("  repeat: cargo xtask fuzz --target \"{}\" --replay {}", finding.target, path.display());
+        println!(
+            "  repeat: cargo xtask fuzz --target \"{}\" --replay {}",
+            finding.target,
+            path.display()
+        );
     }
     println!("{} findings", findings.len());
     Ok(findings.is_empty())
@@ -101,7 +110,16 @@ mod tests {
     fn a_moment_of_one_target_and_what_cannot_be() {
         let folder = std::env::temp_dir().join(format!("girih-fuzz-{}", std::process::id()));
         let findings = folder.to_string_lossy().into_owned();
-        let good = run(&line(&["--minutes", "0.01", "--seed", "1", "--target", "parameter", "--findings", &findings]));
+        let good = run(&line(&[
+            "--minutes",
+            "0.01",
+            "--seed",
+            "1",
+            "--target",
+            "parameter",
+            "--findings",
+            &findings,
+        ]));
         assert!(good.expect("runs"));
         assert!(!folder.exists(), "nothing was found");
         let refusal = |more: &[&str]| run(&line(more)).expect_err("must be refused").to_string();

@@ -25,7 +25,8 @@ pub struct Arguments {
     /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
     #[arg(long, conflicts_with = "wgsl_only")]
     bootstrapping: bool,
-    /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels below `target` and uses those.
+    /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels
+    /// below `target` and uses those.
     #[arg(long, value_name = "FILE", conflicts_with = "wgsl_only")]
     nvcc: Option<PathBuf>,
     /// Leave the CUDA kernels out.
@@ -45,7 +46,8 @@ fn architecture(text: &str) -> Result<(String, u32), String> {
 }
 
 /// The packing at which BOLT-FHE runs its sets; the others have one slot.
-const PACKINGS: [(&str, usize); 6] = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
+const PACKINGS: [(&str, usize); 6] =
+    [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
@@ -74,19 +76,26 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
 
 fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
-    println!("{:<18}{:<18}{:<8}{:>10}{:>9}{:>9}{:>10}  limits", "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V");
+    println!(
+        "{:<18}{:<18}{:<8}{:>10}{:>9}{:>9}{:>10}  limits",
+        "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V"
+    );
     let mut good = true;
     for set in sets {
         if set.shape().is_torus() {
-            println!("{:<18}left out: the native torus needs an f64 transform, which WGSL has not", set.name());
+            println!(
+                "{:<18}left out: the native torus needs an f64 transform, which WGSL has not",
+                set.name()
+            );
             continue;
         }
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
         let (variants, limits) = match girih_wgpu::kernel_variants(&named, None) {
             Ok(variants) => (variants, "WebGPU defaults".to_owned()),
-            Err(BackendError::DoesNotFit { reason, .. }) => {
-                (girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()))?, reason.to_string())
-            }
+            Err(BackendError::DoesNotFit { reason, .. }) => (
+                girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()))?,
+                reason.to_string(),
+            ),
             Err(error) => return Err(error.into()),
         };
         for variant in variants {
@@ -96,7 +105,11 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
                 Ok(_) if variant.traced => {}
                 Ok(check) => println!(
                     "{:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {limits}",
-                    variant.set, check.workgroup_bytes, check.workgroup_threads, check.storage_buffers, check.spirv_words
+                    variant.set,
+                    check.workgroup_bytes,
+                    check.workgroup_threads,
+                    check.storage_buffers,
+                    check.spirv_words
                 ),
                 Err(why) => {
                     good = false;
@@ -118,7 +131,12 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
     for (arch, capability) in &arguments.arch {
         for set in sets {
             let mut seen = HashSet::new();
-            let variants = match girih_cuda::variants(set.name(), set.shape(), *capability, &PlanRequest::default()) {
+            let variants = match girih_cuda::variants(
+                set.name(),
+                set.shape(),
+                *capability,
+                &PlanRequest::default(),
+            ) {
                 Ok(variants) => variants,
                 // What a device of this kind would answer too; the other sets still compile.
                 Err(why) => {
@@ -128,20 +146,31 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
             };
             for mut variant in variants {
                 // Key switch and combine come with every variant of a set and are the same.
-                variant.sources.retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
+                variant
+                    .sources
+                    .retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
                 all.push(Job::of(arch, variant));
             }
         }
         let limits = girih_cuda::limits_of(*capability);
         for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
             let set = CkksParameters::by_name(name)?;
-            let kernels = poly_kernels::kernels(&set, arguments.bootstrapping, &limits, &girih_cuda::poly_plan(&limits))?;
-            let job = |k: PolyKernel| Job { arch, name: k.name, sources: vec![(k.source, k.shared)] };
+            let kernels = poly_kernels::kernels(
+                &set,
+                arguments.bootstrapping,
+                &limits,
+                &girih_cuda::poly_plan(&limits),
+            )?;
+            let job =
+                |k: PolyKernel| Job { arch, name: k.name, sources: vec![(k.source, k.shared)] };
             all.extend(kernels.into_iter().map(job));
         }
     }
     let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
-    println!("{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}", "variant", "kernel", "arch", "registers", "stack", "spills", "shared");
+    println!(
+        "{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}",
+        "variant", "kernel", "arch", "registers", "stack", "spills", "shared"
+    );
     // One compiler a core; whatever one finds, the others are still heard.
     let (next, good) = (AtomicUsize::new(0), Mutex::new(Ok(true)));
     std::thread::scope(|scope| {
@@ -177,7 +206,11 @@ impl<'a> Job<'a> {
     fn of(arch: &'a str, variant: Variant) -> Self {
         // Tiles of a key switch are sized at launch.
         let tile = |file: &str| if rotates(file) { variant.plan.shared_bytes } else { 0 };
-        let sources = variant.sources.into_iter().map(|source| (tile(source.file.name), source)).map(|(bytes, source)| (source, bytes));
+        let sources = variant
+            .sources
+            .into_iter()
+            .map(|source| (tile(source.file.name), source))
+            .map(|(bytes, source)| (source, bytes));
         Self { arch, name: variant.name, sources: sources.collect() }
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask bench --op func|floor|sign|decomp|compare|relu|max`: functions of large-precision messages.
+//! `cargo xtask bench --op func|floor|sign|decomp|compare|relu|max`: functions of large-precision
+//! messages.
 
 use crate::bench::{self, Arguments, Operation};
 use crate::progress::Terminal;
@@ -51,7 +52,9 @@ fn context(arguments: &Arguments) -> Result<LargeParameters> {
         None | Some("G4") => LargeParameters::default(),
         Some("G5") => LargeParameters::small(),
         Some("INSECURE_LARGE") => LargeParameters::insecure(),
-        Some(other) => bail!("--set {other}: large-precision contexts are G4, G5 and INSECURE_LARGE"),
+        Some(other) => {
+            bail!("--set {other}: large-precision contexts are G4, G5 and INSECURE_LARGE")
+        }
     };
     Ok(match arguments.packing {
         Some(packing) => parameters.with_packing(packing)?,
@@ -60,13 +63,20 @@ fn context(arguments: &Arguments) -> Result<LargeParameters> {
 }
 
 impl Bench {
-    fn new(arguments: &Arguments, operation: Operation, parameters: LargeParameters, device: &Device) -> Result<Self> {
+    fn new(
+        arguments: &Arguments,
+        operation: Operation,
+        parameters: LargeParameters,
+        device: &Device,
+    ) -> Result<Self> {
         let bits = arguments.message.unwrap_or(if operation == Operation::Func { 3 } else { 16 });
         let log2_modulus = parameters.log2_modulus(bits);
         parameters.message_bits(log2_modulus).with_context(|| format!("--message {bits}"))?;
         check_operation(operation, bits, &parameters)?;
         let mut options = bench::load_options(arguments);
-        let Some(transform) = options.transform.or_else(|| device.info().transforms.first().copied()) else {
+        let Some(transform) =
+            options.transform.or_else(|| device.info().transforms.first().copied())
+        else {
             bail!("{} names no transform", device.info().id)
         };
         options.transform = Some(transform);
@@ -76,19 +86,35 @@ impl Bench {
         };
         let progress = Terminal::new();
         let start = Instant::now();
-        let client = ClientKey::generate_seeded_for_tests(parameters.home(), bench::seed_bytes(arguments.seed))?;
+        let client = ClientKey::generate_seeded_for_tests(
+            parameters.home(),
+            bench::seed_bytes(arguments.seed),
+        )?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &progress)?;
         let keygen_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let server = LargeServer::load(device.backend(), &keys, &options, &progress)?;
-        Ok(Self { operation, client, server, bits, log2_modulus, keygen_s, load_s: start.elapsed().as_secs_f64() })
+        Ok(Self {
+            operation,
+            client,
+            server,
+            bits,
+            log2_modulus,
+            keygen_s,
+            load_s: start.elapsed().as_secs_f64(),
+        })
     }
 
     fn describe(&self, say: &dyn Fn(String)) -> Result<()> {
         let parameters = self.server.parameters();
         let sets: Vec<&str> = self.server.servers().map(|s| s.set().name()).collect();
         say(format!("set       {} with the gadgets of {}", parameters.home(), sets.join(", ")));
-        say(format!("messages  {} bits, modulus 2^{}, beta = {}", self.bits, self.log2_modulus, parameters.beta()));
+        say(format!(
+            "messages  {} bits, modulus 2^{}, beta = {}",
+            self.bits,
+            self.log2_modulus,
+            parameters.beta()
+        ));
         say(format!("security  {}", parameters.home().security().text));
         for warning in parameters.home().warnings() {
             say(format!("warning   {warning}"));
@@ -96,7 +122,12 @@ impl Bench {
         say(format!("fails     2^{:.1} a message, by the noise model", self.log2_failure()?));
         say(format!("keys      made in {:.2} s, loaded in {:.2} s", self.keygen_s, self.load_s));
         for server in self.server.servers() {
-            say(format!("plan      {} {} {}", server.set().name(), server.engine().transform(), server.engine().plan()));
+            say(format!(
+                "plan      {} {} {}",
+                server.set().name(),
+                server.engine().transform(),
+                server.engine().plan()
+            ));
         }
         Ok(())
     }
@@ -119,24 +150,34 @@ impl Bench {
         let sigma = model.sigma_fresh() * (self.inputs() as f64).sqrt();
         Ok(match large_operation(self.operation) {
             None => model.log2_failure_function(&self.function()?, self.log2_modulus, sigma),
-            Some(operation) => parameters.log2_failure(operation, self.log2_modulus, transform, sigma)?,
+            Some(operation) => {
+                parameters.log2_failure(operation, self.log2_modulus, transform, sigma)?
+            }
         })
     }
 
     /// The model of the gadget that gives the results.
     fn model(&self, transform: Transform) -> NoiseModel {
         let set = self.server.servers().map(|s| s.set()).next();
-        NoiseModel::with_transform(set.unwrap_or_else(|| self.server.parameters().home()), transform)
+        NoiseModel::with_transform(
+            set.unwrap_or_else(|| self.server.parameters().home()),
+            transform,
+        )
     }
 
-    /// Deviation that the model predicts for the last batch of the outputs, in units of its modulus.
+    /// Deviation that the model predicts for the last batch of the outputs, in units of its
+    /// modulus.
     fn sigma_model(&self, log2_output: u32) -> Result<f64> {
         let transform = self.server.transform();
-        let result = |operation| self.server.parameters().sigma_result(operation, self.log2_modulus, transform);
+        let result = |operation| {
+            self.server.parameters().sigma_result(operation, self.log2_modulus, transform)
+        };
         Ok(match (self.operation, large_operation(self.operation)) {
             (_, None) => self.model(transform).sigma_out_at(log2_output),
             // The smaller one itself is added.
-            (Operation::Max, Some(operation)) => result(operation)?.hypot(self.model(transform).sigma_fresh()),
+            (Operation::Max, Some(operation)) => {
+                result(operation)?.hypot(self.model(transform).sigma_fresh())
+            }
             (_, Some(operation)) => result(operation)?,
         })
     }
@@ -184,10 +225,16 @@ impl Bench {
 
     fn measure(&self, arguments: &Arguments, device: &Device, batch: usize) -> Result<Record> {
         let parameters = self.server.parameters();
-        let table = if self.operation == Operation::Func { self.function()?.values().to_vec() } else { Vec::new() };
+        let table = if self.operation == Operation::Func {
+            self.function()?.values().to_vec()
+        } else {
+            Vec::new()
+        };
         // Differences of two must fit: half the range each.
         let bound = (1 << self.bits) / self.inputs() as u64;
-        let plain: Vec<Vec<u64>> = (0..self.inputs()).map(|i| bench::messages(arguments.seed + i as u64, batch, bound)).collect();
+        let plain: Vec<Vec<u64>> = (0..self.inputs())
+            .map(|i| bench::messages(arguments.seed + i as u64, batch, bound))
+            .collect();
         let encrypt = |m: &Vec<u64>| parameters.encrypt(&self.client, m, self.log2_modulus);
         let encrypted = plain.iter().map(encrypt).collect::<girih::Result<Vec<_>>>()?;
         let mut samples = Vec::with_capacity(arguments.repeat);
@@ -207,7 +254,8 @@ impl Bench {
             let last = outputs.len() - 1;
             for (index, (output, bits)) in outputs.iter().enumerate() {
                 log2_output = output.log2_modulus();
-                let want: Vec<u64> = (0..batch).map(|m| self.expected(&table, index, &plain, m)).collect();
+                let want: Vec<u64> =
+                    (0..batch).map(|m| self.expected(&table, index, &plain, m)).collect();
                 let errors = errors(&self.client, output, *bits, &want)?;
                 let half_step = 2f64.powi((log2_output - bits) as i32 - 1);
                 for (message, error) in errors.iter().enumerate() {
@@ -215,7 +263,9 @@ impl Bench {
                     if !(-half_step..half_step).contains(error) {
                         wrong += 1;
                         if wrong <= 3 {
-                            eprintln!("wrong output {index}: message {message} of round {round} is off by {error} of 2^{log2_output}");
+                            eprintln!(
+                                "wrong output {index}: message {message} of round {round} is off by {error} of 2^{log2_output}"
+                            );
                         }
                     }
                     if index == last {
@@ -226,8 +276,11 @@ impl Bench {
         }
         let (ms, bootstraps) = (Milliseconds::of(&samples), self.bootstraps()?);
         let functions_per_s = batch as f64 / (ms.median / 1e3);
-        let plans: Vec<serde_json::Value> =
-            self.server.servers().map(|s| serde_json::json!({ "set": s.set().name(), "plan": s.engine().plan() })).collect();
+        let plans: Vec<serde_json::Value> = self
+            .server
+            .servers()
+            .map(|s| serde_json::json!({ "set": s.set().name(), "plan": s.engine().plan() }))
+            .collect();
         Ok(Record {
             device: device.info().name.clone(),
             backend: device.info().kind.to_string(),
@@ -243,7 +296,10 @@ impl Bench {
             transfers_included: true,
             checked,
             wrong,
-            noise: Noise { sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(), model: self.sigma_model(log2_output)? },
+            noise: Noise {
+                sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(),
+                model: self.sigma_model(log2_output)?,
+            },
             function: Some(FunctionFigures {
                 message_bits: self.bits,
                 log2_modulus: self.log2_modulus,
@@ -273,11 +329,14 @@ fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters
     match operation {
         Operation::Func => {
             let log2_modulus = parameters.log2_modulus(bits);
-            let checked = function(bits).and_then(|f| f.check(parameters.home(), log2_modulus, log2_modulus));
+            let checked =
+                function(bits).and_then(|f| f.check(parameters.home(), log2_modulus, log2_modulus));
             checked.with_context(|| format!("--message {bits}"))
         }
         Operation::Floor if bits < CLEARED => {
-            bail!("--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of at least {CLEARED}")
+            bail!(
+                "--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of at least {CLEARED}"
+            )
         }
         _ => Ok(()),
     }
@@ -295,7 +354,12 @@ fn large_operation(operation: Operation) -> Option<LargeOperation> {
 }
 
 /// The error of every output: its phase less that of the message it must be, centred.
-fn errors(client: &ClientKey, output: &LweCiphertexts, bits: u32, want: &[u64]) -> Result<Vec<f64>> {
+fn errors(
+    client: &ClientKey,
+    output: &LweCiphertexts,
+    bits: u32,
+    want: &[u64],
+) -> Result<Vec<f64>> {
     let log2_modulus = output.log2_modulus();
     let phases = client.phases(output)?;
     if phases.len() != want.len() {
@@ -328,7 +392,9 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     ));
     if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
         let ratio = function.functions_per_s / rate;
-        say(format!("  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"));
+        say(format!(
+            "  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"
+        ));
     }
 }
 
@@ -345,10 +411,12 @@ mod tests {
             (g4.clone(), Operation::Func, 20, "from 1 to 14"),
             (g4.clone(), Operation::Floor, 3, "at least 4"),
         ] {
-            let refused = format!("{:#}", check_operation(operation, bits, &parameters).expect_err(part));
+            let refused =
+                format!("{:#}", check_operation(operation, bits, &parameters).expect_err(part));
             assert!(refused.contains(part), "{refused}");
         }
-        for (operation, bits) in [(Operation::Func, 3), (Operation::Floor, 4), (Operation::Sign, 1)] {
+        for (operation, bits) in [(Operation::Func, 3), (Operation::Floor, 4), (Operation::Sign, 1)]
+        {
             check_operation(operation, bits, &g4).expect("fits");
         }
     }

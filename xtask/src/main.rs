@@ -33,7 +33,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The main job: make keys, encrypt random inputs, run a batch, decrypt and check every output, print the rates.
+    /// The main job: make keys, encrypt random inputs, run a batch, decrypt and check every output,
+    /// print the rates.
     Bench(bench::Arguments),
     /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
     Test(test::Arguments),
@@ -43,7 +44,8 @@ enum Command {
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
     Table(table::Arguments),
-    /// Read changed inputs with every decoder, parser and file format; none may panic, take long, or accept what is not so.
+    /// Read changed inputs with every decoder, parser and file format; none may panic, take long,
+    /// or accept what is not so.
     Fuzz(fuzz::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
@@ -55,7 +57,8 @@ enum Command {
     Vectors(vectors::Arguments),
 }
 
-/// What was asked for, with usage lines that can be typed: cargo runs the binary under its alias, a bundle under its file's name.
+/// What was asked for, with usage lines that can be typed: cargo runs the binary under its alias, a
+/// bundle under its file's name.
 fn arguments() -> Arguments {
     let name = if std::env::var_os("CARGO").is_some() { "cargo xtask" } else { "xtask" };
     let matches = Arguments::command().bin_name(name).get_matches();
@@ -63,7 +66,8 @@ fn arguments() -> Arguments {
 }
 
 fn main() -> ExitCode {
-    // A reader that has seen enough (`| head`) ends the command quietly, where printing would panic.
+    // A reader that has seen enough (`| head`) ends the command quietly, where printing would
+    // panic.
     sigpipe::reset();
     let result = match arguments().command {
         Command::Bench(arguments) => bench::run(&arguments),

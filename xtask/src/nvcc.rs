@@ -7,8 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The wheels that together make a compiler. Unpinned, pip mixes releases whose parts refuse each other.
-const WHEELS: [&str; 5] = ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cuda-runtime"];
+/// The wheels that together make a compiler. Unpinned, pip mixes releases whose parts refuse each
+/// other.
+const WHEELS: [&str; 5] = [
+    "nvidia-cuda-nvcc",
+    "nvidia-nvvm",
+    "nvidia-cuda-crt",
+    "nvidia-cuda-cccl",
+    "nvidia-cuda-runtime",
+];
 const RELEASE: &str = "13.0";
 
 /// A compiler that has answered.
@@ -45,13 +52,22 @@ impl Nvcc {
     /// # Errors
     /// If Python's pip is absent or cannot install them.
     pub fn from_wheels() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(format!("nvcc-{RELEASE}"));
+        let root =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(format!("nvcc-{RELEASE}"));
         let program = root.join("nvidia/cu13/bin/nvcc");
         if !program.exists() {
             println!("installing {} {RELEASE} below target", WHEELS.join(", "));
             let pinned = WHEELS.map(|w| format!("{w}=={RELEASE}.*"));
             let status = Command::new("python3")
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--target"])
+                .args([
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--root-user-action=ignore",
+                    "--target",
+                ])
                 .arg(&root)
                 .args(pinned)
                 .status()
@@ -67,7 +83,11 @@ impl Nvcc {
     ///
     /// # Errors
     /// If the compiler cannot be started or its folder not be written.
-    pub fn compile(&self, source: &Source, arch: &str) -> Result<std::result::Result<Vec<Cost>, String>> {
+    pub fn compile(
+        &self,
+        source: &Source,
+        arch: &str,
+    ) -> Result<std::result::Result<Vec<Cost>, String>> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let folder = self.folder.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -113,16 +133,24 @@ pub struct Cost {
 /// Reads `ptxas info` lines: a kernel's name, then its stack and spills, then its registers.
 fn costs(log: &str) -> Vec<Cost> {
     let number = |line: &str, before: &str| -> u32 {
-        line.split(before).next().and_then(|head| head.split_whitespace().last()).and_then(|n| n.parse().ok()).unwrap_or(0)
+        line.split(before)
+            .next()
+            .and_then(|head| head.split_whitespace().last())
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0)
     };
     let mut all: Vec<Cost> = Vec::new();
     for line in log.lines() {
         if let Some((_, name)) = line.split_once("Compiling entry function '") {
-            all.push(Cost { kernel: name.split('\'').next().unwrap_or_default().into(), ..Default::default() });
+            all.push(Cost {
+                kernel: name.split('\'').next().unwrap_or_default().into(),
+                ..Default::default()
+            });
         } else if let Some(cost) = all.last_mut() {
             if line.contains("bytes stack frame") {
                 cost.stack = number(line, " bytes stack frame");
-                cost.spills = number(line, " bytes spill stores") + number(line, " bytes spill loads");
+                cost.spills =
+                    number(line, " bytes spill stores") + number(line, " bytes spill loads");
             } else if line.contains(" registers") {
                 cost.registers = number(line, " registers");
                 cost.shared = number(line, " bytes smem");
@@ -142,6 +170,9 @@ mod tests {
         let costs = super::costs(log);
         assert_eq!(costs.len(), 1);
         let cost = &costs[0];
-        assert_eq!((cost.kernel.as_str(), cost.registers, cost.stack, cost.spills, cost.shared), ("blind_rotate", 128, 16, 20, 96));
+        assert_eq!(
+            (cost.kernel.as_str(), cost.registers, cost.stack, cost.spills, cost.shared),
+            ("blind_rotate", 128, 16, 20, 96)
+        );
     }
 }

@@ -10,21 +10,31 @@ const BLUE: RGBColor = RGBColor(0x1f, 0x5a, 0xa6);
 const RED: RGBColor = RGBColor(0xb3, 0x3a, 0x2e);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
-/// Writes `throughput_SET_BACKEND.svg` and `latency_SET_BACKEND.svg` to `folder`, from the records of one sweep.
+/// Writes `throughput_SET_BACKEND.svg` and `latency_SET_BACKEND.svg` to `folder`, from the records
+/// of one sweep.
 pub fn sweep(folder: &Path, records: &[Record]) -> Result<Vec<String>> {
     let first = records.first().context("a plot needs at least one record")?;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let subject = format!("{} {} r={} on {}, {}", first.set, first.op, first.packing, first.device, first.transform);
-    let throughput: Vec<(f64, f64)> = records.iter().map(|r| (r.batch as f64, r.bootstraps_per_s)).collect();
+    let subject = format!(
+        "{} {} r={} on {}, {}",
+        first.set, first.op, first.packing, first.device, first.transform
+    );
+    let throughput: Vec<(f64, f64)> =
+        records.iter().map(|r| (r.batch as f64, r.bootstraps_per_s)).collect();
     let latency: Vec<(f64, f64)> = records.iter().map(|r| (r.batch as f64, r.ms.median)).collect();
     let mut written = Vec::new();
-    for (kind, points, unit, colour) in
-        [("throughput", throughput, "bootstrappings a second", BLUE), ("latency", latency, "milliseconds a batch (median)", RED)]
-    {
-        let name = format!("{kind}_{}_r{}_{}_{}.svg", first.set, first.packing, first.backend, first.transform);
+    for (kind, points, unit, colour) in [
+        ("throughput", throughput, "bootstrappings a second", BLUE),
+        ("latency", latency, "milliseconds a batch (median)", RED),
+    ] {
+        let name = format!(
+            "{kind}_{}_r{}_{}_{}.svg",
+            first.set, first.packing, first.backend, first.transform
+        );
         let path = folder.join(&name);
         // plotters' errors borrow the backend; keep their words only.
-        curve(&path, &subject, unit, colour, &points).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+        curve(&path, &subject, unit, colour, &points)
+            .map_err(|e| anyhow!("{}: {e}", path.display()))?;
         written.push(path.display().to_string());
     }
     Ok(written)
@@ -32,11 +42,18 @@ pub fn sweep(folder: &Path, records: &[Record]) -> Result<Vec<String>> {
 
 /// The whole decades that hold all values, so that the axis has labels to read off.
 fn decades(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
-    let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+    let (low, high) =
+        values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
     10f64.powf(low.log10().floor())..10f64.powf((high * 1.001).log10().ceil())
 }
 
-fn curve(path: &Path, subject: &str, unit: &str, colour: RGBColor, points: &[(f64, f64)]) -> Result<(), Box<dyn std::error::Error>> {
+fn curve(
+    path: &Path,
+    subject: &str,
+    unit: &str,
+    colour: RGBColor,
+    points: &[(f64, f64)],
+) -> Result<(), Box<dyn std::error::Error>> {
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let x = decades(points.iter().map(|p| p.0));

@@ -40,7 +40,8 @@ fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
     }
     if let (true, Some(own)) = (bootstrapping, set.bootstrapping()) {
         let encoder = Encoder::new(set.chain().log2_degree())?;
-        let plan = BootstrappingPlan::new(&chain, slots, own.message_ratio(), Variant::Pair, &encoder)?;
+        let plan =
+            BootstrappingPlan::new(&chain, slots, own.message_ratio(), Variant::Pair, &encoder)?;
         let mut r = Recorder::new(chain.clone());
         let start = plan.start(&chain);
         let x = r.input(start, chain.scale(start).unwrap_or(1.0), slots)?;
@@ -55,13 +56,22 @@ fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
 ///
 /// # Errors
 /// For sets that cannot be recorded, and schedules that do not fit.
-pub fn kernels(set: &CkksParameters, bootstrapping: bool, limits: &DeviceLimits, plan: &PolyPlan) -> Result<Vec<PolyKernel>> {
+pub fn kernels(
+    set: &CkksParameters,
+    bootstrapping: bool,
+    limits: &DeviceLimits,
+    plan: &PolyPlan,
+) -> Result<Vec<PolyKernel>> {
     let mut all: Vec<PolyKernel> = Vec::new();
     for (what, recording) in recordings(set, bootstrapping)? {
         let ring = Arc::clone(recording.program.ring());
         let schedule = lower(&recording.program, plan, &[])?;
-        for (source, shared) in poly_kernel_sources(&ring, limits, &schedule, recording.program.residents())? {
-            if !all.iter().any(|k| k.source.file.name == source.file.name && k.source.constants == source.constants) {
+        for (source, shared) in
+            poly_kernel_sources(&ring, limits, &schedule, recording.program.residents())?
+        {
+            if !all.iter().any(|k| {
+                k.source.file.name == source.file.name && k.source.constants == source.constants
+            }) {
                 all.push(PolyKernel { name: format!("{} {what}", set.name()), source, shared });
             }
         }

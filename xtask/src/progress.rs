@@ -28,8 +28,8 @@ impl Terminal {
     fn start(&self, what: &str, total: usize) -> Shown {
         let bar = self.interactive.then(|| {
             // The template is constant; the default style only loses the layout.
-            let style =
-                ProgressStyle::with_template("{msg:<40} {bar:30} {percent:>3} %  {eta}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template("{msg:<40} {bar:30} {percent:>3} %  {eta}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(total as u64).with_style(style).with_message(what.to_owned())
         });
         Shown { what: what.into(), bar, last_line: Instant::now() }

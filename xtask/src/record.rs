@@ -24,7 +24,11 @@ impl Milliseconds {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            (sorted[middle - 1] + sorted[middle]) / 2.0
+        };
         Self { min: sorted[0], median, max: sorted[sorted.len() - 1] }
     }
 }
@@ -77,8 +81,9 @@ pub struct Record {
     pub date: String,
 }
 
-/// How a command speaks to people: on standard output, or on standard error where the other carries the record (`--json -`) or takes
-/// no more, since a full disk beneath a log must not end an hour's work before its record is written.
+/// How a command speaks to people: on standard output, or on standard error where the other carries
+/// the record (`--json -`) or takes no more, since a full disk beneath a log must not end an hour's
+/// work before its record is written.
 pub fn speaker(json: Option<&str>) -> impl Fn(String) {
     let quiet = json == Some("-");
     move |line| {

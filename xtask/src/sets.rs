@@ -29,10 +29,16 @@ fn row(set: &ParameterSet) -> [String; 7] {
     let shape = set.shape();
     let (failure, _) = log2_failure(set, Transform::Fft);
     let security = set.security();
-    let known = |bits: Option<f64>| bits.map_or_else(|| "-".to_owned(), |bits| format!("{:.0}", bits.floor()));
+    let known = |bits: Option<f64>| {
+        bits.map_or_else(|| "-".to_owned(), |bits| format!("{:.0}", bits.floor()))
+    };
     let estimate = security.estimate;
-    let bits =
-        format!("{} / {} / {}", known(Some(estimate.usvp_bdgl16)), known(estimate.cheapest_matzov), known(security.claim.map(f64::from)));
+    let bits = format!(
+        "{} / {} / {}",
+        known(Some(estimate.usvp_bdgl16)),
+        known(estimate.cheapest_matzov),
+        known(security.claim.map(f64::from))
+    );
     [
         set.name().to_owned(),
         shape.lwe_dimension.to_string(),
@@ -74,10 +80,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 fn print<const N: usize>(heads: [&str; N], rows: &[[String; N]]) {
     let heads = heads.map(str::to_owned);
-    let width = |column: usize| rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default()
+    };
     let widths: Vec<usize> = (0..N).map(width).collect();
     for row in [&heads].into_iter().chain(rows) {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
         println!("{}", cells.join("  ").trim_end());
     }
 }
@@ -89,7 +98,8 @@ mod tests {
     #[test]
     fn what_is_printed_is_the_set() {
         for set in ParameterSet::all().iter().chain(&ParameterSet::insecure()) {
-            let read = ParameterSet::from_toml(&set.to_toml()).unwrap_or_else(|e| panic!("{}: {e}", set.name()));
+            let read = ParameterSet::from_toml(&set.to_toml())
+                .unwrap_or_else(|e| panic!("{}: {e}", set.name()));
             assert_eq!(read.shape(), set.shape(), "{}", set.name());
             assert!(row(set).iter().all(|cell| !cell.is_empty()), "{:?}", row(set));
         }

@@ -1,5 +1,5 @@
-//! `cargo xtask table`: the tables of README.md and docs/performance.md from the records of a folder, so that no figure is
-//! copied by hand.
+//! `cargo xtask table`: the tables of README.md and docs/performance.md from the records of a
+//! folder, so that no figure is copied by hand.
 
 use crate::bench::TABLE_BATCH;
 use crate::published;
@@ -15,8 +15,8 @@ pub struct Arguments {
     folder: PathBuf,
 }
 
-/// A set as it is measured, and what bounds it on an H200: transforms, products and monomials at the card's measured f64 and
-/// 32-bit rates, everything else free (messages a second).
+/// A set as it is measured, and what bounds it on an H200: transforms, products and monomials at
+/// the card's measured f64 and 32-bit rates, everything else free (messages a second).
 struct Row {
     set: &'static str,
     packing: usize,
@@ -43,7 +43,8 @@ const ROWS: [Row; 12] = [
     row("M6", 2, 105_042.0, 35_206.0),
 ];
 
-/// The sets on the native torus, whose look-ups take four bits: name, f64 bound, what TFHE-rs reaches on the same card.
+/// The sets on the native torus, whose look-ups take four bits: name, f64 bound, what TFHE-rs
+/// reaches on the same card.
 const TORUS: [(&str, Option<f64>, &str); 3] = [
     ("TFHERS_2_2", Some(112_289.0), "47,900; 4.17 ms (TFHE-rs 1.8.2, H200)"),
     ("TFHERS_2_2_GROUP_2", None, "22,400; 0.995 ms (TFHE-rs 1.8.2, its own multi-bit set, H200)"),
@@ -71,7 +72,8 @@ struct Times {
     median: f64,
 }
 
-/// What a file of records holds: a sweep, one record, or the record of an example, which is in no table.
+/// What a file of records holds: a sweep, one record, or the record of an example, which is in no
+/// table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -124,9 +126,11 @@ impl Records {
             if path.extension().is_none_or(|e| e != "json") {
                 continue;
             }
-            let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            let file = serde_json::from_str(&text)
-                .with_context(|| format!("{}: must hold what `cargo xtask bench --json` writes", path.display()))?;
+            let text =
+                std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            let file = serde_json::from_str(&text).with_context(|| {
+                format!("{}: must hold what `cargo xtask bench --json` writes", path.display())
+            })?;
             let records = match file {
                 File::Sweep(records) => records,
                 File::One(record) => vec![*record],
@@ -140,21 +144,36 @@ impl Records {
                 File::Example { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
-                bail!("{}: {} wrong outputs in a batch of {}", path.display(), record.wrong, record.batch);
+                bail!(
+                    "{}: {} wrong outputs in a batch of {}",
+                    path.display(),
+                    record.wrong,
+                    record.batch
+                );
             }
             all.tfhe.extend(records);
         }
         if all.tfhe.is_empty() && all.ckks.is_empty() {
-            bail!("{}: no records (.json files of `cargo xtask bench --json`) in this folder", folder.display());
+            bail!(
+                "{}: no records (.json files of `cargo xtask bench --json`) in this folder",
+                folder.display()
+            );
         }
         Ok(all)
     }
 
     /// Whole batches of `set` in the device's usual profile.
-    fn bulk(&self, backend: &str, set: &str, packing: usize, op: &str) -> impl Iterator<Item = &Measured> {
+    fn bulk(
+        &self,
+        backend: &str,
+        set: &str,
+        packing: usize,
+        op: &str,
+    ) -> impl Iterator<Item = &Measured> {
         self.tfhe.iter().filter(move |m| {
             let core = m.plan.get("profile").is_some_and(|p| p == "core");
-            (m.backend.as_str(), m.set.as_str(), m.packing, m.op.as_str()) == (backend, set, packing, op)
+            (m.backend.as_str(), m.set.as_str(), m.packing, m.op.as_str())
+                == (backend, set, packing, op)
                 && m.batch == TABLE_BATCH.next_multiple_of(packing)
                 && m.transfers_included
                 && !core
@@ -162,13 +181,18 @@ impl Records {
     }
 
     fn rate(&self, backend: &str, row: &Row, transform: &str) -> Option<f64> {
-        self.bulk(backend, row.set, row.packing, "nand").find(|m| m.transform.starts_with(transform)).map(|m| m.bootstraps_per_s)
+        self.bulk(backend, row.set, row.packing, "nand")
+            .find(|m| m.transform.starts_with(transform))
+            .map(|m| m.bootstraps_per_s)
     }
 
-    /// Look-ups a second of a set on the native torus: with transfers, and with ciphertexts on the device.
+    /// Look-ups a second of a set on the native torus: with transfers, and with ciphertexts on the
+    /// device.
     fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
-            let wanted = |m: &&Measured| m.set == set && m.batch == TABLE_BATCH && m.transfers_included == transfers;
+            let wanted = |m: &&Measured| {
+                m.set == set && m.batch == TABLE_BATCH && m.transfers_included == transfers
+            };
             self.tfhe.iter().find(wanted).map(|m| m.bootstraps_per_s)
         };
         (of(true), of(false))
@@ -176,7 +200,9 @@ impl Records {
 
     /// Milliseconds of one ciphertext.
     fn one(&self, set: &str, packing: usize) -> Option<f64> {
-        let of = |m: &&Measured| m.backend == "cuda" && m.set == set && m.packing == packing && m.batch == packing;
+        let of = |m: &&Measured| {
+            m.backend == "cuda" && m.set == set && m.packing == packing && m.batch == packing
+        };
         self.tfhe.iter().filter(of).map(|m| m.ms.median).reduce(f64::min)
     }
 }
@@ -210,16 +236,35 @@ fn short(records: &Records) -> Result<String> {
     let mut text =
         "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published |\n|---|---|---|---|---|---|\n".to_owned();
     for row in &ROWS {
-        let best = [records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt")].into_iter().flatten().reduce(f64::max);
-        let bolt = published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
-        let bolt = bolt.map_or_else(String::new, |p| format!("{} (BOLT-FHE, RTX 4090)", thousands(Some(p.rate))));
-        let (one, wgpu) = (decimals(records.one(row.set, row.packing), 2), thousands(records.rate("wgpu", row, "ntt")));
-        writeln!(text, "| {} | {} | {} | {one} | {wgpu} | {bolt} |", row.set, row.packing, thousands(best))?;
+        let best = [records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt")]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max);
+        let bolt =
+            published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
+        let bolt = bolt.map_or_else(String::new, |p| {
+            format!("{} (BOLT-FHE, RTX 4090)", thousands(Some(p.rate)))
+        });
+        let (one, wgpu) = (
+            decimals(records.one(row.set, row.packing), 2),
+            thousands(records.rate("wgpu", row, "ntt")),
+        );
+        writeln!(
+            text,
+            "| {} | {} | {} | {one} | {wgpu} | {bolt} |",
+            row.set,
+            row.packing,
+            thousands(best)
+        )?;
     }
     for (set, _, peer) in TORUS {
         let (transfers, resident) = records.torus(set);
-        let (transfers, resident, one) = (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
-        writeln!(text, "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |")?;
+        let (transfers, resident, one) =
+            (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
+        writeln!(
+            text,
+            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |"
+        )?;
     }
     Ok(text)
 }
@@ -247,9 +292,12 @@ fn against_bounds(records: &Records) -> Result<String> {
     for row in &ROWS {
         let (fft, ntt) = (records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt"));
         let best = [fft, ntt].into_iter().flatten().reduce(f64::max);
-        let bolt = published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
+        let bolt =
+            published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
         let ratio = bolt.and_then(|p| Some(best? / p.rate));
-        let of = |rate: Option<f64>, bound: Option<f64>| decimals(rate.and_then(|r| Some(r / bound?)), 2);
+        let of = |rate: Option<f64>, bound: Option<f64>| {
+            decimals(rate.and_then(|r| Some(r / bound?)), 2)
+        };
         writeln!(
             text,
             "| {} r={} | {} | {} | {} | {} | {} | {} |",
@@ -265,9 +313,15 @@ fn against_bounds(records: &Records) -> Result<String> {
     }
     for (set, bound, _) in TORUS {
         let (transfers, resident) = records.torus(set);
-        let share = bound.map(|bound| [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; "));
-        let (transfers, resident, share) = (thousands(transfers), thousands(resident), share.unwrap_or_default());
-        writeln!(text, "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | | |")?;
+        let share = bound.map(|bound| {
+            [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; ")
+        });
+        let (transfers, resident, share) =
+            (thousands(transfers), thousands(resident), share.unwrap_or_default());
+        writeln!(
+            text,
+            "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | | |"
+        )?;
     }
     Ok(text)
 }
@@ -278,7 +332,8 @@ mod tests {
     fn files_that_hold_no_record_are_named() {
         let folder = std::env::temp_dir().join(format!("girih-table-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("writable");
-        let refused = || super::Records::read(&folder).map(|_| ()).expect_err("no record").to_string();
+        let refused =
+            || super::Records::read(&folder).map(|_| ()).expect_err("no record").to_string();
         assert!(refused().contains("no records"), "{}", refused());
         for text in ["", "{", "[]]", "{\"set\": \"M1\"}", "[{}]"] {
             std::fs::write(folder.join("cut.json"), text).expect("writable");

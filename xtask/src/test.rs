@@ -13,7 +13,8 @@ pub struct Arguments {
     /// Also measure the noise of every parameter set against the model (minutes).
     #[arg(long)]
     all_noise: bool,
-    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on every device.
+    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on
+    /// every device.
     #[arg(long)]
     long: bool,
     /// Passed on to the test runner.
@@ -86,18 +87,23 @@ impl Counts {
     }
 }
 
-/// Without any Vulkan driver the WGSL kernels would go untested: where this user may install packages the software
-/// driver is installed, elsewhere the command is told. Returns whether something changed.
+/// Without any Vulkan driver the WGSL kernels would go untested: where this user may install
+/// packages the software driver is installed, elsewhere the command is told. Returns whether
+/// something changed.
 fn install_software_driver() -> bool {
     const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
     let apt = |arguments: &[&str]| {
-        let status = Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments).status();
+        let status = Command::new("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .args(arguments)
+            .status();
         status.is_ok_and(|s| s.success())
     };
     let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.trim_ascii() == b"0");
     if root && Command::new("apt-get").arg("--version").output().is_ok() {
         println!("no Vulkan driver: installing {}", PACKAGES.join(" "));
-        return apt(&["update", "-qq"]) && apt(&[&["install", "-y", "-qq"], &PACKAGES[..]].concat());
+        return apt(&["update", "-qq"])
+            && apt(&[&["install", "-y", "-qq"], &PACKAGES[..]].concat());
     }
     println!(
         "no Vulkan driver: WGSL kernels stay untested; install one with `apt-get install {}` or your system's like",

@@ -30,7 +30,8 @@ impl Timeline {
     }
 }
 
-/// Complete events in microseconds, one thread a lane: the format of Chrome's tracing, which Perfetto reads.
+/// Complete events in microseconds, one thread a lane: the format of Chrome's tracing, which
+/// Perfetto reads.
 fn trace_events(spans: &[TimeSpan]) -> serde_json::Value {
     let event = |s: &TimeSpan| {
         let (start, end) = (1e3 * s.start_ms, 1e3 * s.end_ms);
@@ -39,12 +40,14 @@ fn trace_events(spans: &[TimeSpan]) -> serde_json::Value {
     spans.iter().map(event).collect()
 }
 
-/// How often and how long in all each lane did each kind of thing; sizes of copies and launches are left aside.
+/// How often and how long in all each lane did each kind of thing; sizes of copies and launches are
+/// left aside.
 fn totals(spans: &[TimeSpan]) -> BTreeMap<(&str, &str), (usize, f64)> {
     let mut totals = BTreeMap::new();
     for span in spans {
         let numbered = span.what.starts_with(|c: char| c.is_ascii_digit());
-        let what = if numbered { "copies" } else { span.what.split(", ").next().unwrap_or_default() };
+        let what =
+            if numbered { "copies" } else { span.what.split(", ").next().unwrap_or_default() };
         let (count, ms) = totals.entry((span.lane, what)).or_insert((0, 0.0));
         *count += 1;
         *ms += span.end_ms - span.start_ms;

@@ -5,7 +5,8 @@ use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail};
 use girih::{
-    Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress, Transform, TunedPlan, TunedPlans,
+    Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress,
+    Transform, TunedPlan, TunedPlans,
 };
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use serde::Serialize;
@@ -56,13 +57,20 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.repeat == 0 || arguments.batch == Some(0) {
         bail!("--repeat and --batch must be at least 1");
     }
-    let repacked = |name: &String| bench::repack(ParameterSet::by_name(name)?, Some(name), arguments.packing);
+    let repacked =
+        |name: &String| bench::repack(ParameterSet::by_name(name)?, Some(name), arguments.packing);
     let sets = arguments.set.iter().map(repacked).collect::<Result<Vec<_>>>()?;
     let device = Device::open(&arguments.device)?;
-    let path = TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
+    let path =
+        TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
     check_files(arguments, &path)?;
     let say = record::speaker(arguments.json.as_deref());
-    say(format!("device    {} ({}), plans of {}", device.info().id, device.info().name, device.backend().identity()));
+    say(format!(
+        "device    {} ({}), plans of {}",
+        device.info().id,
+        device.info().name,
+        device.backend().identity()
+    ));
     let mut all = Vec::new();
     let agree = sets.iter().try_fold(true, |agree, set| {
         let measured = measure_set(arguments, &device, set, &say)?;
@@ -95,22 +103,40 @@ fn check_files(arguments: &Arguments, plans: &Path) -> Result<()> {
     Ok(())
 }
 
-fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet, say: &dyn Fn(String)) -> Result<Vec<Measurement>> {
+fn measure_set(
+    arguments: &Arguments,
+    device: &Device,
+    set: &ParameterSet,
+    say: &dyn Fn(String),
+) -> Result<Vec<Measurement>> {
     let backend = device.backend();
     let bulk = device.info().kind != DeviceKind::Cpu && !device.info().software;
     let batch = arguments.batch.unwrap_or(if bulk { 4096 } else { 4 });
-    let loader = backend.bootstrap().with_context(|| format!("{} runs no bootstrappings", device.info().id))?;
+    let loader = backend
+        .bootstrap()
+        .with_context(|| format!("{} runs no bootstrappings", device.info().id))?;
     let mut plans = loader.alternatives(set.shape())?;
     plans.truncate(arguments.most.map_or(usize::MAX, usize::from));
-    say(format!("set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys", set.name(), set.packing(), plans.len()));
-    say(format!("{:<10}{:<56}{:>16}{:>12}{:>9}", "transform", "plan", "ciphertexts/s", "median ms", "load s"));
+    say(format!(
+        "set       {} r={}: {} plans, batches of {batch} ciphertexts, random keys",
+        set.name(),
+        set.packing(),
+        plans.len()
+    ));
+    say(format!(
+        "{:<10}{:<56}{:>16}{:>12}{:>9}",
+        "transform", "plan", "ciphertexts/s", "median ms", "load s"
+    ));
     let mut all = Vec::new();
     for options in plans {
         let transform = options.transform.map_or("any".into(), |t| t.to_string());
         let plan = options.plan.to_string();
         match measure(backend, set, options, batch, arguments.repeat) {
             Ok(m) => {
-                say(format!("{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}", m.ciphertexts_per_s, m.ms.median, m.load_s));
+                say(format!(
+                    "{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}",
+                    m.ciphertexts_per_s, m.ms.median, m.load_s
+                ));
                 all.push(m);
             }
             Err(error) => say(format!("{transform:<10}{plan:<56} skipped: {error}")),
@@ -122,7 +148,13 @@ fn measure_set(arguments: &Arguments, device: &Device, set: &ParameterSet, say: 
     Ok(all)
 }
 
-fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batch: usize, repeat: usize) -> girih::Result<Measurement> {
+fn measure(
+    backend: &dyn Backend,
+    set: &ParameterSet,
+    options: LoadOptions,
+    batch: usize,
+    repeat: usize,
+) -> girih::Result<Measurement> {
     let progress: &dyn Progress = &Terminal::new();
     let start = Instant::now();
     let keys = SyntheticKeys::new(set.shape().clone(), 1);
@@ -131,7 +163,8 @@ fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batc
     let load_s = start.elapsed().as_secs_f64();
     let mut gates = GateBatch::prepare(&engine, batch)?;
     gates.run(&engine)?;
-    let samples = (0..repeat).map(|_| Ok(1e3 * gates.run(&engine)?)).collect::<girih::Result<Vec<f64>>>()?;
+    let samples =
+        (0..repeat).map(|_| Ok(1e3 * gates.run(&engine)?)).collect::<girih::Result<Vec<f64>>>()?;
     let ms = Milliseconds::of(&samples);
     Ok(Measurement {
         set: set.name().into(),
@@ -144,9 +177,11 @@ fn measure(backend: &dyn Backend, set: &ParameterSet, options: LoadOptions, batc
     })
 }
 
-/// Integer transforms are exact: plans that differ in a bit of the result are wrong, and nothing of theirs is stored.
+/// Integer transforms are exact: plans that differ in a bit of the result are wrong, and nothing of
+/// theirs is stored.
 fn agreement(measured: &[Measurement], say: &dyn Fn(String)) -> bool {
-    let exact: Vec<&Measurement> = measured.iter().filter(|m| m.options.transform == Some(Transform::Ntt)).collect();
+    let exact: Vec<&Measurement> =
+        measured.iter().filter(|m| m.options.transform == Some(Transform::Ntt)).collect();
     let agree = exact.windows(2).all(|w| w[0].checksum == w[1].checksum);
     if !agree {
         say("the exact plans differ in their results: nothing is stored".into());
@@ -156,15 +191,27 @@ fn agreement(measured: &[Measurement], say: &dyn Fn(String)) -> bool {
 }
 
 /// Keeps the fastest plan of each transform.
-fn store(path: &Path, device: &str, shape: &BootstrapShape, measured: &[Measurement], say: &dyn Fn(String)) -> Result<()> {
+fn store(
+    path: &Path,
+    device: &str,
+    shape: &BootstrapShape,
+    measured: &[Measurement],
+    say: &dyn Fn(String),
+) -> Result<()> {
     let (mut plans, note) = TunedPlans::read(path)?;
     if let Some(note) = note {
         say(note);
     }
     for transform in [Transform::Ntt, Transform::Fft] {
         let of = measured.iter().filter(|m| m.options.transform == Some(transform));
-        let Some(best) = of.max_by(|a, b| a.ciphertexts_per_s.total_cmp(&b.ciphertexts_per_s)) else { continue };
-        say(format!("best      {transform} {} ({:.1} ciphertexts/s)", best.options.plan, best.ciphertexts_per_s));
+        let Some(best) = of.max_by(|a, b| a.ciphertexts_per_s.total_cmp(&b.ciphertexts_per_s))
+        else {
+            continue;
+        };
+        say(format!(
+            "best      {transform} {} ({:.1} ciphertexts/s)",
+            best.options.plan, best.ciphertexts_per_s
+        ));
         plans.put(TunedPlan::new(device, shape, &best.options, best.ciphertexts_per_s)?);
     }
     plans.write(path)?;

@@ -8,7 +8,8 @@ pub trait Backend: Send + Sync {
     /// What this device is.
     fn info(&self) -> &DeviceInfo;
 
-    /// What tuned plans are stored under: everything of the device and its driver that a measurement depends on.
+    /// What tuned plans are stored under: everything of the device and its driver that a
+    /// measurement depends on.
     fn identity(&self) -> String {
         let info = self.info();
         format!("{}: {}, {}", info.kind, info.name, info.notes.join(", "))

@@ -3,9 +3,11 @@
 use crate::error::Result;
 use crate::netlist::{Bus, Gate, GateKind, Netlist, Wire};
 
-/// Builds a [`Netlist`] gate by gate; a wire exists before anything can read it, so the result has no cycle.
+/// Builds a [`Netlist`] gate by gate; a wire exists before anything can read it, so the result has
+/// no cycle.
 ///
-/// Gates are taken as they are given: the optimiser of [`Circuit`](crate::Circuit) removes what is redundant.
+/// Gates are taken as they are given: the optimiser of [`Circuit`](crate::Circuit) removes what is
+/// redundant.
 ///
 /// ```
 /// use girih_circuit::Builder;
@@ -40,17 +42,24 @@ impl Builder {
 
     /// Names wires as an output bus, lowest bit first.
     pub fn output(&mut self, name: impl Into<String>, wires: &[Wire]) {
-        assert!(wires.iter().all(|w| w.index() < self.gates.len()), "an output is a wire of another builder");
+        assert!(
+            wires.iter().all(|w| w.index() < self.gates.len()),
+            "an output is a wire of another builder"
+        );
         self.outputs.push(Bus { name: name.into(), wires: wires.to_vec() });
     }
 
     /// Adds a gate.
     ///
     /// # Panics
-    /// For a number of operands other than the kind's arity, and for a wire that this builder has not made.
+    /// For a number of operands other than the kind's arity, and for a wire that this builder has
+    /// not made.
     pub fn gate(&mut self, kind: GateKind, operands: &[Wire]) -> Wire {
         assert_eq!(operands.len(), kind.arity(), "operands of {kind:?}");
-        assert!(operands.iter().all(|w| w.index() < self.gates.len()), "an operand is a wire of another builder");
+        assert!(
+            operands.iter().all(|w| w.index() < self.gates.len()),
+            "an operand is a wire of another builder"
+        );
         let mut all = [Wire(0); 3];
         all[..operands.len()].copy_from_slice(operands);
         self.gates.push(Gate { kind, operands: all });

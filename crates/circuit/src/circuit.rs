@@ -8,10 +8,12 @@ use girih_tfhe::{NoiseModel, ParameterSet};
 /// Most input bits of a netlist that is read from a file.
 pub const MAX_INPUT_BITS: usize = 1 << 20;
 
-/// Most gates of a netlist that is compiled: its graph may have four nodes a gate, counted in 31 bits.
+/// Most gates of a netlist that is compiled: its graph may have four nodes a gate, counted in 31
+/// bits.
 const MAX_GATES: usize = 1 << 28;
 
-/// A circuit as levels of bootstrappings for one parameter set, to be run on many instances at once.
+/// A circuit as levels of bootstrappings for one parameter set, to be run on many instances at
+/// once.
 #[derive(Clone, Debug)]
 pub struct Circuit {
     pub(crate) set: ParameterSet,
@@ -22,38 +24,52 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// log2 of the failure probability that [`Circuit::new`] lets a bootstrapping have, where two-input gates allow it.
+    /// log2 of the failure probability that [`Circuit::new`] lets a bootstrapping have, where
+    /// two-input gates allow it.
     pub const DEFAULT_LOG2_FAILURE: f64 = -64.0;
 
     /// Optimises and schedules a netlist.
     ///
-    /// Bootstrappings of three and four inputs are used as far as each still fails with probability below
-    /// 2^[`Circuit::DEFAULT_LOG2_FAILURE`]; sets that are worse with two inputs already get two-input gates alone.
+    /// Bootstrappings of three and four inputs are used as far as each still fails with probability
+    /// below 2^[`Circuit::DEFAULT_LOG2_FAILURE`]; sets that are worse with two inputs already get
+    /// two-input gates alone.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a netlist without inputs or of more than 2^28 gates.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a netlist without inputs or of more than
+    /// 2^28 gates.
     pub fn new(netlist: &Netlist, set: &ParameterSet) -> Result<Self> {
         Self::with_log2_failure(netlist, set, Self::DEFAULT_LOG2_FAILURE)
     }
 
-    /// As [`Circuit::new`], with a bound of one's own on log2 of the failure probability of one bootstrapping, below 0. Where
-    /// two-input gates exceed it already, [`Circuit::log2_failure`] says what the circuit reaches.
+    /// As [`Circuit::new`], with a bound of one's own on log2 of the failure probability of one
+    /// bootstrapping, below 0. Where two-input gates exceed it already, [`Circuit::log2_failure`]
+    /// says what the circuit reaches.
     ///
     /// # Errors
     /// As [`Circuit::new`], and for a bound that is no log2 of a probability below 1.
-    pub fn with_log2_failure(netlist: &Netlist, set: &ParameterSet, max_log2_failure: f64) -> Result<Self> {
+    pub fn with_log2_failure(
+        netlist: &Netlist,
+        set: &ParameterSet,
+        max_log2_failure: f64,
+    ) -> Result<Self> {
         if netlist.input_bits() == 0 {
             return mismatch("a circuit needs at least one input bit");
         }
         if netlist.gates().len() > MAX_GATES {
-            return mismatch(format!("a netlist of {} gates; at most {MAX_GATES} can be scheduled", netlist.gates().len()));
+            return mismatch(format!(
+                "a netlist of {} gates; at most {MAX_GATES} can be scheduled",
+                netlist.gates().len()
+            ));
         }
         if max_log2_failure.is_nan() || max_log2_failure >= 0.0 {
-            return mismatch(format!("a failure probability of at most 2^{max_log2_failure}: the exponent must be below 0"));
+            return mismatch(format!(
+                "a failure probability of at most 2^{max_log2_failure}: the exponent must be below 0"
+            ));
         }
         let model = NoiseModel::new(set);
         let failure = |variance: u32| model.log2_failure_of(0.125, &vec![1; variance as usize]);
-        let budget = (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
+        let budget =
+            (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
         let program = Program::new(netlist, budget);
         let failures = program.levels.iter().flatten().map(|i| failure(i.variance));
         let log2_failure = failures.fold(f64::NEG_INFINITY, log2_sum);
@@ -101,7 +117,8 @@ impl Circuit {
         self.program.slots as usize
     }
 
-    /// log2 of a bound on the probability that any bit of one instance comes out wrong: the sum over its bootstrappings.
+    /// log2 of a bound on the probability that any bit of one instance comes out wrong: the sum
+    /// over its bootstrappings.
     pub fn log2_failure(&self) -> f64 {
         self.log2_failure
     }
@@ -112,7 +129,11 @@ impl Circuit {
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless there are [`Circuit::input_bits`] bits.
     pub fn simulate(&self, inputs: &[bool]) -> Result<Vec<bool>> {
         if inputs.len() != self.input_bits {
-            return mismatch(format!("{} input bits for a circuit of {}", inputs.len(), self.input_bits));
+            return mismatch(format!(
+                "{} input bits for a circuit of {}",
+                inputs.len(),
+                self.input_bits
+            ));
         }
         let mut slots = vec![false; self.peak_slots()];
         let read = |slots: &[bool], source| match source {
@@ -121,7 +142,10 @@ impl Circuit {
         };
         for level in &self.program.levels {
             let run = |i: &Instruction| {
-                let terms = i.operands.iter().map(|&(source, weight)| weight * i32::from(read(&slots, source)));
+                let terms = i
+                    .operands
+                    .iter()
+                    .map(|&(source, weight)| weight * i32::from(read(&slots, source)));
                 // In quarters of q, true are 2 and 3.
                 (terms.sum::<i32>() + i.quarters as i32).rem_euclid(4) >= 2
             };
@@ -142,5 +166,9 @@ const MOST_VARIANCE: u32 = 10;
 /// log2(2^a + 2^b).
 fn log2_sum(a: f64, b: f64) -> f64 {
     let (low, high) = (a.min(b), a.max(b));
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E }
+    if low == f64::NEG_INFINITY {
+        high
+    } else {
+        high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
+    }
 }

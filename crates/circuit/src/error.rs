@@ -1,6 +1,7 @@
 //! The one error type of this crate.
 
-/// Why a netlist, a circuit or its inputs were refused. Every message names the place and what is wrong there.
+/// Why a netlist, a circuit or its inputs were refused. Every message names the place and what is
+/// wrong there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -42,7 +42,10 @@ impl Run<'_> {
     }
 
     fn level(&self, instructions: &[Instruction]) -> Result<()> {
-        let jobs: Vec<BootstrapJob> = instructions.iter().flat_map(|i| (0..self.groups).map(move |group| self.job(i, group))).collect();
+        let jobs: Vec<BootstrapJob> = instructions
+            .iter()
+            .flat_map(|i| (0..self.groups).map(move |group| self.job(i, group)))
+            .collect();
         let engine = self.server.engine();
         engine.bootstrap(&jobs)?;
         Ok(engine.synchronize()?)
@@ -54,11 +57,18 @@ impl Run<'_> {
         let log2_modulus = self.server.set().shape().log2_stored_modulus();
         let job = |index: usize| {
             let input = match outputs[index / self.groups] {
-                Output::Constant(value) => Combination::new(&[], self.server.quarters(u32::from(value)), log2_modulus),
+                Output::Constant(value) => {
+                    Combination::new(&[], self.server.quarters(u32::from(value)), log2_modulus)
+                }
                 Output::Bit { source, negated } => {
                     let weight = if negated { -1 } else { 1 };
-                    let operand = Operand { ciphertext: self.place(source, index % self.groups), weight };
-                    Combination::new(&[operand], self.server.quarters(u32::from(negated)), log2_modulus)
+                    let operand =
+                        Operand { ciphertext: self.place(source, index % self.groups), weight };
+                    Combination::new(
+                        &[operand],
+                        self.server.quarters(u32::from(negated)),
+                        log2_modulus,
+                    )
                 }
             };
             LinearJob { input, log2_output_modulus: log2_modulus, output: results.at(index) }
@@ -69,21 +79,32 @@ impl Run<'_> {
 }
 
 impl Circuit {
-    /// Runs the circuit on every instance; inputs and outputs are bits of the netlist's buses in order.
+    /// Runs the circuit on every instance; inputs and outputs are bits of the netlist's buses in
+    /// order.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set or another client's ciphertexts, and failures
-    /// of the device.
-    pub fn evaluate(&self, server: &ServerKey, inputs: &EncryptedBits, progress: &dyn Progress) -> Result<(EncryptedBits, Report)> {
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set or
+    /// another client's ciphertexts, and failures of the device.
+    pub fn evaluate(
+        &self,
+        server: &ServerKey,
+        inputs: &EncryptedBits,
+        progress: &dyn Progress,
+    ) -> Result<(EncryptedBits, Report)> {
         if inputs.bits() != self.input_bits() {
-            return mismatch(format!("{} encrypted bits for a circuit of {}", inputs.bits(), self.input_bits()));
+            return mismatch(format!(
+                "{} encrypted bits for a circuit of {}",
+                inputs.bits(),
+                self.input_bits()
+            ));
         }
         let resident = server.upload(inputs.ciphertexts())?;
         let (outputs, report) = self.run(server, &resident, inputs.instances(), progress)?;
         Ok((EncryptedBits::new(server.download(&outputs)?, inputs.instances())?, report))
     }
 
-    /// The same on ciphertexts that live on the device, in the order of [`EncryptedBits`]: all slots are instances.
+    /// The same on ciphertexts that live on the device, in the order of [`EncryptedBits`]: all
+    /// slots are instances.
     ///
     /// # Errors
     /// As [`Circuit::evaluate`], and for ciphertexts of another server key.
@@ -94,7 +115,11 @@ impl Circuit {
         progress: &dyn Progress,
     ) -> Result<(DeviceCiphertexts, Report)> {
         if !inputs.len().is_multiple_of(self.input_bits()) {
-            return mismatch(format!("{} ciphertexts are no multiple of the {} input bits", inputs.len(), self.input_bits()));
+            return mismatch(format!(
+                "{} ciphertexts are no multiple of the {} input bits",
+                inputs.len(),
+                self.input_bits()
+            ));
         }
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
@@ -112,7 +137,10 @@ impl Circuit {
         server.check_owner(inputs)?;
         let log2_modulus = self.set.shape().log2_stored_modulus();
         if inputs.log2_modulus() != log2_modulus {
-            return mismatch(format!("ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}", inputs.log2_modulus()));
+            return mismatch(format!(
+                "ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}",
+                inputs.log2_modulus()
+            ));
         }
         let groups = inputs.len() / self.input_bits();
         let slots = match self.peak_slots() {

@@ -25,41 +25,45 @@
 //!
 //! # From gates to bootstrappings
 //!
-//! A gate is not the unit of cost: a bootstrapping is, and one can do more than a gate of two inputs. Bits are added
-//! with weights 1, -1 and 2 before it, and it tells one half of the circle from the other. So inverters are free
-//! wherever they stand, a majority of three is one bootstrapping, an XOR of four is one, and so is `a XOR (b AND c)`.
-//! What limits this is noise, which the weights add up; [`Circuit::new`] takes every form that the parameter set's noise
-//! model admits at a stated failure probability, and a set without room to spare gets two-input gates.
+//! A gate is not the unit of cost: a bootstrapping is, and one can do more than a gate of two
+//! inputs. Bits are added with weights 1, -1 and 2 before it, and it tells one half of the circle
+//! from the other. So inverters are free wherever they stand, a majority of three is one
+//! bootstrapping, an XOR of four is one, and so is `a XOR (b AND c)`. What limits this is noise,
+//! which the weights add up; [`Circuit::new`] takes every form that the parameter set's noise model
+//! admits at a stated failure probability, and a set without room to spare gets two-input gates.
 //!
-//! A netlist is therefore only a description of a function. It becomes a graph of AND and XOR in which constants,
-//! copies, inverters and equal gates have vanished, and the graph is covered with bootstrappings as FPGA tools cover one
-//! with look-up tables: least depth first, then as few as possible. A full adder that a file spells in five gates
-//! comes out as two bootstrappings of one level.
+//! A netlist is therefore only a description of a function. It becomes a graph of AND and XOR in
+//! which constants, copies, inverters and equal gates have vanished, and the graph is covered with
+//! bootstrappings as FPGA tools cover one with look-up tables: least depth first, then as few as
+//! possible. A full adder that a file spells in five gates comes out as two bootstrappings of one
+//! level.
 //!
 //! # Levels and places
 //!
-//! Bootstrappings whose inputs are ready form a level, and a level is one list of jobs for the device, over all
-//! instances. Ciphertexts never leave the device in between. Their places are assigned beforehand, as registers are:
-//! a place is free again after the level that reads it last, so the memory of a run is known before it starts
-//! ([`Circuit::peak_slots`]).
+//! Bootstrappings whose inputs are ready form a level, and a level is one list of jobs for the
+//! device, over all instances. Ciphertexts never leave the device in between. Their places are
+//! assigned beforehand, as registers are: a place is free again after the level that reads it last,
+//! so the memory of a run is known before it starts ([`Circuit::peak_slots`]).
 //!
 //! # Instances
 //!
-//! The same circuit runs on many inputs at once: each level has as many jobs as bootstrappings times instances, and with
-//! a packing of r each job serves r instances. That is how a narrow circuit fills a wide device. Slots never mix, which
-//! suits circuits over instances exactly: see [`EncryptedBits`] for the order.
+//! The same circuit runs on many inputs at once: each level has as many jobs as bootstrappings
+//! times instances, and with a packing of r each job serves r instances. That is how a narrow
+//! circuit fills a wide device. Slots never mix, which suits circuits over instances exactly: see
+//! [`EncryptedBits`] for the order.
 //!
 //! # Files are not trusted
 //!
-//! [`Netlist::from_bristol`] and [`Netlist::from_yosys`] refuse what is wrong with the line or the name of the cell, and
-//! hold memory in proportion to the text, not to what it claims. What they return cannot have a cycle or an
-//! undriven wire: a gate of a [`Netlist`] reads only wires before its own.
+//! [`Netlist::from_bristol`] and [`Netlist::from_yosys`] refuse what is wrong with the line or the
+//! name of the cell, and hold memory in proportion to the text, not to what it claims. What they
+//! return cannot have a cycle or an undriven wire: a gate of a [`Netlist`] reads only wires before
+//! its own.
 //!
 //! # Checking
 //!
-//! [`Netlist::evaluate`] runs the netlist on plain bits, and [`Circuit::simulate`] runs the very program that a device
-//! gets, weights and windows and places, on plain bits too: where they differ the optimiser is wrong, where the device
-//! differs from the latter the device is.
+//! [`Netlist::evaluate`] runs the netlist on plain bits, and [`Circuit::simulate`] runs the very
+//! program that a device gets, weights and windows and places, on plain bits too: where they differ
+//! the optimiser is wrong, where the device differs from the latter the device is.
 
 mod bits;
 mod bristol;

@@ -105,7 +105,8 @@ pub struct Bus {
     pub wires: Vec<Wire>,
 }
 
-/// A combinational circuit in which gate i drives wire i and reads lower wires only, so it has no cycle.
+/// A combinational circuit in which gate i drives wire i and reads lower wires only, so it has no
+/// cycle.
 ///
 /// Made by a [`Builder`](crate::Builder), [`Netlist::from_bristol`] or [`Netlist::from_yosys`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +126,10 @@ impl Netlist {
         for buses in [&inputs, &outputs] {
             let mut names = HashSet::new();
             if let Some(bus) = buses.iter().find(|b| !names.insert(&b.name)) {
-                return mismatch(format!("two buses are named `{}`", crate::error::shown(&bus.name)));
+                return mismatch(format!(
+                    "two buses are named `{}`",
+                    crate::error::shown(&bus.name)
+                ));
             }
         }
         Ok(Self { gates, inputs, outputs })
@@ -181,12 +185,18 @@ impl Netlist {
     /// As [`Netlist::evaluate`].
     pub fn evaluate_words(&self, inputs: &[u64]) -> Result<Vec<u64>> {
         if inputs.len() != self.input_bits() {
-            return mismatch(format!("{} input bits for a circuit of {}", inputs.len(), self.input_bits()));
+            return mismatch(format!(
+                "{} input bits for a circuit of {}",
+                inputs.len(),
+                self.input_bits()
+            ));
         }
         let mut values = vec![0; self.gates.len()];
         let wires = self.inputs.iter().flat_map(|b| &b.wires);
         wires.zip(inputs).for_each(|(wire, &word)| values[wire.index()] = word);
-        for (index, gate) in self.gates.iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input) {
+        for (index, gate) in
+            self.gates.iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input)
+        {
             values[index] = gate.kind.evaluate(gate.operands.map(|w| values[w.index()]));
         }
         Ok(self.outputs.iter().flat_map(|b| &b.wires).map(|w| values[w.index()]).collect())

@@ -35,13 +35,20 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(circuit: &Circuit, instances: usize, groups: usize, seconds: f64, levels: Vec<LevelTime>) -> Self {
+    pub(crate) fn new(
+        circuit: &Circuit,
+        instances: usize,
+        groups: usize,
+        seconds: f64,
+        levels: Vec<LevelTime>,
+    ) -> Self {
         Self {
             gates: circuit.gates(),
             instances,
             bootstraps: circuit.bootstraps() * groups,
             depth: circuit.depth(),
-            peak_ciphertexts: (circuit.input_bits() + circuit.peak_slots() + circuit.output_bits()) * groups,
+            peak_ciphertexts: (circuit.input_bits() + circuit.peak_slots() + circuit.output_bits())
+                * groups,
             log2_failure: circuit.log2_failure() + (instances as f64).log2(),
             seconds,
             gates_per_s: (circuit.gates() * instances) as f64 / seconds,
@@ -57,10 +64,27 @@ impl Report {
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { gates, instances, bootstraps, depth, peak_ciphertexts, log2_failure, seconds, gates_per_s, .. } = self;
+        let Self {
+            gates,
+            instances,
+            bootstraps,
+            depth,
+            peak_ciphertexts,
+            log2_failure,
+            seconds,
+            gates_per_s,
+            ..
+        } = self;
         let plural = if *instances == 1 { "" } else { "s" };
-        writeln!(f, "{gates} gates as {bootstraps} bootstrappings in {depth} levels, {instances} instance{plural}")?;
-        writeln!(f, "{seconds:.3} s, {gates_per_s:.0} gates/s, {:.0} bootstrappings/s", *bootstraps as f64 / seconds)?;
+        writeln!(
+            f,
+            "{gates} gates as {bootstraps} bootstrappings in {depth} levels, {instances} instance{plural}"
+        )?;
+        writeln!(
+            f,
+            "{seconds:.3} s, {gates_per_s:.0} gates/s, {:.0} bootstrappings/s",
+            *bootstraps as f64 / seconds
+        )?;
         if let Some((number, level)) = self.slowest() {
             let LevelTime { bootstraps, seconds } = level;
             writeln!(
@@ -70,6 +94,9 @@ impl std::fmt::Display for Report {
                 1e3 * seconds
             )?;
         }
-        write!(f, "at most {peak_ciphertexts} ciphertexts on the device; a wrong bit has probability below 2^{log2_failure:.1}")
+        write!(
+            f,
+            "at most {peak_ciphertexts} ciphertexts on the device; a wrong bit has probability below 2^{log2_failure:.1}"
+        )
     }
 }

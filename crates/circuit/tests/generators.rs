@@ -49,11 +49,18 @@ impl Both {
     }
 }
 
-static ADDERS: LazyLock<[Both; 2]> =
-    LazyLock::new(|| [Both::new("adder 32", generate::adder(32, false)), Both::new("fast adder 32", generate::adder(32, true))]);
-static COMPARATOR: LazyLock<Both> = LazyLock::new(|| Both::new("comparator 32", generate::comparator(32)));
-static MULTIPLIER: LazyLock<Both> = LazyLock::new(|| Both::new("multiplier 32", generate::multiplier(32)));
-static SORT: LazyLock<Both> = LazyLock::new(|| Both::new("sort 8 of 8 bits", generate::sorting_network(8, 8)));
+static ADDERS: LazyLock<[Both; 2]> = LazyLock::new(|| {
+    [
+        Both::new("adder 32", generate::adder(32, false)),
+        Both::new("fast adder 32", generate::adder(32, true)),
+    ]
+});
+static COMPARATOR: LazyLock<Both> =
+    LazyLock::new(|| Both::new("comparator 32", generate::comparator(32)));
+static MULTIPLIER: LazyLock<Both> =
+    LazyLock::new(|| Both::new("multiplier 32", generate::multiplier(32)));
+static SORT: LazyLock<Both> =
+    LazyLock::new(|| Both::new("sort 8 of 8 bits", generate::sorting_network(8, 8)));
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
@@ -88,7 +95,8 @@ fn every_small_width() {
         ];
         for input in 0..1u64 << (2 * width) {
             let (a, b) = (input & ((1 << width) - 1), input >> width);
-            let [sum, fast, compared, product] = circuits.each_ref().map(|c| number(&c.run(&bits(input, 2 * width))));
+            let [sum, fast, compared, product] =
+                circuits.each_ref().map(|c| number(&c.run(&bits(input, 2 * width))));
             assert_eq!((sum, fast, product), (a + b, a + b, a * b));
             assert_eq!(compared, u64::from(a < b) | u64::from(a == b) << 1);
         }
@@ -102,7 +110,10 @@ fn sorting_networks_of_any_size_sort_every_pattern() {
         let network = Both::new("sort", generate::sorting_network(count, 1));
         for pattern in 0..1u64 << count {
             let ones = pattern.count_ones() as usize;
-            assert_eq!(number(&network.run(&bits(pattern, count))), ((1 << ones) - 1) << (count - ones));
+            assert_eq!(
+                number(&network.run(&bits(pattern, count))),
+                ((1 << ones) - 1) << (count - ones)
+            );
         }
     }
 }
@@ -135,7 +146,8 @@ fn the_s_box_is_inversion_and_an_affine_map() {
 }
 
 fn block(hex: &str) -> Vec<bool> {
-    let bytes: Vec<u8> = (0..16).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex")).collect();
+    let bytes: Vec<u8> =
+        (0..16).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex")).collect();
     byte_bits(&bytes)
 }
 
@@ -153,10 +165,18 @@ fn aes_128_gives_the_vectors_of_fips_197() {
     ];
     for (rounds, (key, plaintext), state) in cases {
         let whole = Both::new(&format!("aes {rounds}"), generate::aes128(rounds));
-        assert_eq!(whole.run(&[block(key), block(plaintext)].concat()), block(state), "{rounds} rounds");
+        assert_eq!(
+            whole.run(&[block(key), block(plaintext)].concat()),
+            block(state),
+            "{rounds} rounds"
+        );
         let schedule = Both::new("key schedule", generate::aes128_key_schedule(rounds));
         let expanded = Both::new("expanded", generate::aes128_expanded(rounds));
-        assert_eq!(expanded.run(&[schedule.run(&block(key)), block(plaintext)].concat()), block(state), "{rounds} rounds");
+        assert_eq!(
+            expanded.run(&[schedule.run(&block(key)), block(plaintext)].concat()),
+            block(state),
+            "{rounds} rounds"
+        );
     }
 }
 
@@ -166,8 +186,13 @@ fn aes_128_survives_bristol_fashion() {
     assert!(netlist.gate_count() <= 36_000, "{} gates", netlist.gate_count());
     let read = Netlist::from_bristol(&netlist.to_bristol()).expect("own output");
     assert_eq!((read.input_bits(), read.output_bits()), (256, 128));
-    let inputs = [block("000102030405060708090a0b0c0d0e0f"), block("00112233445566778899aabbccddeeff")].concat();
-    assert_eq!(read.evaluate(&inputs).expect("256 bits"), block("69c4e0d86a7b0430d8cdb78070b4c55a"));
+    let inputs =
+        [block("000102030405060708090a0b0c0d0e0f"), block("00112233445566778899aabbccddeeff")]
+            .concat();
+    assert_eq!(
+        read.evaluate(&inputs).expect("256 bits"),
+        block("69c4e0d86a7b0430d8cdb78070b4c55a")
+    );
     // The same functions, so the same bootstrappings.
     let set = ParameterSet::default();
     let count = |netlist| Circuit::new(netlist, &set).expect("has inputs").bootstraps();

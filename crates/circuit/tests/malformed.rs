@@ -18,12 +18,19 @@ fn the_formats_own_gates_are_read() {
     let adder = Netlist::from_bristol(FULL_ADDER).expect("well formed");
     for ones in 0..8u8 {
         let inputs = [0, 1, 2].map(|i| ones >> i & 1 == 1);
-        assert_eq!(adder.evaluate(&inputs).expect("three bits"), [ones.count_ones() % 2 == 1, ones.count_ones() >= 2]);
+        assert_eq!(
+            adder.evaluate(&inputs).expect("three bits"),
+            [ones.count_ones() % 2 == 1, ones.count_ones() >= 2]
+        );
     }
     // EQ, EQW, INV and a MAND of two pairs.
-    let all = "4 9\n1 4\n2 2 3\n1 1 1 5 EQ\n1 1 0 4 EQW\n4 2 0 1 2 3 6 7 MAND\n1 1 6 8 INV\n".replace("2 2 3", "1 5");
+    let all = "4 9\n1 4\n2 2 3\n1 1 1 5 EQ\n1 1 0 4 EQW\n4 2 0 1 2 3 6 7 MAND\n1 1 6 8 INV\n"
+        .replace("2 2 3", "1 5");
     let netlist = Netlist::from_bristol(&all).expect("well formed");
-    assert_eq!(netlist.evaluate(&[true, true, true, false]).expect("four bits"), [true, true, true, false, false]);
+    assert_eq!(
+        netlist.evaluate(&[true, true, true, false]).expect("four bits"),
+        [true, true, true, false, false]
+    );
     // Copies and constants are no gates.
     assert_eq!(netlist.gate_count(), 3);
 }
@@ -61,7 +68,12 @@ fn each_lie_is_refused_on_its_line() {
         ("0 1 4 AND", "0 1 3 AND", 6, "wire 3 is driven here and on line 5"),
         ("0 1 4 AND", "0 1 2 AND", 6, "wire 2 is an input"),
         ("0 1 4 AND", "0 4 4 AND", 6, "wire 4 is driven only on line 6: a cycle"),
-        ("0 1 4 AND", "0 7 4 AND", 6, "wire 7 is driven only on line 9: a cycle, or gates out of order"),
+        (
+            "0 1 4 AND",
+            "0 7 4 AND",
+            6,
+            "wire 7 is driven only on line 9: a cycle, or gates out of order",
+        ),
     ];
     for (from, to, line, why) in cases {
         assert!(FULL_ADDER.contains(from), "{from}");
@@ -97,7 +109,10 @@ fn yosys_cells_are_read_in_any_order() {
     assert_eq!(names, ["s", "ab"]);
     for input in 0..8u8 {
         let [s, a, b] = [0, 1, 2].map(|i| input >> i & 1 == 1);
-        assert_eq!(netlist.evaluate(&[s, a, b]).expect("three bits"), [if s { a } else { b }, true]);
+        assert_eq!(
+            netlist.evaluate(&[s, a, b]).expect("three bits"),
+            [if s { a } else { b }, true]
+        );
     }
 }
 
@@ -133,7 +148,11 @@ fn every_yosys_cell_computes_what_yosys_says() {
             let bits = [0, 1, 2].map(|i| input >> i & 1 == 1);
             let want = [function(bits[0], bits[1], bits[2])];
             assert_eq!(netlist.evaluate(&bits).expect("three bits"), want, "{cell}");
-            assert_eq!(again.evaluate(&bits).expect("three bits"), want, "{cell} in Bristol Fashion");
+            assert_eq!(
+                again.evaluate(&bits).expect("three bits"),
+                want,
+                "{cell} in Bristol Fashion"
+            );
         }
     }
 }
@@ -159,13 +178,21 @@ fn each_yosys_fault_is_refused_by_name() {
         (r#""output""#, r#""inout""#, "port `y`", "direction `inout`"),
         (r#""ab":"#, r#""s":"#, "module `mux`", "two buses are named `s`"),
         (r#""cells": {"#, r#""cells": ["#, "line 4 column", "expected an object"),
-        (r#""modules": {"#, r#""modules": {"other": {}, "third": {"attributes": {"top": 1}},"#, "modules", "2 candidates"),
+        (
+            r#""modules": {"#,
+            r#""modules": {"other": {}, "third": {"attributes": {"top": 1}},"#,
+            "modules",
+            "2 candidates",
+        ),
     ];
     for (from, to, place, why) in cases {
         assert!(YOSYS.contains(from), "{from}");
         match Netlist::from_yosys(&YOSYS.replacen(from, to, 1)) {
             Err(Error::Yosys { place: at, why: message }) => {
-                assert!(at.starts_with(place) && message.contains(why), "{from} -> {to}: {at}: {message}");
+                assert!(
+                    at.starts_with(place) && message.contains(why),
+                    "{from} -> {to}: {at}: {message}"
+                );
             }
             other => panic!("{from} -> {to} gave {other:?}"),
         }
@@ -185,7 +212,10 @@ fn damage(text: &str, edits: &[(usize, usize, u8)]) -> String {
             0 => tokens[at] = tokens[from],
             1 => drop(tokens.remove(at)),
             2 => tokens.insert(at, tokens[from]),
-            3 => tokens[at] = ["4294967295 ", "0 ", "x ", "\u{3a9} ", "\n", "-7 ", "1e9 ", "\"0\""][from % 8],
+            3 => {
+                tokens[at] =
+                    ["4294967295 ", "0 ", "x ", "\u{3a9} ", "\n", "-7 ", "1e9 ", "\"0\""][from % 8]
+            }
             _ => tokens.truncate(at.max(tokens.len() / 2)),
         }
     }

@@ -1,5 +1,8 @@
 //! Reading a netlist takes memory in proportion to its text: claims alone allocate nothing.
-#![allow(unsafe_code, reason = "an allocator that counts is the only way to see what was allocated")]
+#![allow(
+    unsafe_code,
+    reason = "an allocator that counts is the only way to see what was allocated"
+)]
 
 use girih_circuit::{Netlist, generate};
 use std::alloc::{GlobalAlloc, Layout, System};

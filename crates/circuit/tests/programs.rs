@@ -30,7 +30,8 @@ fn netlist(gates: &[(u8, [u8; 3])], outputs: usize) -> Netlist {
     let mut wires = builder.input("x", 6);
     for &(kind, operands) in gates {
         let kind = KINDS[kind as usize % KINDS.len()];
-        let operands = operands.map(|back| wires[wires.len() - 1 - back as usize % wires.len().min(12)]);
+        let operands =
+            operands.map(|back| wires[wires.len() - 1 - back as usize % wires.len().min(12)]);
         wires.push(builder.gate(kind, &operands[..kind.arity()]));
     }
     builder.output("y", &wires[wires.len() - outputs.min(wires.len())..]);
@@ -48,7 +49,8 @@ fn all_inputs() -> impl Iterator<Item = Vec<bool>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
-    /// Every noise budget gives a program of the same function, and so does the exchange format; never with more bootstrappings than two-input gates need.
+    /// Every noise budget gives a program of the same function, and so does the exchange format;
+    /// never with more bootstrappings than two-input gates need.
     #[test]
     fn programs_compute_what_netlists_say(gates in gates(), outputs in 1usize..5, log2_failure in prop_oneof![Just(-1.0), Just(-64.0), Just(-1e9)]) {
         let netlist = netlist(&gates, outputs);
@@ -72,7 +74,9 @@ fn redundant_gates_cost_nothing() {
         let x = builder.input("x", 4);
         let y = make(&mut builder, &x);
         builder.output("y", &[y]);
-        Circuit::new(&builder.finish().expect("an output"), &ParameterSet::default()).expect("has inputs").bootstraps()
+        Circuit::new(&builder.finish().expect("an output"), &ParameterSet::default())
+            .expect("has inputs")
+            .bootstraps()
     };
     // A chain of inverters, a constant, a wire that cancels, and a dead gate.
     assert_eq!(count(&|b, x| (0..9).fold(x[0], |w, _| b.not(w))), 0);
@@ -130,7 +134,8 @@ fn redundant_gates_cost_nothing() {
 fn keys(set: &ParameterSet) -> (ClientKey, ServerKey) {
     let client = ClientKey::generate_seeded_for_tests(set, [21; 32]).expect("a set on prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
-    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
+    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)
+        .expect("the CPU runs every set");
     (client, server)
 }
 
@@ -142,12 +147,15 @@ impl Progress for Count {
     }
 }
 
-/// Every instance of a batch gets its own answer, also where the batch does not fill its last ciphertext.
+/// Every instance of a batch gets its own answer, also where the batch does not fill its last
+/// ciphertext.
 fn check(set: &ParameterSet, netlist: &Netlist, instances: usize, max_log2_failure: f64) {
     let (client, server) = keys(set);
     let circuit = Circuit::with_log2_failure(netlist, set, max_log2_failure).expect("has inputs");
     let bit = |instance: usize, bit: usize| ((instance * 2_654_435_761) >> (bit % 29)) & 1 == 1;
-    let inputs: Vec<Vec<bool>> = (0..instances).map(|i| (0..netlist.input_bits()).map(|b| bit(i + 1, b)).collect()).collect();
+    let inputs: Vec<Vec<bool>> = (0..instances)
+        .map(|i| (0..netlist.input_bits()).map(|b| bit(i + 1, b)).collect())
+        .collect();
     let want: Vec<_> = inputs.iter().map(|i| netlist.evaluate(i).expect("enough bits")).collect();
     let encrypted = EncryptedBits::encrypt(&client, &inputs).expect("equal lengths");
     let progress = Count(AtomicUsize::new(0));
@@ -159,7 +167,8 @@ fn check(set: &ParameterSet, netlist: &Netlist, instances: usize, max_log2_failu
     // Again on the device, from ciphertexts that stay there and are still whole.
     let resident = server.upload(encrypted.ciphertexts()).expect("fits");
     let (outputs, _) = circuit.evaluate_resident(&server, &resident, &NoProgress).expect("runs");
-    let outputs = EncryptedBits::new(server.download(&outputs).expect("alive"), instances).expect("whole");
+    let outputs =
+        EncryptedBits::new(server.download(&outputs).expect("alive"), instances).expect("whole");
     assert_eq!(outputs.decrypt(&client).expect("bits"), want, "{set}");
     assert_eq!(server.download(&resident).expect("alive"), *encrypted.ciphertexts());
 }
@@ -201,29 +210,64 @@ fn what_does_not_fit_is_refused() {
     let message = |error: girih_circuit::Error| error.to_string();
     let circuit = Circuit::new(&generate::adder(2, false), &set).expect("has inputs");
     let short = EncryptedBits::encrypt(&client, &[[true; 3]]).expect("equal lengths");
-    assert!(message(circuit.evaluate(&server, &short, &NoProgress).expect_err("3 bits")).contains("3 encrypted bits for a circuit of 4"));
+    assert!(
+        message(circuit.evaluate(&server, &short, &NoProgress).expect_err("3 bits"))
+            .contains("3 encrypted bits for a circuit of 4")
+    );
     let fitting = EncryptedBits::encrypt(&client, &[[true; 4]]).expect("equal lengths");
-    let other = Circuit::new(&generate::adder(2, false), &ParameterSet::default()).expect("has inputs");
-    assert!(message(other.evaluate(&server, &fitting, &NoProgress).expect_err("another set")).contains("STD128"));
+    let other =
+        Circuit::new(&generate::adder(2, false), &ParameterSet::default()).expect("has inputs");
+    assert!(
+        message(other.evaluate(&server, &fitting, &NoProgress).expect_err("another set"))
+            .contains("STD128")
+    );
     let elsewhere = keys(&set).1.upload(fitting.ciphertexts()).expect("fits");
-    assert!(message(circuit.evaluate_resident(&server, &elsewhere, &NoProgress).expect_err("another key")).contains("another server key"));
-    let stranger = ClientKey::generate_seeded_for_tests(&set, [99; 32]).expect("a set on prime words");
+    assert!(
+        message(
+            circuit.evaluate_resident(&server, &elsewhere, &NoProgress).expect_err("another key")
+        )
+        .contains("another server key")
+    );
+    let stranger =
+        ClientKey::generate_seeded_for_tests(&set, [99; 32]).expect("a set on prime words");
     let foreign = EncryptedBits::encrypt(&stranger, &[[true; 4]]).expect("equal lengths");
-    let text = message(circuit.evaluate(&server, &foreign, &NoProgress).expect_err("another client"));
-    assert!([&stranger, &client].iter().all(|key| text.contains(&format!("client key {:.8}", key.key_id()))), "{text}");
+    let text =
+        message(circuit.evaluate(&server, &foreign, &NoProgress).expect_err("another client"));
+    assert!(
+        [&stranger, &client]
+            .iter()
+            .all(|key| text.contains(&format!("client key {:.8}", key.key_id()))),
+        "{text}"
+    );
     let text = message(foreign.decrypt(&client).expect_err("another client"));
     assert!(text.contains(&format!("client key {:.8}", stranger.key_id())), "{text}");
     let unequal = [vec![true; 2], vec![true; 3]];
-    assert!(message(EncryptedBits::encrypt(&client, &unequal).expect_err("unequal")).contains("instance 1 has 3 bits"));
-    assert!(message(EncryptedBits::encrypt(&client, &[[false; 0]; 2]).expect_err("no bit")).contains("at least one bit"));
-    assert!(message(EncryptedBits::new(fitting.ciphertexts().clone(), 5).expect_err("4 of 3 each")).contains("no whole number"));
-    assert!(message(EncryptedBits::new(fitting.ciphertexts().clone(), 0).expect_err("none")).contains("0 instances"));
+    assert!(
+        message(EncryptedBits::encrypt(&client, &unequal).expect_err("unequal"))
+            .contains("instance 1 has 3 bits")
+    );
+    assert!(
+        message(EncryptedBits::encrypt(&client, &[[false; 0]; 2]).expect_err("no bit"))
+            .contains("at least one bit")
+    );
+    assert!(
+        message(EncryptedBits::new(fitting.ciphertexts().clone(), 5).expect_err("4 of 3 each"))
+            .contains("no whole number")
+    );
+    assert!(
+        message(EncryptedBits::new(fitting.ciphertexts().clone(), 0).expect_err("none"))
+            .contains("0 instances")
+    );
     for bound in [0.0, f64::INFINITY, f64::NAN] {
-        let refused = Circuit::with_log2_failure(&generate::adder(2, false), &set, bound).expect_err("no log2 of a probability");
+        let refused = Circuit::with_log2_failure(&generate::adder(2, false), &set, bound)
+            .expect_err("no log2 of a probability");
         assert!(message(refused).contains("below 0"), "{bound}");
     }
     let mut constant = Builder::new();
     let one = constant.constant(true);
     constant.output("y", &[one]);
-    assert!(message(Circuit::new(&constant.finish().expect("an output"), &set).expect_err("no input")).contains("at least one input"));
+    assert!(
+        message(Circuit::new(&constant.finish().expect("an output"), &set).expect_err("no input"))
+            .contains("at least one input")
+    );
 }

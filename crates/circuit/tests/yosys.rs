@@ -1,14 +1,21 @@
 //! A file that Yosys 0.23 wrote, made by
-//! `yosys -p "read_verilog saturating.v; synth -top saturating; abc -g AND,NAND,OR,NOR,XOR,XNOR,ANDNOT,ORNOT,MUX; opt_clean;
-//! setattr -unset src; setattr -mod -unset src; write_json saturating.json"`.
+//! `yosys -p "read_verilog saturating.v; synth -top saturating; abc -g
+//! AND,NAND,OR,NOR,XOR,XNOR,ANDNOT,ORNOT,MUX; opt_clean; setattr -unset src; setattr -mod -unset
+//! src; write_json saturating.json"`.
 
 use girih_circuit::{Circuit, Netlist};
 use girih_tfhe::ParameterSet;
 
 #[test]
 fn a_synthesized_circuit_computes_what_its_source_says() {
-    let netlist = Netlist::from_yosys(include_str!("yosys/saturating.json")).expect("Yosys wrote it");
-    let names: Vec<_> = netlist.inputs().iter().chain(netlist.outputs()).map(|b| (b.name.as_str(), b.wires.len())).collect();
+    let netlist =
+        Netlist::from_yosys(include_str!("yosys/saturating.json")).expect("Yosys wrote it");
+    let names: Vec<_> = netlist
+        .inputs()
+        .iter()
+        .chain(netlist.outputs())
+        .map(|b| (b.name.as_str(), b.wires.len()))
+        .collect();
     assert_eq!(names, [("a", 4), ("b", 4), ("subtract", 1), ("y", 4), ("clipped", 1)]);
     let circuit = Circuit::new(&netlist, &ParameterSet::default()).expect("has inputs");
     assert!(circuit.bootstraps() < netlist.gate_count());

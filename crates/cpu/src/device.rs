@@ -11,8 +11,8 @@ use crate::bootstrap::rotator::BlindRotator;
 use crate::bootstrap::switch_first::SwitchFirst;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, KeySource, LoadOptions, LoadRequest, PlanRequest,
-    Progress, Transform, Waiting, at_once, poly,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, KeySource,
+    LoadOptions, LoadRequest, PlanRequest, Progress, Transform, Waiting, at_once, poly,
 };
 use std::sync::Arc;
 
@@ -54,7 +54,11 @@ impl Default for CpuBackend {
 }
 
 /// The bootstrapping key of one transform.
-fn rotator(keys: &dyn KeySource, transform: Transform, progress: &dyn Progress) -> Result<Box<dyn BlindRotator>, BackendError> {
+fn rotator(
+    keys: &dyn KeySource,
+    transform: Transform,
+    progress: &dyn Progress,
+) -> Result<Box<dyn BlindRotator>, BackendError> {
     Ok(match transform {
         Transform::Ntt => Box::new(Twin::new(keys, progress)?),
         Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
@@ -63,13 +67,16 @@ fn rotator(keys: &dyn KeySource, transform: Transform, progress: &dyn Progress) 
 
 /// The processor's name where the system tells it, else its architecture.
 fn processor_name() -> String {
-    let name = std::fs::read_to_string("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| text.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, v)| v.trim().to_owned())));
+    let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        text.lines().find_map(|l| {
+            l.strip_prefix("model name")?.split_once(':').map(|(_, v)| v.trim().to_owned())
+        })
+    });
     name.unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
-/// The transform to load for. There is nothing else to choose: a request for a plan is refused, not ignored.
+/// The transform to load for. There is nothing else to choose: a request for a plan is refused, not
+/// ignored.
 fn transform(options: &LoadOptions) -> Result<Transform, BackendError> {
     if options.plan != PlanRequest::default() {
         return Err(BackendError::Unsupported {
@@ -97,17 +104,24 @@ impl Backend for CpuBackend {
 
 impl Loader for CpuBackend {
     fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
-        Ok(vec![LoadOptions { transform: self.info.transforms.first().copied(), ..Default::default() }])
+        Ok(vec![LoadOptions {
+            transform: self.info.transforms.first().copied(),
+            ..Default::default()
+        }])
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         at_once(move || Ok(Box::new(load(request)?) as Box<dyn BootstrapDevice>))
     }
 }
 
 fn load(request: LoadRequest<'_>) -> Result<CpuEngine, BackendError> {
     let LoadRequest { keys, options, progress, .. } = request;
-    let (shape, transform, beside) = (keys.shape().clone(), transform(options)?, request.beside_as::<CpuEngine>()?);
+    let (shape, transform, beside) =
+        (keys.shape().clone(), transform(options)?, request.beside_as::<CpuEngine>()?);
     let rotator = rotator(keys, transform, progress)?;
     // Neither rotator takes the torus and a modulus of its own at once.
     let pipeline: Box<dyn Pipeline> = match (shape.accumulator_modulus(), beside) {
@@ -118,7 +132,11 @@ fn load(request: LoadRequest<'_>) -> Result<CpuEngine, BackendError> {
             };
             Box::new(RotateFirst::new(shape.clone(), modulus, transform, rotator, switcher))
         }
-        (None, None) => Box::new(SwitchFirst::new(shape.clone(), rotator, TorusKeySwitcher::new(keys, progress)?)),
+        (None, None) => Box::new(SwitchFirst::new(
+            shape.clone(),
+            rotator,
+            TorusKeySwitcher::new(keys, progress)?,
+        )),
         (None, Some(_)) => return Err(other_backend()),
     };
     Ok(match beside {

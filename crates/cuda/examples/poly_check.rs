@@ -4,14 +4,15 @@
 //! poly_check [--device cuda:0] [--check] [--time] [--knobs] [--random N] [--sources FOLDER] [--compile 90]
 //! ```
 //!
-//! `--check` compares every word of switches between bases and of random programs with the interpreter on the
-//! host; `--time` times them; without either, both. `--knobs` times one case under other plans. `--sources` writes the texts of the kernels instead, for a
-//! compiler without a GPU; `--compile` has NVRTC compile them for a compute capability.
+//! `--check` compares every word of switches between bases and of random programs with the
+//! interpreter on the host; `--time` times them; without either, both. `--knobs` times one case
+//! under other plans. `--sources` writes the texts of the kernels instead, for a compiler without a
+//! GPU; `--compile` has NVRTC compile them for a compute capability.
 
 use girih_backend::poly::random::{Numbers, RandomProgram, random_program};
 use girih_backend::poly::{
-    Basis, Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyDevice, PolyPlan, Program, ProgramBuilder, ResidentShape,
-    RingShape, Term, Value, interpret, lower,
+    Basis, Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyDevice, PolyPlan, Program,
+    ProgramBuilder, ResidentShape, RingShape, Term, Value, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, timeline};
 use girih_cuda::{CudaBackend, PolyKnobs, compile, limits_of, poly_kernel_sources};
@@ -42,15 +43,21 @@ const MAINS: usize = 47;
 /// Primes that are 1 modulo 2^17, downwards from `below`.
 fn primes_below(below: u64) -> impl Iterator<Item = Modulus> {
     let first = (below - 2) >> 17;
-    (1..=first).rev().map(|k| (k << 17) + 1).filter(|&p| is_prime(p)).filter_map(|p| Modulus::new(p as u32))
+    (1..=first)
+        .rev()
+        .map(|k| (k << 17) + 1)
+        .filter(|&p| is_prime(p))
+        .filter_map(|p| Modulus::new(p as u32))
 }
 
-/// 47 primes and 12 special ones; narrow ones lie below 2^30, of the others the special ones and each fourth do not.
+/// 47 primes and 12 special ones; narrow ones lie below 2^30, of the others the special ones and
+/// each fourth do not.
 fn ring(narrow: bool) -> Arc<RingShape> {
     let mut low = primes_below(1 << 30);
     let mut high = primes_below(1 << 31);
     let mut take = |is_high: bool| if is_high { high.next() } else { low.next() };
-    let primes = (0..MAINS + SPECIAL).filter_map(|i| take(!narrow && (i >= MAINS || i % 4 == 3))).collect();
+    let primes =
+        (0..MAINS + SPECIAL).filter_map(|i| take(!narrow && (i >= MAINS || i % 4 == 3))).collect();
     Arc::new(RingShape { log2_degree: 16, primes })
 }
 
@@ -84,7 +91,10 @@ impl Recorder {
     }
 
     fn product_of(&self, primes: &Basis, modulus: Modulus) -> u32 {
-        primes.primes().iter().fold(1, |product, &p| modulus.mul(product, self.modulus(p).value() % modulus.value()))
+        primes
+            .primes()
+            .iter()
+            .fold(1, |product, &p| modulus.mul(product, self.modulus(p).value() % modulus.value()))
     }
 
     fn number(&self, basis: &Basis, number: impl Fn(Modulus) -> u32) -> Factor {
@@ -96,7 +106,8 @@ impl Recorder {
         let value = match self.keys.get(&of) {
             Some(&known) => known,
             None => {
-                let shape = ResidentShape { basis: self.ring.basis(0..MAINS + SPECIAL), log2_run: 0 };
+                let shape =
+                    ResidentShape { basis: self.ring.basis(0..MAINS + SPECIAL), log2_run: 0 };
                 self.shapes.push(shape.clone());
                 let value = self.builder.resident(shape)?;
                 self.keys.insert(of, value);
@@ -109,7 +120,11 @@ impl Recorder {
     fn raise(&mut self, x: Value) -> Result<Vec<(u16, Value)>, Failure> {
         let basis = self.basis(x);
         let whole = basis.union(&self.special);
-        let digits: Vec<Basis> = basis.primes().chunks(SPECIAL).map(|primes| Basis::new(primes.iter().copied())).collect();
+        let digits: Vec<Basis> = basis
+            .primes()
+            .chunks(SPECIAL)
+            .map(|primes| Basis::new(primes.iter().copied()))
+            .collect();
         let mut raised = Vec::new();
         for digit in digits {
             let own = self.builder.limbs(x, digit.clone())?;
@@ -230,24 +245,46 @@ struct Loaded {
     calls: Vec<Bindings>,
 }
 
-fn load(device: &dyn PolyDevice, case: &Case, plan: &PolyPlan, calls: usize) -> Result<Loaded, Failure> {
+fn load(
+    device: &dyn PolyDevice,
+    case: &Case,
+    plan: &PolyPlan,
+    calls: usize,
+) -> Result<Loaded, Failure> {
     let ring = case.program.ring();
     let degree = ring.degree();
     let mut numbers = Numbers::new(1);
-    let polynomial = |s: &ResidentShape, n: &mut Numbers| (s.clone(), n.limbs(ring, &s.basis, degree >> s.log2_run));
-    let host = HostPolynomials::new(ring, case.residents.iter().map(|s| polynomial(s, &mut numbers)).collect())?;
+    let polynomial = |s: &ResidentShape, n: &mut Numbers| {
+        (s.clone(), n.limbs(ring, &s.basis, degree >> s.log2_run))
+    };
+    let host = HostPolynomials::new(
+        ring,
+        case.residents.iter().map(|s| polynomial(s, &mut numbers)).collect(),
+    )?;
     let residents = device.load(&host, &NoProgress)?;
-    let inputs: Vec<Vec<u32>> = case.inputs.iter().map(|b| numbers.limbs(ring, b, degree)).collect();
+    let inputs: Vec<Vec<u32>> =
+        case.inputs.iter().map(|b| numbers.limbs(ring, b, degree)).collect();
     let schedule = Arc::new(lower(&case.program, plan, &[])?);
     let before = Instant::now();
     let routine = device.prepare(&schedule, &residents)?;
     let kernels: Vec<&str> = schedule.launches.iter().map(|l| l.kernel()).collect();
-    println!("{}: {} launches ({}), prepared in {:.1} s", case.name, kernels.len(), kernels.join(" "), before.elapsed().as_secs_f64());
+    println!(
+        "{}: {} launches ({}), prepared in {:.1} s",
+        case.name,
+        kernels.len(),
+        kernels.join(" "),
+        before.elapsed().as_secs_f64()
+    );
     let bound = bind(device, &case.program, &inputs, calls)?;
     Ok(Loaded { inputs, host, routine, calls: bound })
 }
 
-fn bind(device: &dyn PolyDevice, program: &Program, inputs: &[Vec<u32>], calls: usize) -> Result<Vec<Bindings>, BackendError> {
+fn bind(
+    device: &dyn PolyDevice,
+    program: &Program,
+    inputs: &[Vec<u32>],
+    calls: usize,
+) -> Result<Vec<Bindings>, BackendError> {
     let degree = program.ring().degree();
     let place = |limbs| Ok::<_, BackendError>(Place { buffer: device.allocate(limbs)?, first: 0 });
     let mut all = Vec::new();
@@ -266,7 +303,13 @@ fn bind(device: &dyn PolyDevice, program: &Program, inputs: &[Vec<u32>], calls: 
     Ok(all)
 }
 
-fn check(device: &dyn PolyDevice, program: &Program, host: &HostPolynomials, loaded: &Loaded, name: &str) -> Result<usize, Failure> {
+fn check(
+    device: &dyn PolyDevice,
+    program: &Program,
+    host: &HostPolynomials,
+    loaded: &Loaded,
+    name: &str,
+) -> Result<usize, Failure> {
     let wanted = interpret(program, host, &loaded.inputs, &[])?;
     device.run(loaded.routine, &loaded.calls)?;
     let mut wrong = 0;
@@ -298,7 +341,10 @@ fn time(device: &dyn PolyDevice, loaded: &Loaded, name: &str) -> Result<(), Fail
         all.push(before.elapsed().as_secs_f64() * 1e6 / REPEATS as f64);
     }
     all.sort_by(f64::total_cmp);
-    println!("  {name}: {:.1} us a replay of {calls} calls ({:.1} to {:.1})", all[3], all[0], all[6]);
+    println!(
+        "  {name}: {:.1} us a replay of {calls} calls ({:.1} to {:.1})",
+        all[3], all[0], all[6]
+    );
     Ok(())
 }
 
@@ -315,7 +361,11 @@ fn time_launches(device: &dyn PolyDevice, loaded: &Loaded) -> Result<(), Failure
     let launches = spans.len() / REPEATS;
     let mut medians: BTreeMap<usize, (String, Vec<f64>)> = BTreeMap::new();
     for (i, span) in spans.iter().enumerate() {
-        medians.entry(i % launches.max(1)).or_insert_with(|| (span.what.clone(), Vec::new())).1.push((span.end_ms - span.start_ms) * 1e3);
+        medians
+            .entry(i % launches.max(1))
+            .or_insert_with(|| (span.what.clone(), Vec::new()))
+            .1
+            .push((span.end_ms - span.start_ms) * 1e3);
     }
     for (what, mut times) in medians.into_values() {
         times.sort_by(f64::total_cmp);
@@ -328,14 +378,22 @@ fn random(device_of: &dyn Loader, count: u64) -> Result<usize, Failure> {
     let mut wrong = 0;
     for log2_degree in [4, 8, 10, 11, 13, 14, 15, 16, 17] {
         for seed in 0..count {
-            let RandomProgram { program, residents, inputs, .. } = random_program(log2_degree, 8, seed);
+            let RandomProgram { program, residents, inputs, .. } =
+                random_program(log2_degree, 8, seed);
             let device = device_of.open(program.ring().clone())?;
             let loaded_residents = device.load(&residents, &NoProgress)?;
             let plan = PolyPlan { fuse: seed % 4 != 3, ..device_of.plan(program.ring()) };
-            let routine = device.prepare(&Arc::new(lower(&program, &plan, &[])?), &loaded_residents)?;
+            let routine =
+                device.prepare(&Arc::new(lower(&program, &plan, &[])?), &loaded_residents)?;
             let calls = bind(device.as_ref(), &program, &inputs, 2)?;
             let loaded = Loaded { inputs, host: residents, routine, calls };
-            wrong += check(device.as_ref(), &program, &loaded.host, &loaded, &format!("random, 2^{log2_degree}, seed {seed}"))?;
+            wrong += check(
+                device.as_ref(),
+                &program,
+                &loaded.host,
+                &loaded,
+                &format!("random, 2^{log2_degree}, seed {seed}"),
+            )?;
         }
     }
     Ok(wrong)
@@ -347,8 +405,16 @@ fn write_sources(folder: &str) -> Result<(), Failure> {
         let ring = ring(narrow);
         for case in cases(&ring, &[47, 23, 10])? {
             let schedule = lower(&case.program, &PolyPlan::default(), &[])?;
-            for (i, (source, shared)) in poly_kernel_sources(&ring, &limits_of(90), &schedule, &case.residents)?.into_iter().enumerate() {
-                let name = format!("{}-{i}-{}-{shared}", case.name.replace([' ', ','], "_"), if narrow { "narrow" } else { "wide" });
+            for (i, (source, shared)) in
+                poly_kernel_sources(&ring, &limits_of(90), &schedule, &case.residents)?
+                    .into_iter()
+                    .enumerate()
+            {
+                let name = format!(
+                    "{}-{i}-{}-{shared}",
+                    case.name.replace([' ', ','], "_"),
+                    if narrow { "narrow" } else { "wide" }
+                );
                 let folder = format!("{folder}/{name}");
                 std::fs::create_dir_all(&folder)?;
                 for (header, text) in source.file.headers {
@@ -398,10 +464,18 @@ fn compile_all(capability: u32) -> Result<(), Failure> {
         let ring = ring(narrow);
         for case in cases(&ring, &[47, 23, 10])? {
             let schedule = lower(&case.program, &PolyPlan::default(), &[])?;
-            for (source, _) in poly_kernel_sources(&ring, &limits_of(capability), &schedule, &case.residents)? {
+            for (source, _) in
+                poly_kernel_sources(&ring, &limits_of(capability), &schedule, &case.residents)?
+            {
                 let before = Instant::now();
                 let cubin = compile(&source, capability)?;
-                println!("{}, {}: {} bytes in {:.1} s", case.name, source.file.name, cubin.len(), before.elapsed().as_secs_f64());
+                println!(
+                    "{}, {}: {} bytes in {:.1} s",
+                    case.name,
+                    source.file.name,
+                    cubin.len(),
+                    before.elapsed().as_secs_f64()
+                );
             }
         }
     }
@@ -409,7 +483,8 @@ fn compile_all(capability: u32) -> Result<(), Failure> {
 }
 
 fn main() -> Result<(), Failure> {
-    let (mut name, mut wants_check, mut wants_time, mut count) = (String::from("cuda:0"), false, false, 3);
+    let (mut name, mut wants_check, mut wants_time, mut count) =
+        (String::from("cuda:0"), false, false, 3);
     let mut wants_knobs = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -437,7 +512,10 @@ fn main() -> Result<(), Failure> {
     }
     let mut wrong = 0;
     for narrow in [true, false] {
-        println!("{}", if narrow { "primes below 2^30" } else { "special primes and each fourth above 2^30" });
+        println!(
+            "{}",
+            if narrow { "primes below 2^30" } else { "special primes and each fourth above 2^30" }
+        );
         let ring = ring(narrow);
         let device = Loader::open(&backend, ring.clone())?;
         let plan = backend.plan(&ring);

@@ -10,8 +10,8 @@ use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use crate::runtime::machine::Queue;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions, LoadRequest, PlanRequest, Transform, Waiting,
-    at_once, choose_plan,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions,
+    LoadRequest, PlanRequest, Transform, Waiting, at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -33,8 +33,13 @@ pub fn enumerate() -> Result<Vec<DeviceInfo>, BackendError> {
 }
 
 fn info(ordinal: usize, facts: &GpuFacts) -> DeviceInfo {
-    // Where f64 runs at a half of the f32 rate the FFT wins on most sets; at 1/32 or 1/64 it never does.
-    let transforms = if facts.f64_slowness <= 4 { [Transform::Fft, Transform::Ntt] } else { [Transform::Ntt, Transform::Fft] };
+    // Where f64 runs at a half of the f32 rate the FFT wins on most sets; at 1/32 or 1/64 it never
+    // does.
+    let transforms = if facts.f64_slowness <= 4 {
+        [Transform::Fft, Transform::Ntt]
+    } else {
+        [Transform::Ntt, Transform::Fft]
+    };
     DeviceInfo {
         id: format!("cuda:{ordinal}"),
         name: facts.name.clone(),
@@ -44,7 +49,11 @@ fn info(ordinal: usize, facts: &GpuFacts) -> DeviceInfo {
         software: false,
         notes: vec![
             format!("compute capability {}.{}", facts.capability / 10, facts.capability % 10),
-            format!("driver for CUDA {}.{}", facts.driver_version / 1000, facts.driver_version % 1000 / 10),
+            format!(
+                "driver for CUDA {}.{}",
+                facts.driver_version / 1000,
+                facts.driver_version % 1000 / 10
+            ),
             format!("{} MiB of memory", facts.memory_bytes >> 20),
         ],
     }
@@ -71,7 +80,12 @@ impl CudaBackend {
         }
         let queues: Vec<Queue> = QUEUES.into_iter().chain([PROGRAMS]).collect();
         let gpu = Gpu::open(ordinal, &queues)?;
-        Ok(Self { info: info(ordinal, gpu.facts()), gpu: Arc::new(gpu), memory_limit: None, poly_knobs: PolyKnobs::default() })
+        Ok(Self {
+            info: info(ordinal, gpu.facts()),
+            gpu: Arc::new(gpu),
+            memory_limit: None,
+            poly_knobs: PolyKnobs::default(),
+        })
     }
 
     /// Blocks that the device allows in a cluster.
@@ -83,10 +97,18 @@ impl CudaBackend {
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
         match &shape.key_modulus {
-            // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The FFT's key is four times as
-            // large, so it wins where a block has room for four ciphertexts that share it: three digits, not two or five.
+            // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The
+            // FFT's key is four times as large, so it wins where a block has room for four
+            // ciphertexts that share it: three digits, not two or five.
             KeyModulus::Words(words) if words.len() == 1 && first == Transform::Fft => {
-                let plan = CudaPlan::new(&self.info.id, shape, first, &self.info.limits, self.cluster(), &PlanRequest::default());
+                let plan = CudaPlan::new(
+                    &self.info.id,
+                    shape,
+                    first,
+                    &self.info.limits,
+                    self.cluster(),
+                    &PlanRequest::default(),
+                );
                 if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
             }
             KeyModulus::Words(_) => first,
@@ -113,14 +135,29 @@ impl Backend for CudaBackend {
 impl Loader for CudaBackend {
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
         let preferred = self.preferred(shape);
-        let other = self.info.transforms.iter().copied().filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
+        let other = self
+            .info
+            .transforms
+            .iter()
+            .copied()
+            .filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
         let of = |transform| {
-            CudaPlan::alternatives(&self.info.id, shape, transform, &self.info.limits, self.cluster())
-                .into_iter()
-                .map(move |plan| (transform, plan))
+            CudaPlan::alternatives(
+                &self.info.id,
+                shape,
+                transform,
+                &self.info.limits,
+                self.cluster(),
+            )
+            .into_iter()
+            .map(move |plan| (transform, plan))
         };
         let all = std::iter::once(preferred).chain(other).flat_map(of);
-        let options = |(transform, plan)| LoadOptions { transform: Some(transform), plan, ..Default::default() };
+        let options = |(transform, plan)| LoadOptions {
+            transform: Some(transform),
+            plan,
+            ..Default::default()
+        };
         let all: Vec<LoadOptions> = all.map(options).collect();
         if all.is_empty() {
             // What one block cannot run has one way: over a cluster.
@@ -129,7 +166,10 @@ impl Loader for CudaBackend {
         Ok(all)
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 }
@@ -137,10 +177,25 @@ impl Loader for CudaBackend {
 impl CudaBackend {
     fn load_engine(&self, request: LoadRequest<'_>) -> Result<CudaEngine, BackendError> {
         let shape = request.keys.shape();
-        let (options, source) = choose_plan(&self.identity(), shape, request.options, request.progress)?;
+        let (options, source) =
+            choose_plan(&self.identity(), shape, request.options, request.progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        let plans = plans(&self.info.id, shape, transform, &self.info.limits, self.cluster(), &options.plan)?;
-        CudaEngine::load(self.gpu.clone(), request.keys, plans, source, request.beside_as()?, request.progress)
+        let plans = plans(
+            &self.info.id,
+            shape,
+            transform,
+            &self.info.limits,
+            self.cluster(),
+            &options.plan,
+        )?;
+        CudaEngine::load(
+            self.gpu.clone(),
+            request.keys,
+            plans,
+            source,
+            request.beside_as()?,
+            request.progress,
+        )
     }
 }
 

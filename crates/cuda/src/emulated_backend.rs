@@ -6,12 +6,13 @@ use crate::bootstrap::spread::MAX_CLUSTER;
 use crate::runtime::emulated::Emulated;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions, LoadRequest, PlanSource, Transform, Waiting,
-    at_once,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions,
+    LoadRequest, PlanSource, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 
-/// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine without a GPU.
+/// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine
+/// without a GPU.
 pub struct EmulatedBackend {
     pub(crate) info: DeviceInfo,
     pub(crate) machine: Arc<Emulated>,
@@ -72,12 +73,29 @@ impl Loader for EmulatedBackend {
         Ok(vec![LoadOptions { transform: Some(preferred(shape)), ..Default::default() }])
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         at_once(move || {
             let LoadRequest { keys, options, progress, .. } = request;
             let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
-            let plans = plans(&self.info.id, keys.shape(), transform, &self.info.limits, MAX_CLUSTER, &options.plan)?;
-            let engine = CudaEngine::load(self.machine.clone(), keys, plans, PlanSource::Model, request.beside_as()?, progress)?;
+            let plans = plans(
+                &self.info.id,
+                keys.shape(),
+                transform,
+                &self.info.limits,
+                MAX_CLUSTER,
+                &options.plan,
+            )?;
+            let engine = CudaEngine::load(
+                self.machine.clone(),
+                keys,
+                plans,
+                PlanSource::Model,
+                request.beside_as()?,
+                progress,
+            )?;
             Ok(Box::new(engine) as Box<dyn BootstrapDevice>)
         })
     }

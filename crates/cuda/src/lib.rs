@@ -1,8 +1,9 @@
 //! NVIDIA GPUs as devices of girih, through CUDA.
 //!
-//! Kernels live in `cuda/` as C++ and travel inside this crate as text. At first use NVRTC compiles them for one parameter
-//! shape and one GPU, with every number a compile-time constant; the cubin is kept in the user's cache folder. Nothing of
-//! CUDA is needed to build: driver and NVRTC are found at run time, and their absence is an error that says so.
+//! Kernels live in `cuda/` as C++ and travel inside this crate as text. At first use NVRTC compiles
+//! them for one parameter shape and one GPU, with every number a compile-time constant; the cubin
+//! is kept in the user's cache folder. Nothing of CUDA is needed to build: driver and NVRTC are
+//! found at run time, and their absence is an error that says so.
 //!
 //! `runtime` runs kernels of any family:
 //!

@@ -4,7 +4,10 @@
 use girih_backend::NoProgress;
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
-use girih_backend::poly::{Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term, interpret, lower};
+use girih_backend::poly::{
+    Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term,
+    interpret, lower,
+};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 
@@ -43,7 +46,11 @@ fn check(backend: &EmulatedBackend, random: &RandomProgram, plan: &PolyPlan, wha
         for (slot, (place, wanted)) in call.outputs.iter().zip(&wanted.outputs).enumerate() {
             let mut words = vec![0; wanted.len()];
             device.read(*place, &mut words).unwrap();
-            assert_eq!(first_difference(&words, wanted), None, "{what}: call {number}, output {slot}");
+            assert_eq!(
+                first_difference(&words, wanted),
+                None,
+                "{what}: call {number}, output {slot}"
+            );
         }
     }
     let before = device.bytes_in_use();
@@ -87,7 +94,8 @@ fn matrix_units() {
     random(14, 6, 0..4);
 }
 
-/// A division in front of a conversion to more primes: both in one tile, whose sums take the places of what they are made of.
+/// A division in front of a conversion to more primes: both in one tile, whose sums take the places
+/// of what they are made of.
 #[test]
 fn chained_conversions() {
     let ring = random::ring(14);
@@ -103,13 +111,18 @@ fn chained_conversions() {
     let factor = |negative: bool| {
         let of = |&p: &u16| {
             let q = ring.primes[usize::from(p)];
-            let product = dropped.primes().iter().fold(1, |all, &d| q.mul(all, ring.primes[usize::from(d)].value() % q.value()));
+            let product = dropped
+                .primes()
+                .iter()
+                .fold(1, |all, &d| q.mul(all, ring.primes[usize::from(d)].value() % q.value()));
             let inverse = q.inverse(product);
             [if negative { q.neg(inverse) } else { inverse }; 2]
         };
         Factor::Residues(low.primes().iter().map(of).collect())
     };
-    let quotient = builder.sum(vec![Term::scaled(factor(false), kept), Term::scaled(factor(true), rest)]).unwrap();
+    let quotient = builder
+        .sum(vec![Term::scaled(factor(false), kept), Term::scaled(factor(true), rest)])
+        .unwrap();
     let coefficients = builder.transform(quotient, Domain::Coefficients);
     let raised = builder.convert(coefficients, dropped.clone(), false).unwrap();
     let raised = builder.transform(raised, Domain::Evaluations);
@@ -123,6 +136,11 @@ fn chained_conversions() {
     // Narrower tiles where blocks have less memory.
     for kilobytes in [64, 48] {
         let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
-        check(&backend, &program, &backend.plan(&ring), &format!("chained conversions in {kilobytes} KiB"));
+        check(
+            &backend,
+            &program,
+            &backend.plan(&ring),
+            &format!("chained conversions in {kilobytes} KiB"),
+        );
     }
 }

@@ -45,15 +45,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let parties = Parties::start(&arguments.options, "STD128")?;
 
     // Sums that run over and sums that do not.
-    let pairs: Vec<(u32, u32)> =
-        (1..=arguments.pairs).map(|i| (i.wrapping_mul(2_654_435_761), i.wrapping_mul(0x9ABC_DEF1) >> (i % 3))).collect();
-    let inputs: Vec<Vec<bool>> = pairs.iter().map(|&(a, b)| bits(a).chain(bits(b)).collect()).collect();
+    let pairs: Vec<(u32, u32)> = (1..=arguments.pairs)
+        .map(|i| (i.wrapping_mul(2_654_435_761), i.wrapping_mul(0x9ABC_DEF1) >> (i % 3)))
+        .collect();
+    let inputs: Vec<Vec<bool>> =
+        pairs.iter().map(|&(a, b)| bits(a).chain(bits(b)).collect()).collect();
     let encrypted = EncryptedBits::encrypt(&parties.client, &inputs)?;
 
     // Whoever computes sees the circuit and ciphertexts alone.
     let netlist = generate::adder(32, arguments.fast);
     let circuit = Circuit::new(&netlist, parties.server.set())?;
-    let (encrypted_sums, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+    let (encrypted_sums, report) =
+        circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
 
     for (&(a, b), sum) in pairs.iter().zip(encrypted_sums.decrypt(&parties.client)?) {
         let sum = sum.iter().rev().fold(0u64, |n, &bit| n << 1 | u64::from(bit));

@@ -1,7 +1,7 @@
 //! AES-128 on an encrypted block under an encrypted key, checked against FIPS 197.
 //!
-//! By default one round of the ten; `--full` runs them all. The round keys are encrypted by the owner of the key, or
-//! with `--schedule` computed from the encrypted key by the circuit.
+//! By default one round of the ten; `--full` runs them all. The round keys are encrypted by the
+//! owner of the key, or with `--schedule` computed from the encrypted key by the circuit.
 //!
 //! ```text
 //! $ cargo run --release --example aes128 -- --full
@@ -65,7 +65,11 @@ fn main() -> ExitCode {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rounds = if arguments.full { 10 } else { 1 };
-    let made = if arguments.schedule { generate::aes128(rounds) } else { generate::aes128_expanded(rounds) };
+    let made = if arguments.schedule {
+        generate::aes128(rounds)
+    } else {
+        generate::aes128_expanded(rounds)
+    };
     // Through the exchange format, as any other circuit would come.
     let text = made.to_bristol();
     let netlist = Netlist::from_bristol(&text)?;
@@ -77,7 +81,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     let parties = Parties::start(&arguments.options, "STD128")?;
     let circuit = Circuit::new(&netlist, parties.server.set())?;
-    let key = if arguments.schedule { bits(KEY) } else { generate::aes128_key_schedule(rounds).evaluate(&bits(KEY))? };
+    let key = if arguments.schedule {
+        bits(KEY)
+    } else {
+        generate::aes128_key_schedule(rounds).evaluate(&bits(KEY))?
+    };
     // The block of the standard, then others.
     let blocks = (0..arguments.blocks).map(|i| BLOCK ^ u128::from(i));
     let inputs: Vec<Vec<bool>> = blocks.map(|b| [key.clone(), bits(b)].concat()).collect();

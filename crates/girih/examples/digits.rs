@@ -1,7 +1,8 @@
 //! Reads handwritten digits that stay encrypted: 64 pixels, 16 hidden units with ReLU, 10 scores.
 //!
-//! The net is trained here on 800 images and rounded to integers; the others are then classified encrypted. Sums are
-//! linear and free. ReLU is one arbitrary function of two bootstrappings, on sums rounded to 11 bits.
+//! The net is trained here on 800 images and rounded to integers; the others are then classified
+//! encrypted. Sums are linear and free. ReLU is one arbitrary function of two bootstrappings, on
+//! sums rounded to 11 bits.
 //!
 //! ```text
 //! $ cargo run --release --example digits
@@ -59,37 +60,54 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let images = lines.map(image).collect::<Result<Vec<_>, _>>()?;
     let (known, unknown) = images.split_at(TRAINED_ON);
     let [first, second] = train(known);
-    let scores = |i: &Image| second.sums(&relu(&first.sums(&i.pixels.iter().map(|p| p / 16.0).collect::<Vec<_>>())));
-    let right = |batch: &[Image], of: &dyn Fn(&Image) -> usize| batch.iter().filter(|i| of(i) == i.label).count();
+    let scores = |i: &Image| {
+        second.sums(&relu(&first.sums(&i.pixels.iter().map(|p| p / 16.0).collect::<Vec<_>>())))
+    };
+    let right = |batch: &[Image], of: &dyn Fn(&Image) -> usize| {
+        batch.iter().filter(|i| of(i) == i.label).count()
+    };
     let plain = |i: &Image| largest(&scores(i));
-    println!("trained on {}; in the plain {} of {} others are right", known.len(), right(unknown, &plain), unknown.len());
-    let batch = &unknown[..if arguments.full { unknown.len() } else { usize::from(arguments.images) }];
+    println!(
+        "trained on {}; in the plain {} of {} others are right",
+        known.len(),
+        right(unknown, &plain),
+        unknown.len()
+    );
+    let batch =
+        &unknown[..if arguments.full { unknown.len() } else { usize::from(arguments.images) }];
     let parties = Parties::start(&arguments.options, "G4_BASE2P18")?;
     let (client, server) = (&parties.client, &parties.server);
 
     // Integers, and plaintext moduli with room for sums that training did not see.
-    let room = |sums: &dyn Fn(&Image) -> Vec<f64>| 2.6 * known.iter().flat_map(sums).fold(0.0, |m: f64, s| m.max(s.abs()));
+    let room = |sums: &dyn Fn(&Image) -> Vec<f64>| {
+        2.6 * known.iter().flat_map(sums).fold(0.0, |m: f64, s| m.max(s.abs()))
+    };
     let log2_sum = server.set().shape().polynomial_size.ilog2();
     let (first, one) = first.rounded(16.0);
     let pixel_modulus = room(&|i| first.sums(&i.pixels)).ceil();
     let scale = f64::from(1 << log2_sum) / pixel_modulus;
     let (second, _) = second.rounded(one * scale);
-    let hidden = |i: &Image| relu(&first.sums(&i.pixels)).iter().map(|h| h * scale).collect::<Vec<_>>();
+    let hidden =
+        |i: &Image| relu(&first.sums(&i.pixels)).iter().map(|h| h * scale).collect::<Vec<_>>();
     let score_bits = room(&|i| second.sums(&hidden(i))).log2().ceil() as u32;
 
     // The owner of the images.
     let pixel = |p: usize| batch.iter().map(|i| i.pixels[p] as u64).collect::<Vec<_>>();
-    let pixels = (0..PIXELS).map(|p| client.encrypt_at(&pixel(p), pixel_modulus as u64, LOG2_INPUT));
+    let pixels =
+        (0..PIXELS).map(|p| client.encrypt_at(&pixel(p), pixel_modulus as u64, LOG2_INPUT));
     let pixels = pixels.collect::<girih::Result<Vec<_>>>()?;
 
     // Whoever computes.
     let start = std::time::Instant::now();
     let sums = encrypted(&first, &pixels, f64::from(1 << LOG2_INPUT) / pixel_modulus)?;
     let sums = LweCiphertexts::concatenate(&sums.iter().collect::<Vec<_>>())?.rescale(log2_sum)?;
-    let relu = Function::new(log2_sum, score_bits, |m| if m >> (log2_sum - 1) == 0 { m } else { 0 })?;
+    let relu =
+        Function::new(log2_sum, score_bits, |m| if m >> (log2_sum - 1) == 0 { m } else { 0 })?;
     let hidden = server.evaluate(&sums, &relu, LOG2_HIDDEN)?;
     let len = pixels[0].len();
-    let hidden = (0..HIDDEN).map(|h| hidden.slice(h * len..(h + 1) * len)).collect::<girih::Result<Vec<_>>>()?;
+    let hidden = (0..HIDDEN)
+        .map(|h| hidden.slice(h * len..(h + 1) * len))
+        .collect::<girih::Result<Vec<_>>>()?;
     let scores = encrypted(&second, &hidden, f64::from(1 << (LOG2_HIDDEN - score_bits)))?;
     let seconds = start.elapsed().as_secs_f64();
 
@@ -97,15 +115,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let signed = |m: u64| ((m as i64) << (64 - score_bits) >> (64 - score_bits)) as f64;
     let decrypt = |s| Ok(client.decrypt(s, 1 << score_bits)?.into_iter().map(signed).collect());
     let scores = scores.iter().map(decrypt).collect::<girih::Result<Vec<Vec<f64>>>>()?;
-    let labels: Vec<usize> = (0..batch.len()).map(|i| largest(&scores.iter().map(|s| s[i]).collect::<Vec<_>>())).collect();
+    let labels: Vec<usize> = (0..batch.len())
+        .map(|i| largest(&scores.iter().map(|s| s[i]).collect::<Vec<_>>()))
+        .collect();
     let encrypted_right = labels.iter().zip(batch).filter(|(l, i)| **l == i.label).count();
     let same = labels.iter().zip(batch).filter(|(l, i)| **l == plain(i)).count();
     let bootstraps = HIDDEN * relu.bootstraps();
     let (count, plain_right) = (batch.len(), right(batch, &plain));
     println!("{bootstraps} bootstrappings an image, {:.3} s an image", seconds / count as f64);
-    println!("right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels are the same");
-    let figures = [("images", count as f64), ("seconds", seconds), ("right", encrypted_right as f64), ("right_plain", plain_right as f64)];
+    println!(
+        "right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels are the same"
+    );
+    let figures = [
+        ("images", count as f64),
+        ("seconds", seconds),
+        ("right", encrypted_right as f64),
+        ("right_plain", plain_right as f64),
+    ];
     parties.record(&arguments.options, "digits", &std::collections::BTreeMap::from(figures))?;
     // Sums are rounded: an image on the border between two labels may fall on either side.
-    if same * 20 < count * 19 { Err("encrypted labels are not those of the plain net".into()) } else { Ok(()) }
+    if same * 20 < count * 19 {
+        Err("encrypted labels are not those of the plain net".into())
+    } else {
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! Classifies Fisher's irises by a decision tree that never sees a measurement.
 //!
-//! The tree is grown here from every second flower; all 150 are then classified encrypted, in one batch.
+//! The tree is grown here from every second flower; all 150 are then classified encrypted, in one
+//! batch.
 //!
 //! ```text
 //! $ cargo run --release --example iris
@@ -44,7 +45,8 @@ fn flowers() -> Result<Vec<Flower>, Failure> {
     let lines = include_str!("iris.csv").lines().filter(|line| !line.starts_with('#'));
     let flower = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
-        let millimetres: Vec<u64> = fields[..4].iter().map(|f| f.parse()).collect::<Result<_, _>>()?;
+        let millimetres: Vec<u64> =
+            fields[..4].iter().map(|f| f.parse()).collect::<Result<_, _>>()?;
         let species = SPECIES.iter().position(|s| *s == fields[4]).ok_or("an unknown species")?;
         Ok(Flower { millimetres: [0, 1, 2, 3].map(|i| millimetres[i]), species })
     };
@@ -72,12 +74,19 @@ impl Tree {
             flowers.iter().filter(|f| (f.millimetres[feature] <= at_most) == yes).cloned().collect()
         };
         let cost = |&(feature, at_most): &(usize, u64)| {
-            Self::impurity(&side(feature, at_most, true)) + Self::impurity(&side(feature, at_most, false))
+            Self::impurity(&side(feature, at_most, true))
+                + Self::impurity(&side(feature, at_most, false))
         };
-        let splits = (0..4).flat_map(|feature| flowers.iter().map(move |f| (feature, f.millimetres[feature])));
-        match splits.min_by(|a, b| cost(a).total_cmp(&cost(b))).filter(|split| depth > 0 && cost(split) < Self::impurity(flowers)) {
+        let splits = (0..4)
+            .flat_map(|feature| flowers.iter().map(move |f| (feature, f.millimetres[feature])));
+        match splits
+            .min_by(|a, b| cost(a).total_cmp(&cost(b)))
+            .filter(|split| depth > 0 && cost(split) < Self::impurity(flowers))
+        {
             None => Self::Leaf((0..3).max_by_key(|&s| Self::counts(flowers)[s]).unwrap_or(0)),
-            Some((feature, at_most)) => match [true, false].map(|yes| Self::grow(&side(feature, at_most, yes), depth - 1)) {
+            Some((feature, at_most)) => match [true, false]
+                .map(|yes| Self::grow(&side(feature, at_most, yes), depth - 1))
+            {
                 [Self::Leaf(yes), Self::Leaf(no)] if yes == no => Self::Leaf(yes),
                 [yes, no] => Self::Split { feature, at_most, yes: Box::new(yes), no: Box::new(no) },
             },
@@ -87,7 +96,11 @@ impl Tree {
     fn classify(&self, flower: &Flower) -> usize {
         match self {
             Self::Leaf(species) => *species,
-            Self::Split { feature, at_most, yes, .. } if flower.millimetres[*feature] <= *at_most => yes.classify(flower),
+            Self::Split { feature, at_most, yes, .. }
+                if flower.millimetres[*feature] <= *at_most =>
+            {
+                yes.classify(flower)
+            }
             Self::Split { no, .. } => no.classify(flower),
         }
     }
@@ -118,7 +131,8 @@ impl Tree {
 
     fn netlist(&self) -> Result<Netlist, Failure> {
         let mut builder = Builder::new();
-        let features: Vec<Vec<Wire>> = FEATURES.iter().map(|name| builder.input(*name, WIDTH)).collect();
+        let features: Vec<Vec<Wire>> =
+            FEATURES.iter().map(|name| builder.input(*name, WIDTH)).collect();
         let species = self.wires(&mut builder, &features);
         builder.output("species", &species);
         Ok(builder.finish()?)
@@ -137,18 +151,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
     let rows = arguments.row.map_or(0..flowers.len(), |row| usize::from(row) - 1..usize::from(row));
     let batch = flowers.get(rows).ok_or("--row: there are rows 1 to 150")?;
-    let bits = |f: &Flower| f.millimetres.iter().flat_map(|&m| (0..WIDTH).map(move |i| m >> i & 1 == 1)).collect::<Vec<_>>();
-    let encrypted = EncryptedBits::encrypt(&parties.client, &batch.iter().map(bits).collect::<Vec<_>>())?;
-    // Tables and buffers are made at first use: the latency of one flower is that of a service that runs.
-    arguments.row.map(|_| circuit.evaluate(&parties.server, &encrypted, &Bar::default())).transpose()?;
+    let bits = |f: &Flower| {
+        f.millimetres
+            .iter()
+            .flat_map(|&m| (0..WIDTH).map(move |i| m >> i & 1 == 1))
+            .collect::<Vec<_>>()
+    };
+    let encrypted =
+        EncryptedBits::encrypt(&parties.client, &batch.iter().map(bits).collect::<Vec<_>>())?;
+    // Tables and buffers are made at first use: the latency of one flower is that of a service that
+    // runs.
+    arguments
+        .row
+        .map(|_| circuit.evaluate(&parties.server, &encrypted, &Bar::default()))
+        .transpose()?;
     let (species, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
 
     println!("{report}");
     parties.record(&arguments.options, "iris", &report)?;
     let species = species.decrypt(&parties.client)?;
-    let labels: Vec<usize> = species.iter().map(|bits| usize::from(bits[0]) + 2 * usize::from(bits[1])).collect();
-    let count = |label: &dyn Fn(&Flower) -> usize| labels.iter().zip(batch).filter(|(l, f)| **l == label(f)).count();
+    let labels: Vec<usize> =
+        species.iter().map(|bits| usize::from(bits[0]) + 2 * usize::from(bits[1])).collect();
+    let count = |label: &dyn Fn(&Flower) -> usize| {
+        labels.iter().zip(batch).filter(|(l, f)| **l == label(f)).count()
+    };
     let (same, right) = (count(&|f| tree.classify(f)), count(&|f| f.species));
-    println!("{same} of {0} labels are those of the plain tree; {right} of {0} are the true species", batch.len());
+    println!(
+        "{same} of {0} labels are those of the plain tree; {right} of {0} are the true species",
+        batch.len()
+    );
     if same < batch.len() { Err("that is wrong".into()) } else { Ok(()) }
 }

@@ -1,7 +1,9 @@
-//! Trains a logistic regression on data that stays encrypted (Han, Song, Cheon, Park 2019): is a handwritten digit a 3 or an 8?
+//! Trains a logistic regression on data that stays encrypted (Han, Song, Cheon, Park 2019): is a
+//! handwritten digit a 3 or an 8?
 //!
-//! Nesterov gradient descent on z = (2 y - 1) (1, x), with 0.5 - 0.0843 x + 0.0002 x^3 for the sigmoid of -x. Weights and the point
-//! that looks ahead are real, and are bootstrapped together as u + i v, before every second iteration.
+//! Nesterov gradient descent on z = (2 y - 1) (1, x), with 0.5 - 0.0843 x + 0.0002 x^3 for the
+//! sigmoid of -x. Weights and the point that looks ahead are real, and are bootstrapped together as
+//! u + i v, before every second iteration.
 //!
 //! ```text
 //! $ cargo run --release --example logistic -- --device cpu --set INSECURE_CKKS_D40_N13
@@ -40,8 +42,14 @@ pub(crate) struct Arguments {
 /// Weights are kept divided by this, so that margins, at most 11 here, stay in [-1, 1].
 const SHRINK: f64 = 16.0;
 
-/// One iteration. A ciphertext of `z` has one image after the other; those of `w` and `v` repeat the weights for each.
-fn iterate(b: &mut Builder<'_>, z: &[Node], [w, v]: [Node; 2], slope: &Polynomial) -> girih::ckks::Result<[Node; 2]> {
+/// One iteration. A ciphertext of `z` has one image after the other; those of `w` and `v` repeat
+/// the weights for each.
+fn iterate(
+    b: &mut Builder<'_>,
+    z: &[Node],
+    [w, v]: [Node; 2],
+    slope: &Polynomial,
+) -> girih::ckks::Result<[Node; 2]> {
     let mut first = vec![0.0; FEATURES];
     first[0] = 1.0;
     let mut slopes = Vec::new();
@@ -116,11 +124,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let same = train(known, 2 * rounds, sigmoid);
     let plain = train(known, 2 * rounds, |x| 1.0 / (1.0 + x.exp()));
     let error = weights.iter().zip(&same).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-    println!("{} images, {} iterations, {rounds} bootstrappings, {seconds:.1} s", known.len(), 2 * rounds);
+    println!(
+        "{} images, {} iterations, {rounds} bootstrappings, {seconds:.1} s",
+        known.len(),
+        2 * rounds
+    );
     println!("weights differ by up to {error:.1e} from the same descent in the plain");
     let [encrypted, exact] = [&weights, &plain].map(|w| accuracy(unknown, w));
-    println!("right of {} others: {encrypted:.1} % encrypted, {exact:.1} % by the plain training", unknown.len());
-    let figures = [("seconds", seconds), ("largest_error", error), ("accuracy", encrypted), ("accuracy_plain", exact)];
+    println!(
+        "right of {} others: {encrypted:.1} % encrypted, {exact:.1} % by the plain training",
+        unknown.len()
+    );
+    let figures = [
+        ("seconds", seconds),
+        ("largest_error", error),
+        ("accuracy", encrypted),
+        ("accuracy_plain", exact),
+    ];
     parties.record(&arguments.options, "logistic", &std::collections::BTreeMap::from(figures))?;
-    if error < 1e-2 { Ok(()) } else { Err("the weights are not those of the same descent in the plain".into()) }
+    if error < 1e-2 {
+        Ok(())
+    } else {
+        Err("the weights are not those of the same descent in the plain".into())
+    }
 }

@@ -62,7 +62,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     let (client, server) = (&parties.client, &parties.server);
     let upload = |values: &[f64]| server.upload(&[client.encrypt(values)?]);
-    let download = |batch| -> girih::ckks::Result<Vec<f64>> { client.decrypt_real(&server.download(batch)?[0]) };
+    let download = |batch| -> girih::ckks::Result<Vec<f64>> {
+        client.decrypt_real(&server.download(batch)?[0])
+    };
 
     // A matrix that whoever computes knows, times an encrypted vector.
     let start = std::time::Instant::now();
@@ -79,9 +81,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let matrix_seconds = start.elapsed().as_secs_f64();
     let matrix_error = largest_difference(&times_matrix, &product(&x, &y, d));
 
-    println!("matrix of {d} x {d} times an encrypted vector: {vector_seconds:.3} s, largest error {vector_error:.1e}");
-    println!("two encrypted matrices of {d} x {d}: {matrix_seconds:.3} s, largest error {matrix_error:.1e}");
-    println!("times include encryption, decryption and what is made when an operation is first met");
+    println!(
+        "matrix of {d} x {d} times an encrypted vector: {vector_seconds:.3} s, largest error {vector_error:.1e}"
+    );
+    println!(
+        "two encrypted matrices of {d} x {d}: {matrix_seconds:.3} s, largest error {matrix_error:.1e}"
+    );
+    println!(
+        "times include encryption, decryption and what is made when an operation is first met"
+    );
     let figures = [
         ("vector_seconds", vector_seconds),
         ("vector_error", vector_error),
@@ -89,5 +97,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ("matrix_error", matrix_error),
     ];
     parties.record(&arguments.options, "matrix", &std::collections::BTreeMap::from(figures))?;
-    if vector_error.max(matrix_error) < 1e-4 { Ok(()) } else { Err("the products differ from those in the plain".into()) }
+    if vector_error.max(matrix_error) < 1e-4 {
+        Ok(())
+    } else {
+        Err("the products differ from those in the plain".into())
+    }
 }

@@ -75,7 +75,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let seconds = start.elapsed().as_secs_f64();
 
     // The owner again.
-    let one = |batch| -> Result<f64, Failure> { Ok(client.decrypt_real(&server.download(batch)?[0])?[0]) };
+    let one = |batch| -> Result<f64, Failure> {
+        Ok(client.decrypt_real(&server.download(batch)?[0])?[0])
+    };
     let mean = one(&outputs[0])? * LARGEST;
     let variance = one(&outputs[1])? * LARGEST * LARGEST;
     let plain_mean = lengths.iter().sum::<f64>() / count;
@@ -84,7 +86,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("mean     {mean:.4} mm encrypted, {plain_mean:.4} in the plain");
     println!("variance {variance:.4} mm^2 encrypted, {plain_variance:.4} in the plain");
     let figures = [("seconds", seconds), ("mean", mean), ("variance", variance)];
-    parties.record(&arguments.options, "mean_variance", &std::collections::BTreeMap::from(figures))?;
+    parties.record(
+        &arguments.options,
+        "mean_variance",
+        &std::collections::BTreeMap::from(figures),
+    )?;
     let near = |have: f64, want: f64| (have - want).abs() <= 1e-3 * want;
-    if near(mean, plain_mean) && near(variance, plain_variance) { Ok(()) } else { Err("they differ".into()) }
+    if near(mean, plain_mean) && near(variance, plain_variance) {
+        Ok(())
+    } else {
+        Err("they differ".into())
+    }
 }

@@ -115,7 +115,12 @@ impl LoadKeys for EvaluationKeys {
     type Error = Error;
 
     /// Transforms and tiles are choices of other schemes: options that name one are refused.
-    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<server::ServerKey> {
+    fn load_on(
+        &self,
+        device: &Device,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<server::ServerKey> {
         if *options != LoadOptions::default() {
             let why = "transforms and tile plans are options of TFHE keys: leave them out";
             return Err(Error::Backend(BackendError::InvalidRequest(why.into())));

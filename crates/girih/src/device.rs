@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 #[doc(inline)]
 pub use girih_backend::{
-    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions, PlanReport, PlanRequest, PlanSource, PlanValue,
-    Progress, ShapeError, Transform, TunedPlan, TunedPlans,
+    Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
+    PlanReport, PlanRequest, PlanSource, PlanValue, Progress, ShapeError, Transform, TunedPlan,
+    TunedPlans,
 };
 
 /// What a program needs to find a device and to say how keys are loaded.
@@ -46,15 +47,26 @@ struct Kind {
 /// Fastest kind first: `auto` opens the first real device it meets.
 const KINDS: &[Kind] = &[
     #[cfg(feature = "cuda")]
-    Kind { prefix: "cuda", enumerate: girih_cuda::enumerate, open: |name| Ok(Arc::new(girih_cuda::CudaBackend::open(name)?)) },
+    Kind {
+        prefix: "cuda",
+        enumerate: girih_cuda::enumerate,
+        open: |name| Ok(Arc::new(girih_cuda::CudaBackend::open(name)?)),
+    },
     #[cfg(feature = "wgpu")]
-    Kind { prefix: "wgpu", enumerate: || Ok(girih_wgpu::enumerate()), open: |name| Ok(Arc::new(girih_wgpu::WgpuBackend::open(name)?)) },
+    Kind {
+        prefix: "wgpu",
+        enumerate: || Ok(girih_wgpu::enumerate()),
+        open: |name| Ok(Arc::new(girih_wgpu::WgpuBackend::open(name)?)),
+    },
     Kind {
         prefix: "cpu",
         enumerate: || Ok(vec![CpuBackend::new().info().clone()]),
         open: |name| match name {
             "cpu" => Ok(Arc::new(CpuBackend::new())),
-            _ => Err(BackendError::NoDevice { requested: name.into(), why: "there is one CPU device, named `cpu`".into() }),
+            _ => Err(BackendError::NoDevice {
+                requested: name.into(),
+                why: "there is one CPU device, named `cpu`".into(),
+            }),
         },
     },
 ];
@@ -63,14 +75,18 @@ const KINDS: &[Kind] = &[
 fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
     KINDS.iter().find(|k| k.prefix == prefix).ok_or_else(|| {
         let known: Vec<&str> = KINDS.iter().map(|k| k.prefix).collect();
-        BackendError::NoDevice { requested: name.into(), why: format!("this build knows auto, {}", known.join(", ")) }
+        BackendError::NoDevice {
+            requested: name.into(),
+            why: format!("this build knows auto, {}", known.join(", ")),
+        }
     })
 }
 
 impl Device {
-    /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one for `auto`. Several are one where
-    /// their names are joined by `+` (`cuda:0+cuda:1`, of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name
-    /// them one by one where one GPU is listed twice, as drivers of two interfaces do).
+    /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one
+    /// for `auto`. Several are one where their names are joined by `+` (`cuda:0+cuda:1`, of one
+    /// kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name them one by one where
+    /// one GPU is listed twice, as drivers of two interfaces do).
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what was asked for and what there is.
@@ -80,10 +96,14 @@ impl Device {
         }
         if let Some(prefix) = name.strip_suffix(":*") {
             let kind = find(name, prefix)?;
-            let real: Vec<String> = (kind.enumerate)()?.into_iter().filter(|d| !d.software).map(|d| d.id).collect();
+            let real: Vec<String> =
+                (kind.enumerate)()?.into_iter().filter(|d| !d.software).map(|d| d.id).collect();
             let real: Vec<&str> = real.iter().map(String::as_str).collect();
             return match real.as_slice() {
-                [] => Err(BackendError::NoDevice { requested: name.into(), why: format!("this machine has no real {prefix} device") }),
+                [] => Err(BackendError::NoDevice {
+                    requested: name.into(),
+                    why: format!("this machine has no real {prefix} device"),
+                }),
                 [only] => Self::open(only),
                 several => Self::open_several(name, several),
             };
@@ -99,10 +119,16 @@ impl Device {
     }
 
     fn open_several(requested: &str, names: &[&str]) -> Result<Self, BackendError> {
-        let members = names.iter().map(|name| Ok(Self::open(name)?.backend)).collect::<Result<Vec<_>, BackendError>>()?;
+        let members = names
+            .iter()
+            .map(|name| Ok(Self::open(name)?.backend))
+            .collect::<Result<Vec<_>, BackendError>>()?;
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         if let Some(twice) = ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)) {
-            return Err(BackendError::NoDevice { requested: requested.into(), why: format!("{} is named twice", twice.1) });
+            return Err(BackendError::NoDevice {
+                requested: requested.into(),
+                why: format!("{} is named twice", twice.1),
+            });
         }
         Ok(Self { backend: Arc::new(MultiBackend::new(members)?) })
     }
@@ -112,7 +138,8 @@ impl Device {
         Self { backend }
     }
 
-    /// Opens the device that the environment variable `GIRIH_DEVICE` names, or `auto` where it is not set.
+    /// Opens the device that the environment variable `GIRIH_DEVICE` names, or `auto` where it is
+    /// not set.
     ///
     /// # Errors
     /// As [`Device::open`].
@@ -120,7 +147,10 @@ impl Device {
         match std::env::var(DEVICE_VARIABLE) {
             Ok(name) => Self::open(&name),
             Err(std::env::VarError::NotPresent) => Self::open("auto"),
-            Err(e) => Err(BackendError::NoDevice { requested: DEVICE_VARIABLE.into(), why: e.to_string() }),
+            Err(e) => Err(BackendError::NoDevice {
+                requested: DEVICE_VARIABLE.into(),
+                why: e.to_string(),
+            }),
         }
     }
 
@@ -129,7 +159,9 @@ impl Device {
         let mut all = DeviceEnumeration { devices: Vec::new(), absent: Vec::new() };
         for kind in KINDS {
             match (kind.enumerate)() {
-                Ok(devices) if devices.is_empty() => all.absent.push(format!("{}: no such device on this machine", kind.prefix)),
+                Ok(devices) if devices.is_empty() => {
+                    all.absent.push(format!("{}: no such device on this machine", kind.prefix))
+                }
                 Ok(devices) => all.devices.extend(devices),
                 Err(error) => all.absent.push(format!("{}: {error}", kind.prefix)),
             }
@@ -147,7 +179,8 @@ impl Device {
         self.backend
     }
 
-    /// Loads evaluation keys, everything left to the device, in silence: what comes back depends on the keys.
+    /// Loads evaluation keys, everything left to the device, in silence: what comes back depends on
+    /// the keys.
     ///
     /// # Errors
     /// As [`Loader::load`].
@@ -155,7 +188,8 @@ impl Device {
         self.loader().load(keys)
     }
 
-    /// Loads evaluation keys with choices of one's own: `device.loader().transform(..).progress(..).load(&keys)`.
+    /// Loads evaluation keys with choices of one's own:
+    /// `device.loader().transform(..).progress(..).load(&keys)`.
     pub fn loader(&self) -> Loader<'_> {
         Loader { device: self, options: LoadOptions::default(), progress: &NoProgress }
     }
@@ -183,7 +217,12 @@ pub trait LoadKeys {
     ///
     /// # Errors
     /// If they do not fit the device, need something that it lacks, or memory runs out.
-    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<Self::Server, Self::Error>;
+    fn load_on(
+        &self,
+        device: &Device,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self::Server, Self::Error>;
 }
 
 /// How keys are loaded: what is not said is the device's to choose.
@@ -254,7 +293,11 @@ mod tests {
     #[test]
     fn several_are_named_once_each() {
         assert_eq!(Device::open("cpu:*").expect("there is one").info().id, "cpu");
-        for (name, why) in [("cpu+cpu", "cpu is named twice"), ("cpu+", "no device ``"), ("cpu+tpu:0", "no device `tpu:0`")] {
+        for (name, why) in [
+            ("cpu+cpu", "cpu is named twice"),
+            ("cpu+", "no device ``"),
+            ("cpu+tpu:0", "no device `tpu:0`"),
+        ] {
             let error = Device::open(name).expect_err(why).to_string();
             assert!(error.contains(why), "{error}");
         }

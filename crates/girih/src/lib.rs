@@ -1,7 +1,8 @@
 //! Fully homomorphic encryption on any GPU: compute on data that stays encrypted.
 //!
-//! The owner of the data makes a [`ClientKey`] and [`EvaluationKeys`]; whoever computes loads the latter on a [`Device`]
-//! as a [`ServerKey`] and runs gates and look-up tables on batches of ciphertexts, on the host or resident on the device.
+//! The owner of the data makes a [`ClientKey`] and [`EvaluationKeys`]; whoever computes loads the
+//! latter on a [`Device`] as a [`ServerKey`] and runs gates and look-up tables on batches of
+//! ciphertexts, on the host or resident on the device.
 //!
 //! ```
 //! use girih::prelude::*;
@@ -27,16 +28,20 @@
 //!
 //! # From here on
 //!
-//! **Keys and ciphertexts travel as bytes**: [`EvaluationKeys::to_bytes`], [`LweCiphertexts::to_bytes`] and their `from_bytes`, which check
-//! what they read. Only [`ClientKey::to_bytes`] is secret. A checksum finds bytes that were damaged or cut short on the way; it does not
-//! authenticate them, so who sent them is for the channel to say.
+//! **Keys and ciphertexts travel as bytes**: [`EvaluationKeys::to_bytes`],
+//! [`LweCiphertexts::to_bytes`] and their `from_bytes`, which check what they read. Only
+//! [`ClientKey::to_bytes`] is secret. A checksum finds bytes that were damaged or cut short on the
+//! way; it does not authenticate them, so who sent them is for the channel to say.
 //!
-//! **Every client key has a name**, its [`KeyId`], which its evaluation keys and its ciphertexts carry and which says nothing about its
-//! secrets. What belongs to two keys is refused where it meets (gates, sums, look-ups, decryption), and a service for many clients finds a
-//! batch's [`ServerKey`] by [`LweCiphertexts::key_id`]. Constants ([`LweCiphertexts::trivial_bits`]) name no key and go with any.
+//! **Every client key has a name**, its [`KeyId`], which its evaluation keys and its ciphertexts
+//! carry and which says nothing about its secrets. What belongs to two keys is refused where it
+//! meets (gates, sums, look-ups, decryption), and a service for many clients finds a batch's
+//! [`ServerKey`] by [`LweCiphertexts::key_id`]. Constants ([`LweCiphertexts::trivial_bits`]) name
+//! no key and go with any.
 //!
-//! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the price of a gate; the number of bits is
-//! what the set bears ([`NoiseModel`] says how likely a wrong output is). Batches may stay on the device between calls:
+//! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the
+//! price of a gate; the number of bits is what the set bears ([`NoiseModel`] says how likely a
+//! wrong output is). Batches may stay on the device between calls:
 //!
 //! ```
 //! use girih::prelude::*;
@@ -54,8 +59,9 @@
 //! # }
 //! ```
 //!
-//! **Large messages**, of up to 21 bits, are compared, rounded, taken apart and rectified by the functions of [`large`]. They have a
-//! context of their own, and keys for the functions that are wanted:
+//! **Large messages**, of up to 21 bits, are compared, rounded, taken apart and rectified by the
+//! functions of [`large`]. They have a context of their own, and keys for the functions that are
+//! wanted:
 //!
 //! ```
 //! use girih::prelude::*;
@@ -83,8 +89,8 @@
 //! # }
 //! ```
 //!
-//! **Circuits** ([`circuit`]) come from netlists (Bristol Fashion, Yosys), from generators, or from a builder, and run as levels of
-//! bootstrappings on many inputs at once:
+//! **Circuits** ([`circuit`]) come from netlists (Bristol Fashion, Yosys), from generators, or from
+//! a builder, and run as levels of bootstrappings on many inputs at once:
 //!
 //! ```
 //! use girih::circuit::{Circuit, EncryptedBits, generate};
@@ -105,21 +111,24 @@
 //! # }
 //! ```
 //!
-//! **Devices**: [`Device::enumerate`] lists what is there and why the rest is not; [`Device::open`] takes a name (`cuda:0`, `wgpu:0`,
-//! `cpu`), several of them joined by `+`, all of a kind (`cuda:*`) or `auto`. Nothing falls back silently: a device that cannot run a
-//! set says so and names the limit.
+//! **Devices**: [`Device::enumerate`] lists what is there and why the rest is not; [`Device::open`]
+//! takes a name (`cuda:0`, `wgpu:0`, `cpu`), several of them joined by `+`, all of a kind
+//! (`cuda:*`) or `auto`. Nothing falls back silently: a device that cannot run a set says so and
+//! names the limit.
 //!
-//! **Parameter sets**: [`ParameterSet::by_name`] for published ones, [`ParameterSet::from_toml`] for any other.
-//! [`ParameterSet::security`] says how secure a set is and by which estimate, [`ParameterSet::warnings`] what must be known before
-//! one relies on it. A gate refreshes the noise of its result, so gates may be chained without end.
+//! **Parameter sets**: [`ParameterSet::by_name`] for published ones, [`ParameterSet::from_toml`]
+//! for any other. [`ParameterSet::security`] says how secure a set is and by which estimate,
+//! [`ParameterSet::warnings`] what must be known before one relies on it. A gate refreshes the
+//! noise of its result, so gates may be chained without end.
 //!
-//! **Loading**: [`Device::load`] leaves everything to the device; [`Device::loader`] names what is not, such as the transform, and who
-//! hears of the progress.
+//! **Loading**: [`Device::load`] leaves everything to the device; [`Device::loader`] names what is
+//! not, such as the transform, and who hears of the progress.
 //!
-//! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of encrypted real and complex vectors,
-//! approximately, and bootstrapping.
+//! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of
+//! encrypted real and complex vectors, approximately, and bootstrapping.
 //!
-//! **Names**: [`device`], [`tfhe`], [`ckks`] and [`circuit`] each have a prelude of their own; [`prelude`] is that of TFHE programs.
+//! **Names**: [`device`], [`tfhe`], [`ckks`] and [`circuit`] each have a prelude of their own;
+//! [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
@@ -131,21 +140,24 @@ pub mod tfhe;
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};
 #[doc(inline)]
 pub use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind, DeviceLimits, Engine, Gadget, KeyModulus,
-    KeySource, LinearJob, LoadOptions, LoadRequest, NoProgress, Operand, PlanReport, PlanRequest, PlanSource, Progress, SecretKind,
-    ShapeError, Stage, Transform, TunedPlan, TunedPlans,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind,
+    DeviceLimits, Engine, Gadget, KeyModulus, KeySource, LinearJob, LoadOptions, LoadRequest,
+    NoProgress, Operand, PlanReport, PlanRequest, PlanSource, Progress, SecretKind, ShapeError,
+    Stage, Transform, TunedPlan, TunedPlans,
 };
 #[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
-    LookUpTable, LweCiphertexts, Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys,
+    Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts, Mode, NoiseModel,
+    ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId, LoadOptions, LookUpTable,
-        LweCiphertexts, NoProgress, NoiseModel, ParameterSet, Progress, ServerKey, Transform,
+        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
+        LoadOptions, LookUpTable, LweCiphertexts, NoProgress, NoiseModel, ParameterSet, Progress,
+        ServerKey, Transform,
         large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
     };
 }

@@ -9,8 +9,8 @@ pub use girih_tfhe::*;
 pub mod prelude {
     pub use crate::device::prelude::*;
     pub use girih_tfhe::{
-        ClientKey, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts, NoiseModel,
-        ParameterSet, ServerKey,
+        ClientKey, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
+        LookUpTable, LweCiphertexts, NoiseModel, ParameterSet, ServerKey,
         large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
     };
 }
@@ -19,7 +19,12 @@ impl LoadKeys for EvaluationKeys {
     type Server = ServerKey;
     type Error = Error;
 
-    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<ServerKey> {
+    fn load_on(
+        &self,
+        device: &Device,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<ServerKey> {
         ServerKey::load(device.backend(), self, options, progress)
     }
 }
@@ -28,7 +33,12 @@ impl LoadKeys for large::LargeKeys {
     type Server = large::LargeServer;
     type Error = Error;
 
-    fn load_on(&self, device: &Device, options: &LoadOptions, progress: &dyn Progress) -> Result<large::LargeServer> {
+    fn load_on(
+        &self,
+        device: &Device,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<large::LargeServer> {
         large::LargeServer::load(device.backend(), self, options, progress)
     }
 }

@@ -33,7 +33,9 @@ const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
 fn outputs_that_cannot_be_written_and_counts_out_of_range_are_refused_first() {
     let folder = std::env::temp_dir();
     let json = ["--json", &folder.to_string_lossy()];
-    let refused = adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(&json))).expect_err("a folder");
+    let refused =
+        adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(&json)))
+            .expect_err("a folder");
     assert!(refused.to_string().contains("--json"), "{refused}");
     assert!(adder::Arguments::try_parse_from(["adder", "--pairs", "0"]).is_err());
     assert!(aes128::Arguments::try_parse_from(["aes128", "--blocks", "0"]).is_err());
@@ -46,20 +48,23 @@ fn outputs_that_cannot_be_written_and_counts_out_of_range_are_refused_first() {
 #[test]
 fn sums() {
     for more in [&["--pairs", "7"][..], &["--fast"]] {
-        adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(more))).expect("right sums");
+        adder::run(&adder::Arguments::parse_from(["adder"].iter().chain(&SET).chain(more)))
+            .expect("right sums");
     }
 }
 
 #[test]
 fn aes_with_and_without_its_key_schedule() {
     for more in [&["--full", "--blocks", "2"][..], &["--schedule"]] {
-        aes128::run(&aes128::Arguments::parse_from(["aes128"].iter().chain(&SET).chain(more))).expect("the standard's vectors");
+        aes128::run(&aes128::Arguments::parse_from(["aes128"].iter().chain(&SET).chain(more)))
+            .expect("the standard's vectors");
     }
 }
 
 #[test]
 fn every_flower_is_classified_as_in_the_plain() {
-    iris::run(&iris::Arguments::parse_from(["iris"].iter().chain(&SET))).expect("the plain tree's labels");
+    iris::run(&iris::Arguments::parse_from(["iris"].iter().chain(&SET)))
+        .expect("the plain tree's labels");
 }
 
 #[test]
@@ -75,7 +80,8 @@ const SMALL: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_CKKS_D40_N10"];
 fn means_and_variances_are_those_in_the_plain() {
     for more in [&[][..], &["--column", "4"]] {
         let line = ["mean_variance"].iter().chain(&SMALL).chain(more);
-        mean_variance::run(&mean_variance::Arguments::parse_from(line)).expect("the plain mean and variance");
+        mean_variance::run(&mean_variance::Arguments::parse_from(line))
+            .expect("the plain mean and variance");
     }
     assert!(mean_variance::Arguments::try_parse_from(["mean_variance", "--column", "5"]).is_err());
 }

@@ -5,13 +5,14 @@ use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits, Engine, LoadOptions, LoadRequest, Operand,
-    Progress, Transform, Waiting, at_once,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits,
+    Engine, LoadOptions, LoadRequest, Operand, Progress, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Fewest bootstrappings worth handing to one more device: fewer take as long as these, and copies take time too.
+/// Fewest bootstrappings worth handing to one more device: fewer take as long as these, and copies
+/// take time too.
 const LEAST: usize = 16;
 
 /// Most members: one bit each.
@@ -25,11 +26,12 @@ pub struct MultiBackend {
 }
 
 impl MultiBackend {
-    /// Takes 2 to 32 devices, of one kind or several. Those of different names are timed when keys are loaded, and get work in
-    /// proportion to their speed.
+    /// Takes 2 to 32 devices, of one kind or several. Those of different names are timed when keys
+    /// are loaded, and get work in proportion to their speed.
     ///
     /// # Errors
-    /// [`BackendError::NoDevice`] for another number of them, or where they have no transform in common.
+    /// [`BackendError::NoDevice`] for another number of them, or where they have no transform in
+    /// common.
     pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self, BackendError> {
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         let refuse = |why: String| Err(BackendError::NoDevice { requested: ids.join("+"), why });
@@ -43,14 +45,16 @@ impl MultiBackend {
         Ok(Self { members, info, least: LEAST })
     }
 
-    /// Hands work to one more device from `jobs` bootstrappings for each on (16 else): 1 divides the smallest lists, for tests.
+    /// Hands work to one more device from `jobs` bootstrappings for each on (16 else): 1 divides
+    /// the smallest lists, for tests.
     #[must_use]
     pub fn with_least_share(self, jobs: usize) -> Self {
         Self { least: jobs.max(1), ..self }
     }
 }
 
-/// What the members are together: the transforms of all, the limits of the first, all their multiprocessors.
+/// What the members are together: the transforms of all, the limits of the first, all their
+/// multiprocessors.
 fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
     let infos: Vec<&DeviceInfo> = members.iter().map(|m| m.info()).collect();
     let first = infos[0];
@@ -63,10 +67,21 @@ fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
         id: infos.iter().map(|i| i.id.as_str()).collect::<Vec<_>>().join("+"),
         name,
         kind: first.kind,
-        transforms: first.transforms.iter().copied().filter(|t| infos.iter().all(|i| i.transforms.contains(t))).collect(),
-        limits: DeviceLimits { multiprocessors: infos.iter().map(|i| i.limits.multiprocessors).sum(), ..first.limits.clone() },
+        transforms: first
+            .transforms
+            .iter()
+            .copied()
+            .filter(|t| infos.iter().all(|i| i.transforms.contains(t)))
+            .collect(),
+        limits: DeviceLimits {
+            multiprocessors: infos.iter().map(|i| i.limits.multiprocessors).sum(),
+            ..first.limits.clone()
+        },
         software: infos.iter().any(|i| i.software),
-        notes: infos.iter().flat_map(|i| i.notes.iter().map(|note| format!("{}: {note}", i.id))).collect(),
+        notes: infos
+            .iter()
+            .flat_map(|i| i.notes.iter().map(|note| format!("{}: {note}", i.id)))
+            .collect(),
     }
 }
 
@@ -94,7 +109,10 @@ impl Loader for MultiBackend {
         })
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 }
@@ -125,13 +143,19 @@ impl MultiBackend {
         Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, own_tables))
     }
 
-    /// Loads the first member, then the others at once, with its transform: all members hold the same kind of noise. Each is loaded
-    /// beside its own of `beside`, where there are any.
-    fn load_all(&self, request: LoadRequest<'_>, beside: Option<&[Engine]>) -> Result<Vec<Engine>, BackendError> {
+    /// Loads the first member, then the others at once, with its transform: all members hold the
+    /// same kind of noise. Each is loaded beside its own of `beside`, where there are any.
+    fn load_all(
+        &self,
+        request: LoadRequest<'_>,
+        beside: Option<&[Engine]>,
+    ) -> Result<Vec<Engine>, BackendError> {
         let load = |member: usize, options: &LoadOptions| {
-            let progress = Named { progress: request.progress, device: &self.members[member].info().id };
+            let progress =
+                Named { progress: request.progress, device: &self.members[member].info().id };
             let beside = beside.map(|engines| &engines[member]);
-            LoadRequest { keys: request.keys, options, beside, progress: &progress }.load(self.members[member].as_ref())
+            LoadRequest { keys: request.keys, options, beside, progress: &progress }
+                .load(self.members[member].as_ref())
         };
         let options = match request.options.transform {
             None => LoadOptions { transform: self.common_transform(), ..request.options.clone() },
@@ -145,12 +169,16 @@ impl MultiBackend {
                 scope.spawn(move || load(member, options))
             };
             let threads: Vec<_> = (1..self.members.len()).map(start).collect();
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
         });
         std::iter::once(Ok(first)).chain(others).collect()
     }
 
-    /// The transform that is left where members differ in what they have; else the first member chooses.
+    /// The transform that is left where members differ in what they have; else the first member
+    /// chooses.
     fn common_transform(&self) -> Option<Transform> {
         let only = self.info.transforms.first().copied();
         only.filter(|_| self.info.transforms.len() < self.members[0].info().transforms.len())
@@ -168,7 +196,14 @@ fn speed(engine: &Engine) -> Result<f64, BackendError> {
     // A wave fills the device; one that takes single ciphertexts has cores.
     let count = engine.pipelining().wave.clamp(LEAST, SCRATCH - 1);
     let input = Combination::new(&[Operand { ciphertext: 0, weight: 1 }], 0, log2_modulus);
-    let job = |i| BootstrapJob { input, table, table_stride: 0, output_offset: 0, log2_output_modulus: log2_modulus, output: 1 + i };
+    let job = |i| BootstrapJob {
+        input,
+        table,
+        table_stride: 0,
+        output_offset: 0,
+        log2_output_modulus: log2_modulus,
+        output: 1 + i,
+    };
     let jobs: Vec<BootstrapJob> = (0..count as u32).map(job).collect();
     let mut seconds = 0.0;
     // The first run warms up caches and clocks.

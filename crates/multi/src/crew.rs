@@ -1,6 +1,10 @@
-//! One thread for each member that stays: starting one for a call would cost as much as a call (0.4 ms for four of them).
+//! One thread for each member that stays: starting one for a call would cost as much as a call (0.4
+//! ms for four of them).
 
-#![allow(unsafe_code, reason = "threads that outlive a call are handed what only lives as long as it")]
+#![allow(
+    unsafe_code,
+    reason = "threads that outlive a call are handed what only lives as long as it"
+)]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -62,12 +66,18 @@ impl Crew {
                     let _ = done.send(catch_unwind(AssertUnwindSafe(task)));
                 }
             };
-            Ok(Worker { give, thread: std::thread::Builder::new().name(format!("girih member {member}")).spawn(work)? })
+            Ok(Worker {
+                give,
+                thread: std::thread::Builder::new()
+                    .name(format!("girih member {member}"))
+                    .spawn(work)?,
+            })
         };
         Ok(Self { workers: (0..members).map(worker).collect::<std::io::Result<_>>()? })
     }
 
-    /// Runs all tasks, each on the thread of its member, the last on this one; returns when all are done.
+    /// Runs all tasks, each on the thread of its member, the last on this one; returns when all are
+    /// done.
     ///
     /// # Panics
     /// As a task does, once all are done.
@@ -76,9 +86,10 @@ impl Crew {
         let (say, done) = channel();
         let mut handed = Handed { done, count: 0 };
         for (member, task) in tasks {
-            // SAFETY: what the task borrows lives for 'a, and this function does not return or unwind before the worker has run
-            // the task and dropped it: `handed` waits for as many answers as tasks were sent, in `wait` or when dropped, and
-            // `catch_unwind` has consumed the task when the answer is sent.
+            // SAFETY: what the task borrows lives for 'a, and this function does not return or
+            // unwind before the worker has run the task and dropped it: `handed` waits for as many
+            // answers as tasks were sent, in `wait` or when dropped, and `catch_unwind` has
+            // consumed the task when the answer is sent.
             let task = unsafe { std::mem::transmute::<Task<'a>, Task<'static>>(task) };
             match self.workers[member].give.send(Given(task, say.clone())) {
                 Ok(()) => handed.count += 1,
@@ -113,7 +124,10 @@ mod tests {
         let crew = Crew::new(4).expect("threads");
         let mut sums = vec![0usize; 4];
         for round in 0..200 {
-            let tasks = sums.iter_mut().enumerate().map(|(i, sum)| (i, Box::new(move || *sum += i + round) as Task<'_>));
+            let tasks = sums
+                .iter_mut()
+                .enumerate()
+                .map(|(i, sum)| (i, Box::new(move || *sum += i + round) as Task<'_>));
             crew.run(tasks.collect());
         }
         assert_eq!(sums, (0..4).map(|i| 200 * i + 199 * 100).collect::<Vec<_>>());

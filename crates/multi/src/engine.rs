@@ -5,14 +5,15 @@ use crate::places::{Places, neighbours};
 use crate::schedule::{Holders, Shares};
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand, PlanReport, Stage, StageOutput, Transform,
-    Waiting, at_once,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand,
+    PlanReport, Stage, StageOutput, Transform, Waiting, at_once,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Places at the beginning of each member's store through which scattered ciphertexts pass, side by side, on their way.
+/// Places at the beginning of each member's store through which scattered ciphertexts pass, side by
+/// side, on their way.
 pub(crate) const SCRATCH: usize = 1024;
 
 /// Runs of neighbours that are read or written one by one; more pass through the scratch places.
@@ -52,7 +53,12 @@ impl MultiEngine {
 
     /// Engines that were loaded beside those of this one.
     pub fn beside(&self, members: Vec<Engine>) -> Self {
-        Self { members, shares: self.shares.clone(), crew: Arc::clone(&self.crew), shared: Arc::clone(&self.shared) }
+        Self {
+            members,
+            shares: self.shares.clone(),
+            crew: Arc::clone(&self.crew),
+            shared: Arc::clone(&self.shared),
+        }
     }
 
     pub fn members(&self) -> &[Engine] {
@@ -71,9 +77,13 @@ impl MultiEngine {
         work: impl Fn(&Engine, T) -> Result<R, BackendError> + Sync,
     ) -> Result<Vec<R>, BackendError> {
         if parts.len() <= 1 {
-            return parts.into_iter().map(|(member, part)| work(&self.members[member], part)).collect();
+            return parts
+                .into_iter()
+                .map(|(member, part)| work(&self.members[member], part))
+                .collect();
         }
-        let mut results: Vec<Option<Result<R, BackendError>>> = parts.iter().map(|_| None).collect();
+        let mut results: Vec<Option<Result<R, BackendError>>> =
+            parts.iter().map(|_| None).collect();
         let tasks = parts.into_iter().zip(&mut results).map(|((member, part), result)| {
             let (engine, work) = (&self.members[member], &work);
             (member, Box::new(move || *result = Some(work(engine, part))) as Task<'_>)
@@ -83,8 +93,13 @@ impl MultiEngine {
         results.into_iter().flatten().collect()
     }
 
-    fn all<R: Send>(&self, work: impl Fn(&Engine) -> Result<R, BackendError> + Sync) -> Result<Vec<R>, BackendError> {
-        self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| work(engine))
+    fn all<R: Send>(
+        &self,
+        work: impl Fn(&Engine) -> Result<R, BackendError> + Sync,
+    ) -> Result<Vec<R>, BackendError> {
+        self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| {
+            work(engine)
+        })
     }
 
     /// Copies to each member the places of its list that it lacks.
@@ -97,17 +112,25 @@ impl MultiEngine {
             list.dedup();
             let mut by_holder: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
             list.into_iter().for_each(|p| by_holder.entry(places.holder(p)).or_default().push(p));
-            by_holder.into_iter().for_each(|(holder, list)| from.entry(holder).or_default().push((member, list)));
+            by_holder
+                .into_iter()
+                .for_each(|(holder, list)| from.entry(holder).or_default().push((member, list)));
         }
         if from.is_empty() {
             return Ok(());
         }
-        let fetched = self.together(from.into_iter().collect(), |engine, parts: Parts<Vec<u32>>| {
-            let fetch = |(member, places): (usize, Vec<u32>)| Ok((member, Sent { words: fetch(engine, &places)?, places }));
-            parts.into_iter().map(fetch).collect::<Result<Parts<Sent>, BackendError>>()
-        })?;
+        let fetched =
+            self.together(from.into_iter().collect(), |engine, parts: Parts<Vec<u32>>| {
+                let fetch = |(member, places): (usize, Vec<u32>)| {
+                    Ok((member, Sent { words: fetch(engine, &places)?, places }))
+                };
+                parts.into_iter().map(fetch).collect::<Result<Parts<Sent>, BackendError>>()
+            })?;
         let mut to: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
-        fetched.into_iter().flatten().for_each(|(member, sent)| to.entry(member).or_default().push(sent));
+        fetched
+            .into_iter()
+            .flatten()
+            .for_each(|(member, sent)| to.entry(member).or_default().push(sent));
         let parts = to.iter().map(|(&member, all)| (member, all)).collect();
         self.together(parts, |engine, all| all.iter().try_for_each(|sent| deliver(engine, sent)))?;
         // Only now: a copy that failed is none.
@@ -141,7 +164,8 @@ impl MultiEngine {
     }
 }
 
-/// The member that short lists of the calling thread go to: threads that call at the same time then use different ones.
+/// The member that short lists of the calling thread go to: threads that call at the same time then
+/// use different ones.
 fn home(members: usize) -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed));
@@ -155,7 +179,12 @@ fn held(places: &Places, input: &Combination) -> Holders {
 
 /// A combination as a member has its operands.
 fn on_member(input: Combination) -> Combination {
-    Combination { operands: input.operands.map(|o| if o.weight == 0 { o } else { Operand { ciphertext: at(o.ciphertext), ..o } }), ..input }
+    Combination {
+        operands: input
+            .operands
+            .map(|o| if o.weight == 0 { o } else { Operand { ciphertext: at(o.ciphertext), ..o } }),
+        ..input
+    }
 }
 
 /// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
@@ -250,11 +279,16 @@ impl BootstrapDevice for MultiEngine {
         self.together(parts, |engine, (first, words)| engine.write(first, words)).map(drop)
     }
 
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         at_once(move || {
             let shared = self.shared();
             let len = self.shape().ciphertext_len();
-            let mut parts: Vec<Vec<(u32, &mut [u32])>> = (0..self.members.len()).map(|_| Vec::new()).collect();
+            let mut parts: Vec<Vec<(u32, &mut [u32])>> =
+                (0..self.members.len()).map(|_| Vec::new()).collect();
             let range = first..first + words.len() / len;
             let mut rest = words;
             for (member, run) in shared.places.runs(range) {
@@ -264,9 +298,14 @@ impl BootstrapDevice for MultiEngine {
             }
             let read = |engine: &Engine, runs: Vec<(u32, &mut [u32])>| {
                 if runs.len() <= FEW {
-                    return runs.into_iter().try_for_each(|(first, words)| engine.read(at(first) as usize, words));
+                    return runs
+                        .into_iter()
+                        .try_for_each(|(first, words)| engine.read(at(first) as usize, words));
                 }
-                let places: Vec<u32> = runs.iter().flat_map(|(first, words)| *first..*first + (words.len() / len) as u32).collect();
+                let places: Vec<u32> = runs
+                    .iter()
+                    .flat_map(|(first, words)| *first..*first + (words.len() / len) as u32)
+                    .collect();
                 let all = fetch(engine, &places)?;
                 let mut rest = &all[..];
                 for (_, words) in runs {
@@ -278,7 +317,11 @@ impl BootstrapDevice for MultiEngine {
             };
             // Only the scratch places need the lock while members finish what comes before.
             let _scratch = parts.iter().any(|runs| runs.len() > FEW).then_some(shared);
-            self.together(parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(), read).map(drop)
+            self.together(
+                parts.into_iter().enumerate().filter(|(_, runs)| !runs.is_empty()).collect(),
+                read,
+            )
+            .map(drop)
         })
     }
 
@@ -288,7 +331,10 @@ impl BootstrapDevice for MultiEngine {
         if let Some(other) = first.iter().find(|&&f| f as usize != shared.own_tables + held) {
             return Err(BackendError::DeviceFailed {
                 device: "several devices".into(),
-                what: format!("adding tables: the members have {} and {other} of them", shared.own_tables + held),
+                what: format!(
+                    "adding tables: the members have {} and {other} of them",
+                    shared.own_tables + held
+                ),
             });
         }
         Ok(())
@@ -305,8 +351,14 @@ impl BootstrapDevice for MultiEngine {
         let operands: Vec<Holders> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
         let assigned = self.shares.assign(&operands, home(self.members.len()));
         let own_tables = shared.own_tables as u32;
-        let moved = |job: BootstrapJob, input, output| BootstrapJob { input, output, table: job.table + own_tables, ..job };
-        let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        let moved = |job: BootstrapJob, input, output| BootstrapJob {
+            input,
+            output,
+            table: job.table + own_tables,
+            ..job
+        };
+        let parts =
+            self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
         self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
     }
 
@@ -314,16 +366,23 @@ impl BootstrapDevice for MultiEngine {
         let shared = &mut *self.shared();
         // Cheaper than a copy: where most operands are, in whatever numbers.
         let parts = self.shares.split(jobs.len(), home(self.members.len()));
-        let mut own = parts.into_iter().enumerate().flat_map(|(member, part)| std::iter::repeat_n(member, part));
-        let assigned: Vec<usize> =
-            jobs.iter().map(|j| self.shares.nearest(&held(&shared.places, &j.input), own.next().unwrap_or(0))).collect();
+        let mut own = parts
+            .into_iter()
+            .enumerate()
+            .flat_map(|(member, part)| std::iter::repeat_n(member, part));
+        let assigned: Vec<usize> = jobs
+            .iter()
+            .map(|j| self.shares.nearest(&held(&shared.places, &j.input), own.next().unwrap_or(0)))
+            .collect();
         let moved = |job, input, output| LinearJob { input, output, ..job };
-        let parts = self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        let parts =
+            self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
         self.together(parts, |engine, jobs| engine.combine(&jobs)).map(drop)
     }
 
     fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
-        // One after the other, for all of them work meanwhile; calls of other threads need not wait.
+        // One after the other, for all of them work meanwhile; calls of other threads need not
+        // wait.
         at_once(|| self.members.iter().map(Engine::synchronize).fold(Ok(()), Result::and))
     }
 
@@ -336,10 +395,15 @@ impl BootstrapDevice for MultiEngine {
         }
     }
 
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         let shared = &mut *self.shared();
         self.bring(&mut shared.places, vec![job.input.used().map(|o| o.ciphertext).collect()])?;
         let (input, table) = (on_member(job.input), job.table + shared.own_tables as u32);
-        self.members[0].trace(&BootstrapJob { input, table, output: at(job.output), ..*job }, stages)
+        self.members[0]
+            .trace(&BootstrapJob { input, table, output: at(job.output), ..*job }, stages)
     }
 }

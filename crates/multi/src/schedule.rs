@@ -21,8 +21,8 @@ impl Shares {
         Self { weights: speeds.iter().map(|s| s / sum).collect(), least: least.max(1) }
     }
 
-    /// How many of `count` each member gets. Where they are too few for all, `home` and those behind it share them. Where members are
-    /// alike, no two of these differ by more than one.
+    /// How many of `count` each member gets. Where they are too few for all, `home` and those
+    /// behind it share them. Where members are alike, no two of these differ by more than one.
     pub fn split(&self, count: usize, home: usize) -> Vec<usize> {
         let all = self.weights.len();
         let members = all.min((count / self.least).max(1));
@@ -34,7 +34,11 @@ impl Shares {
         for (i, member) in chosen().enumerate() {
             weight += self.weights[member];
             // The last takes what rounding leaves.
-            let end = if i + 1 < members { (count as f64 * weight / sum).round() as usize } else { count };
+            let end = if i + 1 < members {
+                (count as f64 * weight / sum).round() as usize
+            } else {
+                count
+            };
             parts[member] = end.max(done) - done;
             done += parts[member];
         }
@@ -46,7 +50,8 @@ impl Shares {
     }
 
     /// A member for each of `jobs`, given as who holds their operands: where most operands
-    /// are, but no member more than its part; operands that several hold leave the choice to the order of jobs, or to `home`.
+    /// are, but no member more than its part; operands that several hold leave the choice to the
+    /// order of jobs, or to `home`.
     pub fn assign(&self, jobs: &[Holders], home: usize) -> Vec<usize> {
         let parts = self.split(jobs.len(), home);
         // Too few to share: all go where most operands of all are.
@@ -54,7 +59,8 @@ impl Shares {
             return vec![self.nearest(jobs.as_flattened(), home); jobs.len()];
         }
         let mut room = parts.clone();
-        let mut own = (0..parts.len()).flat_map(|member| std::iter::repeat_n(member, parts[member]));
+        let mut own =
+            (0..parts.len()).flat_map(|member| std::iter::repeat_n(member, parts[member]));
         let mut assigned: Vec<Option<usize>> = jobs
             .iter()
             .map(|operands| {
@@ -69,10 +75,13 @@ impl Shares {
         assigned.into_iter().map(|a| a.unwrap_or(0)).collect()
     }
 
-    /// The member that holds most of `operands`: `preferred` where no other holds more, else the first.
+    /// The member that holds most of `operands`: `preferred` where no other holds more, else the
+    /// first.
     pub fn nearest(&self, operands: &[u32], preferred: usize) -> usize {
-        let held = |member: usize| operands.iter().filter(|&&holders| holders >> member & 1 == 1).count();
-        (0..self.members()).fold(preferred, |best, member| if held(member) > held(best) { member } else { best })
+        let held =
+            |member: usize| operands.iter().filter(|&&holders| holders >> member & 1 == 1).count();
+        (0..self.members())
+            .fold(preferred, |best, member| if held(member) > held(best) { member } else { best })
     }
 }
 
@@ -98,7 +107,9 @@ mod tests {
     fn jobs_go_where_their_operands_are() {
         let shares = Shares::new(&[1.0, 1.0], 1);
         let of = |jobs: &[&[u32]]| -> Vec<Holders> {
-            jobs.iter().map(|job| std::array::from_fn(|i| job.get(i).copied().unwrap_or(0))).collect()
+            jobs.iter()
+                .map(|job| std::array::from_fn(|i| job.get(i).copied().unwrap_or(0)))
+                .collect()
         };
         assert_eq!(shares.assign(&of(&[&[2, 2], &[1, 1], &[2, 1], &[1]]), 0), [1, 0, 1, 0]);
         // A member with more than its part hands the last ones on.

@@ -1,10 +1,12 @@
-//! Several devices are one: whatever is asked of them, in whatever order, the store holds what it holds on a single one.
+//! Several devices are one: whatever is asked of them, in whatever order, the store holds what it
+//! holds on a single one.
 
 use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
 use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget, KeyModulus, LinearJob, LoadOptions,
-    LoadRequest, Operand, PlanReport, SecretKind, Stage, StageOutput, Transform, Waiting,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget,
+    KeyModulus, LinearJob, LoadOptions, LoadRequest, Operand, PlanReport, SecretKind, Stage,
+    StageOutput, Transform, Waiting,
 };
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
@@ -68,7 +70,10 @@ impl Loader for Refusing {
         Ok(Vec::new())
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         Box::pin(async move {
             let device = Loader::load(&self.0, request).await?;
             Ok(Box::new(RefusingDevice(device, Arc::clone(&self.1))) as Box<dyn BootstrapDevice>)
@@ -91,11 +96,19 @@ impl BootstrapDevice for RefusingDevice {
     }
     fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
         if self.1.load(Ordering::SeqCst) {
-            return Err(BackendError::OutOfMemory { device: "cpu".into(), bytes: 1, what: "a test".into() });
+            return Err(BackendError::OutOfMemory {
+                device: "cpu".into(),
+                bytes: 1,
+                what: "a test".into(),
+            });
         }
         self.0.write(first, words)
     }
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         self.0.read(first, words)
     }
     fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
@@ -116,7 +129,11 @@ impl BootstrapDevice for RefusingDevice {
     fn pipelining(&self) -> Pipelining {
         self.0.pipelining()
     }
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         self.0.trace(job, stages)
     }
 }
@@ -127,7 +144,9 @@ fn exact() -> LoadOptions {
 
 /// As many CPUs, alike or each of a name of its own.
 fn several(members: usize, alike: bool) -> MultiBackend {
-    let member = |i| -> Arc<dyn Backend> { if alike { Arc::new(CpuBackend::new()) } else { Arc::new(Renamed::new(&format!("cpu{i}"))) } };
+    let member = |i| -> Arc<dyn Backend> {
+        if alike { Arc::new(CpuBackend::new()) } else { Arc::new(Renamed::new(&format!("cpu{i}"))) }
+    };
     MultiBackend::new((0..members).map(member).collect()).expect("2 to 32").with_least_share(1)
 }
 
@@ -140,8 +159,15 @@ fn random(words: &mut Words, count: usize, log2: u32) -> Vec<u32> {
 }
 
 fn combination(words: &mut Words, places: &[u32], log2_modulus: u32) -> Combination {
-    let operand = |ciphertext: &u32| Operand { ciphertext: *ciphertext, weight: [1, -1, 2, 3][*ciphertext as usize % 4] };
-    Combination::new(&places.iter().map(operand).collect::<Vec<_>>(), words.below(16) as u32, log2_modulus)
+    let operand = |ciphertext: &u32| Operand {
+        ciphertext: *ciphertext,
+        weight: [1, -1, 2, 3][*ciphertext as usize % 4],
+    };
+    Combination::new(
+        &places.iter().map(operand).collect::<Vec<_>>(),
+        words.below(16) as u32,
+        log2_modulus,
+    )
 }
 
 /// Distinct places in random order.
@@ -153,16 +179,22 @@ fn shuffled(words: &mut Words, stored: usize) -> Vec<u32> {
     all
 }
 
-/// A random list in which no job reads what another writes: outputs from one part of a shuffled store, operands from the rest, and
-/// some that replace their own operand.
-fn independent<J>(words: &mut Words, stored: usize, most: usize, job: impl Fn(&mut Words, &[u32], u32) -> J) -> Vec<J> {
+/// A random list in which no job reads what another writes: outputs from one part of a shuffled
+/// store, operands from the rest, and some that replace their own operand.
+fn independent<J>(
+    words: &mut Words,
+    stored: usize,
+    most: usize,
+    job: impl Fn(&mut Words, &[u32], u32) -> J,
+) -> Vec<J> {
     let places = shuffled(words, stored);
     let (outputs, inputs) = places.split_at(1 + words.below(most.min(stored / 2) as u64) as usize);
     outputs
         .iter()
         .map(|&output| {
             let count = words.below(4) as usize;
-            let mut operands: Vec<u32> = (0..count).map(|_| inputs[words.below(inputs.len() as u64) as usize]).collect();
+            let mut operands: Vec<u32> =
+                (0..count).map(|_| inputs[words.below(inputs.len() as u64) as usize]).collect();
             if words.below(3) == 0 {
                 operands.push(output);
             }
@@ -186,7 +218,10 @@ fn run(members: usize, alike: bool, seed: u64) {
     let (backend, cpu) = (several(members, alike), CpuBackend::new());
     let (mut engines, mut references) = (vec![load(&backend, &keys)], vec![load(&cpu, &keys)]);
     // A further key with another gadget, on the same store.
-    let coarser = BootstrapShape { gadget: Gadget::Decomposition { log2_base: 14, levels: 2, dropped_bits: 0 }, ..shape.clone() };
+    let coarser = BootstrapShape {
+        gadget: Gadget::Decomposition { log2_base: 14, levels: 2, dropped_bits: 0 },
+        ..shape.clone()
+    };
     let coarser = SyntheticKeys::new(coarser, seed + 1);
     fn beside(engine: &Engine, keys: &SyntheticKeys, backend: &dyn Backend) -> Engine {
         LoadRequest::new(keys).options(&exact()).beside(engine).load(backend).expect("beside")
@@ -196,7 +231,9 @@ fn run(members: usize, alike: bool, seed: u64) {
     let second = beside(&references[0], &coarser, &cpu);
     references.push(second);
     let modulus = shape.accumulator_modulus().expect("prime words");
-    let table = |words: &mut Words| (0..shape.polynomial_size).map(|_| words.below(modulus)).collect::<Vec<u64>>();
+    let table = |words: &mut Words| {
+        (0..shape.polynomial_size).map(|_| words.below(modulus)).collect::<Vec<u64>>()
+    };
 
     let mut stored = 40;
     let mut tables = 0;
@@ -230,11 +267,12 @@ fn run(members: usize, alike: bool, seed: u64) {
                 both(&|e| e.reserve(stored), which);
             }
             3 => {
-                let jobs = independent(&mut words, stored, 30, |words, operands, output| LinearJob {
-                    input: combination(words, operands, 9),
-                    log2_output_modulus: 5 + words.below(5) as u32,
-                    output,
-                });
+                let jobs =
+                    independent(&mut words, stored, 30, |words, operands, output| LinearJob {
+                        input: combination(words, operands, 9),
+                        log2_output_modulus: 5 + words.below(5) as u32,
+                        output,
+                    });
                 both(&|e| e.combine(&jobs), which);
             }
             4 => {
@@ -243,19 +281,26 @@ fn run(members: usize, alike: bool, seed: u64) {
                 both(&|e| e.write_tables(first, &polynomials), which);
             }
             _ => {
-                let jobs = independent(&mut words, stored, 25, |words, operands, output| BootstrapJob {
-                    input: combination(words, operands, 9),
-                    table: words.below(tables as u64 - 1) as u32,
-                    table_stride: words.below(2) as u32,
-                    output_offset: words.below(modulus),
-                    log2_output_modulus: 9,
-                    output,
-                });
+                let jobs =
+                    independent(&mut words, stored, 25, |words, operands, output| BootstrapJob {
+                        input: combination(words, operands, 9),
+                        table: words.below(tables as u64 - 1) as u32,
+                        table_stride: words.below(2) as u32,
+                        output_offset: words.below(modulus),
+                        log2_output_modulus: 9,
+                        output,
+                    });
                 both(&|e| e.bootstrap(&jobs), which);
             }
         }
         let first = words.below(stored as u64) as usize;
-        same(&engines[which], &references[which], first, 1 + words.below((stored - first) as u64) as usize, step);
+        same(
+            &engines[which],
+            &references[which],
+            first,
+            1 + words.below((stored - first) as u64) as usize,
+            step,
+        );
         if step % 5 == 0 {
             same(&engines[0], &references[0], 0, stored, step);
         }
@@ -279,7 +324,8 @@ fn devices_of_other_names_are_timed_and_are_one() {
     run(3, false, 20);
 }
 
-/// Threads that work on places of their own, with lists so short that each goes to one member, and with lists that are divided.
+/// Threads that work on places of their own, with lists so short that each goes to one member, and
+/// with lists that are divided.
 #[test]
 fn threads_call_at_once() {
     const PLACES: usize = 30;
@@ -301,12 +347,21 @@ fn threads_call_at_once() {
                     let first = thread * PLACES;
                     for step in 0..12 {
                         let text = random(&mut words, PLACES * shape.ciphertext_len(), 9);
-                        let jobs = independent(&mut words, PLACES, 20, |words, operands, output| {
-                            let operands: Vec<u32> = operands.iter().map(|o| o + first as u32).collect();
-                            let input = combination(words, &operands, 9);
-                            let output = output + first as u32;
-                            BootstrapJob { input, table: 0, table_stride: 0, output_offset: 1, log2_output_modulus: 9, output }
-                        });
+                        let jobs =
+                            independent(&mut words, PLACES, 20, |words, operands, output| {
+                                let operands: Vec<u32> =
+                                    operands.iter().map(|o| o + first as u32).collect();
+                                let input = combination(words, &operands, 9);
+                                let output = output + first as u32;
+                                BootstrapJob {
+                                    input,
+                                    table: 0,
+                                    table_stride: 0,
+                                    output_offset: 1,
+                                    log2_output_modulus: 9,
+                                    output,
+                                }
+                            });
                         for engine in [engine, reference] {
                             engine.write(first, &text).expect("in range");
                             engine.bootstrap(&jobs).expect("valid");
@@ -328,7 +383,8 @@ fn thousands_move() {
     let (engine, reference) = (load(&several(2, true), &keys), load(&CpuBackend::new(), &keys));
     let stored = 6000;
     let text = random(&mut words, stored * shape.ciphertext_len(), 9);
-    // Every second ciphertext is computed where its operand is, at the other end of the store; then all are added up crosswise.
+    // Every second ciphertext is computed where its operand is, at the other end of the store; then
+    // all are added up crosswise.
     let copy = |from: u32, output| LinearJob {
         input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 1, 9),
         log2_output_modulus: 9,
@@ -337,8 +393,13 @@ fn thousands_move() {
     let first: Vec<LinearJob> = (0..1500).map(|i| copy(4 * i, 5999 - 2 * i)).collect();
     let crossed: Vec<LinearJob> = (0..2000)
         .map(|i| {
-            let operands = [2 * i + 1, 5998 - 2 * (i % 900), 3001].map(|ciphertext| Operand { ciphertext, weight: 1 });
-            LinearJob { input: Combination::new(&operands, 0, 9), log2_output_modulus: 9, output: 2 * i }
+            let operands = [2 * i + 1, 5998 - 2 * (i % 900), 3001]
+                .map(|ciphertext| Operand { ciphertext, weight: 1 });
+            LinearJob {
+                input: Combination::new(&operands, 0, 9),
+                log2_output_modulus: 9,
+                output: 2 * i,
+            }
         })
         .filter(|j| j.output < 4000)
         .collect();
@@ -354,7 +415,8 @@ fn thousands_move() {
 /// What a copy that failed should have brought is brought by the next call.
 #[test]
 fn a_copy_that_failed_is_none() {
-    let (shape, keys, refuses) = (shape(), SyntheticKeys::new(shape(), 3), Arc::new(AtomicBool::new(false)));
+    let (shape, keys, refuses) =
+        (shape(), SyntheticKeys::new(shape(), 3), Arc::new(AtomicBool::new(false)));
     let member = || Arc::new(Refusing(CpuBackend::new(), Arc::clone(&refuses))) as Arc<dyn Backend>;
     let several = MultiBackend::new(vec![member(), member()]).expect("2 to 32").with_least_share(1);
     let (engine, reference) = (load(&several, &keys), load(&CpuBackend::new(), &keys));
@@ -364,7 +426,8 @@ fn a_copy_that_failed_is_none() {
         engine.write(0, &text).expect("in range");
     }
     let operands = [0, 3].map(|ciphertext| Operand { ciphertext, weight: 1 });
-    let sum = [LinearJob { input: Combination::new(&operands, 0, 9), log2_output_modulus: 9, output: 1 }];
+    let sum =
+        [LinearJob { input: Combination::new(&operands, 0, 9), log2_output_modulus: 9, output: 1 }];
     refuses.store(true, Ordering::SeqCst);
     assert!(engine.combine(&sum).expect_err("it refuses").to_string().contains("out of memory"));
     refuses.store(false, Ordering::SeqCst);
@@ -386,8 +449,16 @@ fn a_trace_shows_what_one_device_shows() {
         engine.reserve(9).expect("memory");
         engine.write(0, &text).expect("in range");
         let table = engine.add_tables(&table).expect("valid");
-        let input = Combination::new(&[8, 1, 4].map(|ciphertext| Operand { ciphertext, weight: 1 }), 0, 9);
-        let job = BootstrapJob { input, table, table_stride: 0, output_offset: 5, log2_output_modulus: 9, output: 0 };
+        let input =
+            Combination::new(&[8, 1, 4].map(|ciphertext| Operand { ciphertext, weight: 1 }), 0, 9);
+        let job = BootstrapJob {
+            input,
+            table,
+            table_stride: 0,
+            output_offset: 5,
+            log2_output_modulus: 9,
+            output: 0,
+        };
         engine.trace(&job, &stages).expect("valid")
     });
     assert_eq!(traces[0], traces[1]);
@@ -403,8 +474,14 @@ fn bad_calls_are_refused_in_words_and_change_nothing() {
     let copy = LinearJob { input: input(4), log2_output_modulus: 9, output: 0 };
     for (error, why) in [
         (engine.combine(&[copy]), "outside the store of 4"),
-        (engine.combine(&[LinearJob { input: input(0), log2_output_modulus: 9, output: 4 }]), "outside the store of 4"),
-        (engine.write(3, &vec![0; 2 * shape().ciphertext_len()]), "3..5 are outside the store of 4"),
+        (
+            engine.combine(&[LinearJob { input: input(0), log2_output_modulus: 9, output: 4 }]),
+            "outside the store of 4",
+        ),
+        (
+            engine.write(3, &vec![0; 2 * shape().ciphertext_len()]),
+            "3..5 are outside the store of 4",
+        ),
         (engine.read(0, &mut [0; 3]), "not a whole number"),
         (engine.add_tables(&[0; 3]).map(drop), "not a whole number"),
         (engine.write_tables(0, &vec![0; 256]), "not among the 0 loaded"),
@@ -427,10 +504,16 @@ fn bad_calls_are_refused_in_words_and_change_nothing() {
     engine.read(0, &mut words).expect("in range");
     assert!(words.iter().all(|&w| w == 0));
     let one = load(&CpuBackend::new(), &keys);
-    let error = LoadRequest::new(&keys).beside(&one).load(&several(2, true)).expect_err("another backend").to_string();
+    let error = LoadRequest::new(&keys)
+        .beside(&one)
+        .load(&several(2, true))
+        .expect_err("another backend")
+        .to_string();
     assert!(error.contains("another backend"), "{error}");
     for count in [0, 1, 33] {
-        let error = MultiBackend::new((0..count).map(|_| Arc::new(CpuBackend::new()) as Arc<dyn Backend>).collect());
+        let error = MultiBackend::new(
+            (0..count).map(|_| Arc::new(CpuBackend::new()) as Arc<dyn Backend>).collect(),
+        );
         let error = error.err().expect("2 to 32").to_string();
         assert!(error.contains(&format!("not {count}")), "{error}");
     }

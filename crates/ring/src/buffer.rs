@@ -12,10 +12,11 @@ mod sealed {
     impl Plain for u32 {}
 }
 
-/// Zero-initialised doubles or words, aligned to a cache line, or to a page where there is a page of them; buffers above a few MiB sit
-/// on huge pages where the system has them.
+/// Zero-initialised doubles or words, aligned to a cache line, or to a page where there is a page
+/// of them; buffers above a few MiB sit on huge pages where the system has them.
 ///
-/// A key of 100 MiB on 4 KiB pages streams at little more than half the speed: the prefetcher stops at every page.
+/// A key of 100 MiB on 4 KiB pages streams at little more than half the speed: the prefetcher stops
+/// at every page.
 pub struct AlignedBuffer<T: sealed::Plain> {
     start: NonNull<T>,
     len: usize,
@@ -53,7 +54,8 @@ impl<T: sealed::Plain> AlignedBuffer<T> {
 fn advise_huge_pages(start: NonNull<u8>, layout: Layout) {
     if layout.align() == HUGE_PAGE_BYTES {
         let whole_pages = layout.size() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-        // SAFETY: the range lies inside one allocation of ours; the advice changes no contents. Refusal costs speed only.
+        // SAFETY: the range lies inside one allocation of ours; the advice changes no contents.
+        // Refusal costs speed only.
         unsafe { libc::madvise(start.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
     }
 }

@@ -1,10 +1,12 @@
 //! Balanced gadget digits.
 
-/// Writes the digits, base `2^log2_base` and least significant first, of the multiple of `2^dropped_bits` that is closest to a
-/// centred `x` (ties round up), each in `[-B/2, B/2)` except the top one, which takes what is left unwrapped.
+/// Writes the digits, base `2^log2_base` and least significant first, of the multiple of
+/// `2^dropped_bits` that is closest to a centred `x` (ties round up), each in `[-B/2, B/2)` except
+/// the top one, which takes what is left unwrapped.
 ///
-/// `out.len()` is the number of levels. With `x` in `[-Q/2, Q/2)` and `2^dropped_bits B^levels >= Q`, the top digit is in
-/// `[-B/2, B/2]`, and `x - sum out_l 2^dropped_bits B^l` is in `[-2^dropped_bits/2, 2^dropped_bits/2]`.
+/// `out.len()` is the number of levels. With `x` in `[-Q/2, Q/2)` and `2^dropped_bits B^levels >=
+/// Q`, the top digit is in `[-B/2, B/2]`, and `x - sum out_l 2^dropped_bits B^l` is in
+/// `[-2^dropped_bits/2, 2^dropped_bits/2]`.
 pub fn balanced_digits(x: i64, log2_base: u32, dropped_bits: u32, out: &mut [i32]) {
     let half = 1i64 << (log2_base - 1);
     let mut rest = (x + ((1i64 << dropped_bits) >> 1)) >> dropped_bits;
@@ -16,11 +18,12 @@ pub fn balanced_digits(x: i64, log2_base: u32, dropped_bits: u32, out: &mut [i32
     }
 }
 
-/// Writes the balanced digits, base `2^log2_base`, of the multiple of `2^(64 - b L)` closest to the centred `x` modulo 2^64,
-/// most significant first; `out.len()` is L, `b L <= 63`. Ties round up.
+/// Writes the balanced digits, base `2^log2_base`, of the multiple of `2^(64 - b L)` closest to the
+/// centred `x` modulo 2^64, most significant first; `out.len()` is L, `b L <= 63`. Ties round up.
 ///
-/// Every digit is in `[-B/2, B/2)` except the most significant one, which takes what is left and may be B/2. The sum of
-/// `out_l 2^(64 - b (l + 1))` is x modulo 2^64 up to `2^(63 - b L)` either way.
+/// Every digit is in `[-B/2, B/2)` except the most significant one, which takes what is left and
+/// may be B/2. The sum of `out_l 2^(64 - b (l + 1))` is x modulo 2^64 up to `2^(63 - b L)` either
+/// way.
 pub fn closest_representative_digits(x: u64, log2_base: u32, out: &mut [i32]) {
     let dropped = 64 - log2_base * out.len() as u32;
     let x = x as i64;

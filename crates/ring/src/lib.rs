@@ -1,4 +1,5 @@
-//! Arithmetic of girih: everything below the schemes, and everything a kernel's twin is written with.
+//! Arithmetic of girih: everything below the schemes, and everything a kernel's twin is written
+//! with.
 //!
 //! | module | what |
 //! |---|---|

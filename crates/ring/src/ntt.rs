@@ -1,9 +1,10 @@
 //! The negacyclic number-theoretic transform, in the one order that every device shares.
 //!
-//! The forward transform of `a` in `Z_p[X]/(X^N + 1)` puts `a(psi^(2 brv(j) + 1))` at position `j`, where `brv` reverses
-//! `log2 N` bits and `psi` is `x^((p-1)/2N)` for the smallest `x >= 2` that makes it a primitive 2N-th root of unity.
-//! Every radix that a kernel may use for its passes yields the same values at the same positions; only lazy
-//! representatives inside a pass may differ.
+//! The forward transform of `a` in `Z_p[X]/(X^N + 1)` puts `a(psi^(2 brv(j) + 1))` at position `j`,
+//! where `brv` reverses `log2 N` bits and `psi` is `x^((p-1)/2N)` for the smallest `x >= 2` that
+//! makes it a primitive 2N-th root of unity. Every radix that a kernel may use for its passes
+//! yields the same values at the same positions; only lazy representatives inside a pass may
+//! differ.
 
 use crate::{Modulus, Shoup};
 
@@ -27,8 +28,9 @@ pub fn negacyclic_product_naive(modulus: Modulus, a: &[u32], b: &[u32]) -> Vec<u
     out
 }
 
-/// The root of unity of every transform here: `x^((p-1)/2N)` for the smallest `x >= 2` that makes it a primitive 2N-th one.
-/// `None` unless `size` is a power of two from 2 and `p` a prime that is `1 mod 2 size`.
+/// The root of unity of every transform here: `x^((p-1)/2N)` for the smallest `x >= 2` that makes
+/// it a primitive 2N-th one. `None` unless `size` is a power of two from 2 and `p` a prime that is
+/// `1 mod 2 size`.
 pub(crate) fn primitive_root(modulus: Modulus, size: usize) -> Option<u32> {
     let p = modulus.value();
     if !size.is_power_of_two()
@@ -58,7 +60,8 @@ pub struct NttTable {
 }
 
 impl NttTable {
-    /// Tables for `size` coefficients modulo the prime `p`; `None` unless `size` is a power of two and `p = 1 mod 2 size`.
+    /// Tables for `size` coefficients modulo the prime `p`; `None` unless `size` is a power of two
+    /// and `p = 1 mod 2 size`.
     pub fn new(modulus: Modulus, size: usize) -> Option<Self> {
         let p = modulus.value();
         let psi = primitive_root(modulus, size)?;
@@ -95,7 +98,8 @@ impl NttTable {
         1 << self.log2_size
     }
 
-    /// `psi^brv(i)` for `i < N`, in the order in which passes read them: pass with `m` blocks, block `i`, at `m + i`.
+    /// `psi^brv(i)` for `i < N`, in the order in which passes read them: pass with `m` blocks,
+    /// block `i`, at `m + i`.
     pub fn roots(&self) -> &[Shoup] {
         &self.roots
     }
@@ -123,7 +127,8 @@ impl NttTable {
 
     /// Transforms reduced coefficients in place; reduced values out.
     ///
-    /// Cooley-Tukey butterflies, natural order in, bit-reversed order out (Longa and Naehrig 2016, Algorithm 1).
+    /// Cooley-Tukey butterflies, natural order in, bit-reversed order out (Longa and Naehrig 2016,
+    /// Algorithm 1).
     pub fn forward(&self, a: &mut [u32]) {
         assert_eq!(a.len(), self.size(), "the transform is of N coefficients");
         let m = self.modulus;

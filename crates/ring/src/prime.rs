@@ -2,7 +2,8 @@
 
 /// Whether `n` is prime; deterministic for every 64-bit number.
 ///
-/// Miller-Rabin with the first twelve primes as bases has no false positive below 3.3e24 (Sorenson and Webster, 2015).
+/// Miller-Rabin with the first twelve primes as bases has no false positive below 3.3e24 (Sorenson
+/// and Webster, 2015).
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
@@ -52,8 +53,8 @@ fn candidates_below(limit: u64, order: u64) -> impl Iterator<Item = u64> {
     (0..=first / order).map(move |i| first - i * order)
 }
 
-/// Two distinct primes `1 mod order` of about half the bits each whose product is the largest below `2^bits`
-/// among pairs within the first few primes below `2^(bits/2)`; ascending.
+/// Two distinct primes `1 mod order` of about half the bits each whose product is the largest below
+/// `2^bits` among pairs within the first few primes below `2^(bits/2)`; ascending.
 ///
 /// For even `bits` these are the two largest primes of `bits / 2` bits.
 pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
@@ -62,7 +63,8 @@ pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
     }
     let upper = bits.div_ceil(2);
     let limit = 1u64 << bits;
-    // The larger word from the top of its size downwards; the smaller as large as the product allows.
+    // The larger word from the top of its size downwards; the smaller as large as the product
+    // allows.
     candidates_below(1 << upper, u64::from(order))
         .take_while(|&c| c > 1 << (upper - 1))
         .filter(|&c| is_prime(c))
@@ -74,10 +76,12 @@ pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
         })
 }
 
-/// Two distinct primes below 2^31, `1 mod order`, with the smallest product above `2^bits`; ascending.
+/// Two distinct primes below 2^31, `1 mod order`, with the smallest product above `2^bits`;
+/// ascending.
 ///
-/// Every smaller word is looked at that has a larger one below 2^31, at one division each: numbers are tested for primality only
-/// where their product is below the best so far, which is soon close to `2^bits`. Orders below 128 are refused: there are too many words.
+/// Every smaller word is looked at that has a larger one below 2^31, at one division each: numbers
+/// are tested for primality only where their product is below the best so far, which is soon close
+/// to `2^bits`. Orders below 128 are refused: there are too many words.
 pub fn ntt_prime_pair_above(bits: u32, order: u32) -> Option<[u32; 2]> {
     if !(20..=61).contains(&bits) || order < 128 {
         return None;
@@ -92,7 +96,8 @@ pub fn ntt_prime_pair_above(bits: u32, order: u32) -> Option<[u32; 2]> {
             break;
         }
         let mut is_prime_small = None;
-        // The first number `1 mod order` whose product is above the target, and that is above the smaller word.
+        // The first number `1 mod order` whose product is above the target, and that is above the
+        // smaller word.
         let first = ((target / small).div_ceil(order) * order + 1).max(small + order);
         for large in (0..).map(|i| first + i * order).take_while(|&large| large < 1 << 31) {
             let product = small * large;
@@ -164,7 +169,8 @@ mod tests {
         assert_eq!(largest_ntt_prime_pair(54, 4096), Some([134_111_233, 134_176_769]));
     }
 
-    /// What the search found before it was bounded, where that ended at all; sets that name no words rest on it.
+    /// What the search found before it was bounded, where that ended at all; sets that name no
+    /// words rest on it.
     #[test]
     fn pairs_above_stay_what_they_were() {
         for (bits, order, pair) in EARLIER_PAIRS.iter().copied() {

@@ -12,7 +12,8 @@ pub struct Rns {
 }
 
 impl Rns {
-    /// The modulus with these prime words; `None` unless there are one or two, distinct, each a valid [`Modulus`].
+    /// The modulus with these prime words; `None` unless there are one or two, distinct, each a
+    /// valid [`Modulus`].
     pub fn new(words: &[u32]) -> Option<Self> {
         let moduli: Vec<Modulus> = words.iter().map(|&w| Modulus::new(w)).collect::<Option<_>>()?;
         let first_inverse = match moduli[..] {
@@ -39,7 +40,8 @@ impl Rns {
         self.first_inverse
     }
 
-    /// The value in `[0, p1 p2)` with residue `first` modulo p1 and `second` modulo p2 (`second` ignored for one word).
+    /// The value in `[0, p1 p2)` with residue `first` modulo p1 and `second` modulo p2 (`second`
+    /// ignored for one word).
     pub fn compose(&self, first: u32, second: u32) -> u64 {
         let Some(p2) = self.words.get(1) else { return u64::from(first) };
         // Garner: x = x1 + p1 * ((x2 - x1) * p1^-1 mod p2).

@@ -1,4 +1,5 @@
-//! Rounding from one modulus to another: `round(x * to / from)`, half up, exactly as every device does it.
+//! Rounding from one modulus to another: `round(x * to / from)`, half up, exactly as every device
+//! does it.
 
 /// `floor((2 x to + from) / (2 from)) mod to`, for `x < from` and any moduli below 2^63.
 pub fn mod_switch(x: u64, from: u64, to: u64) -> u64 {

@@ -14,7 +14,8 @@ pub struct Modulus {
     r_squared: u32,
 }
 
-/// A constant factor prepared for [`Modulus::mul_shoup`] (Shoup's trick): `w` and `floor(w * 2^32 / p)`.
+/// A constant factor prepared for [`Modulus::mul_shoup`] (Shoup's trick): `w` and `floor(w * 2^32 /
+/// p)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shoup {
     /// The factor, reduced.
@@ -29,7 +30,8 @@ impl Modulus {
         if value < 3 || value.is_multiple_of(2) || value >= 1 << 31 {
             return None;
         }
-        // Newton's iteration doubles the correct low bits; an odd number is its own inverse to 3 bits.
+        // Newton's iteration doubles the correct low bits; an odd number is its own inverse to 3
+        // bits.
         let mut inverse = value;
         for _ in 0..4 {
             inverse = inverse.wrapping_mul(2u32.wrapping_sub(value.wrapping_mul(inverse)));
@@ -57,7 +59,8 @@ impl Modulus {
     /// `x mod p` in `[0, p)` for any signed `x`, in constant time: no division.
     pub fn reduce_signed(&self, x: i64) -> u32 {
         let negative = x >> 63;
-        // At most 2^63, which is below 2^64 - p 2^32: two reductions by 2^32 and one product with 2^64.
+        // At most 2^63, which is below 2^64 - p 2^32: two reductions by 2^32 and one product with
+        // 2^64.
         let magnitude = ((x ^ negative) as u64).wrapping_sub(negative as u64);
         let residue = self.mul_montgomery(self.montgomery_reduce_lazy(magnitude), self.r_squared);
         let negative = negative as u32;
@@ -122,7 +125,8 @@ impl Modulus {
 
     /// `x * w` in `[0, 2p)`, for *any* 32-bit `x`.
     ///
-    /// With `w' = floor(w 2^32 / p)`, the estimate `floor(x w' / 2^32)` is the true quotient or one less, whatever `x`.
+    /// With `w' = floor(w 2^32 / p)`, the estimate `floor(x w' / 2^32)` is the true quotient or one
+    /// less, whatever `x`.
     #[inline]
     pub fn mul_shoup_lazy(&self, x: u32, w: Shoup) -> u32 {
         let quotient = ((u64::from(x) * u64::from(w.quotient)) >> 32) as u32;
@@ -136,7 +140,8 @@ impl Modulus {
         constant_time::subtract_once(lazy, self.value)
     }
 
-    /// Montgomery reduction: `x * 2^-32` in `[0, 2p)` for `x < p * 2^32`; in `[0, p + x/2^32 + 1)` for any `x < 2^64 - p * 2^32`.
+    /// Montgomery reduction: `x * 2^-32` in `[0, 2p)` for `x < p * 2^32`; in `[0, p + x/2^32 + 1)`
+    /// for any `x < 2^64 - p * 2^32`.
     #[inline]
     pub fn montgomery_reduce_lazy(&self, x: u64) -> u32 {
         let m = (x as u32).wrapping_mul(self.neg_inverse);

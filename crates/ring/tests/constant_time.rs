@@ -1,5 +1,5 @@
-//! Reads the machine code of what is computed of secrets: no division, no call, and no jump but back
-//! to a loop's start, as often as public numbers say.
+//! Reads the machine code of what is computed of secrets: no division, no call, and no jump but
+//! back to a loop's start, as often as public numbers say.
 
 #![cfg(target_arch = "x86_64")]
 

@@ -1,7 +1,7 @@
 //! Where randomness comes from, and which stream serves what.
 //!
-//! Every 32-byte seed is used through BLAKE3's key derivation with a context that says for what, and
-//! with the [`SetId`] of the parameter set: masks, secrets, errors, names and further seeds are
+//! Every 32-byte seed is used through BLAKE3's key derivation with a context that says for what,
+//! and with the [`SetId`] of the parameter set: masks, secrets, errors, names and further seeds are
 //! separate domains, under each set others. So a mask seed, which is published, expands to nothing
 //! that a secret seed expands to, even if both had the same bytes; and one seed under two sets does
 //! not make two related keys.
@@ -150,7 +150,8 @@ impl Entropy {
         Self { set, source: Source::System }
     }
 
-    /// **For tests and benchmarks only**: everything repeats, given the seed and the order of calls.
+    /// **For tests and benchmarks only**: everything repeats, given the seed and the order of
+    /// calls.
     ///
     /// Whoever knows the seed knows every secret, so no secret that protects something may be made
     /// this way. What a restart with the same seed can *not* do is to use one stream for two

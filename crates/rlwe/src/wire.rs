@@ -1,5 +1,5 @@
-//! The serialized form of keys and ciphertexts of every scheme: a header that says what follows, the
-//! parameter set, the payload, a checksum.
+//! The serialized form of keys and ciphertexts of every scheme: a header that says what follows,
+//! the parameter set, the payload, a checksum.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | 16 | the first bytes of BLAKE3 of all bytes before |
 //!
 //! The checksum finds accidents. It is no authentication: whoever changes the bytes on purpose can
-//! compute it anew. So everything behind it is still checked when it is read, and bytes from someone
-//! else need a channel that says who sent them.
+//! compute it anew. So everything behind it is still checked when it is read, and bytes from
+//! someone else need a channel that says who sent them.
 //!
 //! # Bytes from strangers
 //!
@@ -194,8 +194,8 @@ impl<'a, S: ParameterSet> Opened<'a, S> {
     /// Reads the payload, all of it. Its meaning is the caller's to check.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) for a payload that is truncated, too long, or of
-    /// another form.
+    /// [`Error::Malformed`](crate::Error::Malformed) for a payload that is truncated, too long, or
+    /// of another form.
     pub fn payload<T: Deserialize<'a>>(self) -> Result<(S, T)> {
         let what = self.kind.name;
         let (payload, rest) = match postcard::take_from_bytes(self.payload) {

@@ -18,12 +18,14 @@ const MIN_LOG2_MODULUS: u32 = 3;
 
 /// A batch of CM-LWE ciphertexts: n mask words and r bodies each, modulo one power of two.
 ///
-/// The batch holds `len()` ciphertexts and `messages() = len() r` messages. Gates and look-up tables work modulo q of the
-/// set; large-precision functions start from a larger modulus and pass through smaller ones. On the native torus masks have
-/// kN words, words are modulo 2^64, and each takes two of 32 bits, the low half first.
+/// The batch holds `len()` ciphertexts and `messages() = len() r` messages. Gates and look-up
+/// tables work modulo q of the set; large-precision functions start from a larger modulus and pass
+/// through smaller ones. On the native torus masks have kN words, words are modulo 2^64, and each
+/// takes two of 32 bits, the low half first.
 ///
-/// A batch names the client key that it is under, and what is computed from it does, too: batches under two keys are refused where
-/// they meet. Constants and words that were made elsewhere name none and go with any key.
+/// A batch names the client key that it is under, and what is computed from it does, too: batches
+/// under two keys are refused where they meet. Constants and words that were made elsewhere name
+/// none and go with any key.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
@@ -34,12 +36,19 @@ pub struct LweCiphertexts {
 
 impl std::fmt::Debug for LweCiphertexts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LweCiphertexts({}, {} ciphertexts modulo 2^{})", self.set, self.len(), self.log2_modulus)
+        write!(
+            f,
+            "LweCiphertexts({}, {} ciphertexts modulo 2^{})",
+            self.set,
+            self.len(),
+            self.log2_modulus
+        )
     }
 }
 
 impl LweCiphertexts {
-    /// Takes words that were made elsewhere: `[ciphertext][n masks, r bodies]`, each below q (native torus: halves of words).
+    /// Takes words that were made elsewhere: `[ciphertext][n masks, r bodies]`, each below q
+    /// (native torus: halves of words).
     ///
     /// # Errors
     /// [`Error::Malformed`] for an empty batch, a length that is not a whole number of
@@ -62,12 +71,23 @@ impl LweCiphertexts {
             return error::malformed(what, "the batch is empty");
         }
         if !words.len().is_multiple_of(len) {
-            return error::malformed(what, format!("{} words are no whole number of ciphertexts of {len}", words.len()));
+            return error::malformed(
+                what,
+                format!("{} words are no whole number of ciphertexts of {len}", words.len()),
+            );
         }
         if let Some(index) = first_above(&words, log2_modulus) {
             let (c, w) = (index / len, index % len);
-            let name = if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
-            return error::malformed(what, format!("word {w} of ciphertext {c} is {}, {name} is {}", words[index], 1u64 << log2_modulus));
+            let name =
+                if log2_modulus == set.shape().log2_lwe_modulus { "q" } else { "their modulus" };
+            return error::malformed(
+                what,
+                format!(
+                    "word {w} of ciphertext {c} is {}, {name} is {}",
+                    words[index],
+                    1u64 << log2_modulus
+                ),
+            );
         }
         Ok(Self { set: set.clone(), key: None, log2_modulus, words })
     }
@@ -94,14 +114,23 @@ impl LweCiphertexts {
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_at`].
-    pub fn trivial_at(set: &ParameterSet, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<Self> {
+    pub fn trivial_at(
+        set: &ParameterSet,
+        messages: &[u64],
+        modulus: u64,
+        log2_modulus: u32,
+    ) -> Result<Self> {
         check_log2_modulus(set, log2_modulus).map_err(Error::Mismatch)?;
         check_messages(set, messages, modulus, log2_modulus)?;
         let shape = set.shape();
         let mut words = vec![0; messages.len() / shape.packing * shape.ciphertext_len()];
         let width = width(shape);
-        for (ciphertext, messages) in words.chunks_exact_mut(shape.ciphertext_len()).zip(messages.chunks_exact(shape.packing)) {
-            for (body, &m) in ciphertext[shape.stored_mask_len() * width..].chunks_exact_mut(width).zip(messages) {
+        for (ciphertext, messages) in
+            words.chunks_exact_mut(shape.ciphertext_len()).zip(messages.chunks_exact(shape.packing))
+        {
+            for (body, &m) in
+                ciphertext[shape.stored_mask_len() * width..].chunks_exact_mut(width).zip(messages)
+            {
                 put(body, encode(m, modulus, log2_modulus));
             }
         }
@@ -121,7 +150,8 @@ impl LweCiphertexts {
         &self.set
     }
 
-    /// Name of the client key that they are under; none for constants and words that were made elsewhere.
+    /// Name of the client key that they are under; none for constants and words that were made
+    /// elsewhere.
     pub fn key_id(&self) -> Option<KeyId> {
         self.key
     }
@@ -151,20 +181,23 @@ impl LweCiphertexts {
         &self.words
     }
 
-    /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less c.
+    /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less
+    /// c.
     #[must_use]
     pub fn not(&self) -> Self {
         let quarter = 1i64 << (self.log2_modulus - 2);
         self.combine(&[(self, -1)], quarter, self.key)
     }
 
-    /// `sum weight_i c_i + constant`, ciphertext by ciphertext, without bootstrapping: the constant is a phase, in units of
-    /// one, and errors grow with the weights.
+    /// `sum weight_i c_i + constant`, ciphertext by ciphertext, without bootstrapping: the constant
+    /// is a phase, in units of one, and errors grow with the weights.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for no terms, or batches that differ in set, key, modulus or length.
     pub fn weighted_sum(terms: &[(&Self, i64)], constant: i64) -> Result<Self> {
-        let Some((first, _)) = terms.first() else { return error::mismatch("a weighted sum of no ciphertexts") };
+        let Some((first, _)) = terms.first() else {
+            return error::mismatch("a weighted sum of no ciphertexts");
+        };
         terms.iter().try_for_each(|(c, _)| first.check_alike(c))?;
         Ok(first.combine(terms, constant, KeyId::common(terms.iter().map(|(c, _)| c.key))?))
     }
@@ -174,12 +207,23 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Mismatch`] for no batches, or batches that differ in set, key or modulus.
     pub fn concatenate(batches: &[&Self]) -> Result<Self> {
-        let Some(first) = batches.first() else { return error::mismatch("there must be at least one batch") };
-        if let Some(other) = batches.iter().find(|b| (&b.set, b.log2_modulus) != (&first.set, first.log2_modulus)) {
-            return error::mismatch(format!("{first:?} and {other:?}: set and modulus must be the same"));
+        let Some(first) = batches.first() else {
+            return error::mismatch("there must be at least one batch");
+        };
+        if let Some(other) =
+            batches.iter().find(|b| (&b.set, b.log2_modulus) != (&first.set, first.log2_modulus))
+        {
+            return error::mismatch(format!(
+                "{first:?} and {other:?}: set and modulus must be the same"
+            ));
         }
         let words = batches.iter().flat_map(|b| b.words.iter().copied()).collect();
-        Ok(Self { set: first.set.clone(), key: KeyId::common(batches.iter().map(|b| b.key))?, log2_modulus: first.log2_modulus, words })
+        Ok(Self {
+            set: first.set.clone(),
+            key: KeyId::common(batches.iter().map(|b| b.key))?,
+            log2_modulus: first.log2_modulus,
+            words,
+        })
     }
 
     /// The ciphertexts of `range`.
@@ -189,7 +233,9 @@ impl LweCiphertexts {
     pub fn slice(&self, range: std::ops::Range<usize>) -> Result<Self> {
         let len = self.set.shape().ciphertext_len();
         match self.words.get(range.start.saturating_mul(len)..range.end.saturating_mul(len)) {
-            Some(words) if !words.is_empty() => Ok(self.with_words(self.log2_modulus, words.to_vec())),
+            Some(words) if !words.is_empty() => {
+                Ok(self.with_words(self.log2_modulus, words.to_vec()))
+            }
             _ => error::mismatch(format!("ciphertexts {range:?} of a batch of {}", self.len())),
         }
     }
@@ -201,8 +247,12 @@ impl LweCiphertexts {
 
     /// Refuses a batch of another set, modulus or length.
     fn check_alike(&self, other: &Self) -> Result<()> {
-        if (&self.set, self.log2_modulus, self.words.len()) != (&other.set, other.log2_modulus, other.words.len()) {
-            return error::mismatch(format!("{self:?} and {other:?}: set, number and modulus must be the same"));
+        if (&self.set, self.log2_modulus, self.words.len())
+            != (&other.set, other.log2_modulus, other.words.len())
+        {
+            return error::mismatch(format!(
+                "{self:?} and {other:?}: set, number and modulus must be the same"
+            ));
         }
         Ok(())
     }
@@ -210,9 +260,9 @@ impl LweCiphertexts {
     /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
     pub(crate) fn check_key(&self, key: KeyId, why: &str) -> Result<()> {
         match self.key {
-            Some(own) if own != key => {
-                error::mismatch(format!("ciphertexts under client key {own:.8} where they must be under client key {key:.8}: {why}"))
-            }
+            Some(own) if own != key => error::mismatch(format!(
+                "ciphertexts under client key {own:.8} where they must be under client key {key:.8}: {why}"
+            )),
             _ => Ok(()),
         }
     }
@@ -224,23 +274,32 @@ impl LweCiphertexts {
         for (batch, weight) in terms {
             // Modulo 2^64, which every power-of-two modulus divides.
             let words = batch.words.chunks_exact(width).map(get);
-            sums.iter_mut().zip(words).for_each(|(sum, w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u64)));
+            sums.iter_mut()
+                .zip(words)
+                .for_each(|(sum, w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u64)));
         }
         for ciphertext in sums.chunks_exact_mut(shape.ciphertext_len() / width) {
-            ciphertext[shape.stored_mask_len()..].iter_mut().for_each(|b| *b = b.wrapping_add(constant as u64));
+            ciphertext[shape.stored_mask_len()..]
+                .iter_mut()
+                .for_each(|b| *b = b.wrapping_add(constant as u64));
         }
         let mut words = vec![0u32; self.words.len()];
         words.chunks_exact_mut(width).zip(sums).for_each(|(word, sum)| put(word, sum & mask));
         self.with_words(self.log2_modulus, words).under(key)
     }
 
-    /// The same messages modulo the smaller `2^log2_modulus`, every word rounded: adds the rounding error of n + 1 words.
+    /// The same messages modulo the smaller `2^log2_modulus`, every word rounded: adds the rounding
+    /// error of n + 1 words.
     ///
     /// # Errors
     /// [`Error::Mismatch`] unless the modulus is from 8 to that of these ciphertexts.
     pub fn rescale(&self, log2_modulus: u32) -> Result<Self> {
         self.check_smaller(log2_modulus)?;
-        let words = self.words.iter().map(|&w| mod_switch_pow2(u64::from(w), self.log2_modulus, log2_modulus) as u32).collect();
+        let words = self
+            .words
+            .iter()
+            .map(|&w| mod_switch_pow2(u64::from(w), self.log2_modulus, log2_modulus) as u32)
+            .collect();
         Ok(self.with_words(log2_modulus, words))
     }
 
@@ -256,10 +315,15 @@ impl LweCiphertexts {
 
     fn check_smaller(&self, log2_modulus: u32) -> Result<()> {
         if self.set.shape().is_torus() {
-            return Err(self.set.unsupported("ciphertexts of the native torus have the one modulus 2^64"));
+            return Err(self
+                .set
+                .unsupported("ciphertexts of the native torus have the one modulus 2^64"));
         }
         if !(MIN_LOG2_MODULUS..=self.log2_modulus).contains(&log2_modulus) {
-            return error::mismatch(format!("modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}", self.log2_modulus));
+            return error::mismatch(format!(
+                "modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}",
+                self.log2_modulus
+            ));
         }
         Ok(())
     }
@@ -268,7 +332,8 @@ impl LweCiphertexts {
         u64::MAX >> (64 - self.log2_modulus)
     }
 
-    /// The batch as bytes, which end with a checksum: it finds accidents on the way, and is no authentication.
+    /// The batch as bytes, which end with a checksum: it finds accidents on the way, and is no
+    /// authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
@@ -281,12 +346,14 @@ impl LweCiphertexts {
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong length, a word out of range.
+    /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong
+    /// length, a word out of range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::read(wire::open(CIPHERTEXTS, bytes)?)
     }
 
-    /// The same for ciphertexts of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    /// The same for ciphertexts of `set` and no other: whatever else these bytes may hold is
+    /// refused before it is looked at.
     ///
     /// # Errors
     /// As [`LweCiphertexts::from_bytes`], and for ciphertexts of another set.
@@ -301,36 +368,57 @@ impl LweCiphertexts {
         Ok(Self::from_words_at(&set, log2_modulus, words)?.under(key))
     }
 
-    pub(crate) fn encrypt(client: &ClientKey, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<Self> {
+    pub(crate) fn encrypt(
+        client: &ClientKey,
+        messages: &[u64],
+        modulus: u64,
+        log2_modulus: u32,
+    ) -> Result<Self> {
         let set = client.set();
         let mut batch = Self::trivial_at(set, messages, modulus, log2_modulus)?;
         let (shape, width, mask) = (set.shape(), width(set.shape()), batch.mask());
-        let plain = Zeroizing::new(messages.iter().flat_map(|m| m.to_le_bytes()).collect::<Vec<_>>());
-        let fresh = client.entropy.fresh("ciphertexts", &[&plain, &modulus.to_le_bytes(), &log2_modulus.to_le_bytes()])?;
+        let plain =
+            Zeroizing::new(messages.iter().flat_map(|m| m.to_le_bytes()).collect::<Vec<_>>());
+        let fresh = client
+            .entropy
+            .fresh("ciphertexts", &[&plain, &modulus.to_le_bytes(), &log2_modulus.to_le_bytes()])?;
         let uniform = fresh.masks.streams(client.entropy.set());
-        batch.words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(|(index, ciphertext)| {
-            let mut stream = uniform.stream(domain::ENCRYPTION, index as u64);
-            let mut errors = fresh.errors.stream(domain::ENCRYPTION, index as u64);
-            let (masks, bodies) = ciphertext.split_at_mut(shape.stored_mask_len() * width);
-            // Halves in turn: a whole word is two draws.
-            masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask as u32);
-            for (slot, body) in bodies.chunks_exact_mut(width).enumerate() {
-                let phase = get(body).wrapping_add(client.stored_error(&mut errors) as u64);
-                put(body, phase.wrapping_add(inner_product(masks, width, client.stored_secret(slot))) & mask);
-            }
-        });
+        batch.words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(
+            |(index, ciphertext)| {
+                let mut stream = uniform.stream(domain::ENCRYPTION, index as u64);
+                let mut errors = fresh.errors.stream(domain::ENCRYPTION, index as u64);
+                let (masks, bodies) = ciphertext.split_at_mut(shape.stored_mask_len() * width);
+                // Halves in turn: a whole word is two draws.
+                masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask as u32);
+                for (slot, body) in bodies.chunks_exact_mut(width).enumerate() {
+                    let phase = get(body).wrapping_add(client.stored_error(&mut errors) as u64);
+                    put(
+                        body,
+                        phase.wrapping_add(inner_product(masks, width, client.stored_secret(slot)))
+                            & mask,
+                    );
+                }
+            },
+        );
         Ok(batch.under(Some(client.key_id())))
     }
 
     pub(crate) fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {
         if client.set() != &self.set {
-            return error::mismatch(format!("ciphertexts of {} and a key of {}", self.set, client.set()));
+            return error::mismatch(format!(
+                "ciphertexts of {} and a key of {}",
+                self.set,
+                client.set()
+            ));
         }
         self.check_key(client.key_id(), "a client key decrypts what is under it and nothing else")?;
         let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
         let phases = |ciphertext: &[u32]| {
             let (masks, bodies) = ciphertext.split_at(shape.stored_mask_len() * width);
-            let phase = |(slot, body)| get(body).wrapping_sub(inner_product(masks, width, client.stored_secret(slot))) & mask;
+            let phase = |(slot, body)| {
+                get(body).wrapping_sub(inner_product(masks, width, client.stored_secret(slot)))
+                    & mask
+            };
             bodies.chunks_exact(width).enumerate().map(phase).collect::<Vec<_>>()
         };
         Ok(self.words.par_chunks_exact(shape.ciphertext_len()).flat_map_iter(phases).collect())
@@ -338,7 +426,11 @@ impl LweCiphertexts {
 
     pub(crate) fn decrypt(&self, client: &ClientKey, modulus: u64) -> Result<Vec<u64>> {
         check_modulus(modulus, self.log2_modulus)?;
-        Ok(self.phases(client)?.into_iter().map(|phase| decode(phase, modulus, self.log2_modulus)).collect())
+        Ok(self
+            .phases(client)?
+            .into_iter()
+            .map(|phase| decode(phase, modulus, self.log2_modulus))
+            .collect())
     }
 }
 
@@ -368,10 +460,14 @@ fn decode(phase: u64, modulus: u64, log2: u32) -> u64 {
 
 /// `<a, s>` modulo 2^64, which every power-of-two modulus divides.
 fn inner_product(masks: &[u32], width: usize, secret: &[i8]) -> u64 {
-    masks.chunks_exact(width).zip(secret).fold(0, |sum: u64, (a, &s)| sum.wrapping_add(get(a).wrapping_mul(i64::from(s) as u64)))
+    masks
+        .chunks_exact(width)
+        .zip(secret)
+        .fold(0, |sum: u64, (a, &s)| sum.wrapping_add(get(a).wrapping_mul(i64::from(s) as u64)))
 }
 
-/// The plaintext modulus of messages of `bits` bits under one bit of padding, if q has room for them.
+/// The plaintext modulus of messages of `bits` bits under one bit of padding, if q has room for
+/// them.
 pub(crate) fn padded_modulus(set: &ParameterSet, bits: u32) -> Result<u64> {
     // A message of p values needs steps of q/2p and boundaries half a step away.
     let most = set.shape().log2_lwe_modulus - 2;
@@ -381,30 +477,38 @@ pub(crate) fn padded_modulus(set: &ParameterSet, bits: u32) -> Result<u64> {
     Ok(2 << bits)
 }
 
-/// Refuses a ciphertext modulus out of range: a bit and its error need 8, devices store 30 bits, and above Q_ks the set's
-/// security would no longer be what it is judged to be.
+/// Refuses a ciphertext modulus out of range: a bit and its error need 8, devices store 30 bits,
+/// and above Q_ks the set's security would no longer be what it is judged to be.
 fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Result<(), String> {
     if set.shape().is_torus() {
-        return if log2_modulus == 64 { Ok(()) } else { Err(format!("modulus 2^{log2_modulus} must be 2^64 for {set}")) };
+        return if log2_modulus == 64 {
+            Ok(())
+        } else {
+            Err(format!("modulus 2^{log2_modulus} must be 2^64 for {set}"))
+        };
     }
     let most = MAX_LOG2_MODULUS.min(set.shape().log2_ks_modulus);
     if !(MIN_LOG2_MODULUS..=most).contains(&log2_modulus) {
-        return Err(format!("modulus 2^{log2_modulus} must be from 2^{MIN_LOG2_MODULUS} to 2^{most} for {set}"));
+        return Err(format!(
+            "modulus 2^{log2_modulus} must be from 2^{MIN_LOG2_MODULUS} to 2^{most} for {set}"
+        ));
     }
     Ok(())
 }
 
 /// Index of the first word that is not below `2^log2_modulus`.
 ///
-/// Looks at bits that are set anywhere in a block before it looks at words: a batch may be hundreds of megabytes, and word by
-/// word their check took an eighth of its time.
+/// Looks at bits that are set anywhere in a block before it looks at words: a batch may be hundreds
+/// of megabytes, and word by word their check took an eighth of its time.
 fn first_above(words: &[u32], log2_modulus: u32) -> Option<usize> {
     const BLOCK: usize = 1 << 14;
     let above = |word: u32| u64::from(word) >> log2_modulus != 0;
     if log2_modulus >= 32 {
         return None;
     }
-    let block = words.par_chunks(BLOCK).position_first(|block| above(block.iter().fold(0, |bits, word| bits | word)))?;
+    let block = words
+        .par_chunks(BLOCK)
+        .position_first(|block| above(block.iter().fold(0, |bits, word| bits | word)))?;
     let first = block * BLOCK;
     words[first..].iter().position(|&word| above(word)).map(|index| first + index)
 }
@@ -413,22 +517,35 @@ fn check_modulus(modulus: u64, log2_modulus: u32) -> Result<()> {
     // Of the native torus half is enough: no message needs all 64 bits.
     let most = 1u64 << log2_modulus.min(63);
     if !(2..=most).contains(&modulus) {
-        return error::mismatch(format!("plaintext modulus {modulus} must be from 2 to that of the ciphertexts, {most}"));
+        return error::mismatch(format!(
+            "plaintext modulus {modulus} must be from 2 to that of the ciphertexts, {most}"
+        ));
     }
     Ok(())
 }
 
-fn check_messages(set: &ParameterSet, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<()> {
+fn check_messages(
+    set: &ParameterSet,
+    messages: &[u64],
+    modulus: u64,
+    log2_modulus: u32,
+) -> Result<()> {
     check_modulus(modulus, log2_modulus)?;
     let packing = set.packing();
     if messages.is_empty() {
         return error::mismatch("the batch is empty");
     }
     if !messages.len().is_multiple_of(packing) {
-        return error::mismatch(format!("a batch of {} messages is no multiple of r = {packing}", messages.len()));
+        return error::mismatch(format!(
+            "a batch of {} messages is no multiple of r = {packing}",
+            messages.len()
+        ));
     }
     if let Some(index) = messages.iter().position(|&m| m >= modulus) {
-        return error::mismatch(format!("message {index} is {}, which is not below {modulus}", messages[index]));
+        return error::mismatch(format!(
+            "message {index} is {}, which is not below {modulus}",
+            messages[index]
+        ));
     }
     Ok(())
 }
@@ -447,7 +564,10 @@ mod tests {
             words[at] = 512;
             words[99_999] = 1 << 31;
             assert_eq!(first_above(&words, 9), Some(at));
-            assert_eq!((first_above(&words, 31), first_above(&words, 32), first_above(&words, 64)), (Some(99_999), None, None));
+            assert_eq!(
+                (first_above(&words, 31), first_above(&words, 32), first_above(&words, 64)),
+                (Some(99_999), None, None)
+            );
         }
     }
 }

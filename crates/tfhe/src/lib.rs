@@ -1,8 +1,8 @@
 //! TFHE/FHEW: parameters, keys, encryption, gates, look-up tables and their noise.
 //!
-//! This crate knows the scheme and no device. It says *what* to compute as lists of jobs in the nouns of
-//! [`girih_backend`]; any [`Backend`](girih_backend::Backend) runs them. Secrets stay here: what crosses to a device are
-//! [`EvaluationKeys`] and ciphertexts, both public.
+//! This crate knows the scheme and no device. It says *what* to compute as lists of jobs in the
+//! nouns of [`girih_backend`]; any [`Backend`](girih_backend::Backend) runs them. Secrets stay
+//! here: what crosses to a device are [`EvaluationKeys`] and ciphertexts, both public.
 //!
 //! # One gate, end to end
 //!
@@ -40,38 +40,45 @@
 //!
 //! # Parameters are data
 //!
-//! A [`ParameterSet`] is checked and cannot be wrong; a [`ParameterLiteral`] is what anyone writes down, in code or in
-//! TOML, and becomes a set only through those checks. All published sets stand in one table with what is known of
-//! their [`Security`] and where it is known from. Nothing else in this crate, and no kernel, names a set.
+//! A [`ParameterSet`] is checked and cannot be wrong; a [`ParameterLiteral`] is what anyone writes
+//! down, in code or in TOML, and becomes a set only through those checks. All published sets stand
+//! in one table with what is known of their [`Security`] and where it is known from. Nothing else
+//! in this crate, and no kernel, names a set.
 //!
 //! # Packing
 //!
-//! r messages may share one mask (common-mask packing). A batch of B messages is then B/r ciphertexts, a gate acts on all r
-//! slots at once, and the r secrets are independent: slots under one secret would give away the difference of their
-//! messages. Batches that are no multiple of r are refused, not padded: who pads knows what with.
+//! r messages may share one mask (common-mask packing). A batch of B messages is then B/r
+//! ciphertexts, a gate acts on all r slots at once, and the r secrets are independent: slots under
+//! one secret would give away the difference of their messages. Batches that are no multiple of r
+//! are refused, not padded: who pads knows what with.
 //!
 //! # Keys are small until a device expands them
 //!
-//! Masks are uniform and public, so a key stores one 32-byte seed in their place and expands any block on demand
-//! ([`KeySource`](girih_backend::KeySource)), from several threads, while the device loads. What the seed expands to is part
-//! of the format and pinned by tests.
+//! Masks are uniform and public, so a key stores one 32-byte seed in their place and expands any
+//! block on demand ([`KeySource`](girih_backend::KeySource)), from several threads, while the
+//! device loads. What the seed expands to is part of the format and pinned by tests.
 //!
 //! # Bytes, and whose they are
 //!
-//! What is serialized ends with a checksum, which finds damage on the way and authenticates nothing. Keys and ciphertexts carry
-//! the [`KeyId`] of their client key, in memory and in bytes: ciphertexts of one client never go through another's keys unnoticed.
+//! What is serialized ends with a checksum, which finds damage on the way and authenticates
+//! nothing. Keys and ciphertexts carry the [`KeyId`] of their client key, in memory and in bytes:
+//! ciphertexts of one client never go through another's keys unnoticed.
 //!
 //! # Noise
 //!
-//! [`NoiseModel`] holds exact variances, not bounds, so that a measurement can contradict it: [`noise::measure()`] makes
-//! that measurement on any device. It gives the probability that a gate or table fails for any combination of inputs.
+//! [`NoiseModel`] holds exact variances, not bounds, so that a measurement can contradict it:
+//! [`noise::measure()`] makes that measurement on any device. It gives the probability that a gate
+//! or table fails for any combination of inputs.
 //!
 //! # Invariants
 //!
-//! - No secret leaves this crate but by [`ClientKey::to_bytes`]; secrets are wiped when dropped and never printed.
-//! - Everything that comes from outside is checked once, where it enters; after that, nothing here can fail for its sake.
+//! - No secret leaves this crate but by [`ClientKey::to_bytes`]; secrets are wiped when dropped and
+//!   never printed.
+//! - Everything that comes from outside is checked once, where it enters; after that, nothing here
+//!   can fail for its sake.
 //! - Randomness is the operating system's, unless a function has *seeded* in its name.
-//! - No floating point touches a key or a ciphertext: f64 serves the sampler's table and the noise model alone.
+//! - No floating point touches a key or a ciphertext: f64 serves the sampler's table and the noise
+//!   model alone.
 
 mod ciphertext;
 mod error;

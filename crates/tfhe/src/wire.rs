@@ -1,4 +1,5 @@
-//! What of this scheme is serialized, and the canonical form of its sets; the form itself is that of [`girih_rlwe::wire`].
+//! What of this scheme is serialized, and the canonical form of its sets; the form itself is that
+//! of [`girih_rlwe::wire`].
 
 use crate::{Mode, ParameterLiteral, ParameterSet};
 use girih_rlwe::Scheme;

@@ -17,11 +17,18 @@ fn client() -> ClientKey {
 fn everything() -> [(&'static str, Vec<u8>, fn(&[u8]) -> Result<()>); 3] {
     let client = client();
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
-    let batch = client.encrypt_bits(&[true, false, true, true, false, false]).expect("two ciphertexts");
+    let batch =
+        client.encrypt_bits(&[true, false, true, true, false, false]).expect("two ciphertexts");
     [
-        ("client key", client.to_bytes().expect("serializes").to_vec(), |bytes| ClientKey::from_bytes(bytes).map(drop)),
-        ("evaluation keys", keys.to_bytes().expect("serializes"), |bytes| EvaluationKeys::from_bytes(bytes).map(drop)),
-        ("ciphertexts", batch.to_bytes().expect("serializes"), |bytes| LweCiphertexts::from_bytes(bytes).map(drop)),
+        ("client key", client.to_bytes().expect("serializes").to_vec(), |bytes| {
+            ClientKey::from_bytes(bytes).map(drop)
+        }),
+        ("evaluation keys", keys.to_bytes().expect("serializes"), |bytes| {
+            EvaluationKeys::from_bytes(bytes).map(drop)
+        }),
+        ("ciphertexts", batch.to_bytes().expect("serializes"), |bytes| {
+            LweCiphertexts::from_bytes(bytes).map(drop)
+        }),
     ]
 }
 
@@ -37,7 +44,8 @@ fn every_flipped_bit_is_found() {
         assert!(places.len() > 400, "{name}");
         let mut bytes = good.clone();
         for at in places {
-            let bits: &[u8] = if good.len() > 4000 { &[1 << (at % 8)] } else { &[1, 2, 4, 8, 16, 32, 64, 128] };
+            let bits: &[u8] =
+                if good.len() > 4000 { &[1 << (at % 8)] } else { &[1, 2, 4, 8, 16, 32, 64, 128] };
             for bit in bits {
                 bytes[at] ^= bit;
                 let error = read(&bytes).expect_err("a bit is flipped");
@@ -68,7 +76,8 @@ fn words_that_change_places_are_found() {
     assert!(read(&bytes).expect_err("moved").to_string().contains("checksum"));
 }
 
-/// What a seeded key, its masks, its ciphertexts and the format are: who changes any of them raises the version.
+/// What a seeded key, its masks, its ciphertexts and the format are: who changes any of them raises
+/// the version.
 #[test]
 fn the_format_is_pinned() {
     let pins = everything().map(|(name, bytes, _)| {

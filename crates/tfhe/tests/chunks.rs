@@ -1,9 +1,10 @@
-//! Host batches on a device whose transfers overlap: what is cut, and in which order it is asked for.
+//! Host batches on a device whose transfers overlap: what is cut, and in which order it is asked
+//! for.
 
 use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, LoadOptions, LoadRequest, NoProgress, PlanReport, Stage,
-    StageOutput, Transform, Waiting,
+    Backend, BackendError, BootstrapJob, BootstrapShape, DeviceInfo, LinearJob, LoadOptions,
+    LoadRequest, NoProgress, PlanReport, Stage, StageOutput, Transform, Waiting,
 };
 use girih_cpu::CpuBackend;
 use girih_tfhe::{ClientKey, EvaluationKeys, Gate, ParameterSet, ServerKey};
@@ -32,7 +33,10 @@ impl Loader for InWaves {
         Ok(Vec::new())
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         Box::pin(async move {
             let device = Loader::load(&self.0, request).await?;
             Ok(Box::new(DeviceInWaves(device, self.1, self.2.clone())) as Box<dyn BootstrapDevice>)
@@ -61,7 +65,11 @@ impl BootstrapDevice for DeviceInWaves {
         self.0.write(first, words)
     }
 
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         self.2.lock().expect("no panic").push(('r', words.len() / self.shape().ciphertext_len()));
         self.0.read(first, words)
     }
@@ -91,30 +99,42 @@ impl BootstrapDevice for DeviceInWaves {
         Pipelining { overlaps_transfers: true, wave: self.1, devices: 1 }
     }
 
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         self.0.trace(job, stages)
     }
 }
 
 #[test]
 fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
-    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in").with_packing(2).expect("1 to 16");
+    let set =
+        ParameterSet::by_name("INSECURE_TOY").expect("built in").with_packing(2).expect("1 to 16");
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a checked set");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a checked set");
     let calls = Calls::default();
     let backend = InWaves(CpuBackend::new(), 4, calls.clone());
-    let server = ServerKey::load(&backend, &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
-    let bits = |seed: usize| (0..2 * 27).map(|i| ((i * i + seed * i) / 3).is_multiple_of(2)).collect::<Vec<bool>>();
+    let server = ServerKey::load(&backend, &keys, &LoadOptions::default(), &NoProgress)
+        .expect("the CPU runs every set");
+    let bits = |seed: usize| {
+        (0..2 * 27).map(|i| ((i * i + seed * i) / 3).is_multiple_of(2)).collect::<Vec<bool>>()
+    };
     let (a, b) = (bits(1), bits(2));
     let [ea, eb] = [&a, &b].map(|x| client.encrypt_bits(x).expect("whole ciphertexts"));
     let gates: Vec<Gate> = (0..27).map(|i| Gate::ALL[i % 6]).collect();
     // Once more on places that the first batch has given back.
     for _ in 0..2 {
-        let got = client.decrypt_bits(&server.gates(&gates, &ea, &eb).expect("runs")).expect("bits");
+        let got =
+            client.decrypt_bits(&server.gates(&gates, &ea, &eb).expect("runs")).expect("bits");
         let want: Vec<bool> = (0..a.len()).map(|i| gates[i / 2].evaluate(a[i], b[i])).collect();
         assert_eq!(got, want);
         let seen = std::mem::take(&mut *calls.lock().expect("no panic"));
-        assert_eq!(seen, [('b', 3), ('b', 12), ('b', 8), ('r', 3), ('b', 4), ('r', 12), ('r', 8), ('r', 4)]);
+        assert_eq!(
+            seen,
+            [('b', 3), ('b', 12), ('b', 8), ('r', 3), ('b', 4), ('r', 12), ('r', 8), ('r', 4)]
+        );
     }
     // A single ciphertext is one chunk.
     let one = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");

@@ -2,13 +2,17 @@
 
 use girih_backend::{LoadOptions, NoProgress};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, Function, FunctionKind, LweCiphertexts, NoiseModel, ParameterSet, ServerKey};
+use girih_tfhe::{
+    ClientKey, EvaluationKeys, Function, FunctionKind, LweCiphertexts, NoiseModel, ParameterSet,
+    ServerKey,
+};
 
 fn keys(name: &str) -> (ClientKey, ServerKey) {
     let set = ParameterSet::by_name(name).expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a set on prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a set on prime words");
-    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress).expect("the CPU runs every set");
+    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)
+        .expect("the CPU runs every set");
     (client, server)
 }
 
@@ -49,12 +53,18 @@ fn every_kind_of_function_on_every_message() {
                         continue;
                     }
                     let messages = all_messages(set, bits);
-                    let encrypted = client.encrypt_at(&messages, 1 << bits, log2_input).expect("whole ciphertexts");
+                    let encrypted = client
+                        .encrypt_at(&messages, 1 << bits, log2_input)
+                        .expect("whole ciphertexts");
                     let got = server.evaluate(&encrypted, &f, log2_output).expect("runs");
                     assert_eq!(got.log2_modulus(), log2_output);
                     let want: Vec<u64> = messages.iter().map(|&m| f.values()[m as usize]).collect();
                     let got = client.decrypt(&got, 1 << f.output_bits()).expect("same set");
-                    assert_eq!(got, want, "{name}, {:?}, modulo 2^{log2_input} to 2^{log2_output}", f);
+                    assert_eq!(
+                        got, want,
+                        "{name}, {:?}, modulo 2^{log2_input} to 2^{log2_output}",
+                        f
+                    );
                 }
             }
         }
@@ -72,9 +82,12 @@ fn kinds_mix_in_one_batch_and_stay_on_the_device() {
             _ => function(3, 3, |m| 7 * (m >> 2)),
         })
         .collect();
-    let want: Vec<u64> = messages.iter().zip(&functions).map(|(&m, f)| f.values()[m as usize]).collect();
+    let want: Vec<u64> =
+        messages.iter().zip(&functions).map(|(&m, f)| f.values()[m as usize]).collect();
     let encrypted = client.encrypt_at(&messages, 8, 8).expect("fits");
-    let on_device = server.evaluate_each(&server.upload(&encrypted).expect("fits"), &functions, 20).expect("runs");
+    let on_device = server
+        .evaluate_each(&server.upload(&encrypted).expect("fits"), &functions, 20)
+        .expect("runs");
     let back = server.download(&on_device).expect("alive");
     assert_eq!((back.log2_modulus(), client.decrypt(&back, 8).expect("same set")), (20, want));
 }
@@ -82,17 +95,28 @@ fn kinds_mix_in_one_batch_and_stay_on_the_device() {
 #[test]
 fn impossible_moduli_are_named() {
     let (client, server) = keys("INSECURE_TOY");
-    let refuse = |c: &LweCiphertexts, f: &Function, output| server.evaluate(c, f, output).expect_err("must be refused").to_string();
+    let refuse = |c: &LweCiphertexts, f: &Function, output| {
+        server.evaluate(c, f, output).expect_err("must be refused").to_string()
+    };
     let encrypted = client.encrypt_at(&[1, 2], 8, 9).expect("fits");
     let arbitrary = function(3, 3, |m| m);
     let message = refuse(&encrypted, &arbitrary, 9);
-    assert!(message.contains("arbitrary") && message.contains("2^9") && message.contains("from 2^3 to 2^8"), "{message}");
+    assert!(
+        message.contains("arbitrary")
+            && message.contains("2^9")
+            && message.contains("from 2^3 to 2^8"),
+        "{message}"
+    );
     let small = encrypted.rescale(8).expect("smaller");
     for output in [2, 15] {
         let message = refuse(&small, &arbitrary, output);
-        assert!(message.contains(&format!("2^{output}")) && message.contains("from 2^3 to 2^14"), "{message}");
+        assert!(
+            message.contains(&format!("2^{output}")) && message.contains("from 2^3 to 2^14"),
+            "{message}"
+        );
     }
-    let message = server.evaluate_each(&small, &[arbitrary], 8).expect_err("one for two").to_string();
+    let message =
+        server.evaluate_each(&small, &[arbitrary], 8).expect_err("one for two").to_string();
     assert!(message.contains("1 functions for 2 ciphertexts"), "{message}");
     let message = server.not(&small).expect_err("another modulus").to_string();
     assert!(message.contains("2^8") && message.contains("2^9"), "{message}");

@@ -1,4 +1,5 @@
-//! Large-precision functions on the CPU: every message where there are up to 2^12, random ones above.
+//! Large-precision functions on the CPU: every message where there are up to 2^12, random ones
+//! above.
 
 use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
@@ -18,10 +19,13 @@ impl Context {
     }
 
     fn of(parameters: LargeParameters, transform: Transform, gadgets: &[usize]) -> Self {
-        let client = ClientKey::generate_seeded_for_tests(parameters.home(), [1; 32]).expect("prime words");
-        let keys = LargeKeys::generate(&parameters, &client, gadgets, &NoProgress).expect("its own gadgets");
+        let client =
+            ClientKey::generate_seeded_for_tests(parameters.home(), [1; 32]).expect("prime words");
+        let keys = LargeKeys::generate(&parameters, &client, gadgets, &NoProgress)
+            .expect("its own gadgets");
         let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
-        let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+        let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
+            .expect("the CPU runs every set");
         Self { parameters, client, server }
     }
 
@@ -39,14 +43,18 @@ fn context() -> &'static Context {
     CONTEXT.get_or_init(|| Context::new(Transform::Fft, &[0, 1, 2, 3]))
 }
 
-/// All messages of `bits` bits, or from 13 bits on 500 of them: the ends, those around the middle, and others between.
+/// All messages of `bits` bits, or from 13 bits on 500 of them: the ends, those around the middle,
+/// and others between.
 fn messages(bits: u32) -> Vec<u64> {
     let end = 1u64 << bits;
     if bits <= 12 {
         return (0..end).collect();
     }
     let special = [0, 1, end / 2 - 1, end / 2, end / 2 + 1, end - 1];
-    special.into_iter().chain((0..494).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits))).collect()
+    special
+        .into_iter()
+        .chain((0..494).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)))
+        .collect()
 }
 
 #[test]
@@ -56,7 +64,10 @@ fn signs() {
     for log2_modulus in [6, 8, 9, 10, 13, 17, 22, 29] {
         let bits = c.parameters.message_bits(log2_modulus).expect("in range");
         let messages = messages(bits);
-        let got = c.client.decrypt_bits(&c.server.sign(&c.encrypt(&messages, log2_modulus)).expect("runs")).expect("bits");
+        let got = c
+            .client
+            .decrypt_bits(&c.server.sign(&c.encrypt(&messages, log2_modulus)).expect("runs"))
+            .expect("bits");
         let want: Vec<bool> = messages.iter().map(|m| m >> (bits - 1) == 1).collect();
         assert!(got == want, "modulus 2^{log2_modulus}");
     }
@@ -65,9 +76,12 @@ fn signs() {
 #[test]
 fn floors() {
     let c = context();
-    for (log2_modulus, bits) in [(6, 1), (8, 2), (9, 4), (12, 1), (13, 3), (17, 4), (25, 4), (29, 2)] {
+    for (log2_modulus, bits) in
+        [(6, 1), (8, 2), (9, 4), (12, 1), (13, 3), (17, 4), (25, 4), (29, 2)]
+    {
         let messages = messages(c.parameters.message_bits(log2_modulus).expect("in range"));
-        let got = c.decrypt(&c.server.floor(&c.encrypt(&messages, log2_modulus), bits).expect("runs"));
+        let got =
+            c.decrypt(&c.server.floor(&c.encrypt(&messages, log2_modulus), bits).expect("runs"));
         let want: Vec<u64> = messages.iter().map(|m| m >> bits << bits).collect();
         assert!(got == want, "{bits} bits, modulus 2^{log2_modulus}");
     }
@@ -94,7 +108,9 @@ fn functions_of_a_digit() {
     let c = context();
     let relu = Function::new(3, 3, |m| if m < 4 { m } else { 0 }).expect("fits");
     let wide = Function::new(3, 17, |m| m * 18_000).expect("fits");
-    let negacyclic = Function::new(4, 13, |m| if m < 8 { 511 * m } else { (8192 - 511 * (m - 8)) % 8192 }).expect("fits");
+    let negacyclic =
+        Function::new(4, 13, |m| if m < 8 { 511 * m } else { (8192 - 511 * (m - 8)) % 8192 })
+            .expect("fits");
     for f in [relu, wide, negacyclic] {
         let messages: Vec<u64> = (0..1 << f.input_bits()).collect();
         let got = c.server.function(&c.encrypt(&messages, 5 + f.input_bits()), &f).expect("runs");
@@ -108,13 +124,20 @@ fn comparisons() {
     let c = context();
     // Messages of 12 bits, the top one free: pairs near, far and equal.
     let a: Vec<u64> = (0..400).map(|i| i * 1237 % 2048).collect();
-    let b: Vec<u64> =
-        a.iter().enumerate().map(|(i, &a)| [a, a + 1, a.saturating_sub(1), (i as u64 * 911) % 2048][i % 4].min(2047)).collect();
+    let b: Vec<u64> = a
+        .iter()
+        .enumerate()
+        .map(|(i, &a)| [a, a + 1, a.saturating_sub(1), (i as u64 * 911) % 2048][i % 4].min(2047))
+        .collect();
     let (ea, eb) = (c.encrypt(&a, 17), c.encrypt(&b, 17));
-    let check = |what: &str, got: girih_tfhe::Result<LweCiphertexts>, want: fn(u64, u64) -> bool| {
-        let got = c.client.decrypt_bits(&got.expect("runs")).expect("bits");
-        assert!(got.iter().zip(a.iter().zip(&b)).all(|(&got, (&a, &b))| got == want(a, b)), "{what}");
-    };
+    let check =
+        |what: &str, got: girih_tfhe::Result<LweCiphertexts>, want: fn(u64, u64) -> bool| {
+            let got = c.client.decrypt_bits(&got.expect("runs")).expect("bits");
+            assert!(
+                got.iter().zip(a.iter().zip(&b)).all(|(&got, (&a, &b))| got == want(a, b)),
+                "{what}"
+            );
+        };
     check("less", c.server.less(&ea, &eb), |a, b| a < b);
     check("less or equal", c.server.less_or_equal(&ea, &eb), |a, b| a <= b);
     check("equal", c.server.equal(&ea, &eb), |a, b| a == b);
@@ -128,15 +151,18 @@ fn rectified_and_chosen() {
         let bits = c.parameters.message_bits(log2_modulus).expect("in range");
         let messages = messages(bits);
         let got = c.decrypt(&c.server.relu(&c.encrypt(&messages, log2_modulus)).expect("runs"));
-        let want: Vec<u64> = messages.iter().map(|&m| if m >> (bits - 1) == 1 { 0 } else { m }).collect();
+        let want: Vec<u64> =
+            messages.iter().map(|&m| if m >> (bits - 1) == 1 { 0 } else { m }).collect();
         assert!(got == want, "modulus 2^{log2_modulus}");
     }
     for log2_modulus in [8, 17] {
         let half = 1 << (c.parameters.message_bits(log2_modulus).expect("in range") - 1);
         let a: Vec<u64> = (0..100).map(|i| i * 1237 % half).collect();
-        let b: Vec<u64> = (0..100).map(|i| [a[i as usize], i * 911 % half][i as usize % 2]).collect();
+        let b: Vec<u64> =
+            (0..100).map(|i| [a[i as usize], i * 911 % half][i as usize % 2]).collect();
         let (ea, eb) = (c.encrypt(&a, log2_modulus), c.encrypt(&b, log2_modulus));
-        let both = |f: fn(u64, u64) -> u64| a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect::<Vec<_>>();
+        let both =
+            |f: fn(u64, u64) -> u64| a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect::<Vec<_>>();
         assert_eq!(c.decrypt(&c.server.max(&ea, &eb).expect("runs")), both(u64::max));
         assert_eq!(c.decrypt(&c.server.min(&ea, &eb).expect("runs")), both(u64::min));
     }
@@ -148,10 +174,13 @@ fn rectified_and_chosen() {
 fn the_first_of_the_largest() {
     let c = context();
     for count in [2, 3, 10] {
-        let rows: Vec<Vec<u64>> = (0..count).map(|i| (0..6).map(|j| (i * 7 + j * 5) % 8 * 100 * (j % 3)).collect()).collect();
+        let rows: Vec<Vec<u64>> = (0..count)
+            .map(|i| (0..6).map(|j| (i * 7 + j * 5) % 8 * 100 * (j % 3)).collect())
+            .collect();
         let encrypted: Vec<LweCiphertexts> = rows.iter().map(|row| c.encrypt(row, 17)).collect();
         let bits = c.server.argmax(&encrypted.iter().collect::<Vec<_>>()).expect("runs");
-        let bits: Vec<Vec<bool>> = bits.iter().map(|b| c.client.decrypt_bits(b).expect("bits")).collect();
+        let bits: Vec<Vec<bool>> =
+            bits.iter().map(|b| c.client.decrypt_bits(b).expect("bits")).collect();
         for j in 0..6 {
             let got = bits.iter().rev().fold(0, |n, bit| 2 * n + usize::from(bit[j]));
             let want = (0..rows.len()).rev().max_by_key(|&i| rows[i][j]).expect("not empty");
@@ -163,15 +192,26 @@ fn the_first_of_the_largest() {
 /// Two messages to a ciphertext: every function acts on both.
 #[test]
 fn packed_messages() {
-    let c = Context::of(LargeParameters::insecure().with_packing(2).expect("1 to 16"), Transform::Fft, &[0, 1, 2]);
+    let c = Context::of(
+        LargeParameters::insecure().with_packing(2).expect("1 to 16"),
+        Transform::Fft,
+        &[0, 1, 2],
+    );
     let messages: Vec<u64> = (0..40).map(|i| i * 1237 % 4096).collect();
     let encrypted = c.encrypt(&messages, 17);
     assert_eq!(encrypted.len(), 20);
     let relu: Vec<u64> = messages.iter().map(|&m| if m < 2048 { m } else { 0 }).collect();
     assert_eq!(c.decrypt(&c.server.relu(&encrypted).expect("runs")), relu);
     let signs: Vec<bool> = messages.iter().map(|&m| m >= 2048).collect();
-    assert_eq!(c.client.decrypt_bits(&c.server.sign(&encrypted).expect("runs")).expect("bits"), signs);
-    let message = c.parameters.encrypt(&c.client, &messages[..3], 17).expect_err("no whole ciphertexts").to_string();
+    assert_eq!(
+        c.client.decrypt_bits(&c.server.sign(&encrypted).expect("runs")).expect("bits"),
+        signs
+    );
+    let message = c
+        .parameters
+        .encrypt(&c.client, &messages[..3], 17)
+        .expect_err("no whole ciphertexts")
+        .to_string();
     assert!(message.contains("multiple of r = 2"), "{message}");
 }
 
@@ -185,17 +225,27 @@ fn what_does_not_belong_together_is_refused() {
     let set = |name| girih_tfhe::ParameterSet::by_name(name).expect("built in");
     refuse(LargeParameters::new(vec![], 4, -40.0).err(), "at least one parameter set");
     refuse(LargeParameters::new(vec![set("G4"), set("G5")], 7, -60.0).err(), "G4 and G5");
-    refuse(LargeParameters::new(toy.sets().iter().rev().cloned().collect(), 4, -40.0).err(), "fewer digits first");
+    refuse(
+        LargeParameters::new(toy.sets().iter().rev().cloned().collect(), 4, -40.0).err(),
+        "fewer digits first",
+    );
     refuse(LargeParameters::new(vec![set("M3")], 4, -40.0).err(), "gadget decomposition");
     refuse(LargeParameters::new(vec![set("G4")], 11, -60.0).err(), "2^1 to 2^10");
     for target in [0.0, f64::INFINITY, f64::NAN] {
         refuse(LargeParameters::new(toy.sets().to_vec(), 4, target).err(), "below 0");
     }
     assert_eq!(toy.log2_modulus(u32::MAX), u32::MAX, "which no check lets pass");
-    refuse(LargeKeys::generate(&toy, &c.client, &[4], &NoProgress).err(), "gadget 4 of a context that has 4");
-    refuse(LargeKeys::generate(&toy, &c.client, &[0, 0], &NoProgress).err(), "two keys of INSECURE_LARGE");
+    refuse(
+        LargeKeys::generate(&toy, &c.client, &[4], &NoProgress).err(),
+        "gadget 4 of a context that has 4",
+    );
+    refuse(
+        LargeKeys::generate(&toy, &c.client, &[0, 0], &NoProgress).err(),
+        "two keys of INSECURE_LARGE",
+    );
     refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one key");
-    let stranger = ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("prime words");
+    let stranger =
+        ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("prime words");
     refuse(LargeKeys::generate(&toy, &stranger, &[0], &NoProgress).err(), "INSECURE_TOY");
     refuse(toy.encrypt(&stranger, &[0], 17).err(), "INSECURE_TOY");
     for log2_modulus in [5, 30] {
@@ -208,15 +258,22 @@ fn what_does_not_belong_together_is_refused() {
     refuse(c.server.less(&a, &b).err(), "must be the same");
     refuse(c.server.argmax(&[&a]).err(), "2 to 256");
     refuse(c.server.gate(girih_tfhe::Gate::And, &a, &a).err(), "2^17");
-    refuse(c.server.function(&a, &Function::new(3, 3, |m| m).expect("fits")).err(), "3-bit messages on messages of 12 bits");
+    refuse(
+        c.server.function(&a, &Function::new(3, 3, |m| m).expect("fits")).err(),
+        "3-bit messages on messages of 12 bits",
+    );
 }
 
-/// The exact transform chooses other gadgets for the same moduli, and finds no key of them where none was made.
+/// The exact transform chooses other gadgets for the same moduli, and finds no key of them where
+/// none was made.
 #[test]
 fn exact_transforms_and_missing_keys() {
     let c = Context::new(Transform::Ntt, &[0]);
     let messages = messages(12)[..64].to_vec();
-    let got = c.server.sign(&c.encrypt(&messages.iter().map(|m| m * 64).collect::<Vec<_>>(), 17)).expect("runs");
+    let got = c
+        .server
+        .sign(&c.encrypt(&messages.iter().map(|m| m * 64).collect::<Vec<_>>(), 17))
+        .expect("runs");
     let want: Vec<bool> = messages.iter().map(|m| m * 64 >= 2048).collect();
     assert_eq!(c.client.decrypt_bits(&got).expect("bits"), want);
     let message = c.server.sign(&c.encrypt(&[0], 29)).expect_err("no key").to_string();
@@ -232,7 +289,8 @@ fn the_published_context_switches_gadgets_with_the_modulus() {
     let fft = [("G4_1X23", 16), ("G4_2X15", 24), ("G4_3X12", 27), ("G4_4X9", 29)];
     for (transform, last) in [(Transform::Ntt, exact.as_slice()), (Transform::Fft, &fft)] {
         for log2_modulus in 9..=29 {
-            let (want, _) = last.iter().find(|(_, l)| log2_modulus <= *l).expect("29 is the largest");
+            let (want, _) =
+                last.iter().find(|(_, l)| log2_modulus <= *l).expect("29 is the largest");
             let gadget = p.gadget(log2_modulus, transform).expect("in range");
             assert_eq!(p.sets()[gadget].name(), *want, "2^{log2_modulus}, {transform}");
         }
@@ -242,20 +300,33 @@ fn the_published_context_switches_gadgets_with_the_modulus() {
         gadgets.into_iter().map(|g| p.sets()[g].name()).collect::<Vec<_>>()
     };
     assert_eq!(names(&[LargeOperation::Sign], Transform::Ntt), ["G4", "G4_BASE2P18"]);
-    assert_eq!(names(&[LargeOperation::Decompose, LargeOperation::Sign], Transform::Fft), ["G4_1X23", "G4_2X15"]);
+    assert_eq!(
+        names(&[LargeOperation::Decompose, LargeOperation::Sign], Transform::Fft),
+        ["G4_1X23", "G4_2X15"]
+    );
     // OpenFHE's switches, and the finer gadgets of a smaller probability.
     let strict = p.clone().with_target(-60.0).expect("below 0");
     for bad in [0.0, 3.0, f64::NAN, f64::INFINITY] {
         let error = p.clone().with_target(bad).expect_err("no probability below 1").to_string();
         assert!(error.contains("must be below 0"), "{error}");
     }
-    assert_eq!([17, 18, 26, 27].map(|l| strict.gadget(l, Transform::Ntt).expect("in range")), [0, 2, 2, 4]);
-    assert_eq!(strict.sets()[strict.gadget(24, Transform::Fft).expect("in range")].name(), "G4_3X12");
+    assert_eq!(
+        [17, 18, 26, 27].map(|l| strict.gadget(l, Transform::Ntt).expect("in range")),
+        [0, 2, 2, 4]
+    );
+    assert_eq!(
+        strict.sets()[strict.gadget(24, Transform::Fft).expect("in range")].name(),
+        "G4_3X12"
+    );
     let boots = |operation| p.bootstraps(operation, 24);
-    assert_eq!([LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose].map(boots), [2, 7, 6]);
+    assert_eq!(
+        [LargeOperation::Floor, LargeOperation::Sign, LargeOperation::Decompose].map(boots),
+        [2, 7, 6]
+    );
 }
 
-/// The figures of docs/tfhe.md, section 7: log2 of the failure probability for fresh inputs, exact transform and f64.
+/// The figures of docs/tfhe.md, section 7: log2 of the failure probability for fresh inputs, exact
+/// transform and f64.
 #[test]
 fn failures_are_as_documented() {
     let p = LargeParameters::default();
@@ -269,43 +340,55 @@ fn failures_are_as_documented() {
     for (operation, row) in table {
         for (log2_modulus, ntt, fft) in row {
             for (transform, want) in [(Transform::Ntt, ntt), (Transform::Fft, fft)] {
-                let got = p.log2_failure(operation, log2_modulus, transform, 3.19).expect("in range");
-                assert!((got - want).abs() < 0.06, "{operation:?} modulo 2^{log2_modulus}, {transform}: {got:.2}");
+                let got =
+                    p.log2_failure(operation, log2_modulus, transform, 3.19).expect("in range");
+                assert!(
+                    (got - want).abs() < 0.06,
+                    "{operation:?} modulo 2^{log2_modulus}, {transform}: {got:.2}"
+                );
             }
         }
     }
     let arbitrary = Function::new(3, 3, |m| m).expect("fits");
     for (transform, want) in [(Transform::Ntt, -146.9), (Transform::Fft, -146.8)] {
         let set = &p.sets()[p.gadget(12, transform).expect("in range")];
-        let got = girih_tfhe::NoiseModel::with_transform(set, transform).log2_failure_function(&arbitrary, 11, 3.19);
+        let got = girih_tfhe::NoiseModel::with_transform(set, transform)
+            .log2_failure_function(&arbitrary, 11, 3.19);
         assert!((got - want).abs() < 0.06, "EvalFunc, {transform}: {got:.2}");
     }
     let message = p.gadgets(&[Relu], 29, Transform::Ntt).expect_err("no room").to_string();
     assert!(message.contains("2^29"), "{message}");
 }
 
-/// The published context at its real size, two of its keys: with `GIRIH_ALL_NOISE=1` alone, as they take 5 GB of memory.
+/// The published context at its real size, two of its keys: with `GIRIH_ALL_NOISE=1` alone, as they
+/// take 5 GB of memory.
 #[test]
 fn the_published_context_computes() {
     if std::env::var_os("GIRIH_ALL_NOISE").is_none_or(|v| v != "1") {
         return;
     }
     let parameters = LargeParameters::default();
-    let client = ClientKey::generate_seeded_for_tests(parameters.home(), [8; 32]).expect("prime words");
+    let client =
+        ClientKey::generate_seeded_for_tests(parameters.home(), [8; 32]).expect("prime words");
     let transform = Transform::Fft;
     // Messages of 13 bits, whose rounds change from key to key.
     let gadgets = parameters.gadgets(&[LargeOperation::Sign], 21, transform).expect("in range");
     assert_eq!(gadgets, [1, 3]);
-    let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress).expect("its own gadgets");
+    let keys =
+        LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress).expect("its own gadgets");
     let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
-    let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+    let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
+        .expect("the CPU runs every set");
     drop(keys);
-    let encrypt = |messages: &[u64], log2_modulus| parameters.encrypt(&client, messages, log2_modulus).expect("fits");
+    let encrypt = |messages: &[u64], log2_modulus| {
+        parameters.encrypt(&client, messages, log2_modulus).expect("fits")
+    };
     let decrypt = |c: &LweCiphertexts| parameters.decrypt(&client, c).expect("same context");
     let f = Function::new(3, 3, |m| (m * m + m + 5) % 8).expect("fits");
     let all: Vec<u64> = (0..8).collect();
     assert_eq!(decrypt(&server.function(&encrypt(&all, 11), &f).expect("runs")), f.values());
-    let messages: Vec<u64> = [0, 1, 4095, 4096, 8190, 8191].into_iter().chain((0..10).map(|i| i * 997 % 8192)).collect();
+    let messages: Vec<u64> =
+        [0, 1, 4095, 4096, 8190, 8191].into_iter().chain((0..10).map(|i| i * 997 % 8192)).collect();
     let encrypted = encrypt(&messages, 21);
     let floors = decrypt(&server.floor(&encrypted, 4).expect("runs"));
     assert_eq!(floors, messages.iter().map(|m| m >> 4 << 4).collect::<Vec<_>>());
@@ -334,12 +417,24 @@ fn functions_of_several_threads_take_tables_places_in_turns() {
             let (c, short, long) = (&c, &short, &long);
             scope.spawn(move || {
                 for i in (thread..240).step_by(3) {
-                    let shuffle = Function::new(3, 3, |m| (m * m * i + m + i / 8) % 8).expect("fits");
+                    let shuffle =
+                        Function::new(3, 3, |m| (m * m * i + m + i / 8) % 8).expect("fits");
                     let got = c.decrypt(&c.server.function(&short.0, &shuffle).expect("runs"));
-                    assert_eq!(got, short.1.iter().map(|&m| shuffle.values()[m as usize]).collect::<Vec<_>>(), "{i}");
+                    assert_eq!(
+                        got,
+                        short.1.iter().map(|&m| shuffle.values()[m as usize]).collect::<Vec<_>>(),
+                        "{i}"
+                    );
                     if i % 16 == 0 {
                         let got = c.decrypt(&c.server.relu(&long.0).expect("runs"));
-                        assert_eq!(got, long.1.iter().map(|&m| if m < 1 << 16 { m } else { 0 }).collect::<Vec<_>>(), "{i}");
+                        assert_eq!(
+                            got,
+                            long.1
+                                .iter()
+                                .map(|&m| if m < 1 << 16 { m } else { 0 })
+                                .collect::<Vec<_>>(),
+                            "{i}"
+                        );
                     }
                 }
             });
@@ -347,5 +442,8 @@ fn functions_of_several_threads_take_tables_places_in_turns() {
     });
     // Three threads hold three tables each at most.
     let (bytes, one) = (bytes(), 8 * c.parameters.home().shape().polynomial_size);
-    assert!(bytes.iter().all(|&b| (one..=9 * one).contains(&b) && b == bytes[0]), "{bytes:?} of {one} a table");
+    assert!(
+        bytes.iter().all(|&b| (one..=9 * one).contains(&b) && b == bytes[0]),
+        "{bytes:?} of {one} a table"
+    );
 }

@@ -1,8 +1,12 @@
-//! Thousands of malformed inputs: each is refused with an error that names the problem, none panics.
+//! Thousands of malformed inputs: each is refused with an error that names the problem, none
+//! panics.
 
 use girih_backend::{KeySource, LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, Error, EvaluationKeys, ExplicitKeys, Gate, LookUpTable, LweCiphertexts, ParameterSet, ServerKey};
+use girih_tfhe::{
+    ClientKey, Error, EvaluationKeys, ExplicitKeys, Gate, LookUpTable, LweCiphertexts,
+    ParameterSet, ServerKey,
+};
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
@@ -26,7 +30,8 @@ fn good() -> &'static Good {
         let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("prime words");
         let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
         let options = LoadOptions { transform: Some(Transform::Ntt), ..LoadOptions::default() };
-        let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress).expect("the CPU runs every set");
+        let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
+            .expect("the CPU runs every set");
         let batch = client.encrypt_bits(&[true; 12]).expect("four ciphertexts");
         Good {
             toml: set.to_toml(),
@@ -52,7 +57,8 @@ fn message<T>(result: Result<T, Error>) -> String {
 /// Bytes before the parameter set.
 const HEADER: usize = 34;
 
-/// Bytes with a header and a checksum that are right for them, as someone who changes them on purpose would write them.
+/// Bytes with a header and a checksum that are right for them, as someone who changes them on
+/// purpose would write them.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     girih_rlwe::wire::reseal(&mut bytes);
     bytes
@@ -60,8 +66,12 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// A field of the good file and a value that it cannot have.
 fn impossible_field() -> impl Strategy<Value = (&'static str, String)> {
-    let not_power =
-        prop_oneof![Just(0i64), Just(3), 5i64..8, any::<i64>().prop_filter("no power of two", |x| *x < 0 || x.count_ones() != 1)];
+    let not_power = prop_oneof![
+        Just(0i64),
+        Just(3),
+        5i64..8,
+        any::<i64>().prop_filter("no power of two", |x| *x < 0 || x.count_ones() != 1)
+    ];
     let outside = |low: i64, high: i64| prop_oneof![i64::MIN..low, high + 1..i64::MAX];
     let number = prop_oneof![
         (Just("n"), outside(1, 8192)),
@@ -82,7 +92,13 @@ fn impossible_field() -> impl Strategy<Value = (&'static str, String)> {
         (Just("mode"), "\"[A-Z]{3,6}\""),
         (Just("secret"), "\"[a-z]{1,5}\""),
         (Just("name"), "\"[ ,;/]{0,9}\""),
-        (Just("words"), prop_oneof![Just("[]".to_owned()), prop::collection::vec(any::<u16>(), 1..9).prop_map(|v| format!("{v:?}"))]),
+        (
+            Just("words"),
+            prop_oneof![
+                Just("[]".to_owned()),
+                prop::collection::vec(any::<u16>(), 1..9).prop_map(|v| format!("{v:?}"))
+            ]
+        ),
         (
             prop::sample::select(vec!["n", "q", "N", "k", "r", "q_ks", "sigma"]),
             prop_oneof!["\"[a-z0-9]{0,9}\"", Just("[1]".to_owned()), Just("true".to_owned())]
@@ -200,7 +216,8 @@ proptest! {
             _ => LweCiphertexts::from_bytes(&bytes).err(),
         };
         prop_assert_eq!(refused.map(names_it), (bytes != *whole).then_some(true));
-        // Changed on purpose: what is accepted must be whole and in range; what is refused must say what it is and why.
+        // Changed on purpose: what is accepted must be whole and in range; what is refused must say
+        // what it is and why.
         let bytes = sealed(bytes);
         match which {
             0 => {
@@ -276,16 +293,24 @@ proptest! {
 #[test]
 fn the_bodies_of_keys_are_checked_word_by_word() {
     let good = good();
-    // The last word before the checksum belongs to the key-switching key, modulo 2^14; the middle is bootstrapping key.
+    // The last word before the checksum belongs to the key-switching key, modulo 2^14; the middle
+    // is bootstrapping key.
     let mut bytes = good.key_bytes.clone();
     let last = bytes.len() - 17;
     bytes[last] = 0xFF;
     let message_ks = message(EvaluationKeys::from_bytes(&sealed(bytes)));
-    assert!(message_ks.contains("key-switching key") && message_ks.contains("above the largest residue 16383"), "{message_ks}");
+    assert!(
+        message_ks.contains("key-switching key")
+            && message_ks.contains("above the largest residue 16383"),
+        "{message_ks}"
+    );
     let mut bytes = good.key_bytes.clone();
     bytes[1000..1008].fill(0xFF);
     let message_bsk = message(EvaluationKeys::from_bytes(&sealed(bytes)));
-    assert!(message_bsk.contains("bootstrapping key") && message_bsk.contains("134215680"), "{message_bsk}");
+    assert!(
+        message_bsk.contains("bootstrapping key") && message_bsk.contains("134215680"),
+        "{message_bsk}"
+    );
     let mut bytes = good.key_bytes.clone();
     bytes.push(0);
     assert!(message(EvaluationKeys::from_bytes(&bytes)).contains("1 bytes too many"));
@@ -298,12 +323,19 @@ fn moduli_of_ciphertexts_are_checked() {
     let at = |log2_modulus| good.client.encrypt_at(&[1; 12], 2, log2_modulus);
     for log2_modulus in [0, 2, 15, 31, 64] {
         let text = message(at(log2_modulus));
-        assert!(text.contains(&format!("modulus 2^{log2_modulus} must be from 2^3 to 2^14")), "{text}");
+        assert!(
+            text.contains(&format!("modulus 2^{log2_modulus} must be from 2^3 to 2^14")),
+            "{text}"
+        );
     }
     let large = at(14).expect("Q_ks");
-    let back = LweCiphertexts::from_bytes(&large.to_bytes().expect("prime words")).expect("own output");
+    let back =
+        LweCiphertexts::from_bytes(&large.to_bytes().expect("prime words")).expect("own output");
     assert_eq!((back.log2_modulus(), back == large), (14, true));
-    assert_eq!(good.client.decrypt(&back.rescale(9).expect("smaller"), 2).expect("same set"), [1; 12]);
+    assert_eq!(
+        good.client.decrypt(&back.rescale(9).expect("smaller"), 2).expect("same set"),
+        [1; 12]
+    );
     for text in [
         message(good.server.gate(Gate::And, &large, &large)),
         message(good.server.not(&large)),
@@ -313,19 +345,34 @@ fn moduli_of_ciphertexts_are_checked() {
     }
     assert!(message(large.rescale(15)).contains("2^14"));
     assert!(message(large.reduce(2)).contains("2^2"));
-    assert!(message(LweCiphertexts::weighted_sum(&[(&large, 1), (&good.batch, 1)], 0)).contains("must be the same"));
-    assert!(message(LweCiphertexts::concatenate(&[&large, &good.batch])).contains("must be the same"));
+    assert!(
+        message(LweCiphertexts::weighted_sum(&[(&large, 1), (&good.batch, 1)], 0))
+            .contains("must be the same")
+    );
+    assert!(
+        message(LweCiphertexts::concatenate(&[&large, &good.batch])).contains("must be the same")
+    );
     assert!(message(large.slice(2..5)).contains("batch of 4"));
     let mut old = good.batch_bytes.clone();
     old[4] = 1;
     let text = message(LweCiphertexts::from_bytes(&old));
-    assert!(text.contains("format version 1 (of girih before ciphertexts carried their modulus"), "{text}");
+    assert!(
+        text.contains("format version 1 (of girih before ciphertexts carried their modulus"),
+        "{text}"
+    );
     old[4] = 2;
     let text = message(LweCiphertexts::from_bytes(&old));
-    assert!(text.contains("format version 2 (of girih before bytes ended with a checksum") && text.contains("anew"), "{text}");
+    assert!(
+        text.contains("format version 2 (of girih before bytes ended with a checksum")
+            && text.contains("anew"),
+        "{text}"
+    );
     old[4] = 3;
     let text = message(LweCiphertexts::from_bytes(&old));
-    assert!(text.contains("format version 3 (of girih before random streams were bound to their set"), "{text}");
+    assert!(
+        text.contains("format version 3 (of girih before random streams were bound to their set"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -344,20 +391,39 @@ fn things_of_different_sets_do_not_mix() {
         assert!(text.contains("INSECURE_TOY_R2") && text.contains("INSECURE_TOY_R3"), "{text}");
     }
     let short = good.client.encrypt_bits(&[true; 3]).expect("one ciphertext");
-    assert!(message(good.server.gate(Gate::And, &good.batch, &short)).contains("batches of [4, 1] ciphertexts"));
-    assert!(message(good.server.gates(&[Gate::And], &good.batch, &good.batch)).contains("1 gates for 4 ciphertexts"));
+    assert!(
+        message(good.server.gate(Gate::And, &good.batch, &short))
+            .contains("batches of [4, 1] ciphertexts")
+    );
+    assert!(
+        message(good.server.gates(&[Gate::And], &good.batch, &good.batch))
+            .contains("1 gates for 4 ciphertexts")
+    );
     let table = LookUpTable::new(2, |m| m).expect("2 bits");
-    assert!(message(good.server.apply_each(&good.batch, std::slice::from_ref(&table))).contains("1 tables for 4 ciphertexts"));
-    assert!(message(good.server.apply_each_slot(&good.batch, std::slice::from_ref(&table))).contains("1 tables for 12 messages"));
+    assert!(
+        message(good.server.apply_each(&good.batch, std::slice::from_ref(&table)))
+            .contains("1 tables for 4 ciphertexts")
+    );
+    assert!(
+        message(good.server.apply_each_slot(&good.batch, std::slice::from_ref(&table)))
+            .contains("1 tables for 12 messages")
+    );
     assert!(message(good.server.apply_slots(&good.batch, &[table])).contains("1 tables for the"));
     let fine = LookUpTable::new(8, |m| m).expect("8 bits");
     assert!(message(good.server.apply(&good.batch, &fine)).contains("room for 1 to 7"));
     assert!(message(LookUpTable::new(2, |m| m + 1)).contains("maps 3 to 4"));
     assert!(message(LookUpTable::new(0, |m| m)).contains("1 to 11"));
-    assert!(message(good.client.encrypt_messages(&[0, 4, 0], 2)).contains("message 4 does not fit 2 bits"));
+    assert!(
+        message(good.client.encrypt_messages(&[0, 4, 0], 2))
+            .contains("message 4 does not fit 2 bits")
+    );
     assert!(message(good.server.allocate(0)).contains("0 ciphertexts"));
-    assert!(message(ClientKey::from_secrets(&good.set, vec![0; 3], vec![])).contains("3 coefficients"));
-    assert!(message(ClientKey::from_secrets(&good.set, vec![2; 192], vec![0; 768])).contains("Ternary"));
+    assert!(
+        message(ClientKey::from_secrets(&good.set, vec![0; 3], vec![])).contains("3 coefficients")
+    );
+    assert!(
+        message(ClientKey::from_secrets(&good.set, vec![2; 192], vec![0; 768])).contains("Ternary")
+    );
 }
 
 #[test]

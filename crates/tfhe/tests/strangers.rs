@@ -2,13 +2,16 @@
 
 use girih_backend::NoProgress;
 use girih_rlwe::wire::{self, Bytes, Kind};
-use girih_tfhe::{ClientKey, Error, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet, Result};
+use girih_tfhe::{
+    ClientKey, Error, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet, Result,
+};
 use std::time::{Duration, Instant};
 
 /// No decoder takes longer on any input below 1 MB.
 const LIMIT: Duration = Duration::from_millis(50);
 
-const KINDS: [Kind; 3] = [Kind::new(1, "client key"), Kind::new(2, "evaluation keys"), Kind::new(3, "ciphertexts")];
+const KINDS: [Kind; 3] =
+    [Kind::new(1, "client key"), Kind::new(2, "evaluation keys"), Kind::new(3, "ciphertexts")];
 
 fn set(name: &str) -> ParameterSet {
     ParameterSet::by_name(name).expect("built in")
@@ -76,7 +79,9 @@ fn sets_from_strangers_name_their_primes_and_take_no_time() {
                 "evaluation keys" => why(EvaluationKeys::from_bytes(&bytes)),
                 _ => why(LweCiphertexts::from_bytes(&bytes)),
             };
-            let took = time(|| assert!(read().contains("words = missing: a serialized set names its primes")));
+            let took = time(|| {
+                assert!(read().contains("words = missing: a serialized set names its primes"))
+            });
             assert!(took < LIMIT, "2^{log2_t}: {took:?}");
         }
     }
@@ -93,7 +98,12 @@ fn every_key_modulus_of_a_file_is_found_at_once() {
             let took = time(|| drop(ParameterSet::new(&literal)));
             assert!(took < LIMIT, "N = {size}, log2_T = {log2_t}: {took:?}");
             let literal = ParameterLiteral { mode: Mode::GD, log2_key_modulus: None, ..literal };
-            let literal = ParameterLiteral { log2_accumulator_modulus: log2_t, base_g: Some(256), dropped: Some(0), ..literal };
+            let literal = ParameterLiteral {
+                log2_accumulator_modulus: log2_t,
+                base_g: Some(256),
+                dropped: Some(0),
+                ..literal
+            };
             let took = time(|| drop(ParameterSet::new(&literal)));
             assert!(took < LIMIT, "N = {size}, log2_Q = {log2_t}: {took:?}");
         }
@@ -108,9 +118,14 @@ fn keys_that_would_fill_the_machine_are_refused_by_their_set() {
     let gigabytes = EvaluationKeys::expanded_bytes(&huge) >> 30;
     assert!(gigabytes > 400, "{gigabytes}");
     let key = girih_tfhe::KeyId::from_bytes([1; 16]);
-    let bytes = wire::encode(KINDS[1], &huge, key, 0, &([0u8; 32], Bytes(&[]), Bytes(&[]))).expect("small");
+    let bytes =
+        wire::encode(KINDS[1], &huge, key, 0, &([0u8; 32], Bytes(&[]), Bytes(&[]))).expect("small");
     let text = why(EvaluationKeys::from_bytes(&bytes));
-    assert!(text.contains("keys of HUGE expand to ") && text.contains(&EvaluationKeys::LARGEST_EXPANSION.to_string()), "{text}");
+    assert!(
+        text.contains("keys of HUGE expand to ")
+            && text.contains(&EvaluationKeys::LARGEST_EXPANSION.to_string()),
+        "{text}"
+    );
     // Who expects this very set gets as far as the payload.
     let text = why(EvaluationKeys::from_bytes_for(&huge, &bytes));
     assert!(text.contains("bootstrapping key of HUGE: 0 bytes where"), "{text}");
@@ -129,8 +144,11 @@ fn what_is_of_another_set_is_refused_before_its_payload() {
     let client = ClientKey::generate_seeded_for_tests(&mine, [1; 32]).expect("valid");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
     let batch = client.encrypt_bits(&[true, false]).expect("two");
-    let all =
-        [client.to_bytes().expect("serializes").to_vec(), keys.to_bytes().expect("serializes"), batch.to_bytes().expect("serializes")];
+    let all = [
+        client.to_bytes().expect("serializes").to_vec(),
+        keys.to_bytes().expect("serializes"),
+        batch.to_bytes().expect("serializes"),
+    ];
     let read_for = |which: usize, set: &ParameterSet, bytes: &[u8]| match which {
         0 => ClientKey::from_bytes_for(set, bytes).map(drop),
         1 => EvaluationKeys::from_bytes_for(set, bytes).map(drop),
@@ -139,13 +157,17 @@ fn what_is_of_another_set_is_refused_before_its_payload() {
     for (which, bytes) in all.iter().enumerate() {
         read_for(which, &mine, bytes).expect("its own set");
         let text = why(read_for(which, &other, bytes));
-        let both = text.contains("INSECURE_TOY_R2") && (text.contains("they are of INSECURE_TOY,") || text.contains("needs at most"));
+        let both = text.contains("INSECURE_TOY_R2")
+            && (text.contains("they are of INSECURE_TOY,") || text.contains("needs at most"));
         assert!(both, "{text}");
         // A payload that makes no sense is not what is complained of.
         let set_len = usize::from(u16::from_le_bytes([bytes[32], bytes[33]]));
         let mut cut = bytes[..34 + set_len + 16].to_vec();
         wire::reseal(&mut cut);
-        assert!(why(read_for(which, &other, &cut)).contains("they are of INSECURE_TOY, where INSECURE_TOY_R2 is expected"));
+        assert!(
+            why(read_for(which, &other, &cut))
+                .contains("they are of INSECURE_TOY, where INSECURE_TOY_R2 is expected")
+        );
         assert!(why(read_for(which, &mine, &cut)).contains("truncated"));
     }
     // More than the set needs is refused by its length.
@@ -164,16 +186,20 @@ fn what_is_of_another_set_is_refused_before_its_payload() {
 /// Whoever can make a service decrypt must not learn from its errors what came out.
 #[test]
 fn errors_of_decryption_tell_no_value_and_no_place() {
-    let client = ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("valid");
+    let client =
+        ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("valid");
     let text = |messages: &[u64], modulus, read: &dyn Fn(&LweCiphertexts) -> Result<()>| {
-        let error = read(&client.encrypt(messages, modulus).expect("messages")).expect_err("refused");
+        let error =
+            read(&client.encrypt(messages, modulus).expect("messages")).expect_err("refused");
         assert!(matches!(error, Error::Mismatch(_)));
         error.to_string()
     };
     let bits = |batch: &LweCiphertexts| client.decrypt_bits(batch).map(drop);
     let messages = |batch: &LweCiphertexts| client.decrypt_messages(batch, 2).map(drop);
-    let of_bits = [&[2u64, 0, 0][..], &[3, 0, 0], &[0, 1, 2], &[2, 3, 2]].map(|m| text(m, 4, &bits));
-    let of_messages = [&[4u64, 0, 0][..], &[7, 0, 0], &[0, 1, 5], &[4, 6, 7]].map(|m| text(m, 8, &messages));
+    let of_bits =
+        [&[2u64, 0, 0][..], &[3, 0, 0], &[0, 1, 2], &[2, 3, 2]].map(|m| text(m, 4, &bits));
+    let of_messages =
+        [&[4u64, 0, 0][..], &[7, 0, 0], &[0, 1, 5], &[4, 6, 7]].map(|m| text(m, 8, &messages));
     for texts in [of_bits, of_messages] {
         assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
     }

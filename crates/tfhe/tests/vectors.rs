@@ -13,7 +13,11 @@ fn shape(params: &Value) -> BootstrapShape {
     } else {
         let dropped = number("dropped_digits") as usize;
         let log2_base = log2("base_g");
-        Gadget::Decomposition { log2_base, levels: number("digits_g") as usize - dropped, dropped_bits: dropped as u32 * log2_base }
+        Gadget::Decomposition {
+            log2_base,
+            levels: number("digits_g") as usize - dropped,
+            dropped_bits: dropped as u32 * log2_base,
+        }
     };
     BootstrapShape {
         lwe_dimension: number("n") as usize,
@@ -35,13 +39,15 @@ fn test_polynomials_are_those_of_the_vectors() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors");
     let mut gates = std::collections::HashSet::new();
     for name in ["gd_k1", "gd_k1_all_digits", "gd_k2_r2", "gd_two_words", "mr_k1", "mr_k3_r5"] {
-        let text = std::fs::read_to_string(format!("{folder}/{name}.json")).expect("the vectors are in the repository");
+        let text = std::fs::read_to_string(format!("{folder}/{name}.json"))
+            .expect("the vectors are in the repository");
         let vector: Value = serde_json::from_str(&text).expect("JSON");
         let shape = shape(&vector["params"]);
         shape.validate().expect("a possible shape");
         for run in vector["runs"].as_array().expect("runs") {
             let gate: Gate = run["gate"].as_str().expect("a name").parse().expect("a gate");
-            let want: Vec<u64> = serde_json::from_value(run["test_polynomial"].clone()).expect("N numbers");
+            let want: Vec<u64> =
+                serde_json::from_value(run["test_polynomial"].clone()).expect("N numbers");
             assert_eq!(gate.test_polynomial(&shape), want, "{name}, {gate}");
             gates.insert(gate);
         }

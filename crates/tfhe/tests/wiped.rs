@@ -17,7 +17,9 @@ static FOUND: AtomicUsize = AtomicUsize::new(0);
 struct Looking;
 
 fn look(block: &[u8]) {
-    if LOOKING.load(Ordering::Relaxed) && block.windows(PATTERN.len()).any(|window| window == PATTERN) {
+    if LOOKING.load(Ordering::Relaxed)
+        && block.windows(PATTERN.len()).any(|window| window == PATTERN)
+    {
         FOUND.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -54,7 +56,8 @@ fn left_behind<T>(run: impl FnOnce() -> T) -> usize {
 #[test]
 fn nothing_secret_is_left_in_freed_memory() {
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
-    let secret = |len: usize| PATTERN.iter().cycle().take(len).map(|&s| s as i8).collect::<Vec<_>>();
+    let secret =
+        |len: usize| PATTERN.iter().cycle().take(len).map(|&s| s as i8).collect::<Vec<_>>();
     let (n, size) = (set.shape().lwe_dimension, set.shape().ks_indices());
     assert_eq!(left_behind(|| secret(n)), 1, "a plain array is noticed");
 
@@ -67,9 +70,28 @@ fn nothing_secret_is_left_in_freed_memory() {
 
     type Case<'a> = (&'a str, Box<dyn Fn() + 'a>);
     let cases: [Case<'_>; 9] = [
-        ("a key", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n), secret(size)).expect("ternary")))),
-        ("wrong lengths", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n + 1), secret(size)).expect_err("length")))),
-        ("one wrong length", Box::new(|| drop(ClientKey::from_secrets(&set, secret(n), secret(size - 1)).expect_err("length")))),
+        (
+            "a key",
+            Box::new(|| {
+                drop(ClientKey::from_secrets(&set, secret(n), secret(size)).expect("ternary"))
+            }),
+        ),
+        (
+            "wrong lengths",
+            Box::new(|| {
+                drop(
+                    ClientKey::from_secrets(&set, secret(n + 1), secret(size)).expect_err("length"),
+                )
+            }),
+        ),
+        (
+            "one wrong length",
+            Box::new(|| {
+                drop(
+                    ClientKey::from_secrets(&set, secret(n), secret(size - 1)).expect_err("length"),
+                )
+            }),
+        ),
         (
             "a wrong coefficient",
             Box::new(|| {
@@ -80,8 +102,14 @@ fn nothing_secret_is_left_in_freed_memory() {
         ),
         ("writing", Box::new(|| drop(client.to_bytes().expect("serializes")))),
         ("reading", Box::new(|| drop(ClientKey::from_bytes(&bytes).expect("own output")))),
-        ("reading what is wrong", Box::new(|| drop(ClientKey::from_bytes(&damaged).expect_err("no ternary")))),
-        ("evaluation keys", Box::new(|| drop(EvaluationKeys::generate(&client, &NoProgress).expect("memory")))),
+        (
+            "reading what is wrong",
+            Box::new(|| drop(ClientKey::from_bytes(&damaged).expect_err("no ternary"))),
+        ),
+        (
+            "evaluation keys",
+            Box::new(|| drop(EvaluationKeys::generate(&client, &NoProgress).expect("memory"))),
+        ),
         (
             "use",
             Box::new(|| {

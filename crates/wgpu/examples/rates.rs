@@ -1,9 +1,11 @@
-//! What an adapter's arithmetic and exchanges cost: the figures behind the choice of transform and of exchanges.
+//! What an adapter's arithmetic and exchanges cost: the figures behind the choice of transform and
+//! of exchanges.
 //!
 //! ```text
 //! rates DEVICE_NUMBER
 //! ```
-//! Every row is a kernel of nothing but one operation, timed by the host over launches long enough to hide them.
+//! Every row is a kernel of nothing but one operation, timed by the host over launches long enough
+//! to hide them.
 
 use std::time::Instant;
 
@@ -28,7 +30,8 @@ struct Row {
     operations: f64,
 }
 
-/// One butterfly stage of radix 2 across lanes, by shuffles and by workgroup memory: both move every value of a chain once.
+/// One butterfly stage of radix 2 across lanes, by shuffles and by workgroup memory: both move
+/// every value of a chain once.
 const ROWS: [Row; 7] = [
     Row {
         name: "f64 fused multiply-add",
@@ -96,13 +99,20 @@ const ROWS: [Row; 7] = [
 ];
 
 fn wgsl(row: &Row) -> String {
-    let chains = |text: &str| (0..CHAINS).map(|c| text.replace('C', &c.to_string())).collect::<Vec<_>>();
-    let starts: String = chains(row.start).iter().enumerate().map(|(c, s)| format!("    var x_{c} = {s};\n")).collect();
+    let chains =
+        |text: &str| (0..CHAINS).map(|c| text.replace('C', &c.to_string())).collect::<Vec<_>>();
+    let starts: String = chains(row.start)
+        .iter()
+        .enumerate()
+        .map(|(c, s)| format!("    var x_{c} = {s};\n"))
+        .collect();
     let steps = if row.step.is_empty() {
         // Written where it was last read, as the transform does: one barrier an exchange.
         let write = chains("        shared_words[place + Cu * 128u] = x_C;\n").concat();
         let read = chains("        x_C = shared_words[source + Cu * 128u] + m;\n").concat();
-        format!("        let source = t ^ ((i + 1u) & 15u); let place = t ^ (i & 15u);\n{write}        workgroupBarrier();\n{read}")
+        format!(
+            "        let source = t ^ ((i + 1u) & 15u); let place = t ^ (i & 15u);\n{write}        workgroupBarrier();\n{read}"
+        )
     } else {
         chains(row.step).iter().map(|s| format!("        {s}\n")).collect()
     };
@@ -115,16 +125,26 @@ fn wgsl(row: &Row) -> String {
     )
 }
 
-fn measure(device: &wgpu::Device, queue: &wgpu::Queue, row: &Row, groups: u32) -> Result<f64, Box<dyn std::error::Error>> {
+fn measure(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    row: &Row,
+    groups: u32,
+) -> Result<f64, Box<dyn std::error::Error>> {
     let source = wgsl(row);
-    let module = device
-        .create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(row.name), source: wgpu::ShaderSource::Wgsl(source.into()) });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(row.name),
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    });
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(row.name),
         layout: None,
         module: &module,
         entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions { zero_initialize_workgroup_memory: false, ..Default::default() },
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: false,
+            ..Default::default()
+        },
         cache: None,
     });
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -167,7 +187,8 @@ fn main() -> Outcome {
             println!("{:<50} absent", row.name);
             continue;
         }
-        let descriptor = wgpu::DeviceDescriptor { required_features: row.features, ..Default::default() };
+        let descriptor =
+            wgpu::DeviceDescriptor { required_features: row.features, ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
         let rate = measure(&device, &queue, row, if software { 8 } else { 16_384 })?;
         println!("{:<50} {rate:10.3e} a second", row.name);

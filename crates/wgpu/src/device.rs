@@ -6,8 +6,8 @@ use crate::bootstrap::plan::{Rolled, WgpuPlan};
 use crate::runtime::gpu::Gpu;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions, LoadRequest, Transform, Waiting,
-    at_once, choose_plan,
+    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit,
+    LoadOptions, LoadRequest, Transform, Waiting, at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -22,11 +22,14 @@ const MEMORY_PERCENT: u8 = 95;
 pub struct OpenOptions {
     /// The arithmetic; left open, int64 where the adapter has it.
     pub profile: Option<Profile>,
-    /// Keep to the default limits of WebGPU (16 KiB workgroup memory, 256 threads, 128 MiB bindings), whatever there is.
+    /// Keep to the default limits of WebGPU (16 KiB workgroup memory, 256 threads, 128 MiB
+    /// bindings), whatever there is.
     pub webgpu_limits: bool,
-    /// Most bytes of one storage buffer, where less than the adapter's are wanted: keys and stores are split over more of them.
+    /// Most bytes of one storage buffer, where less than the adapter's are wanted: keys and stores
+    /// are split over more of them.
     pub binding_bytes: Option<u64>,
-    /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug assertions.
+    /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug
+    /// assertions.
     pub checked: Option<bool>,
     /// What kernels count by loops; left open, chosen by the shape.
     pub rolled: Option<Rolled>,
@@ -57,24 +60,34 @@ fn rank(kind: wgpu::DeviceType) -> u8 {
     }
 }
 
-/// Adapters with compute shaders: GPUs of their own memory first, software last; the numbers in their names count real ones only.
+/// Adapters with compute shaders: GPUs of their own memory first, software last; the numbers in
+/// their names count real ones only.
 fn adapters() -> Vec<Found> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
-    // A buffer beyond what the driver says is left is refused, instead of being swapped out or ending the process.
+    // A buffer beyond what the driver says is left is refused, instead of being swapped out or
+    // ending the process.
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
     let instance = wgpu::Instance::new(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
     let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
     for adapter in all {
-        if !adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
+        if !adapter
+            .get_downlevel_capabilities()
+            .flags
+            .contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+        {
             continue;
         }
         if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
             let number = software.len();
             // A second software driver, such as WARP beside llvmpipe, gets a number of its own.
-            let id = if number == 0 { format!("wgpu:{SOFTWARE}") } else { format!("wgpu:software{number}") };
+            let id = if number == 0 {
+                format!("wgpu:{SOFTWARE}")
+            } else {
+                format!("wgpu:software{number}")
+            };
             software.push(Found { id, adapter });
         } else {
             real.push(Found { id: format!("wgpu:{}", real.len()), adapter });
@@ -84,7 +97,12 @@ fn adapters() -> Vec<Found> {
     real
 }
 
-fn describe(id: &str, adapter: &wgpu::Adapter, profile: Profile, limits: &wgpu::Limits) -> DeviceInfo {
+fn describe(
+    id: &str,
+    adapter: &wgpu::Adapter,
+    profile: Profile,
+    limits: &wgpu::Limits,
+) -> DeviceInfo {
     let info = adapter.get_info();
     DeviceInfo {
         id: id.to_string(),
@@ -93,7 +111,9 @@ fn describe(id: &str, adapter: &wgpu::Adapter, profile: Profile, limits: &wgpu::
         transforms: vec![Transform::Ntt],
         limits: DeviceLimits {
             workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
-            workgroup_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x) as usize,
+            workgroup_threads: limits
+                .max_compute_invocations_per_workgroup
+                .min(limits.max_compute_workgroup_size_x) as usize,
             subgroup_threads: info.subgroup_max_size.max(1) as usize,
             binding_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
             // wgpu does not tell; a few hundred workgroups fill any GPU of today.
@@ -114,7 +134,8 @@ fn profile_of(adapter: &wgpu::Adapter, asked: Option<Profile>) -> Profile {
     asked.unwrap_or(if has { Profile::Int64 } else { Profile::Core })
 }
 
-/// The limits to ask for: WebGPU's defaults, with those that kernels can use raised to what the adapter has.
+/// The limits to ask for: WebGPU's defaults, with those that kernels can use raised to what the
+/// adapter has.
 fn limits_of(adapter: &wgpu::Adapter, options: &OpenOptions) -> wgpu::Limits {
     let has = adapter.limits();
     let mut limits = wgpu::Limits::default();
@@ -123,11 +144,13 @@ fn limits_of(adapter: &wgpu::Adapter, options: &OpenOptions) -> wgpu::Limits {
         limits.max_compute_invocations_per_workgroup = has.max_compute_invocations_per_workgroup;
         limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x;
         // Kernels index bindings in 32-bit words.
-        limits.max_storage_buffer_binding_size = has.max_storage_buffer_binding_size.min((1 << 31) - 4);
+        limits.max_storage_buffer_binding_size =
+            has.max_storage_buffer_binding_size.min((1 << 31) - 4);
         limits.max_buffer_size = has.max_buffer_size;
     }
     if let Some(bytes) = options.binding_bytes {
-        limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes / 16 * 16);
+        limits.max_storage_buffer_binding_size =
+            limits.max_storage_buffer_binding_size.min(bytes / 16 * 16);
     }
     limits
 }
@@ -136,22 +159,34 @@ fn limits_of(adapter: &wgpu::Adapter, options: &OpenOptions) -> wgpu::Limits {
 pub fn enumerate() -> Vec<DeviceInfo> {
     adapters()
         .iter()
-        .map(|f| describe(&f.id, &f.adapter, profile_of(&f.adapter, None), &limits_of(&f.adapter, &OpenOptions::default())))
+        .map(|f| {
+            describe(
+                &f.id,
+                &f.adapter,
+                profile_of(&f.adapter, None),
+                &limits_of(&f.adapter, &OpenOptions::default()),
+            )
+        })
         .collect()
 }
 
 impl WgpuBackend {
-    /// Opens an adapter by the name that [`enumerate`] gives it: `wgpu:0`, `wgpu:llvmpipe`. With `@core` after the name
-    /// the u32-only profile runs within WebGPU's default limits, as it would in a browser; `@int64` insists on 64-bit
-    /// integers.
+    /// Opens an adapter by the name that [`enumerate`] gives it: `wgpu:0`, `wgpu:llvmpipe`. With
+    /// `@core` after the name the u32-only profile runs within WebGPU's default limits, as it would
+    /// in a browser; `@int64` insists on 64-bit integers.
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] listing what there is.
     pub fn open(name: &str) -> Result<Self, BackendError> {
-        let (id, suffix) = name.split_once('@').map_or((name, None), |(id, suffix)| (id, Some(suffix)));
+        let (id, suffix) =
+            name.split_once('@').map_or((name, None), |(id, suffix)| (id, Some(suffix)));
         let options = match suffix {
             None => OpenOptions::default(),
-            Some("core") => OpenOptions { profile: Some(Profile::Core), webgpu_limits: true, ..Default::default() },
+            Some("core") => OpenOptions {
+                profile: Some(Profile::Core),
+                webgpu_limits: true,
+                ..Default::default()
+            },
             Some("int64") => OpenOptions { profile: Some(Profile::Int64), ..Default::default() },
             Some(other) => {
                 return Err(BackendError::NoDevice {
@@ -166,12 +201,13 @@ impl WgpuBackend {
     /// Opens an adapter with everything chosen.
     ///
     /// # Errors
-    /// [`BackendError::NoDevice`] listing what there is, [`BackendError::Unsupported`] for a profile that the adapter
-    /// lacks, [`BackendError::DeviceFailed`] with the driver's words.
+    /// [`BackendError::NoDevice`] listing what there is, [`BackendError::Unsupported`] for a
+    /// profile that the adapter lacks, [`BackendError::DeviceFailed`] with the driver's words.
     pub fn open_with(id: &str, options: &OpenOptions) -> Result<Self, BackendError> {
         let mut found = adapters();
         let Some(at) = found.iter().position(|f| f.id == id) else {
-            let there: Vec<String> = found.iter().map(|f| format!("{} ({})", f.id, f.adapter.get_info().name)).collect();
+            let there: Vec<String> =
+                found.iter().map(|f| format!("{} ({})", f.id, f.adapter.get_info().name)).collect();
             let why = if there.is_empty() {
                 "no adapter found; a Vulkan, Metal or DX12 driver is needed (the software one: Debian package mesa-vulkan-drivers)".into()
             } else {
@@ -216,7 +252,10 @@ impl WgpuBackend {
         if let Some(transform @ Transform::Fft) = options.transform {
             return Err(BackendError::DoesNotFit {
                 device: self.info.name.clone(),
-                reason: DoesNotFit::Transform { transform, why: "WGSL kernels have the ntt-u32 transform only".into() },
+                reason: DoesNotFit::Transform {
+                    transform,
+                    why: "WGSL kernels have the ntt-u32 transform only".into(),
+                },
             });
         }
         let beside = request.beside_as::<WgpuEngine>()?;
@@ -224,7 +263,8 @@ impl WgpuBackend {
             return Err(other_backend());
         }
         let (options, source) = choose_plan(&self.identity(), keys.shape(), options, progress)?;
-        let plan = WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
+        let plan =
+            WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
         WgpuEngine::load(Arc::clone(&self.gpu), plan, source, beside, keys, progress)
     }
 }
@@ -235,7 +275,8 @@ impl Backend for WgpuBackend {
     }
 
     fn identity(&self) -> String {
-        // Neither the order of adapters nor subgroup sizes change with what a plan costs; driver and profile do.
+        // Neither the order of adapters nor subgroup sizes change with what a plan costs; driver
+        // and profile do.
         format!("wgpu: {}, {}", self.info.name, self.info.notes[..3].join(", "))
     }
 
@@ -245,13 +286,17 @@ impl Backend for WgpuBackend {
 }
 
 impl Loader for WgpuBackend {
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
         let plans = WgpuPlan::alternatives(shape, self.profile, &self.info)?;
-        let options = |plan| LoadOptions { transform: Some(Transform::Ntt), plan, ..Default::default() };
+        let options =
+            |plan| LoadOptions { transform: Some(Transform::Ntt), plan, ..Default::default() };
         Ok(plans.into_iter().map(options).collect())
     }
 }

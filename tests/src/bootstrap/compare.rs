@@ -3,8 +3,8 @@
 use crate::bootstrap::synthetic::{SyntheticKeys, Words};
 use crate::bootstrap::vectors::first_difference;
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob, LoadOptions, LoadRequest, Operand, Stage,
-    Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob,
+    LoadOptions, LoadRequest, Operand, Stage, Transform,
 };
 
 /// Ciphertexts in the store of a synthetic run.
@@ -19,33 +19,57 @@ struct Pair {
     device: Engine,
 }
 
-/// Jobs that use every field: weights of both signs, constants, moduli below and above q, offsets, tables a slot,
-/// results in place.
+/// Jobs that use every field: weights of both signs, constants, moduli below and above q, offsets,
+/// tables a slot, results in place.
 fn jobs(shape: &BootstrapShape) -> Vec<BootstrapJob> {
     let q = shape.log2_lwe_modulus;
     let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
     let operand = |ciphertext, weight| Operand { ciphertext, weight };
     let largest_output = shape.log2_ks_modulus.min(29);
-    let job =
-        |operands: &[Operand], constant, log2_modulus, table, table_stride, output_offset, log2_output_modulus, output| BootstrapJob {
-            input: Combination::new(operands, constant, log2_modulus),
-            table,
-            table_stride,
-            output_offset,
-            log2_output_modulus,
-            output,
-        };
+    let job = |operands: &[Operand],
+               constant,
+               log2_modulus,
+               table,
+               table_stride,
+               output_offset,
+               log2_output_modulus,
+               output| BootstrapJob {
+        input: Combination::new(operands, constant, log2_modulus),
+        table,
+        table_stride,
+        output_offset,
+        log2_output_modulus,
+        output,
+    };
     if shape.is_torus() {
         return vec![
             job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8),
-            job(&[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)], 0xdead_beef, 64, 1, 1, u64::MAX, 64, 3),
+            job(
+                &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
+                0xdead_beef,
+                64,
+                1,
+                1,
+                u64::MAX,
+                64,
+                3,
+            ),
             job(&[], 3 << 28, 64, 0, 0, 0, 64, 11),
         ];
     }
     vec![
         job(&[operand(0, 1), operand(1, 1)], 0, q, 0, 0, (modulus + 4) / 8, q, 8),
         job(&[operand(1, 2), operand(2, 2)], 0, q, 1, 1, 0, q, 9),
-        job(&[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)], 77, q, 0, 1, modulus - 1, q, 10),
+        job(
+            &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
+            77,
+            q,
+            0,
+            1,
+            modulus - 1,
+            q,
+            10,
+        ),
         job(&[operand(5, 1)], 1, q - 2, 2, 0, 5, largest_output, 5),
         job(&[], 3, shape.log2_monomials(), 0, 0, 0, 3, 11),
     ]
@@ -67,7 +91,12 @@ fn common_stages(n: usize) -> Vec<Stage> {
 }
 
 impl Pair {
-    fn new(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape, transform: Transform) -> Result<Self, BackendError> {
+    fn new(
+        device: &dyn Backend,
+        twin: &dyn Backend,
+        shape: &BootstrapShape,
+        transform: Transform,
+    ) -> Result<Self, BackendError> {
         let keys = SyntheticKeys::new(shape.clone(), 7);
         let load = |backend: &dyn Backend, transform| {
             let options = LoadOptions { transform: Some(transform), ..Default::default() };
@@ -78,14 +107,16 @@ impl Pair {
         let pair = Self { twin: load(twin, exact)?, device: load(device, transform)? };
         let mut words = Words::new(11);
         let largest = 1 << shape.log2_stored_modulus().min(32);
-        let store: Vec<u32> = (0..STORED * shape.ciphertext_len()).map(|_| words.below(largest) as u32).collect();
+        let store: Vec<u32> =
+            (0..STORED * shape.ciphertext_len()).map(|_| words.below(largest) as u32).collect();
         let mut coefficient = || match shape.accumulator_modulus() {
             Some(modulus) if leading_bits(shape, transform) => fraction(shape, modulus, &mut words),
             Some(modulus) => words.below(modulus),
             // Devices hold the leading bits of a word, 32 at least.
             None => words.next_word() << 32,
         };
-        let tables: Vec<u64> = (0..(shape.packing + 2) * shape.polynomial_size).map(|_| coefficient()).collect();
+        let tables: Vec<u64> =
+            (0..(shape.packing + 2) * shape.polynomial_size).map(|_| coefficient()).collect();
         for engine in [&pair.twin, &pair.device] {
             engine.reserve(STORED)?;
             engine.write(0, &store)?;
@@ -112,45 +143,70 @@ impl Pair {
 ///
 /// # Errors
 /// When a device fails or refuses; differences come back as lines.
-pub fn bit_for_bit(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+pub fn bit_for_bit(
+    device: &dyn Backend,
+    twin: &dyn Backend,
+    shape: &BootstrapShape,
+) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Ntt)?;
     let n = shape.steps();
     let mut stages = common_stages(n);
     for step in [0, n - 1] {
-        stages.extend([Stage::Digits { step }, Stage::Transformed { step }, Stage::Products { step }]);
+        stages.extend([
+            Stage::Digits { step },
+            Stage::Transformed { step },
+            Stage::Products { step },
+        ]);
     }
     let mut differences = Differences::new();
     let jobs = jobs(shape);
     for (index, job) in jobs.iter().enumerate() {
         let (want, got) = (pair.twin.trace(job, &stages)?, pair.device.trace(job, &stages)?);
         for ((stage, want), got) in stages.iter().zip(&want).zip(&got) {
-            differences.extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
+            differences
+                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
         }
     }
     compare_lists(&pair, &jobs, &mut differences)?;
     Ok(differences)
 }
 
-/// The list of jobs in one call, then linear jobs, bit for bit: the kernels as they run, in few launches. For tools that slow each
-/// of them down.
+/// The list of jobs in one call, then linear jobs, bit for bit: the kernels as they run, in few
+/// launches. For tools that slow each of them down.
 ///
 /// # Errors
 /// As [`bit_for_bit`].
-pub fn lists(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+pub fn lists(
+    device: &dyn Backend,
+    twin: &dyn Backend,
+    shape: &BootstrapShape,
+) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Ntt)?;
     let mut differences = Differences::new();
     compare_lists(&pair, &jobs(shape), &mut differences)?;
     Ok(differences)
 }
 
-fn compare_lists(pair: &Pair, jobs: &[BootstrapJob], differences: &mut Differences) -> Result<(), BackendError> {
+fn compare_lists(
+    pair: &Pair,
+    jobs: &[BootstrapJob],
+    differences: &mut Differences,
+) -> Result<(), BackendError> {
     let linear = [
         LinearJob {
-            input: Combination::new(&[Operand { ciphertext: 8, weight: -3 }, Operand { ciphertext: 5, weight: 1 }], 9, 10),
+            input: Combination::new(
+                &[Operand { ciphertext: 8, weight: -3 }, Operand { ciphertext: 5, weight: 1 }],
+                9,
+                10,
+            ),
             log2_output_modulus: 7,
             output: 12,
         },
-        LinearJob { input: Combination::new(&[Operand { ciphertext: 9, weight: -1 }], 1 << 28, 29), log2_output_modulus: 29, output: 9 },
+        LinearJob {
+            input: Combination::new(&[Operand { ciphertext: 9, weight: -1 }], 1 << 28, 29),
+            log2_output_modulus: 29,
+            output: 9,
+        },
         LinearJob { input: Combination::new(&[], 5, 4), log2_output_modulus: 4, output: 13 },
     ];
     for engine in [&pair.twin, &pair.device] {
@@ -163,36 +219,46 @@ fn compare_lists(pair: &Pair, jobs: &[BootstrapJob], differences: &mut Differenc
     Ok(())
 }
 
-/// The f64 transform over one step, within its stated error (or bit for bit where that is zero), and the integer stages
-/// around it.
+/// The f64 transform over one step, within its stated error (or bit for bit where that is zero),
+/// and the integer stages around it.
 ///
 /// One step only: from the second on, a single rounding tie changes every digit.
 ///
 /// # Errors
 /// As [`bit_for_bit`].
-pub fn within_fft_error(device: &dyn Backend, twin: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+pub fn within_fft_error(
+    device: &dyn Backend,
+    twin: &dyn Backend,
+    shape: &BootstrapShape,
+) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Fft)?;
     let exact = [Stage::Combined, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
     let one_step = Stage::Accumulator { steps: 1 };
     let mut differences = Differences::new();
     let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
-    let fraction = if leading_bits(shape, Transform::Fft) { modulus as f64 / 2f64.powi(32) } else { 0.0 };
+    let fraction =
+        if leading_bits(shape, Transform::Fft) { modulus as f64 / 2f64.powi(32) } else { 0.0 };
     let tolerance = fft_tolerance(shape) + fraction;
     for (index, job) in jobs(shape).iter().enumerate() {
         let (want, got) = (pair.twin.trace(job, &exact)?, pair.device.trace(job, &exact)?);
         for ((stage, want), got) in exact.iter().zip(&want).zip(&got) {
-            differences.extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
+            differences
+                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
         }
-        let (want, got) = (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
+        let (want, got) =
+            (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
         let worst = largest_distance(&want[0], &got[0], modulus);
         if worst as f64 > tolerance {
-            differences.push(format!("job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"));
+            differences.push(format!(
+                "job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"
+            ));
         }
     }
     Ok(differences)
 }
 
-/// The coefficient nearest to one of 2^32 fractions of Q, which a device may hold, away from where digits round up or down.
+/// The coefficient nearest to one of 2^32 fractions of Q, which a device may hold, away from where
+/// digits round up or down.
 fn fraction(shape: &BootstrapShape, modulus: u64, words: &mut Words) -> u64 {
     let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return 0 };
     let size = 1i64 << dropped_bits;
@@ -205,46 +271,70 @@ fn fraction(shape: &BootstrapShape, modulus: u64, words: &mut Words) -> u64 {
     }
 }
 
-/// Whether a device may hold accumulators as fractions of Q in 32 bits under `transform`: where these are a small part of what
-/// digits leave out.
+/// Whether a device may hold accumulators as fractions of Q in 32 bits under `transform`: where
+/// these are a small part of what digits leave out.
 fn leading_bits(shape: &BootstrapShape, transform: Transform) -> bool {
     let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return false };
     let fraction = shape.accumulator_modulus().map_or(0.0, |q| q as f64 / 2f64.powi(32));
     transform == Transform::Fft && (0.5..=2f64.powi(dropped_bits as i32 - 4)).contains(&fraction)
 }
 
-/// A set on the native torus: combinations and key switch modulo 2^64 bit for bit, one step of the rotation within the error
-/// of the f64 transform and of accumulators of 32 bits, linear jobs bit for bit.
+/// A set on the native torus: combinations and key switch modulo 2^64 bit for bit, one step of the
+/// rotation within the error of the f64 transform and of accumulators of 32 bits, linear jobs bit
+/// for bit.
 ///
 /// # Errors
 /// As [`bit_for_bit`].
-pub fn on_the_torus(device: &dyn Backend, reference: &dyn Backend, shape: &BootstrapShape) -> Result<Differences, BackendError> {
+pub fn on_the_torus(
+    device: &dyn Backend,
+    reference: &dyn Backend,
+    shape: &BootstrapShape,
+) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, reference, shape, Transform::Fft)?;
-    let exact = [Stage::Combined, Stage::KeySwitched, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
+    let exact =
+        [Stage::Combined, Stage::KeySwitched, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
     let one_step = Stage::Accumulator { steps: 1 };
     let tolerance = fft_tolerance(shape) + 2f64.powi(32);
     let mut differences = Differences::new();
     for (index, job) in jobs(shape).iter().enumerate() {
         let (want, got) = (pair.twin.trace(job, &exact)?, pair.device.trace(job, &exact)?);
         for ((stage, want), got) in exact.iter().zip(&want).zip(&got) {
-            differences.extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
+            differences
+                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
         }
-        let (want, got) = (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
-        let worst = want[0].iter().zip(&got[0]).map(|(w, g)| (w.wrapping_sub(*g) as i64).unsigned_abs()).max().unwrap_or(u64::MAX);
+        let (want, got) =
+            (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
+        let worst = want[0]
+            .iter()
+            .zip(&got[0])
+            .map(|(w, g)| (w.wrapping_sub(*g) as i64).unsigned_abs())
+            .max()
+            .unwrap_or(u64::MAX);
         if worst as f64 > tolerance || want[0].len() != got[0].len() {
-            differences.push(format!("job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"));
+            differences.push(format!(
+                "job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"
+            ));
         }
     }
     let operand = |ciphertext, weight| Operand { ciphertext, weight };
     let linear = [
-        LinearJob { input: Combination::new(&[operand(8, -3), operand(5, 1)], 9, 64), log2_output_modulus: 64, output: 12 },
-        LinearJob { input: Combination::new(&[operand(9, i32::MIN)], 1 << 31, 64), log2_output_modulus: 64, output: 9 },
+        LinearJob {
+            input: Combination::new(&[operand(8, -3), operand(5, 1)], 9, 64),
+            log2_output_modulus: 64,
+            output: 12,
+        },
+        LinearJob {
+            input: Combination::new(&[operand(9, i32::MIN)], 1 << 31, 64),
+            log2_output_modulus: 64,
+            output: 9,
+        },
     ];
     for engine in [&pair.twin, &pair.device] {
         engine.combine(&linear)?;
     }
     let (want, got) = pair.read_both()?;
-    differences.extend(first_difference(&want, &got).map(|d| format!("store after linear jobs: {d}")));
+    differences
+        .extend(first_difference(&want, &got).map(|d| format!("store after linear jobs: {d}")));
     Ok(differences)
 }
 
@@ -253,26 +343,36 @@ fn largest_distance(want: &[u64], got: &[u64], modulus: u64) -> u64 {
     if want.len() != got.len() {
         return u64::MAX;
     }
-    let distance =
-        |(&w, &g): (&u64, &u64)| if w >= modulus || g >= modulus { u64::MAX } else { w.abs_diff(g).min(modulus - w.abs_diff(g)) };
+    let distance = |(&w, &g): (&u64, &u64)| {
+        if w >= modulus || g >= modulus {
+            u64::MAX
+        } else {
+            w.abs_diff(g).min(modulus - w.abs_diff(g))
+        }
+    };
     want.iter().zip(got).map(distance).max().unwrap_or(0)
 }
 
-/// What one f64 step may differ by, in units of Q: zero where the deviation before rounding is below 2^-8 (a 64-sigma
-/// event would be needed to flip a rounding), else eight deviations and one unit for the rounding itself.
+/// What one f64 step may differ by, in units of Q: zero where the deviation before rounding is
+/// below 2^-8 (a 64-sigma event would be needed to flip a rounding), else eight deviations and one
+/// unit for the rounding itself.
 ///
-/// The deviation is `c u sqrt(L K N) B M / 6` with `u = 2^-53` and `c = 4`, times `Q/M`; `B` is the digit base, or Q for MR.
-/// That is with two GGSW ciphertexts a step; the variance grows with their number.
+/// The deviation is `c u sqrt(L K N) B M / 6` with `u = 2^-53` and `c = 4`, times `Q/M`; `B` is the
+/// digit base, or Q for MR. That is with two GGSW ciphertexts a step; the variance grows with their
+/// number.
 pub fn fft_tolerance(shape: &BootstrapShape) -> f64 {
     let key_modulus = shape.key_modulus_value().map_or(2f64.powi(64), |m| m as f64);
     let modulus = shape.accumulator_modulus().map_or(2f64.powi(64), |m| m as f64);
     let base = match shape.gadget {
-        Gadget::Decomposition { log2_base, .. } | Gadget::ClosestRepresentative { log2_base, .. } => 2f64.powi(log2_base as i32),
+        Gadget::Decomposition { log2_base, .. }
+        | Gadget::ClosestRepresentative { log2_base, .. } => 2f64.powi(log2_base as i32),
         Gadget::ModulusRaising { .. } => modulus,
     };
     let terms = (shape.levels() * shape.columns() * shape.polynomial_size) as f64;
     let products = (shape.ggsw_per_step() as f64 / 2.0).max(1.0);
-    let deviation = 4.0 * products.sqrt() * 2f64.powi(-53) * terms.sqrt() * base * key_modulus / 6.0 * (modulus / key_modulus);
+    let deviation = 4.0 * products.sqrt() * 2f64.powi(-53) * terms.sqrt() * base * key_modulus
+        / 6.0
+        * (modulus / key_modulus);
     match shape.gadget {
         // MR rounds T -> Q after the sum: a tie may fall either way however small the error.
         Gadget::ModulusRaising { .. } => 8.0 * deviation + 1.0,

@@ -1,7 +1,11 @@
-//! A device that loads everything with one plan, so that a suite can be run on a plan that nobody gets by default.
+//! A device that loads everything with one plan, so that a suite can be run on a plan that nobody
+//! gets by default.
 
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
-use girih_backend::{Backend, BackendError, BootstrapShape, DeviceInfo, LoadOptions, LoadRequest, PlanRequest, Waiting};
+use girih_backend::{
+    Backend, BackendError, BootstrapShape, DeviceInfo, LoadOptions, LoadRequest, PlanRequest,
+    Waiting,
+};
 
 /// `device`, with `plan` in the place of every request.
 pub struct Planned<'a> {
@@ -36,9 +40,13 @@ impl Loader for Planned<'_> {
         self.loader()?.alternatives(shape)
     }
 
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         Box::pin(async move {
-            let options = LoadOptions { plan: self.plan.clone(), untuned: true, ..request.options.clone() };
+            let options =
+                LoadOptions { plan: self.plan.clone(), untuned: true, ..request.options.clone() };
             self.loader()?.load(LoadRequest { options: &options, ..request }).await
         })
     }

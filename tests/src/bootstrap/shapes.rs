@@ -1,4 +1,5 @@
-//! The shapes that the conformance suite runs: every feature of the kernels at least once, every published family.
+//! The shapes that the conformance suite runs: every feature of the kernels at least once, every
+//! published family.
 
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind};
 use girih_ring::{largest_ntt_prime, largest_ntt_prime_pair, ntt_prime_pair_above};
@@ -11,7 +12,8 @@ pub struct NamedShape {
     pub shape: BootstrapShape,
 }
 
-/// Steps of a synthetic run: enough that every step's output feeds another's input, few enough to run everywhere.
+/// Steps of a synthetic run: enough that every step's output feeds another's input, few enough to
+/// run everywhere.
 const STEPS: usize = 5;
 
 struct Row {
@@ -37,7 +39,15 @@ enum Modulus {
 }
 use Modulus::{Cut, Gd, Mr};
 
-const fn row(name: &'static str, size: usize, k: usize, r: usize, log2_q: u32, modulus: Modulus, ks: (u32, u32)) -> Row {
+const fn row(
+    name: &'static str,
+    size: usize,
+    k: usize,
+    r: usize,
+    log2_q: u32,
+    modulus: Modulus,
+    ks: (u32, u32),
+) -> Row {
     Row { name, size, k, r, log2_q, modulus, ks }
 }
 
@@ -73,7 +83,11 @@ const ROWS: &[Row] = &[
 ];
 
 fn gd(bits: u32, log2_base: u32, dropped_bits: u32, order: u32) -> Option<(Gadget, Vec<u32>)> {
-    let words = if bits <= 31 { vec![largest_ntt_prime(bits, order)?] } else { largest_ntt_prime_pair(bits, order)?.to_vec() };
+    let words = if bits <= 31 {
+        vec![largest_ntt_prime(bits, order)?]
+    } else {
+        largest_ntt_prime_pair(bits, order)?.to_vec()
+    };
     let levels = (bits - dropped_bits).div_ceil(log2_base) as usize;
     Some((Gadget::Decomposition { log2_base, levels, dropped_bits }, words))
 }
@@ -84,7 +98,10 @@ impl Row {
         let (gadget, words) = match self.modulus {
             Gd(bits, log2_base, dropped) => gd(bits, log2_base, dropped * log2_base, order)?,
             Cut(bits, log2_base, dropped_bits) => gd(bits, log2_base, dropped_bits, order)?,
-            Mr(log2_modulus, bits) => (Gadget::ModulusRaising { log2_modulus }, ntt_prime_pair_above(bits, order)?.to_vec()),
+            Mr(log2_modulus, bits) => (
+                Gadget::ModulusRaising { log2_modulus },
+                ntt_prime_pair_above(bits, order)?.to_vec(),
+            ),
         };
         Some(BootstrapShape {
             lwe_dimension: STEPS,
@@ -112,12 +129,18 @@ pub fn all() -> Vec<NamedShape> {
         })
         .collect();
     for (name, of) in [("gd_binary", "gd_n512_k2_r3"), ("mr_binary", "mr_m3_r1")] {
-        let shape = shapes.iter().find(|s| s.name == of).map(|s| BootstrapShape { secret: SecretKind::Binary, ..s.shape.clone() });
+        let shape = shapes
+            .iter()
+            .find(|s| s.name == of)
+            .map(|s| BootstrapShape { secret: SecretKind::Binary, ..s.shape.clone() });
         shapes.extend(shape.map(|shape| NamedShape { name, shape }));
     }
     // A mask longer than the extracted one, as in G5: n above kN.
-    let short =
-        shapes.iter().find(|s| s.name == "gd_n256_r16").map(|s| BootstrapShape { lwe_dimension: 300, packing: 1, ..s.shape.clone() });
+    let short = shapes.iter().find(|s| s.name == "gd_n256_r16").map(|s| BootstrapShape {
+        lwe_dimension: 300,
+        packing: 1,
+        ..s.shape.clone()
+    });
     shapes.extend(short.map(|shape| NamedShape { name: "gd_n_above_kn", shape }));
     shapes
 }
@@ -127,7 +150,15 @@ pub fn grouped() -> Vec<NamedShape> {
     let from = |name, of: &str, grouping| {
         let shape = all().into_iter().find(|s| s.name == of).map(|s| s.shape);
         let shape = shape.unwrap_or_else(|| panic!("{of} is among all shapes"));
-        NamedShape { name, shape: BootstrapShape { secret: SecretKind::Binary, grouping, lwe_dimension: STEPS * grouping, ..shape } }
+        NamedShape {
+            name,
+            shape: BootstrapShape {
+                secret: SecretKind::Binary,
+                grouping,
+                lwe_dimension: STEPS * grouping,
+                ..shape
+            },
+        }
     };
     vec![
         from("gd_std128_group_2", "gd_std128", 2),
@@ -142,7 +173,11 @@ pub fn grouped() -> Vec<NamedShape> {
 pub fn torus() -> Vec<NamedShape> {
     use SecretKind::{Binary, Ternary};
     // N, k, r; digits of the gadget and of the key switch: log2 of the base, how many.
-    let shape = |name, [size, k, r]: [usize; 3], secret, (log2_base, levels), (log2_ks_base, ks_digits): (u32, u32)| NamedShape {
+    let shape = |name,
+                 [size, k, r]: [usize; 3],
+                 secret,
+                 (log2_base, levels),
+                 (log2_ks_base, ks_digits): (u32, u32)| NamedShape {
         name,
         shape: BootstrapShape {
             lwe_dimension: STEPS,

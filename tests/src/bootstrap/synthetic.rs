@@ -13,13 +13,16 @@ pub struct GateBatch {
 }
 
 impl GateBatch {
-    /// `ciphertexts` gates, with a test polynomial and room in the store of `engine`, which must be newly loaded.
+    /// `ciphertexts` gates, with a test polynomial and room in the store of `engine`, which must be
+    /// newly loaded.
     ///
     /// # Errors
     /// Failures of the device, and [`BackendError::InvalidRequest`] on the native torus.
     pub fn prepare(engine: &Engine, ciphertexts: usize) -> Result<Self, BackendError> {
         let shape = engine.shape();
-        let modulus = shape.accumulator_modulus().ok_or(BackendError::InvalidRequest("random gates need a modulus of words".into()))?;
+        let modulus = shape
+            .accumulator_modulus()
+            .ok_or(BackendError::InvalidRequest("random gates need a modulus of words".into()))?;
         let mut words = Words::new(5);
         let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
         let table = engine.add_tables(&table)?;
@@ -27,7 +30,11 @@ impl GateBatch {
         let length = shape.ciphertext_len();
         let operand = |i: usize| Operand { ciphertext: i as u32, weight: 1 };
         let job = |i: usize| BootstrapJob {
-            input: Combination::new(&[operand(2 * i), operand(2 * i + 1)], 0, shape.log2_lwe_modulus),
+            input: Combination::new(
+                &[operand(2 * i), operand(2 * i + 1)],
+                0,
+                shape.log2_lwe_modulus,
+            ),
             table,
             table_stride: 0,
             output_offset: modulus / 8,
@@ -35,7 +42,9 @@ impl GateBatch {
             output: (2 * ciphertexts + i) as u32,
         };
         Ok(Self {
-            input: (0..2 * ciphertexts * length).map(|_| words.below(1 << shape.log2_lwe_modulus) as u32).collect(),
+            input: (0..2 * ciphertexts * length)
+                .map(|_| words.below(1 << shape.log2_lwe_modulus) as u32)
+                .collect(),
             jobs: (0..ciphertexts).map(job).collect(),
             output: vec![0; ciphertexts * length],
         })

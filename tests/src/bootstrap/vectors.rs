@@ -1,8 +1,8 @@
 //! Bit-exact bootstrapping vectors: reading, checking and replaying them.
 
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, KeySource, LoadOptions, LoadRequest,
-    Operand, SecretKind, Stage, Transform,
+    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus,
+    KeySource, LoadOptions, LoadRequest, Operand, SecretKind, Stage, Transform,
 };
 use serde::Deserialize;
 use std::path::Path;
@@ -25,7 +25,8 @@ pub enum VectorError {
     Io {
         /// The file.
         path: String,
-        /// The system's words, part of the message: no source of its own, which would be told twice.
+        /// The system's words, part of the message: no source of its own, which would be told
+        /// twice.
         error: std::io::Error,
     },
     /// It is not the JSON that a vector file is.
@@ -119,7 +120,8 @@ struct Document {
     name: String,
     params: Params,
     lwe_secrets: Vec<Vec<i64>>,
-    /// `[r][k][N]`; checked, so that a damaged file is noticed, though replaying needs only the LWE secrets.
+    /// `[r][k][N]`; checked, so that a damaged file is noticed, though replaying needs only the LWE
+    /// secrets.
     glwe_secrets: Vec<Vec<Vec<i64>>>,
     bootstrapping_key: NestedKey,
     key_switching_key: KeySwitchingArrays,
@@ -158,19 +160,41 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn fail<T>(&self, field: impl Into<String>, problem: impl Into<String>) -> Result<T, VectorError> {
-        Err(VectorError::Field { path: self.path.into(), field: field.into(), problem: problem.into() })
+    fn fail<T>(
+        &self,
+        field: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> Result<T, VectorError> {
+        Err(VectorError::Field {
+            path: self.path.into(),
+            field: field.into(),
+            problem: problem.into(),
+        })
     }
 
     fn log2(&self, field: &str, value: u64) -> Result<u32, VectorError> {
-        if value.is_power_of_two() { Ok(value.trailing_zeros()) } else { self.fail(field, format!("{value} must be a power of two")) }
+        if value.is_power_of_two() {
+            Ok(value.trailing_zeros())
+        } else {
+            self.fail(field, format!("{value} must be a power of two"))
+        }
     }
 
     fn len<T>(&self, field: &str, values: &[T], want: usize) -> Result<(), VectorError> {
-        if values.len() == want { Ok(()) } else { self.fail(field, format!("has {} entries, must have {want}", values.len())) }
+        if values.len() == want {
+            Ok(())
+        } else {
+            self.fail(field, format!("has {} entries, must have {want}", values.len()))
+        }
     }
 
-    fn words(&self, field: &str, values: &[u64], want: usize, modulus: u64) -> Result<(), VectorError> {
+    fn words(
+        &self,
+        field: &str,
+        values: &[u64],
+        want: usize,
+        modulus: u64,
+    ) -> Result<(), VectorError> {
         self.len(field, values, want)?;
         match values.iter().find(|&&v| v >= modulus) {
             Some(v) => self.fail(field, format!("coefficient {v} must be in [0, {modulus})")),
@@ -186,12 +210,25 @@ impl Checker<'_> {
         }
     }
 
-    fn lwe(&self, field: &str, lwe: &Lwe, mask: usize, bodies: usize, modulus: u64) -> Result<(), VectorError> {
+    fn lwe(
+        &self,
+        field: &str,
+        lwe: &Lwe,
+        mask: usize,
+        bodies: usize,
+        modulus: u64,
+    ) -> Result<(), VectorError> {
         self.words(&format!("{field}.a"), &lwe.a, mask, modulus)?;
         self.words(&format!("{field}.b"), &lwe.b, bodies, modulus)
     }
 
-    fn accumulator(&self, field: &str, values: &[Vec<u64>], shape: &BootstrapShape, modulus: u64) -> Result<(), VectorError> {
+    fn accumulator(
+        &self,
+        field: &str,
+        values: &[Vec<u64>],
+        shape: &BootstrapShape,
+        modulus: u64,
+    ) -> Result<(), VectorError> {
         self.len(field, values, shape.columns())?;
         values.iter().try_for_each(|p| self.words(field, p, shape.polynomial_size, modulus))
     }
@@ -201,10 +238,13 @@ impl Checker<'_> {
             ("GD", Some(base), Some(digits)) if digits > p.dropped_digits => {
                 let log2_base = self.log2("params.base_g", base)?;
                 // Too many are refused with the shape.
-                let dropped_bits = u32::try_from(p.dropped_digits).unwrap_or(u32::MAX).saturating_mul(log2_base);
+                let dropped_bits =
+                    u32::try_from(p.dropped_digits).unwrap_or(u32::MAX).saturating_mul(log2_base);
                 Gadget::Decomposition { log2_base, levels: digits - p.dropped_digits, dropped_bits }
             }
-            ("MR", None, None) if p.dropped_digits == 0 => Gadget::ModulusRaising { log2_modulus: self.log2("params.Q", p.modulus)? },
+            ("MR", None, None) if p.dropped_digits == 0 => {
+                Gadget::ModulusRaising { log2_modulus: self.log2("params.Q", p.modulus)? }
+            }
             _ => {
                 return self.fail(
                     "params.mode",
@@ -234,16 +274,28 @@ impl Checker<'_> {
             ("params.digits_ks", Some(p.digits_ks as u64), Some(shape.ks_digits() as u64)),
         ] {
             if given != derived {
-                return self.fail(field, format!("is {given:?}, the other parameters give {derived:?}"));
+                return self
+                    .fail(field, format!("is {given:?}, the other parameters give {derived:?}"));
             }
         }
         if p.gadget != shape.gadget_weights() {
-            return self.fail("params.gadget", format!("is {:?}, the other parameters give {:?}", p.gadget, shape.gadget_weights()));
+            return self.fail(
+                "params.gadget",
+                format!(
+                    "is {:?}, the other parameters give {:?}",
+                    p.gadget,
+                    shape.gadget_weights()
+                ),
+            );
         }
         Ok(shape)
     }
 
-    fn bootstrapping_key(&self, key: &NestedKey, shape: &BootstrapShape) -> Result<Vec<u64>, VectorError> {
+    fn bootstrapping_key(
+        &self,
+        key: &NestedKey,
+        shape: &BootstrapShape,
+    ) -> Result<Vec<u64>, VectorError> {
         let field = "bootstrapping_key";
         let modulus = shape.key_modulus_value().unwrap_or(u64::MAX) as i64;
         let mut flat = Vec::with_capacity(shape.lwe_dimension * shape.bootstrapping_block_len());
@@ -259,7 +311,10 @@ impl Checker<'_> {
                         for polynomial in columns {
                             self.len(field, polynomial, shape.polynomial_size)?;
                             if let Some(c) = polynomial.iter().find(|c| c.abs() > modulus / 2) {
-                                return self.fail(field, format!("coefficient {c} must be centred modulo {modulus}"));
+                                return self.fail(
+                                    field,
+                                    format!("coefficient {c} must be centred modulo {modulus}"),
+                                );
                             }
                             flat.extend(polynomial.iter().map(|c| c.rem_euclid(modulus) as u64));
                         }
@@ -270,7 +325,11 @@ impl Checker<'_> {
         Ok(flat)
     }
 
-    fn key_switching_key(&self, key: &KeySwitchingArrays, shape: &BootstrapShape) -> Result<Vec<u64>, VectorError> {
+    fn key_switching_key(
+        &self,
+        key: &KeySwitchingArrays,
+        shape: &BootstrapShape,
+    ) -> Result<Vec<u64>, VectorError> {
         let field = "key_switching_key";
         let modulus = 1 << shape.log2_ks_modulus;
         let mut flat = Vec::with_capacity(shape.ks_indices() * shape.key_switching_block_len());
@@ -295,7 +354,13 @@ impl Checker<'_> {
         Ok(flat)
     }
 
-    fn run(&self, index: usize, run: &RunRecord, p: &Params, shape: &BootstrapShape) -> Result<(), VectorError> {
+    fn run(
+        &self,
+        index: usize,
+        run: &RunRecord,
+        p: &Params,
+        shape: &BootstrapShape,
+    ) -> Result<(), VectorError> {
         let name = |field: &str| format!("runs[{index}].{field}");
         let (n, r) = (p.n, p.r);
         for (field, lwe, mask, modulus) in [
@@ -310,11 +375,18 @@ impl Checker<'_> {
             self.lwe(&name(field), lwe, mask, r, modulus)?;
         }
         self.words(&name("test_polynomial"), &run.test_polynomial, p.size, p.modulus)?;
-        for (field, acc) in [("acc_initial", &run.acc_initial), ("acc_after_1", &run.acc_after_1), ("acc_final", &run.acc_final)] {
+        for (field, acc) in [
+            ("acc_initial", &run.acc_initial),
+            ("acc_after_1", &run.acc_after_1),
+            ("acc_final", &run.acc_final),
+        ] {
             self.accumulator(&name(field), acc, shape, p.modulus)?;
         }
         let Some(truth) = truth_table(&run.gate) else {
-            return self.fail(name("gate"), format!("`{}` must be one of NAND, AND, OR, NOR, XOR, XNOR", run.gate));
+            return self.fail(
+                name("gate"),
+                format!("`{}` must be one of NAND, AND, OR, NOR, XOR, XNOR", run.gate),
+            );
         };
         for (field, bits) in [("m1", &run.m1), ("m2", &run.m2), ("decrypted", &run.decrypted)] {
             self.len(&name(field), bits, r)?;
@@ -324,7 +396,10 @@ impl Checker<'_> {
         }
         for j in 0..r {
             if run.decrypted[j] != truth[usize::from(2 * run.m1[j] + run.m2[j])] {
-                return self.fail(name("decrypted"), format!("slot {j} is not {} of its inputs", run.gate));
+                return self.fail(
+                    name("decrypted"),
+                    format!("slot {j} is not {} of its inputs", run.gate),
+                );
             }
         }
         Ok(())
@@ -351,7 +426,8 @@ impl VectorFile {
     /// [`VectorError`] naming the file and the first field that does not fit.
     pub fn read(path: &Path) -> Result<Self, VectorError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| VectorError::Io { path: shown.clone(), error })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| VectorError::Io { path: shown.clone(), error })?;
         Self::parse(&shown, &text)
     }
 
@@ -360,18 +436,24 @@ impl VectorFile {
     /// # Errors
     /// As [`VectorFile::read`].
     pub fn parse(path: &str, text: &str) -> Result<Self, VectorError> {
-        let document: Document = serde_json::from_str(text).map_err(|error| VectorError::Json { path: path.into(), error })?;
+        let document: Document = serde_json::from_str(text)
+            .map_err(|error| VectorError::Json { path: path.into(), error })?;
         let check = Checker { path };
         if document.format != 1 {
             return check.fail("format", format!("is {}, this version reads 1", document.format));
         }
         let shape = check.shape(&document.params)?;
         check.len("lwe_secrets", &document.lwe_secrets, shape.packing)?;
-        document.lwe_secrets.iter().try_for_each(|s| check.ternary("lwe_secrets", s, shape.lwe_dimension))?;
+        document
+            .lwe_secrets
+            .iter()
+            .try_for_each(|s| check.ternary("lwe_secrets", s, shape.lwe_dimension))?;
         check.len("glwe_secrets", &document.glwe_secrets, shape.packing)?;
         for secrets in &document.glwe_secrets {
             check.len("glwe_secrets", secrets, shape.glwe_dimension)?;
-            secrets.iter().try_for_each(|s| check.ternary("glwe_secrets", s, shape.polynomial_size))?;
+            secrets
+                .iter()
+                .try_for_each(|s| check.ternary("glwe_secrets", s, shape.polynomial_size))?;
         }
         let bootstrapping_key = check.bootstrapping_key(&document.bootstrapping_key, &shape)?;
         let key_switching_key = check.key_switching_key(&document.key_switching_key, &shape)?;
@@ -411,7 +493,13 @@ impl VectorFile {
         Ok(replay)
     }
 
-    fn replay_run(&self, engine: &Engine, index: usize, run: &RunRecord, replay: &mut Replay) -> Result<(), BackendError> {
+    fn replay_run(
+        &self,
+        engine: &Engine,
+        index: usize,
+        run: &RunRecord,
+        replay: &mut Replay,
+    ) -> Result<(), BackendError> {
         let narrow = |lwe: &Lwe| lwe.words().iter().map(|&w| w as u32).collect::<Vec<_>>();
         engine.write(0, &[narrow(&run.c1), narrow(&run.c2)].concat())?;
         let modulus = self.shape.accumulator_modulus().unwrap_or(u64::MAX);
@@ -448,9 +536,17 @@ impl VectorFile {
         let mut stored = vec![0; self.shape.ciphertext_len()];
         engine.read(2, &mut stored)?;
         let stored: Vec<u64> = stored.iter().map(|&w| u64::from(w)).collect();
-        replay.compare(&format!("{} run {index} {} bootstrap", self.name, run.gate), &run.output.words(), &stored);
+        replay.compare(
+            &format!("{} run {index} {} bootstrap", self.name, run.gate),
+            &run.output.words(),
+            &stored,
+        );
         let decrypted: Vec<u64> = run.decrypted.iter().map(|&b| u64::from(b)).collect();
-        replay.compare(&format!("{} run {index} {} decryption", self.name, run.gate), &decrypted, &self.decrypt(&stored));
+        replay.compare(
+            &format!("{} run {index} {} decryption", self.name, run.gate),
+            &decrypted,
+            &self.decrypt(&stored),
+        );
         Ok(())
     }
 
@@ -491,5 +587,10 @@ pub fn first_difference(want: &[u64], got: &[u64]) -> Option<String> {
     }
     let first = want.iter().zip(got).position(|(w, g)| w != g)?;
     let all = want.iter().zip(got).filter(|(w, g)| w != g).count();
-    Some(format!("{all} of {} values differ, first at {first}: {} instead of {}", want.len(), got[first], want[first]))
+    Some(format!(
+        "{all} of {} values differ, first at {first}: {} instead of {}",
+        want.len(),
+        got[first],
+        want[first]
+    ))
 }

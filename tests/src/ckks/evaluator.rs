@@ -6,8 +6,8 @@ use girih::ckks::{CkksParameters, ClientKey, Complex64, Error, EvaluationKeys, K
 use girih_backend::poly::random::Numbers;
 use girih_backend::{Backend, NoProgress};
 
-/// Slots of a component's error that the model bounds: six deviations, twelve after a bootstrapping, whose errors
-/// are not alike in all slots.
+/// Slots of a component's error that the model bounds: six deviations, twelve after a
+/// bootstrapping, whose errors are not alike in all slots.
 const DEVIATIONS: f64 = 6.0;
 const AFTER_BOOTSTRAPPING: f64 = 12.0;
 
@@ -49,7 +49,12 @@ pub fn slots(count: usize, seed: u64) -> Vec<Complex64> {
 ///
 /// # Errors
 /// Failures of the device.
-pub fn wrong_slots(parties: &Parties, batch: &Ciphertexts, wanted: &[Complex64], deviations: f64) -> Result<(usize, f64)> {
+pub fn wrong_slots(
+    parties: &Parties,
+    batch: &Ciphertexts,
+    wanted: &[Complex64],
+    deviations: f64,
+) -> Result<(usize, f64)> {
     let estimate = batch.estimate();
     let allowed = deviations * estimate.deviation + estimate.bias;
     let (mut wrong, mut largest) = (0, 0f64);
@@ -73,7 +78,13 @@ struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    fn check(&mut self, what: &str, batch: &Ciphertexts, wanted: &[Complex64], deviations: f64) -> Result<()> {
+    fn check(
+        &mut self,
+        what: &str,
+        batch: &Ciphertexts,
+        wanted: &[Complex64],
+        deviations: f64,
+    ) -> Result<()> {
         let (wrong, largest) = wrong_slots(self.parties, batch, wanted, deviations)?;
         if wrong > 0 {
             let estimate = batch.estimate();
@@ -88,7 +99,11 @@ impl Findings<'_> {
     }
 }
 
-fn pairs(x: &[Complex64], y: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
+fn pairs(
+    x: &[Complex64],
+    y: &[Complex64],
+    f: impl Fn(Complex64, Complex64) -> Complex64,
+) -> Vec<Complex64> {
     x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect()
 }
 
@@ -102,7 +117,10 @@ const SET: &str = "INSECURE_CKKS_D40_N10";
 pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
     let set = CkksParameters::by_name(SET)?;
     let slots_of = set.slots();
-    let map = LinearMap::from_diagonals(slots_of, [(0, slots(slots_of, 20)), (1, slots(slots_of, 21)), (7, slots(slots_of, 22))])?;
+    let map = LinearMap::from_diagonals(
+        slots_of,
+        [(0, slots(slots_of, 20)), (1, slots(slots_of, 21)), (7, slots(slots_of, 22))],
+    )?;
     let entries: Vec<f64> = (0..64).map(|i| f64::from(i % 7) / 8.0 - 0.4).collect();
     let matrix = Matrix::new(8, 8, &entries)?;
     let mut rotations = vec![3, 1, 2, 4];
@@ -127,14 +145,24 @@ pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
     findings.check("by a vector", &s.mul_plain(&cx, &y)?, &product, DEVIATIONS)?;
     let low = s.adjust(&cx, 1)?;
     findings.check("adjust", &low, &x, DEVIATIONS)?;
-    findings.check("multiply at level 1", &s.mul(&low, &s.adjust(&cy, 1)?)?, &product, DEVIATIONS)?;
+    findings.check(
+        "multiply at level 1",
+        &s.mul(&low, &s.adjust(&cy, 1)?)?,
+        &product,
+        DEVIATIONS,
+    )?;
     let mapped = s.linear_transform(&cx, &map)?;
     findings.check("linear transform", &mapped, &map.apply(&x), DEVIATIONS)?;
 
     let short = slots(8, 3);
     let row = |r: usize| -> Complex64 { (0..8).map(|c| short[c] * entries[8 * r + c]).sum() };
     let times = s.matrix_vector(&matrix, &parties.upload(&short, top)?)?;
-    findings.check("matrix times vector", &times, &(0..8).map(row).collect::<Vec<_>>(), DEVIATIONS)?;
+    findings.check(
+        "matrix times vector",
+        &times,
+        &(0..8).map(row).collect::<Vec<_>>(),
+        DEVIATIONS,
+    )?;
 
     let real: Vec<Complex64> = x.iter().map(|x| x.re.into()).collect();
     let sine = Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, 15)?;
@@ -153,9 +181,10 @@ pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
         let turned = product[1..].iter().chain(&product[..1]);
         product.iter().zip(turned).map(|(x, y)| x + y).collect()
     };
-    for (what, batch, wanted) in
-        [("recorded", [&cx, &cy], expected(&product)), ("recorded, again", [&cy, &cy], expected(&pairs(&y, &y, |x, y| x * y)))]
-    {
+    for (what, batch, wanted) in [
+        ("recorded", [&cx, &cy], expected(&product)),
+        ("recorded, again", [&cy, &cy], expected(&pairs(&y, &y, |x, y| x * y))),
+    ] {
         let outputs = recording.run(&batch)?;
         findings.check(what, &outputs[0], &wanted, DEVIATIONS)?;
     }

@@ -9,8 +9,8 @@ use girih_backend::Backend;
 /// What is run: set and number of bootstrappings.
 pub const RUNS: [(&str, usize); 2] = [("INSECURE_CKKS_D40_N10", 1000), ("CKKS_D40", 20)];
 
-/// Bootstraps `count` random vectors of full slots, each under new noise. One line for each that has a wrong slot, and
-/// the largest error of all.
+/// Bootstraps `count` random vectors of full slots, each under new noise. One line for each that
+/// has a wrong slot, and the largest error of all.
 ///
 /// # Errors
 /// For unknown sets, and failures of the device.

@@ -1,4 +1,5 @@
-//! What the suite knows of CKKS on a device: published vectors, operations as they are recorded, and the evaluator.
+//! What the suite knows of CKKS on a device: published vectors, operations as they are recorded,
+//! and the evaluator.
 
 pub mod evaluator;
 pub mod long;

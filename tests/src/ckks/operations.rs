@@ -1,10 +1,11 @@
-//! Operations as the scheme records them, on random words in the place of keys and ciphertexts: whether a device
-//! computes what was recorded does not depend on what they mean.
+//! Operations as the scheme records them, on random words in the place of keys and ciphertexts:
+//! whether a device computes what was recorded does not depend on what they mean.
 
 use super::vectors::plain_words;
 use crate::poly::Work;
 use girih::ckks::program::{
-    BootstrappingPlan, Chain, ChainShape, DiagonalPlan, LinearTransform, RecordError, Recorded, Recorder, ResidentRequest, Variant,
+    BootstrappingPlan, Chain, ChainShape, DiagonalPlan, LinearTransform, RecordError, Recorded,
+    Recorder, ResidentRequest, Variant,
 };
 use girih::ckks::{CkksParameters, Complex64, Encoder};
 use girih_backend::BackendError;
@@ -144,7 +145,11 @@ pub fn work(set: &str, operation: &str) -> Result<Work, Box<dyn std::error::Erro
     random_words(format!("{operation} of {set}"), &place.chain, &recording).map_err(Into::into)
 }
 
-fn random_words(name: String, chain: &Chain, recording: &girih::ckks::program::Recording) -> Result<Work, BackendError> {
+fn random_words(
+    name: String,
+    chain: &Chain,
+    recording: &girih::ckks::program::Recording,
+) -> Result<Work, BackendError> {
     let (program, ring) = (recording.program.clone(), chain.ring());
     let mut numbers = Numbers::new(17);
     let inputs = program.inputs().iter().map(|of| numbers.limbs(ring, &of.basis, ring.degree()));

@@ -108,7 +108,9 @@ impl<'a> Field<'a> {
     /// [`CkksVectorError::Field`] for anything else.
     pub fn fields(&self) -> Result<Vec<(&'a str, Self)>> {
         let fields = self.json.as_object().ok_or_else(|| self.wrong("is no object"))?;
-        let field = |(name, json): (&'a String, &'a Json)| (name.as_str(), Self { path: format!("{}.{name}", self.path), json });
+        let field = |(name, json): (&'a String, &'a Json)| {
+            (name.as_str(), Self { path: format!("{}.{name}", self.path), json })
+        };
         Ok(fields.iter().map(field).collect())
     }
 
@@ -118,7 +120,8 @@ impl<'a> Field<'a> {
     /// [`CkksVectorError::Field`] for anything else.
     pub fn list(&self) -> Result<Vec<Self>> {
         let list = self.json.as_array().ok_or_else(|| self.wrong("is no list"))?;
-        let element = |(i, json): (usize, &'a Json)| Self { path: format!("{}[{i}]", self.path), json };
+        let element =
+            |(i, json): (usize, &'a Json)| Self { path: format!("{}[{i}]", self.path), json };
         Ok(list.iter().enumerate().map(element).collect())
     }
 
@@ -192,8 +195,8 @@ impl<'a> Field<'a> {
         Ok(limbs.concat())
     }
 
-    /// The chain that `params` describe. Where bootstrapping needs more levels than there are, the highest is
-    /// repeated: only steps that stay on the levels of the file can then be run.
+    /// The chain that `params` describe. Where bootstrapping needs more levels than there are, the
+    /// highest is repeated: only steps that stay on the levels of the file can then be run.
     ///
     /// # Errors
     /// [`CkksVectorError::Field`] and [`CkksVectorError::Record`] for what is no chain.

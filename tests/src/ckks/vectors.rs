@@ -53,16 +53,19 @@ impl CkksVectorFile {
     /// # Errors
     /// [`CkksVectorError::Io`], and as [`CkksVectorFile::parse`].
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| CkksVectorError::Io { path: path.display().to_string(), error })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CkksVectorError::Io { path: path.display().to_string(), error })?;
         Self::parse(&path.display().to_string(), &text)
     }
 
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`CkksVectorError::Json`], and [`CkksVectorError::Field`] for another format or an unknown name.
+    /// [`CkksVectorError::Json`], and [`CkksVectorError::Field`] for another format or an unknown
+    /// name.
     pub fn parse(path: &str, text: &str) -> Result<Self> {
-        let json: Json = serde_json::from_str(text).map_err(|error| CkksVectorError::Json { path: path.into(), error })?;
+        let json: Json = serde_json::from_str(text)
+            .map_err(|error| CkksVectorError::Json { path: path.into(), error })?;
         let root = Field::root(path, &json);
         if root.get("format")?.number()? != 1 {
             return Err(root.get("format")?.wrong("formats other than 1 are not known"));
@@ -81,7 +84,8 @@ impl CkksVectorFile {
         &self.name
     }
 
-    /// Runs every stage on `device`. Encoding and the matrices of bootstrapping are host work and run there.
+    /// Runs every stage on `device`. Encoding and the matrices of bootstrapping are host work and
+    /// run there.
     ///
     /// # Errors
     /// For fields that are not what they should be, and failures of the device.
@@ -115,7 +119,10 @@ impl Session<'_> {
     fn compare(&mut self, what: &str, have: &[u32], want: &[u32]) {
         let wrong = have.iter().zip(want).filter(|(x, y)| x != y).count();
         let lengths = (have.len(), want.len());
-        self.expect(|| format!("{what}: {wrong} words differ, of {} and {}", lengths.0, lengths.1), wrong == 0 && lengths.0 == lengths.1);
+        self.expect(
+            || format!("{what}: {wrong} words differ, of {} and {}", lengths.0, lengths.1),
+            wrong == 0 && lengths.0 == lengths.1,
+        );
     }
 
     /// The outputs of `work`.
@@ -152,7 +159,13 @@ impl Keys {
     }
 
     /// The groups of the KLSS form of a key's polynomial, by a program of its own.
-    fn klss(&self, root: &Field<'_>, chain: &Arc<Chain>, session: &Session<'_>, key: (KeyKind, usize, Part)) -> Result<Vec<Vec<u32>>> {
+    fn klss(
+        &self,
+        root: &Field<'_>,
+        chain: &Arc<Chain>,
+        session: &Session<'_>,
+        key: (KeyKind, usize, Part),
+    ) -> Result<Vec<Vec<u32>>> {
         let mut r = Recorder::new(chain.clone());
         let x = root.built(r.builder().input(chain.key_basis(), Domain::Evaluations))?;
         for group in root.recorded(r.klss_lift(x))? {
@@ -167,7 +180,13 @@ impl Keys {
     }
 
     /// What must be resident for a recording.
-    fn residents(&self, root: &Field<'_>, chain: &Arc<Chain>, session: &Session<'_>, recording: &Recording) -> Result<HostPolynomials> {
+    fn residents(
+        &self,
+        root: &Field<'_>,
+        chain: &Arc<Chain>,
+        session: &Session<'_>,
+        recording: &Recording,
+    ) -> Result<HostPolynomials> {
         let words = |request: &ResidentRequest, shape: &ResidentShape| match request {
             ResidentRequest::Key { kind, digit, part } => self.get(root, (*kind, *digit, *part)),
             ResidentRequest::Klss { kind, digit, part, group } => {
@@ -186,7 +205,11 @@ impl Keys {
 }
 
 /// The words of an encoded plaintext.
-pub(super) fn plain_words(chain: &Chain, plain: &girih::ckks::program::PlainPolynomial, shape: &ResidentShape) -> Vec<u32> {
+pub(super) fn plain_words(
+    chain: &Chain,
+    plain: &girih::ckks::program::PlainPolynomial,
+    shape: &ResidentShape,
+) -> Vec<u32> {
     let size = chain.degree() >> shape.log2_run;
     let mut words = vec![0; size * shape.basis.len()];
     for (limb, &prime) in words.chunks_exact_mut(size).zip(shape.basis.primes()) {
@@ -234,7 +257,8 @@ impl<'s, 'd> Check<'s, 'd> {
     /// A ciphertext must have this level, scale and words.
     fn ciphertext(&mut self, what: &str, x: &Recorded, expected: &Field<'_>) -> Result<()> {
         let (level, scale) = (expected.get("level")?.number()?, expected.get("scale")?.real()?);
-        let says = || format!("{what}: level {} and scale {}, not {level} and {scale}", x.level, x.scale);
+        let says =
+            || format!("{what}: level {} and scale {}, not {level} and {scale}", x.level, x.scale);
         self.session.expect(says, (x.level, x.scale) == (level, scale));
         self.value(format!("{what}: b"), x.b, &expected.get("b")?)?;
         self.value(format!("{what}: a"), x.a, &expected.get("a")?)

@@ -1,7 +1,9 @@
 //! A device against the interpreter, which runs a program operation by operation on the host.
 
 use super::Work;
-use girih_backend::poly::{Bindings, Buffer, Interpreted, PolyEngine, PolyPlan, Program, Value, interpret};
+use girih_backend::poly::{
+    Bindings, Buffer, Interpreted, PolyEngine, PolyPlan, Program, Value, interpret,
+};
 use girih_backend::{Backend, BackendError, NoProgress};
 
 /// One line for each thing that differs; empty where all words agree.
@@ -10,11 +12,16 @@ pub type Differences = Vec<String>;
 /// Values that are compared at once when the first wrong one is searched for.
 const TRACED_AT_ONCE: usize = 64;
 
-/// What one run of `work` yields on the device of `engine`, by slot of the output, lowered by `plan`.
+/// What one run of `work` yields on the device of `engine`, by slot of the output, lowered by
+/// `plan`.
 ///
 /// # Errors
 /// For work that is not in order, and failures of the device.
-pub fn run(engine: &PolyEngine, work: &Work, plan: &PolyPlan) -> Result<Vec<Vec<u32>>, BackendError> {
+pub fn run(
+    engine: &PolyEngine,
+    work: &Work,
+    plan: &PolyPlan,
+) -> Result<Vec<Vec<u32>>, BackendError> {
     let residents = engine.load(&work.residents, &NoProgress)?;
     let routine = engine.prepare_by(&work.program, &residents, plan)?;
     let (call, _buffers) = bind(engine, work)?;
@@ -76,14 +83,21 @@ impl Plans {
 ///
 /// # Errors
 /// As [`run`].
-pub fn against_interpreter(device: &dyn Backend, work: &Work, plans: Plans) -> Result<Differences, BackendError> {
+pub fn against_interpreter(
+    device: &dyn Backend,
+    work: &Work,
+    plans: Plans,
+) -> Result<Differences, BackendError> {
     let engine = PolyEngine::open(device, work.program.ring().clone())?;
-    let Interpreted { outputs: want, .. } = interpret(&work.program, &work.residents, &work.inputs, &[])?;
+    let Interpreted { outputs: want, .. } =
+        interpret(&work.program, &work.residents, &work.inputs, &[])?;
     let mut differences = Vec::new();
     for plan in plans.of(&engine) {
         let have = run(&engine, work, &plan)?;
         for (slot, (have, want)) in have.iter().zip(&want).enumerate() {
-            if let Some(what) = first_difference(&engine, work.program.outputs()[slot], work, have, want) {
+            if let Some(what) =
+                first_difference(&engine, work.program.outputs()[slot], work, have, want)
+            {
                 differences.push(format!("{}, output {slot} by {plan:?}: {what}", work.name));
             }
         }
@@ -98,7 +112,13 @@ pub fn against_interpreter(device: &dyn Backend, work: &Work, plans: Plans) -> R
 }
 
 /// Where two polynomials first differ: limb, prime, word.
-fn first_difference(engine: &PolyEngine, value: Value, work: &Work, have: &[u32], want: &[u32]) -> Option<String> {
+fn first_difference(
+    engine: &PolyEngine,
+    value: Value,
+    work: &Work,
+    have: &[u32],
+    want: &[u32],
+) -> Option<String> {
     let differs = have.iter().zip(want).position(|(x, y)| x != y);
     let at = differs.or((have.len() != want.len()).then_some(have.len().min(want.len())))?;
     let degree = engine.ring().degree();
@@ -106,7 +126,11 @@ fn first_difference(engine: &PolyEngine, value: Value, work: &Work, have: &[u32]
     let prime = number.map_or(0, |n| engine.ring().primes[usize::from(n)].value());
     let wrong = have.iter().zip(want).filter(|(x, y)| x != y).count();
     let [have, want] = [have, want].map(|words| words.get(at).copied());
-    Some(format!("{wrong} words differ, first word {} of limb {} modulo {prime}: {have:?} instead of {want:?}", at % degree, at / degree))
+    Some(format!(
+        "{wrong} words differ, first word {} of limb {} modulo {prime}: {have:?} instead of {want:?}",
+        at % degree,
+        at / degree
+    ))
 }
 
 /// The first value, in the order of the program, that the device computes otherwise.
@@ -129,7 +153,9 @@ fn first_wrong_value(engine: &PolyEngine, work: &Work) -> Result<Option<String>,
 /// Values that an operation computes: not inputs, resident polynomials and views of others.
 fn values(program: &Program) -> Vec<Value> {
     use girih_backend::poly::Op;
-    let computes = |value: &Value| !matches!(program.ops()[value.index()], Op::Input(_) | Op::Resident(_) | Op::Output(..));
+    let computes = |value: &Value| {
+        !matches!(program.ops()[value.index()], Op::Input(_) | Op::Resident(_) | Op::Output(..))
+    };
     (0..program.ops().len()).filter_map(|i| program.value(i)).filter(computes).collect()
 }
 
@@ -144,7 +170,10 @@ mod tests {
     use super::*;
     use crate::poly::kernels;
     use girih_backend::poly::reference_device::ReferenceLoader;
-    use girih_backend::poly::{BufferId, Loader, Place, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId, Schedule};
+    use girih_backend::poly::{
+        BufferId, Loader, Place, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
+        Schedule,
+    };
     use girih_backend::{DeviceInfo, Progress};
     use std::sync::Arc;
 
@@ -191,13 +220,21 @@ mod tests {
         fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
             self.0.copy(from, to, limbs)
         }
-        fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
+        fn load(
+            &self,
+            source: &dyn ResidentSource,
+            progress: &dyn Progress,
+        ) -> Result<Vec<ResidentId>, BackendError> {
             self.0.load(source, progress)
         }
         fn unload(&self, resident: ResidentId) {
             self.0.unload(resident);
         }
-        fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
+        fn prepare(
+            &self,
+            schedule: &Arc<Schedule>,
+            residents: &[ResidentId],
+        ) -> Result<RoutineId, BackendError> {
             self.0.prepare(schedule, residents)
         }
         fn forget(&self, routine: RoutineId) {
@@ -206,7 +243,11 @@ mod tests {
         fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
             self.0.run(routine, calls)
         }
-        fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+        fn trace(
+            &self,
+            routine: RoutineId,
+            call: &Bindings,
+        ) -> Result<Vec<Vec<u32>>, BackendError> {
             let mut limbs = self.0.trace(routine, call)?;
             limbs[0][7] ^= 1;
             Ok(limbs)

@@ -2,7 +2,10 @@
 
 use super::Work;
 use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
-use girih_backend::poly::{Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, Term, Value};
+use girih_backend::poly::{
+    Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, Term,
+    Value,
+};
 
 /// A program in the making, with random inputs and resident polynomials.
 struct Maker {

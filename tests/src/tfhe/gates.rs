@@ -1,15 +1,18 @@
-//! Whole bootstrappings through the public API: encrypt, run on a device, decrypt, compare with plain bits.
+//! Whole bootstrappings through the public API: encrypt, run on a device, decrypt, compare with
+//! plain bits.
 
 use crate::bootstrap::compare::Differences;
 use crate::bootstrap::planned::Planned;
 use girih::{
-    Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet, PlanRequest, Result, ServerKey, Transform,
+    Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet,
+    PlanRequest, Result, ServerKey, Transform,
 };
 
 /// Ciphertexts in a batch: every pair of bits in every slot, several times.
 const CIPHERTEXTS: usize = 8;
 
-/// Bit `input` of message `index`: all combinations of three inputs, and of neighbouring slots, come up.
+/// Bit `input` of message `index`: all combinations of three inputs, and of neighbouring slots,
+/// come up.
 fn bit(index: usize, input: usize) -> bool {
     (index + index / 8) >> input & 1 == 1
 }
@@ -27,7 +30,12 @@ impl Bench {
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
         let options = LoadOptions { transform: Some(transform), ..Default::default() };
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
-        Ok(Self { client, server, count: CIPHERTEXTS * set.packing(), differences: Differences::new() })
+        Ok(Self {
+            client,
+            server,
+            count: CIPHERTEXTS * set.packing(),
+            differences: Differences::new(),
+        })
     }
 
     fn plain(&self, input: usize) -> Vec<bool> {
@@ -40,7 +48,8 @@ impl Bench {
         }
     }
 
-    /// Six gates on host batches, each then negated on the device: a chain that does not come back in between.
+    /// Six gates on host batches, each then negated on the device: a chain that does not come back
+    /// in between.
     fn gates(&mut self) -> Result<()> {
         let (x, y) = (self.plain(0), self.plain(1));
         let (ex, ey) = (self.client.encrypt_bits(&x)?, self.client.encrypt_bits(&y)?);
@@ -49,14 +58,20 @@ impl Bench {
             let want: Vec<bool> = x.iter().zip(&y).map(|(&x, &y)| gate.evaluate(x, y)).collect();
             let got = self.client.decrypt_bits(&self.server.gate(gate, &ex, &ey)?)?;
             self.compare(&format!("{gate}"), &want, &got);
-            let again = self.server.gate(gate, &self.server.not(&self.server.gate(gate, &dx, &dy)?)?, &dy)?;
-            let want: Vec<bool> = want.iter().zip(&y).map(|(&w, &y)| gate.evaluate(!w, y)).collect();
+            let again = self.server.gate(
+                gate,
+                &self.server.not(&self.server.gate(gate, &dx, &dy)?)?,
+                &dy,
+            )?;
+            let want: Vec<bool> =
+                want.iter().zip(&y).map(|(&w, &y)| gate.evaluate(!w, y)).collect();
             let got = self.client.decrypt_bits(&self.server.download(&again)?)?;
             self.compare(&format!("{gate}(not {gate}(x, y), y) on the device"), &want, &got);
         }
         let mixed: Vec<Gate> = (0..CIPHERTEXTS).map(|c| Gate::ALL[c % 6]).collect();
         let per_ciphertext = self.count / CIPHERTEXTS;
-        let want: Vec<bool> = (0..self.count).map(|i| mixed[i / per_ciphertext].evaluate(x[i], y[i])).collect();
+        let want: Vec<bool> =
+            (0..self.count).map(|i| mixed[i / per_ciphertext].evaluate(x[i], y[i])).collect();
         let got = self.client.decrypt_bits(&self.server.gates(&mixed, &ex, &ey)?)?;
         self.compare("mixed gates", &want, &got);
         Ok(())
@@ -66,10 +81,12 @@ impl Bench {
         let plain = [0, 1, 2].map(|input| self.plain(input));
         let [a, b, c] = [0, 1, 2].map(|input| self.client.encrypt_bits(&plain[input]));
         let (a, b, c) = (a?, b?, c?);
-        let want: Vec<bool> = (0..self.count).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
+        let want: Vec<bool> =
+            (0..self.count).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
         let got = self.client.decrypt_bits(&self.server.mux(&a, &b, &c)?)?;
         self.compare("mux", &want, &got);
-        let want: Vec<bool> = (0..self.count).map(|i| plain.iter().filter(|p| p[i]).count() >= 2).collect();
+        let want: Vec<bool> =
+            (0..self.count).map(|i| plain.iter().filter(|p| p[i]).count() >= 2).collect();
         let got = self.client.decrypt_bits(&self.server.majority(&a, &b, &c)?)?;
         self.compare("majority", &want, &got);
         Ok(())
@@ -83,16 +100,21 @@ impl Bench {
         let got = self.client.decrypt_messages(&self.server.apply(&encrypted, &table)?, 2)?;
         let want: Vec<u64> = messages.iter().map(|&m| [2, 3, 1, 0][m as usize]).collect();
         self.compare("one table", &want, &got);
-        let tables = (0..self.count as u64).map(|i| LookUpTable::new(2, move |x| (x + i) % 4)).collect::<Result<Vec<_>>>()?;
-        let got = self.client.decrypt_messages(&self.server.apply_each_slot(&encrypted, &tables)?, 2)?;
+        let tables = (0..self.count as u64)
+            .map(|i| LookUpTable::new(2, move |x| (x + i) % 4))
+            .collect::<Result<Vec<_>>>()?;
+        let got =
+            self.client.decrypt_messages(&self.server.apply_each_slot(&encrypted, &tables)?, 2)?;
         let want: Vec<u64> = messages.iter().zip(0..).map(|(&m, i)| (m + i) % 4).collect();
         self.compare("a table a slot", &want, &got);
         // Each message in all slots of its ciphertext: r functions of it by one bootstrapping.
         let r = self.count / CIPHERTEXTS;
         let repeated: Vec<u64> = (0..self.count).map(|i| (i / r) as u64 % 4).collect();
         let encrypted = self.client.encrypt_messages(&repeated, 2)?;
-        let got = self.client.decrypt_messages(&self.server.apply_slots(&encrypted, &tables[..r])?, 2)?;
-        let want: Vec<u64> = repeated.iter().zip(0..).map(|(&m, i)| (m + (i % r) as u64) % 4).collect();
+        let got =
+            self.client.decrypt_messages(&self.server.apply_slots(&encrypted, &tables[..r])?, 2)?;
+        let want: Vec<u64> =
+            repeated.iter().zip(0..).map(|(&m, i)| (m + (i % r) as u64) % 4).collect();
         self.compare("several values of one input", &want, &got);
         Ok(())
     }
@@ -102,7 +124,11 @@ impl Bench {
 ///
 /// # Errors
 /// What is wrong with the refusal, or that there was none.
-pub fn refuses_groups(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> std::result::Result<(), String> {
+pub fn refuses_groups(
+    device: &dyn Backend,
+    set: &ParameterSet,
+    transform: Transform,
+) -> std::result::Result<(), String> {
     match Bench::new(device, set, transform) {
         Ok(_) => Err(format!("{set} loads, and its gates are not compared")),
         Err(error) if error.to_string().contains("indices a step") => Ok(()),
@@ -114,7 +140,10 @@ pub fn refuses_groups(device: &dyn Backend, set: &ParameterSet, transform: Trans
 ///
 /// # Errors
 /// What is wrong with the refusal, or that there was none.
-pub fn refuses_unknown_choices(device: &dyn Backend, transform: Transform) -> std::result::Result<(), String> {
+pub fn refuses_unknown_choices(
+    device: &dyn Backend,
+    transform: Transform,
+) -> std::result::Result<(), String> {
     let set = ParameterSet::by_name("INSECURE_TOY").map_err(|e| e.to_string())?;
     let plan = PlanRequest { choices: [("colour".to_owned(), 3)].into(), ..Default::default() };
     match Bench::new(&Planned { device, plan }, &set, transform) {
@@ -128,7 +157,11 @@ pub fn refuses_unknown_choices(device: &dyn Backend, transform: Transform) -> st
 ///
 /// # Errors
 /// When keys cannot be made or loaded, or the device fails; wrong outputs come back as lines.
-pub fn end_to_end(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> Result<Differences> {
+pub fn end_to_end(
+    device: &dyn Backend,
+    set: &ParameterSet,
+    transform: Transform,
+) -> Result<Differences> {
     let mut bench = Bench::new(device, set, transform)?;
     bench.gates()?;
     bench.three_inputs()?;

@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::approximation::Polynomial;
 use girih::ckks::server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Node, ServerKey};
-use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind};
+use girih::ckks::{
+    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind,
+};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -119,7 +121,8 @@ impl Job {
         let map = match op {
             Operation::Transform => {
                 let diagonals = (0..DIAGONALS).map(|k| {
-                    let entries = (0..set.slots()).map(move |j| Complex64::cis((j * (k + 1)) as f64));
+                    let entries =
+                        (0..set.slots()).map(move |j| Complex64::cis((j * (k + 1)) as f64));
                     (k as i64, entries.map(|z| z / DIAGONALS as f64).collect::<Vec<_>>())
                 });
                 Some(LinearMap::from_diagonals(set.slots(), diagonals)?)
@@ -127,7 +130,9 @@ impl Job {
             _ => None,
         };
         let polynomial = match op {
-            Operation::Chebyshev => Some(Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, DEGREE)?),
+            Operation::Chebyshev => {
+                Some(Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, DEGREE)?)
+            }
             _ => None,
         };
         let bootstrapping = Bootstrapping { message_ratio: arguments.ratio, ..Default::default() };
@@ -135,14 +140,17 @@ impl Job {
     }
 
     fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyKind>> {
-        let rotations = |by: Vec<i64>| by.into_iter().filter_map(|r| KeyKind::rotation(set, r)).collect();
+        let rotations =
+            |by: Vec<i64>| by.into_iter().filter_map(|r| KeyKind::rotation(set, r)).collect();
         Ok(match self.op {
             Operation::Multiply | Operation::Square | Operation::Chebyshev | Operation::Rescale => {
                 vec![KeyKind::Multiplication]
             }
             Operation::Rotate => rotations(vec![1]),
             Operation::Hoisted => rotations((1..=HOISTED).collect()),
-            Operation::Transform => rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default()),
+            Operation::Transform => {
+                rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
+            }
             Operation::Bootstrap => self.bootstrapping.keys(set, set.slots())?,
             _ => Vec::new(),
         })
@@ -159,8 +167,12 @@ impl Job {
             Operation::Rotate => b.rotate(&x[0], 1)?,
             Operation::Rescale => b.rescale(&x[0])?,
             Operation::Hoisted => return b.rotate_many(&x[0], &(1..=HOISTED).collect::<Vec<_>>()),
-            Operation::Transform => b.linear_transform(&x[0], self.map.as_ref().expect("made for it"))?,
-            Operation::Chebyshev => b.polynomial(&x[0], self.polynomial.as_ref().expect("made for it"))?,
+            Operation::Transform => {
+                b.linear_transform(&x[0], self.map.as_ref().expect("made for it"))?
+            }
+            Operation::Chebyshev => {
+                b.polynomial(&x[0], self.polynomial.as_ref().expect("made for it"))?
+            }
             _ => b.bootstrap_with(&x[0], &self.bootstrapping)?,
         }])
     }
@@ -219,7 +231,10 @@ fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>>
 
 pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     if !arguments.op.is_ckks() {
-        bail!("--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are for it", arguments.op.name());
+        bail!(
+            "--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are for it",
+            arguments.op.name()
+        );
     }
     for (given, flag) in [
         (arguments.packing.is_some(), "--packing"),
@@ -248,14 +263,27 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let bits = record.precision_bits;
     say(format!(
         "{:<9} {:.3} ms a batch of {batch} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} limbs)",
-        record.op, record.ms.median, record.ms.min, record.ms.max, record.ms_each, record.level, record.limbs
+        record.op,
+        record.ms.median,
+        record.ms.min,
+        record.ms.max,
+        record.ms_each,
+        record.level,
+        record.limbs
     ));
     say(format!(
         "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} slots checked, {} wrong",
-        bits.mean, bits.worst, record.log2_deviation, record.log2_model, record.checked, record.wrong
+        bits.mean,
+        bits.worst,
+        record.log2_deviation,
+        record.log2_model,
+        record.checked,
+        record.wrong
     ));
     let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-    let host = record.peak_memory_bytes.map_or_else(String::new, |b| format!(", {:.2} GiB of the host at most", gib(b)));
+    let host = record
+        .peak_memory_bytes
+        .map_or_else(String::new, |b| format!(", {:.2} GiB of the host at most", gib(b)));
     say(format!("memory    {:.2} GiB on the device{host}", gib(record.device_bytes)));
     if let Some(path) = &arguments.json {
         record::write_json(path, &serde_json::to_value(&record)?)?;
@@ -263,7 +291,14 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     Ok(record.wrong == 0)
 }
 
-fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &Job, batch: usize, say: &dyn Fn(String)) -> Result<Record> {
+fn measure(
+    arguments: &Arguments,
+    set: &CkksParameters,
+    device: &Device,
+    job: &Job,
+    batch: usize,
+    say: &dyn Fn(String),
+) -> Result<Record> {
     let progress = Terminal::new();
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
@@ -275,8 +310,13 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
     let load_s = start.elapsed().as_secs_f64();
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
 
-    let plain: Vec<Vec<Vec<Complex64>>> =
-        (0..job.inputs()).map(|i| (0..batch).map(|k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots())).collect()).collect();
+    let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
+        .map(|i| {
+            (0..batch)
+                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots()))
+                .collect()
+        })
+        .collect();
     let encoder = Encoder::new(set.chain().log2_degree())?;
     // Levels of a bootstrapping have no canonical scale.
     let scale = set.scale(job.level).or(set.scale(0)).context("a set has a level 0")?;
@@ -286,19 +326,25 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
     let (samples, model);
     match job.op {
         Operation::Encode => {
-            samples = timed(arguments.repeat, || Ok(plain[0].iter().try_for_each(|z| encoder.encode(z, scale).map(drop))?))?;
+            samples = timed(arguments.repeat, || {
+                Ok(plain[0].iter().try_for_each(|z| encoder.encode(z, scale).map(drop))?)
+            })?;
             model = 0.5 / scale;
             for z in &plain[0] {
                 let encoded = encoder.encode(z, scale)?;
-                let coefficients: Vec<f64> = encoded.coefficients().iter().map(|&c| c as f64).collect();
+                let coefficients: Vec<f64> =
+                    encoded.coefficients().iter().map(|&c| c as f64).collect();
                 // Half a unit of each coefficient, all of one sign at worst.
                 let allowed = set.degree() as f64 / scale;
                 checked.add(&encoder.decode(&coefficients, set.slots(), scale)?, z, allowed);
             }
         }
         Operation::Encrypt => {
-            samples = timed(arguments.repeat, || Ok(plain[0].iter().try_for_each(|z| encrypt(z).map(drop))?))?;
-            let encrypted: Vec<Ciphertext> = plain[0].iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
+            samples = timed(arguments.repeat, || {
+                Ok(plain[0].iter().try_for_each(|z| encrypt(z).map(drop))?)
+            })?;
+            let encrypted: Vec<Ciphertext> =
+                plain[0].iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
             model = encrypted[0].noise().deviation;
             for (x, z) in encrypted.iter().zip(&plain[0]) {
                 checked.add(&client.decrypt(x)?, z, 6.0 * model);
@@ -308,7 +354,8 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
             let inputs = plain
                 .iter()
                 .map(|batch| {
-                    let encrypted: Vec<Ciphertext> = batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
+                    let encrypted: Vec<Ciphertext> =
+                        batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
                     let x = server.upload(&encrypted)?.with_magnitude(job.largest())?;
                     // What is rescaled is a product.
                     if job.op == Operation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
@@ -316,7 +363,10 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
                 .collect::<ckks::Result<Vec<Ciphertexts>>>()?;
             let start = Instant::now();
             let recording = server.record(|b| {
-                let x: Vec<Node> = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots())).collect::<ckks::Result<_>>()?;
+                let x: Vec<Node> = inputs
+                    .iter()
+                    .map(|x| b.input_with(x.level(), x.scale(), x.slots()))
+                    .collect::<ckks::Result<_>>()?;
                 job.record(b, &x)
             })?;
             record_s = start.elapsed().as_secs_f64();
@@ -364,7 +414,9 @@ fn measure(arguments: &Arguments, set: &CkksParameters, device: &Device, job: &J
         device_bytes: server.memory().device_bytes,
         peak_memory_bytes: record::peak_memory_bytes(),
         message_ratio: match job.op {
-            Operation::Bootstrap => arguments.ratio.or(set.bootstrapping().map(|b| b.message_ratio())),
+            Operation::Bootstrap => {
+                arguments.ratio.or(set.bootstrapping().map(|b| b.message_ratio()))
+            }
             _ => None,
         },
         seed: arguments.seed,

@@ -55,7 +55,12 @@ mod tests {
     #[test]
     fn a_slot_is_wrong_by_either_part_and_by_no_number() {
         let zero = [Complex64::new(0.0, 0.0); 4];
-        let got = [Complex64::new(0.25, 0.0), Complex64::new(0.0, -0.5), Complex64::new(f64::NAN, 0.0), Complex64::new(0.0, 0.0)];
+        let got = [
+            Complex64::new(0.25, 0.0),
+            Complex64::new(0.0, -0.5),
+            Complex64::new(f64::NAN, 0.0),
+            Complex64::new(0.0, 0.0),
+        ];
         let mut checked = Checked::default();
         checked.add(&got, &zero, 0.3);
         assert_eq!((checked.wrong, checked.components), (2, 8));

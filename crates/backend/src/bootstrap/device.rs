@@ -7,10 +7,12 @@ use crate::{BackendError, Transform};
 /// What helps to work through a batch from the host in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipelining {
-    /// Whether transfers run beside bootstrappings that do not touch their ciphertexts: batches are then worked through in more and
-    /// smaller parts. Without it each part waits for the one before.
+    /// Whether transfers run beside bootstrappings that do not touch their ciphertexts: batches are
+    /// then worked through in more and smaller parts. Without it each part waits for the one
+    /// before.
     pub overlaps_transfers: bool,
-    /// Ciphertexts that the device works on at once: parts that are multiples of it leave nothing idle.
+    /// Ciphertexts that the device works on at once: parts that are multiples of it leave nothing
+    /// idle.
     pub wave: usize,
     /// Devices that share the work of one call: the parts of a batch are as many times as large.
     pub devices: usize,
@@ -22,11 +24,13 @@ impl Default for Pipelining {
     }
 }
 
-/// A device with the keys of one shape loaded, beneath an [`Engine`](super::Engine), which has checked every argument: ranges lie
-/// within what has been grown to, jobs are valid and independent, coefficients are in range. Calls come from several threads.
+/// A device with the keys of one shape loaded, beneath an [`Engine`](super::Engine), which has
+/// checked every argument: ranges lie within what has been grown to, jobs are valid and
+/// independent, coefficients are in range. Calls come from several threads.
 ///
-/// Calls take effect in the order in which they are made; all but `read` and `synchronize` may return before the device has
-/// finished, and an error of theirs may then surface at the next `read` or `synchronize`.
+/// Calls take effect in the order in which they are made; all but `read` and `synchronize` may
+/// return before the device has finished, and an error of theirs may then surface at the next
+/// `read` or `synchronize`.
 pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// The shape of the loaded keys.
     fn shape(&self) -> &BootstrapShape;
@@ -40,7 +44,8 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// Makes the store, which holds `from` ciphertexts, hold `to > from`; new ones are zero.
     ///
     /// # Errors
-    /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for; the store is then as it was.
+    /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for; the
+    /// store is then as it was.
     fn grow(&self, from: usize, to: usize) -> Result<(), BackendError>;
 
     /// Copies whole ciphertexts into the store from index `first` on.
@@ -53,7 +58,11 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     ///
     /// # Errors
     /// Failures of the device, those of earlier work among them.
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>>;
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>>;
 
     /// Adds test polynomials behind the `held` that there are.
     ///
@@ -61,7 +70,8 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// As for `grow`.
     fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError>;
 
-    /// Puts test polynomials in the place of those from index `first` on, for bootstrappings asked for later.
+    /// Puts test polynomials in the place of those from index `first` on, for bootstrappings asked
+    /// for later.
     ///
     /// # Errors
     /// Failures of the device.
@@ -93,7 +103,9 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// Runs one job and returns what it holds at each of `stages`; nothing is stored.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] for a step that the rotation does not have, [`BackendError::Unsupported`] for a stage
-    /// that does not exist under this transform, and failures of the device.
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+    /// [`BackendError::InvalidRequest`] for a step that the rotation does not have,
+    /// [`BackendError::Unsupported`] for a stage that does not exist under this transform, and
+    /// failures of the device.
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage])
+    -> Result<Vec<StageOutput>, BackendError>;
 }

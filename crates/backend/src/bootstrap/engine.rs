@@ -1,28 +1,33 @@
 //! A device with the keys of one shape loaded: what every device has in common, checked once.
 
 use super::{
-    BootstrapDevice, BootstrapJob, BootstrapShape, LinearJob, LoadRequest, Pipelining, Stage, StageOutput, validate_jobs,
-    validate_linear_jobs, validate_range, validate_table_range, validate_tables,
+    BootstrapDevice, BootstrapJob, BootstrapShape, LinearJob, LoadRequest, Pipelining, Stage,
+    StageOutput, validate_jobs, validate_linear_jobs, validate_range, validate_table_range,
+    validate_tables,
 };
 use crate::device::{PlanReport, block_on};
 use crate::{Backend, BackendError, Transform};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded shape: whose shape differs in
-/// more than the gadget, or whose accumulator modulus does.
+/// Refuses keys that cannot share store, test polynomials and key-switching table with a loaded
+/// shape: whose shape differs in more than the gadget, or whose accumulator modulus does.
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`].
 pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result<(), BackendError> {
-    if *loaded != (BootstrapShape { gadget: loaded.gadget, ..further.clone() }) || further.is_torus() {
+    if *loaded != (BootstrapShape { gadget: loaded.gadget, ..further.clone() })
+        || further.is_torus()
+    {
         return Err(BackendError::InvalidRequest(
             "keys loaded beside others must have a shape that differs from theirs in the gadget alone, on prime words".into(),
         ));
     }
     // Test polynomials hold values modulo it.
     if loaded.accumulator_modulus() != further.accumulator_modulus() {
-        return Err(BackendError::InvalidRequest("keys loaded beside others must have their accumulator modulus".into()));
+        return Err(BackendError::InvalidRequest(
+            "keys loaded beside others must have their accumulator modulus".into(),
+        ));
     }
     Ok(())
 }
@@ -30,8 +35,8 @@ pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result
 /// What engines beside each other have in common.
 #[derive(Default)]
 struct Counts {
-    /// Ciphertexts in the store, and test polynomials. They only grow, and are raised when the device has room: a call checked
-    /// against an older count is a valid one.
+    /// Ciphertexts in the store, and test polynomials. They only grow, and are raised when the
+    /// device has room: a call checked against an older count is a valid one.
     stored: AtomicUsize,
     tables: AtomicUsize,
     /// Held while the device makes room.
@@ -40,10 +45,11 @@ struct Counts {
 
 /// A device with the keys of one shape loaded, and a store of ciphertexts that live there.
 ///
-/// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words each (mask first, then
-/// bodies), addressed by index. Calls take effect in the order in which they are made; `write`, `write_tables`, `combine` and `bootstrap` may return before
-/// the device has finished, and an error of theirs may then surface at the next `read` or `synchronize`. Everything is checked here,
-/// once: the [`BootstrapDevice`] beneath sees valid calls only.
+/// The store is an array of CM-LWE ciphertexts of [`BootstrapShape::ciphertext_len`] 32-bit words
+/// each (mask first, then bodies), addressed by index. Calls take effect in the order in which they
+/// are made; `write`, `write_tables`, `combine` and `bootstrap` may return before the device has
+/// finished, and an error of theirs may then surface at the next `read` or `synchronize`.
+/// Everything is checked here, once: the [`BootstrapDevice`] beneath sees valid calls only.
 pub struct Engine {
     device: Box<dyn BootstrapDevice>,
     counts: Arc<Counts>,
@@ -51,12 +57,18 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("shape", self.shape()).field("transform", &self.transform()).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("shape", self.shape())
+            .field("transform", &self.transform())
+            .finish_non_exhaustive()
     }
 }
 
 impl Engine {
-    pub(super) async fn load(backend: &dyn Backend, request: LoadRequest<'_>) -> Result<Self, BackendError> {
+    pub(super) async fn load(
+        backend: &dyn Backend,
+        request: LoadRequest<'_>,
+    ) -> Result<Self, BackendError> {
         let loader = backend.bootstrap().ok_or_else(|| BackendError::Unsupported {
             device: backend.info().id.clone(),
             what: "bootstrappings".into(),
@@ -68,7 +80,10 @@ impl Engine {
             check_beside(engine.shape(), shape)?;
         }
         let device = loader.load(request).await?;
-        Ok(Self { device, counts: request.beside.map_or_else(Arc::default, |engine| Arc::clone(&engine.counts)) })
+        Ok(Self {
+            device,
+            counts: request.beside.map_or_else(Arc::default, |engine| Arc::clone(&engine.counts)),
+        })
     }
 
     /// An engine over a device whose store and tables are empty.
@@ -133,7 +148,8 @@ impl Engine {
         self.device.write(first, words)
     }
 
-    /// Copies whole ciphertexts out of the store from index `first` on, waiting for all work before.
+    /// Copies whole ciphertexts out of the store from index `first` on, waiting for all work
+    /// before.
     ///
     /// # Errors
     /// As for `write`, and any error of earlier work.
@@ -150,7 +166,8 @@ impl Engine {
         self.device.read(first, words).await
     }
 
-    /// Adds test polynomials (`N` coefficients in `[0, Q)` each) and returns the index of the first.
+    /// Adds test polynomials (`N` coefficients in `[0, Q)` each) and returns the index of the
+    /// first.
     ///
     /// # Errors
     /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
@@ -159,13 +176,16 @@ impl Engine {
         let _growing = self.counts.growing.lock().unwrap_or_else(PoisonError::into_inner);
         let held = self.tables();
         self.device.add_tables(held, polynomials)?;
-        self.counts.tables.store(held + polynomials.len() / self.shape().polynomial_size, Ordering::Release);
+        self.counts
+            .tables
+            .store(held + polynomials.len() / self.shape().polynomial_size, Ordering::Release);
         Ok(held as u32)
     }
 
-    /// Puts test polynomials in the place of added ones, from index `first` on. Bootstrappings asked for before look up what was
-    /// there, those asked for later what is there now, whenever the device gets to them: a caller that keeps a place only until its
-    /// `bootstrap` returns never needs more places than are in use at one time.
+    /// Puts test polynomials in the place of added ones, from index `first` on. Bootstrappings
+    /// asked for before look up what was there, those asked for later what is there now, whenever
+    /// the device gets to them: a caller that keeps a place only until its `bootstrap` returns
+    /// never needs more places than are in use at one time.
     ///
     /// # Errors
     /// As for `add_tables`, and when the places are not among those added.
@@ -208,11 +228,17 @@ impl Engine {
         self.device.synchronize().await
     }
 
-    /// Runs one job and returns what the device held at each of `stages`; the store does not change.
+    /// Runs one job and returns what the device held at each of `stages`; the store does not
+    /// change.
     ///
     /// # Errors
-    /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does not have.
-    pub fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does
+    /// not have.
+    pub fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         validate_jobs(self.shape(), self.stored(), self.tables(), std::slice::from_ref(job))?;
         self.device.trace(job, stages)
     }
@@ -241,10 +267,13 @@ mod tests {
         let raised = |log2_modulus| Gadget::ModulusRaising { log2_modulus };
         let digits = |levels| Gadget::Decomposition { log2_base: 9, levels, dropped_bits: 0 };
         assert!(check_beside(&with(digits(3)), &with(digits(2))).is_ok());
-        let error = check_beside(&with(raised(16)), &with(raised(15))).expect_err("another modulus").to_string();
+        let error = check_beside(&with(raised(16)), &with(raised(15)))
+            .expect_err("another modulus")
+            .to_string();
         assert!(error.contains("accumulator modulus"), "{error}");
         let wider = BootstrapShape { lwe_dimension: 5, ..with(digits(3)) };
-        let error = check_beside(&with(digits(3)), &wider).expect_err("another dimension").to_string();
+        let error =
+            check_beside(&with(digits(3)), &wider).expect_err("another dimension").to_string();
         assert!(error.contains("gadget alone"), "{error}");
     }
 }

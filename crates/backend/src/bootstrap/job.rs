@@ -11,10 +11,11 @@ pub struct Operand {
     pub weight: i32,
 }
 
-/// A small integer combination of stored ciphertexts modulo a power of two: `sum weight_i * c_i + (0, constant)`.
+/// A small integer combination of stored ciphertexts modulo a power of two: `sum weight_i * c_i +
+/// (0, constant)`.
 ///
-/// Stored words are reduced by masking, so a ciphertext modulo a larger power of two may be combined modulo a smaller
-/// one: that is exactly reduction, not rounding.
+/// Stored words are reduced by masking, so a ciphertext modulo a larger power of two may be
+/// combined modulo a smaller one: that is exactly reduction, not rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// Up to [`Combination::MAX_OPERANDS`] operands; unused ones have weight 0.
@@ -32,7 +33,8 @@ impl Combination {
     /// A combination of `operands` plus `constant` modulo `2^log2_modulus`.
     ///
     /// # Panics
-    /// If more than [`Combination::MAX_OPERANDS`] operands are given: the caller builds these, not its input.
+    /// If more than [`Combination::MAX_OPERANDS`] operands are given: the caller builds these, not
+    /// its input.
     pub fn new(operands: &[Operand], constant: u32, log2_modulus: u32) -> Self {
         assert!(operands.len() <= Self::MAX_OPERANDS, "a combination takes at most 4 operands");
         let mut all = [Operand { ciphertext: 0, weight: 0 }; Self::MAX_OPERANDS];
@@ -49,19 +51,21 @@ impl Combination {
 /// One bootstrapping: combine, look up, switch back, store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootstrapJob {
-    /// What is bootstrapped; its modulus divides 2N, and 2N / modulus is the factor f of the initial rotation (native
-    /// torus: it is 2^64, and the switched ciphertext is rounded to 2N).
+    /// What is bootstrapped; its modulus divides 2N, and 2N / modulus is the factor f of the
+    /// initial rotation (native torus: it is 2^64, and the switched ciphertext is rounded to 2N).
     pub input: Combination,
     /// Index of the test polynomial of slot 0, as [`crate::Engine::add_tables`] returned it.
     pub table: u32,
-    /// Slot j uses test polynomial `table + j * table_stride`: 0 shares one, 1 gives each slot its own.
+    /// Slot j uses test polynomial `table + j * table_stride`: 0 shares one, 1 gives each slot its
+    /// own.
     pub table_stride: u32,
     /// Added modulo Q to every body at extraction (Q/8 for gates).
     pub output_offset: u64,
-    /// log2 of the modulus of the result: log2 q, or that of a larger input modulus for large-precision functions (at most
-    /// 30); 64 on the native torus.
+    /// log2 of the modulus of the result: log2 q, or that of a larger input modulus for
+    /// large-precision functions (at most 30); 64 on the native torus.
     pub log2_output_modulus: u32,
-    /// Index at which the result is stored. It may be one of this job's own operands, not one of another job's.
+    /// Index at which the result is stored. It may be one of this job's own operands, not one of
+    /// another job's.
     pub output: u32,
 }
 
@@ -70,7 +74,8 @@ pub struct BootstrapJob {
 pub struct LinearJob {
     /// What is computed.
     pub input: Combination,
-    /// log2 of the modulus of the result; below `input.log2_modulus` each word is rounded half up, at it nothing happens.
+    /// log2 of the modulus of the result; below `input.log2_modulus` each word is rounded half up,
+    /// at it nothing happens.
     pub log2_output_modulus: u32,
     /// Index at which the result is stored.
     pub output: u32,
@@ -84,29 +89,58 @@ fn invalid(job: usize, what: String) -> BackendError {
 }
 
 /// The moduli that an input may have: up to `2^most`, or 2^64 on the native torus.
-fn check_combination(job: usize, c: &Combination, stored: usize, shape: &BootstrapShape, most: u32) -> Result<(), BackendError> {
+fn check_combination(
+    job: usize,
+    c: &Combination,
+    stored: usize,
+    shape: &BootstrapShape,
+    most: u32,
+) -> Result<(), BackendError> {
     for operand in c.used() {
         if operand.ciphertext as usize >= stored {
-            return Err(invalid(job, format!("operand {} is outside the store of {stored} ciphertexts", operand.ciphertext)));
+            return Err(invalid(
+                job,
+                format!(
+                    "operand {} is outside the store of {stored} ciphertexts",
+                    operand.ciphertext
+                ),
+            ));
         }
     }
     check_modulus(job, "input", c.log2_modulus, shape, most)
 }
 
-fn check_modulus(job: usize, what: &str, log2: u32, shape: &BootstrapShape, most: u32) -> Result<(), BackendError> {
+fn check_modulus(
+    job: usize,
+    what: &str,
+    log2: u32,
+    shape: &BootstrapShape,
+    most: u32,
+) -> Result<(), BackendError> {
     match shape.is_torus() {
-        true if log2 != 64 => Err(invalid(job, format!("{what} modulus 2^{log2} must be 2^64, the native torus"))),
-        false if !(1..=most).contains(&log2) => Err(invalid(job, format!("{what} modulus 2^{log2} must be from 2 to 2^{most}"))),
+        true if log2 != 64 => {
+            Err(invalid(job, format!("{what} modulus 2^{log2} must be 2^64, the native torus")))
+        }
+        false if !(1..=most).contains(&log2) => {
+            Err(invalid(job, format!("{what} modulus 2^{log2} must be from 2 to 2^{most}")))
+        }
         _ => Ok(()),
     }
 }
 
-/// Marks outputs, so that a job that reads another's output, or two that write one place, are found in one pass.
-fn check_independence<'a>(stored: usize, jobs: impl Iterator<Item = (&'a Combination, u32)> + Clone) -> Result<(), BackendError> {
+/// Marks outputs, so that a job that reads another's output, or two that write one place, are found
+/// in one pass.
+fn check_independence<'a>(
+    stored: usize,
+    jobs: impl Iterator<Item = (&'a Combination, u32)> + Clone,
+) -> Result<(), BackendError> {
     let mut writer = vec![u32::MAX; stored];
     for (index, (_, output)) in jobs.clone().enumerate() {
         let Some(slot) = writer.get_mut(output as usize) else {
-            return Err(invalid(index, format!("output {output} is outside the store of {stored} ciphertexts")));
+            return Err(invalid(
+                index,
+                format!("output {output} is outside the store of {stored} ciphertexts"),
+            ));
         };
         if *slot != u32::MAX {
             return Err(invalid(index, format!("output {output} is also written by job {slot}")));
@@ -119,7 +153,10 @@ fn check_independence<'a>(stored: usize, jobs: impl Iterator<Item = (&'a Combina
             if by != u32::MAX && by as usize != index {
                 return Err(invalid(
                     index,
-                    format!("operand {} is written by job {by} of the same list; put them into two lists", operand.ciphertext),
+                    format!(
+                        "operand {} is written by job {by} of the same list; put them into two lists",
+                        operand.ciphertext
+                    ),
                 ));
             }
         }
@@ -131,18 +168,35 @@ fn check_independence<'a>(stored: usize, jobs: impl Iterator<Item = (&'a Combina
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
-pub fn validate_jobs(shape: &BootstrapShape, stored: usize, tables: usize, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+pub fn validate_jobs(
+    shape: &BootstrapShape,
+    stored: usize,
+    tables: usize,
+    jobs: &[BootstrapJob],
+) -> Result<(), BackendError> {
     for (index, job) in jobs.iter().enumerate() {
         check_combination(index, &job.input, stored, shape, shape.log2_monomials())?;
         let last = u64::from(job.table) + u64::from(job.table_stride) * (shape.packing as u64 - 1);
         if last >= tables as u64 {
-            return Err(invalid(index, format!("test polynomial {last} is not among the {tables} loaded")));
+            return Err(invalid(
+                index,
+                format!("test polynomial {last} is not among the {tables} loaded"),
+            ));
         }
-        check_modulus(index, "output", job.log2_output_modulus, shape, MAX_LOG2_STORED.min(shape.log2_ks_modulus))?;
+        check_modulus(
+            index,
+            "output",
+            job.log2_output_modulus,
+            shape,
+            MAX_LOG2_STORED.min(shape.log2_ks_modulus),
+        )?;
         if let Some(modulus) = shape.accumulator_modulus()
             && job.output_offset >= modulus
         {
-            return Err(invalid(index, format!("output offset {} must be below Q = {modulus}", job.output_offset)));
+            return Err(invalid(
+                index,
+                format!("output offset {} must be below Q = {modulus}", job.output_offset),
+            ));
         }
     }
     check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
@@ -152,27 +206,42 @@ pub fn validate_jobs(shape: &BootstrapShape, stored: usize, tables: usize, jobs:
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming the first job that does not fit and why.
-pub fn validate_linear_jobs(shape: &BootstrapShape, stored: usize, jobs: &[LinearJob]) -> Result<(), BackendError> {
+pub fn validate_linear_jobs(
+    shape: &BootstrapShape,
+    stored: usize,
+    jobs: &[LinearJob],
+) -> Result<(), BackendError> {
     for (index, job) in jobs.iter().enumerate() {
         check_combination(index, &job.input, stored, shape, MAX_LOG2_STORED)?;
         if !(1..=job.input.log2_modulus).contains(&job.log2_output_modulus) {
             return Err(invalid(
                 index,
-                format!("output modulus 2^{} must be from 2 to the input modulus 2^{}", job.log2_output_modulus, job.input.log2_modulus),
+                format!(
+                    "output modulus 2^{} must be from 2 to the input modulus 2^{}",
+                    job.log2_output_modulus, job.input.log2_modulus
+                ),
             ));
         }
     }
     check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
 }
 
-/// Checks what a read or a write of the store asks for: `words` from ciphertext `first` on, whole ciphertexts within `stored`.
+/// Checks what a read or a write of the store asks for: `words` from ciphertext `first` on, whole
+/// ciphertexts within `stored`.
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming the length or the range.
-pub fn validate_range(shape: &BootstrapShape, stored: usize, first: usize, words: usize) -> Result<(), BackendError> {
+pub fn validate_range(
+    shape: &BootstrapShape,
+    stored: usize,
+    first: usize,
+    words: usize,
+) -> Result<(), BackendError> {
     let len = shape.ciphertext_len();
     if !words.is_multiple_of(len) {
-        return Err(BackendError::InvalidRequest(format!("{words} words are not a whole number of ciphertexts of {len} words")));
+        return Err(BackendError::InvalidRequest(format!(
+            "{words} words are not a whole number of ciphertexts of {len} words"
+        )));
     }
     let last = first.saturating_add(words / len);
     if last > stored {
@@ -186,7 +255,8 @@ pub fn validate_range(shape: &BootstrapShape, stored: usize, first: usize, words
 /// Checks test polynomials: whole ones of N coefficients, each in `[0, Q)`.
 ///
 /// # Errors
-/// [`BackendError::InvalidRequest`] naming the wrong length, or the first coefficient that is out of range.
+/// [`BackendError::InvalidRequest`] naming the wrong length, or the first coefficient that is out
+/// of range.
 pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<(), BackendError> {
     let size = shape.polynomial_size;
     if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
@@ -198,9 +268,9 @@ pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()
     // On the native torus every word is a coefficient.
     let Some(modulus) = shape.accumulator_modulus() else { return Ok(()) };
     match polynomials.iter().enumerate().find(|&(_, &c)| c >= modulus) {
-        Some((i, c)) => {
-            Err(BackendError::InvalidRequest(format!("test polynomial coefficient {i} is {c}: it must be below Q = {modulus}")))
-        }
+        Some((i, c)) => Err(BackendError::InvalidRequest(format!(
+            "test polynomial coefficient {i} is {c}: it must be below Q = {modulus}"
+        ))),
         None => Ok(()),
     }
 }
@@ -209,7 +279,12 @@ pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()
 ///
 /// # Errors
 /// As [`validate_tables`], and [`BackendError::InvalidRequest`] naming the range.
-pub fn validate_table_range(shape: &BootstrapShape, loaded: usize, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+pub fn validate_table_range(
+    shape: &BootstrapShape,
+    loaded: usize,
+    first: u32,
+    polynomials: &[u64],
+) -> Result<(), BackendError> {
     validate_tables(shape, polynomials)?;
     let first = first as usize;
     let last = first + polynomials.len() / shape.polynomial_size;
@@ -246,8 +321,13 @@ mod tests {
     fn tables_replace_only_tables() {
         let (shape, two) = (shape(), vec![0; 2 * 256]);
         assert!(validate_table_range(&shape, 3, 1, &two).is_ok());
-        for (first, len, why) in [(2, 512, "2..4 are not among the 3"), (u32::MAX, 256, "among the 3"), (0, 300, "whole number")] {
-            let error = validate_table_range(&shape, 3, first, &two[..len]).expect_err(why).to_string();
+        for (first, len, why) in [
+            (2, 512, "2..4 are not among the 3"),
+            (u32::MAX, 256, "among the 3"),
+            (0, 300, "whole number"),
+        ] {
+            let error =
+                validate_table_range(&shape, 3, first, &two[..len]).expect_err(why).to_string();
             assert!(error.contains(why), "{error}");
         }
     }
@@ -258,7 +338,11 @@ mod tests {
         // Two halves of each of kN + r words.
         let len = 2 * 257;
         assert!(validate_range(&shape, 3, 1, 2 * len).is_ok());
-        for (first, words, why) in [(0, len + 1, "whole number"), (2, 2 * len, "2..4"), (usize::MAX, len, "outside the store of 3")] {
+        for (first, words, why) in [
+            (0, len + 1, "whole number"),
+            (2, 2 * len, "2..4"),
+            (usize::MAX, len, "outside the store of 3"),
+        ] {
             let error = validate_range(&shape, 3, first, words).expect_err(why).to_string();
             assert!(error.contains(why), "{error}");
         }

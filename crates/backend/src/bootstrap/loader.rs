@@ -6,20 +6,23 @@ use crate::{Backend, BackendError, Progress, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Supplies the public keys of one shape block by block, so that no device ever needs a second whole copy on the host.
+/// Supplies the public keys of one shape block by block, so that no device ever needs a second
+/// whole copy on the host.
 ///
 /// Blocks may be asked for in any order and from several threads at once.
 pub trait KeySource: Sync {
     /// The shape these keys are of.
     fn shape(&self) -> &BootstrapShape;
 
-    /// Writes the bootstrapping-key block of step `index <` [`BootstrapShape::steps`]: `[GGSW][level][row K][column K][N]` with
-    /// [`BootstrapShape::ggsw_per_step`] GGSW ciphertexts, coefficients in `[0, M)` for the key modulus M. `out` has [`BootstrapShape::bootstrapping_block_len`] words.
+    /// Writes the bootstrapping-key block of step `index <` [`BootstrapShape::steps`]:
+    /// `[GGSW][level][row K][column K][N]` with [`BootstrapShape::ggsw_per_step`] GGSW ciphertexts,
+    /// coefficients in `[0, M)` for the key modulus M. `out` has
+    /// [`BootstrapShape::bootstrapping_block_len`] words.
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]);
 
-    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0, Q_ks)`; native torus:
-    /// `[digit][n + r]`, 64-bit words.
-    /// `out` has [`BootstrapShape::key_switching_block_len`] words.
+    /// Writes the key-switching block of `index < kN`: `[digit][value][n + r]`, words in `[0,
+    /// Q_ks)`; native torus: `[digit][n + r]`, 64-bit words. `out` has
+    /// [`BootstrapShape::key_switching_block_len`] words.
     fn key_switching_block(&self, index: usize, out: &mut [u64]);
 }
 
@@ -37,7 +40,13 @@ pub struct LoadOptions {
 
 static OPEN: LoadOptions = LoadOptions {
     transform: None,
-    plan: PlanRequest { layout: None, subgroups_per_polynomial: None, groups: None, steps_per_launch: None, choices: BTreeMap::new() },
+    plan: PlanRequest {
+        layout: None,
+        subgroups_per_polynomial: None,
+        groups: None,
+        steps_per_launch: None,
+        choices: BTreeMap::new(),
+    },
     untuned: false,
 };
 
@@ -48,7 +57,8 @@ pub struct LoadRequest<'a> {
     pub keys: &'a dyn KeySource,
     /// What is not left to the device.
     pub options: &'a LoadOptions,
-    /// A loaded engine of the same device whose store, test polynomials and key-switching table the new one shares.
+    /// A loaded engine of the same device whose store, test polynomials and key-switching table the
+    /// new one shares.
     pub beside: Option<&'a Engine>,
     /// Hears how far it has come.
     pub progress: &'a dyn Progress,
@@ -66,10 +76,11 @@ impl<'a> LoadRequest<'a> {
         Self { options, ..self }
     }
 
-    /// The same for a further bootstrapping key beside `engine`: the new engine shares its store, its test polynomials and its
-    /// key-switching table, which do not depend on the gadget. What one engine puts into the store the other finds there, and calls
-    /// to either take effect in the order in which they are made. Only the bootstrapping blocks of the keys are read: they must be
-    /// of the same secrets, which no device can check.
+    /// The same for a further bootstrapping key beside `engine`: the new engine shares its store,
+    /// its test polynomials and its key-switching table, which do not depend on the gadget. What
+    /// one engine puts into the store the other finds there, and calls to either take effect in the
+    /// order in which they are made. Only the bootstrapping blocks of the keys are read: they must
+    /// be of the same secrets, which no device can check.
     #[must_use]
     pub fn beside(self, engine: &'a Engine) -> Self {
         Self { beside: Some(engine), ..self }
@@ -81,12 +92,14 @@ impl<'a> LoadRequest<'a> {
         Self { progress, ..self }
     }
 
-    /// Loads the keys on `device` and makes them ready: transforms them, plans the tile, compiles kernels. What the options leave
-    /// open comes from a tuned plan where one is stored ([`choose_plan`]).
+    /// Loads the keys on `device` and makes them ready: transforms them, plans the tile, compiles
+    /// kernels. What the options leave open comes from a tuned plan where one is stored
+    /// ([`choose_plan`]).
     ///
     /// # Errors
-    /// When the shape is impossible, does not fit, needs something this device lacks, or memory runs out;
-    /// [`BackendError::InvalidRequest`] as [`super::check_beside`] and beside an engine of another device.
+    /// When the shape is impossible, does not fit, needs something this device lacks, or memory
+    /// runs out; [`BackendError::InvalidRequest`] as [`super::check_beside`] and beside an engine
+    /// of another device.
     pub fn load(self, device: &dyn Backend) -> Result<Engine, BackendError> {
         block_on(self.load_async(device))
     }
@@ -115,11 +128,12 @@ pub fn other_backend() -> BackendError {
     BackendError::InvalidRequest("keys loaded beside an engine of another backend".into())
 }
 
-/// What a device implements to run this family. Requests have been checked: the shape is valid, and one to be loaded beside an
-/// engine differs from it in the gadget alone.
+/// What a device implements to run this family. Requests have been checked: the shape is valid, and
+/// one to be loaded beside an engine differs from it in the gadget alone.
 pub trait Loader: Send + Sync {
-    /// The plans of `shape` worth measuring on this device, the model's own first, each with its transform given: what
-    /// `cargo xtask tune` runs. One that turns out not to load is skipped with its reason.
+    /// The plans of `shape` worth measuring on this device, the model's own first, each with its
+    /// transform given: what `cargo xtask tune` runs. One that turns out not to load is skipped
+    /// with its reason.
     ///
     /// # Errors
     /// As [`LoadRequest::load`], for a shape that this device cannot run at all.
@@ -129,14 +143,19 @@ pub trait Loader: Send + Sync {
     ///
     /// # Errors
     /// As there.
-    fn load<'a>(&'a self, request: LoadRequest<'a>) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>>;
+    fn load<'a>(
+        &'a self,
+        request: LoadRequest<'a>,
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>>;
 }
 
-/// The options to load `shape` with on the device called `identity`: those given where they ask for anything of the
-/// plan, else the stored winner, else those given, for the device's model to complete.
+/// The options to load `shape` with on the device called `identity`: those given where they ask for
+/// anything of the plan, else the stored winner, else those given, for the device's model to
+/// complete.
 ///
 /// # Errors
-/// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored options of another form.
+/// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored options of another
+/// form.
 pub fn choose_plan(
     identity: &str,
     shape: &BootstrapShape,

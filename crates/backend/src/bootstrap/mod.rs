@@ -1,6 +1,8 @@
-//! The contract of the bootstrap family: lists of independent fused bootstrappings over ciphertexts that live on the device.
+//! The contract of the bootstrap family: lists of independent fused bootstrappings over ciphertexts
+//! that live on the device.
 //!
-//! Callers load keys with a [`LoadRequest`] and talk to an [`Engine`]; devices implement [`Loader`] and [`BootstrapDevice`].
+//! Callers load keys with a [`LoadRequest`] and talk to an [`Engine`]; devices implement [`Loader`]
+//! and [`BootstrapDevice`].
 
 mod device;
 mod engine;
@@ -14,10 +16,12 @@ pub mod synthetic;
 pub use device::{BootstrapDevice, Pipelining};
 pub use engine::{Engine, check_beside};
 pub use job::{
-    BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs, validate_range, validate_table_range,
-    validate_tables,
+    BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs,
+    validate_range, validate_table_range, validate_tables,
 };
 pub use loader::{KeySource, LoadOptions, LoadRequest, Loader, choose_plan, other_backend};
-pub use plan::{AccumulatorHome, PlanRequest, TileLayout, TilePlan, tile_of_groups, tile_of_subgroups};
+pub use plan::{
+    AccumulatorHome, PlanRequest, TileLayout, TilePlan, tile_of_groups, tile_of_subgroups,
+};
 pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind};
 pub use stages::{Stage, StageOutput};

@@ -16,7 +16,8 @@ pub enum SecretKind {
 /// How the external product controls its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gadget {
-    /// GD: balanced digits in `[-2^(b-1), 2^(b-1))` of the closest multiple of `2^dropped_bits`. Accumulator and key share one modulus.
+    /// GD: balanced digits in `[-2^(b-1), 2^(b-1))` of the closest multiple of `2^dropped_bits`.
+    /// Accumulator and key share one modulus.
     Decomposition {
         /// log2 of the digit base.
         log2_base: u32,
@@ -25,12 +26,14 @@ pub enum Gadget {
         /// Lowest bits left out of digits and key alike; not always a whole number of digits.
         dropped_bits: u32,
     },
-    /// MR: one undecomposed digit modulo Q = 2^log2_modulus; the key lives modulo T > Q and products are rounded T -> Q.
+    /// MR: one undecomposed digit modulo Q = 2^log2_modulus; the key lives modulo T > Q and
+    /// products are rounded T -> Q.
     ModulusRaising {
         /// log2 of the accumulator modulus Q.
         log2_modulus: u32,
     },
-    /// Native torus (Q = 2^64): the closest representative with `levels` digits of `log2_base` bits; key switch comes first.
+    /// Native torus (Q = 2^64): the closest representative with `levels` digits of `log2_base`
+    /// bits; key switch comes first.
     ClosestRepresentative {
         /// log2 of the digit base.
         log2_base: u32,
@@ -55,8 +58,8 @@ pub enum KeyModulus {
 pub struct BootstrapShape {
     /// n, length of an LWE mask.
     pub lwe_dimension: usize,
-    /// log2 q, modulus of LWE ciphertexts between bootstrappings; `q` divides `2N`. Native torus: log2 of 2N, to which the
-    /// switched ciphertext is rounded; what is stored lives modulo 2^64.
+    /// log2 q, modulus of LWE ciphertexts between bootstrappings; `q` divides `2N`. Native torus:
+    /// log2 of 2N, to which the switched ciphertext is rounded; what is stored lives modulo 2^64.
     pub log2_lwe_modulus: u32,
     /// N, a power of two.
     pub polynomial_size: usize,
@@ -66,16 +69,16 @@ pub struct BootstrapShape {
     pub packing: usize,
     /// Distribution of the LWE secret.
     pub secret: SecretKind,
-    /// g, LWE indices that one step of the blind rotation takes together: 1, or with binary secrets a divisor of n up to
-    /// [`BootstrapShape::MAX_GROUPING`].
+    /// g, LWE indices that one step of the blind rotation takes together: 1, or with binary secrets
+    /// a divisor of n up to [`BootstrapShape::MAX_GROUPING`].
     #[serde(default = "ungrouped")]
     pub grouping: usize,
     /// Noise control of the external product.
     pub gadget: Gadget,
     /// Modulus of the bootstrapping key: Q for GD, T for MR.
     pub key_modulus: KeyModulus,
-    /// log2 Q_ks, modulus of the key-switching key. Native torus: the leading bits of a mask word that its digits represent
-    /// (the key itself lives modulo 2^64).
+    /// log2 Q_ks, modulus of the key-switching key. Native torus: the leading bits of a mask word
+    /// that its digits represent (the key itself lives modulo 2^64).
     pub log2_ks_modulus: u32,
     /// log2 B_ks, base of the key-switching digits: unsigned; native torus: balanced.
     pub log2_ks_base: u32,
@@ -98,7 +101,9 @@ impl BootstrapShape {
     /// L, levels of a GGSW ciphertext: digits in use, or 1 for MR.
     pub fn levels(&self) -> usize {
         match self.gadget {
-            Gadget::Decomposition { levels, .. } | Gadget::ClosestRepresentative { levels, .. } => levels,
+            Gadget::Decomposition { levels, .. } | Gadget::ClosestRepresentative { levels, .. } => {
+                levels
+            }
             Gadget::ModulusRaising { .. } => 1,
         }
     }
@@ -106,9 +111,8 @@ impl BootstrapShape {
     /// Bits that the digits in use represent together; 0 for MR, which has no digits.
     pub fn gadget_bits(&self) -> u32 {
         match self.gadget {
-            Gadget::Decomposition { log2_base, levels, .. } | Gadget::ClosestRepresentative { log2_base, levels } => {
-                log2_base * levels as u32
-            }
+            Gadget::Decomposition { log2_base, levels, .. }
+            | Gadget::ClosestRepresentative { log2_base, levels } => log2_base * levels as u32,
             Gadget::ModulusRaising { .. } => 0,
         }
     }
@@ -118,9 +122,9 @@ impl BootstrapShape {
         self.lwe_dimension / self.grouping
     }
 
-    /// GGSW ciphertexts of one step: 2 (C0 and C1) for ternary secrets; 2^g - 1 for binary ones, one for each non-empty set S of
-    /// the step's g indices, encrypting whether exactly the secrets in S are 1. Number S - 1 is that of set S, whose bit i stands
-    /// for index `g step + i`.
+    /// GGSW ciphertexts of one step: 2 (C0 and C1) for ternary secrets; 2^g - 1 for binary ones,
+    /// one for each non-empty set S of the step's g indices, encrypting whether exactly the secrets
+    /// in S are 1. Number S - 1 is that of set S, whose bit i stands for index `g step + i`.
     pub fn ggsw_per_step(&self) -> usize {
         match self.secret {
             SecretKind::Ternary => 2,
@@ -128,8 +132,8 @@ impl BootstrapShape {
         }
     }
 
-    /// The exponent of the monomial that GGSW ciphertext `which` of a step is multiplied by, modulo 2N: e and -e for ternary
-    /// secrets, for binary ones the sum of the exponents in its set.
+    /// The exponent of the monomial that GGSW ciphertext `which` of a step is multiplied by, modulo
+    /// 2N: e and -e for ternary secrets, for binary ones the sum of the exponents in its set.
     ///
     /// `exponents` are those of the step's g indices, each in `[0, 2N)`.
     pub fn ggsw_exponent(&self, which: usize, exponents: &[u32]) -> u32 {
@@ -138,15 +142,21 @@ impl BootstrapShape {
             SecretKind::Ternary if which == 1 => exponents[0].wrapping_neg() & mask,
             SecretKind::Ternary => exponents[0],
             SecretKind::Binary => {
-                let of_set = exponents.iter().enumerate().filter(|(i, _)| (which + 1) >> i & 1 == 1);
+                let of_set =
+                    exponents.iter().enumerate().filter(|(i, _)| (which + 1) >> i & 1 == 1);
                 of_set.fold(0u32, |sum, (_, &e)| sum.wrapping_add(e)) & mask
             }
         }
     }
 
-    /// Coefficients of the bootstrapping-key block of one step: `[GGSW][level][row K][column K][N]`.
+    /// Coefficients of the bootstrapping-key block of one step: `[GGSW][level][row K][column
+    /// K][N]`.
     pub fn bootstrapping_block_len(&self) -> usize {
-        self.ggsw_per_step() * self.levels() * self.columns() * self.columns() * self.polynomial_size
+        self.ggsw_per_step()
+            * self.levels()
+            * self.columns()
+            * self.columns()
+            * self.polynomial_size
     }
 
     /// Unsigned digits of the key switch: ceil(log2 Q_ks / log2 B_ks).
@@ -164,8 +174,9 @@ impl BootstrapShape {
         self.glwe_dimension * self.polynomial_size
     }
 
-    /// Words of the key-switching block of one index: `[digit][value][n + r]`, value 0 included (all zero). Native torus:
-    /// `[digit][n + r]`, most significant digit first; row `digit` belongs to weight `2^(64 - b (digit + 1))`.
+    /// Words of the key-switching block of one index: `[digit][value][n + r]`, value 0 included
+    /// (all zero). Native torus: `[digit][n + r]`, most significant digit first; row `digit`
+    /// belongs to weight `2^(64 - b (digit + 1))`.
     pub fn key_switching_block_len(&self) -> usize {
         let values = if self.is_torus() { 1 } else { self.ks_base() };
         self.ks_digits() * values * self.switched_len()
@@ -186,23 +197,26 @@ impl BootstrapShape {
         self.ks_indices() + self.packing
     }
 
-    /// Length of the mask of a stored ciphertext: n, or kN on the native torus, where the key switch comes first.
+    /// Length of the mask of a stored ciphertext: n, or kN on the native torus, where the key
+    /// switch comes first.
     pub fn stored_mask_len(&self) -> usize {
         if self.is_torus() { self.ks_indices() } else { self.lwe_dimension }
     }
 
-    /// 32-bit words of one stored CM-LWE ciphertext, mask first, then bodies: n + r; native torus: 2 (kN + r), low half of
-    /// each 64-bit word first.
+    /// 32-bit words of one stored CM-LWE ciphertext, mask first, then bodies: n + r; native torus:
+    /// 2 (kN + r), low half of each 64-bit word first.
     pub fn ciphertext_len(&self) -> usize {
         if self.is_torus() { 2 * self.extracted_len() } else { self.switched_len() }
     }
 
-    /// log2 of the modulus of stored ciphertexts between bootstrappings: log2 q, or 64 on the native torus.
+    /// log2 of the modulus of stored ciphertexts between bootstrappings: log2 q, or 64 on the
+    /// native torus.
     pub fn log2_stored_modulus(&self) -> u32 {
         if self.is_torus() { 64 } else { self.log2_lwe_modulus }
     }
 
-    /// log2 of the modulus in which constants of combinations are given: log2 q; native torus: 32, the leading half.
+    /// log2 of the modulus in which constants of combinations are given: log2 q; native torus: 32,
+    /// the leading half.
     pub fn log2_constant_modulus(&self) -> u32 {
         self.log2_stored_modulus().min(32)
     }
@@ -231,7 +245,8 @@ impl BootstrapShape {
 
     /// The gadget weights g_l of the levels in use, modulo the key modulus.
     ///
-    /// GD: `2^dropped_bits B^l`. MR: `round(T/Q)`. Native torus: `2^(64 - b*(l+1))`, most significant first.
+    /// GD: `2^dropped_bits B^l`. MR: `round(T/Q)`. Native torus: `2^(64 - b*(l+1))`, most
+    /// significant first.
     pub fn gadget_weights(&self) -> Vec<u64> {
         match self.gadget {
             Gadget::Decomposition { log2_base, levels, dropped_bits } => {
@@ -256,7 +271,8 @@ impl BootstrapShape {
             return Err(ShapeError::new("n", self.lwe_dimension, "must be in 1..=8192"));
         }
         let size = self.polynomial_size;
-        // Published vectors go down to N = 64; parameter files are held to 256 and above by the scheme.
+        // Published vectors go down to N = 64; parameter files are held to 256 and above by the
+        // scheme.
         if !size.is_power_of_two() || !(64..=8192).contains(&size) {
             return Err(ShapeError::new("N", size, "must be a power of two in 64..=8192"));
         }
@@ -292,7 +308,9 @@ impl BootstrapShape {
             KeyModulus::Words(words) => self.validate_words(words),
             KeyModulus::Torus64 => match self.gadget {
                 Gadget::ClosestRepresentative { log2_base, levels }
-                    if levels >= 1 && (levels as u64) * u64::from(log2_base) <= 63 && log2_base >= 1 =>
+                    if levels >= 1
+                        && (levels as u64) * u64::from(log2_base) <= 63
+                        && log2_base >= 1 =>
                 {
                     self.validate_torus()
                 }
@@ -308,13 +326,22 @@ impl BootstrapShape {
     fn validate_grouping(&self) -> Result<(), ShapeError> {
         let g = self.grouping;
         if !(1..=Self::MAX_GROUPING).contains(&g) {
-            return Err(ShapeError::new("grouping", g, format!("must be in 1..={}", Self::MAX_GROUPING)));
+            return Err(ShapeError::new(
+                "grouping",
+                g,
+                format!("must be in 1..={}", Self::MAX_GROUPING),
+            ));
         }
         if g > 1 && self.secret != SecretKind::Binary {
-            return Err(ShapeError::new("grouping", g, "takes binary secrets; ternary ones run one index a step (grouping = 1)"));
+            return Err(ShapeError::new(
+                "grouping",
+                g,
+                "takes binary secrets; ternary ones run one index a step (grouping = 1)",
+            ));
         }
         if !self.lwe_dimension.is_multiple_of(g) {
-            let rule = format!("must divide n = {}: a step takes that many indices", self.lwe_dimension);
+            let rule =
+                format!("must divide n = {}: a step takes that many indices", self.lwe_dimension);
             return Err(ShapeError::new("grouping", g, rule));
         }
         Ok(())
@@ -326,7 +353,8 @@ impl BootstrapShape {
             return Err(ShapeError::new("q", format!("2^{}", self.log2_lwe_modulus), rule));
         }
         if !self.log2_ks_modulus.is_multiple_of(self.log2_ks_base) {
-            let rule = format!("must be a power of base_ks = 2^{} on the native torus", self.log2_ks_base);
+            let rule =
+                format!("must be a power of base_ks = 2^{} on the native torus", self.log2_ks_base);
             return Err(ShapeError::new("q_ks", format!("2^{}", self.log2_ks_modulus), rule));
         }
         Ok(())
@@ -334,31 +362,53 @@ impl BootstrapShape {
 
     fn validate_words(&self, words: &[u32]) -> Result<(), ShapeError> {
         if !(1..=2).contains(&words.len()) {
-            return Err(ShapeError::new("words", format!("{words:?}"), "must be one or two primes"));
+            return Err(ShapeError::new(
+                "words",
+                format!("{words:?}"),
+                "must be one or two primes",
+            ));
         }
         let order = 2 * self.polynomial_size as u32;
         for (i, &word) in words.iter().enumerate() {
             if word >= 1 << 31 || word % order != 1 || !girih_ring::is_prime(u64::from(word)) {
-                return Err(ShapeError::new("words", word, format!("must be a prime below 2^31 that is 1 modulo 2N = {order}")));
+                return Err(ShapeError::new(
+                    "words",
+                    word,
+                    format!("must be a prime below 2^31 that is 1 modulo 2N = {order}"),
+                ));
             }
             if i > 0 && words[i - 1] >= word {
-                return Err(ShapeError::new("words", format!("{words:?}"), "two primes must differ and be given in ascending order"));
+                return Err(ShapeError::new(
+                    "words",
+                    format!("{words:?}"),
+                    "two primes must differ and be given in ascending order",
+                ));
             }
         }
         let modulus: u64 = words.iter().map(|&w| u64::from(w)).product();
         match self.gadget {
             Gadget::Decomposition { log2_base, levels, dropped_bits } => {
                 if !(1..=31).contains(&log2_base) {
-                    return Err(ShapeError::new("base_g", format!("2^{log2_base}"), "must be a power of two from 2 to 2^31"));
+                    return Err(ShapeError::new(
+                        "base_g",
+                        format!("2^{log2_base}"),
+                        "must be a power of two from 2 to 2^31",
+                    ));
                 }
                 let bits = 64 - (modulus - 1).leading_zeros();
                 if dropped_bits >= bits {
-                    return Err(ShapeError::new("dropped_bits", dropped_bits, format!("must be below the {bits} bits of Q")));
+                    return Err(ShapeError::new(
+                        "dropped_bits",
+                        dropped_bits,
+                        format!("must be below the {bits} bits of Q"),
+                    ));
                 }
-                // As many digits as it takes: fewer would make the top one wider than the others, more are always zero.
+                // As many digits as it takes: fewer would make the top one wider than the others,
+                // more are always zero.
                 let digits = (bits - dropped_bits).div_ceil(log2_base);
                 if levels != digits as usize {
-                    let rule = format!("must be ceil(({bits} - {dropped_bits}) / {log2_base}) = {digits}");
+                    let rule =
+                        format!("must be ceil(({bits} - {dropped_bits}) / {log2_base}) = {digits}");
                     return Err(ShapeError::new("levels", levels, rule));
                 }
                 Ok(())
@@ -368,17 +418,26 @@ impl BootstrapShape {
                     return Err(ShapeError::new(
                         "log2_Q",
                         log2_modulus,
-                        format!("modulus raising needs log2_Q from {} to 30", self.log2_monomials().max(8)),
+                        format!(
+                            "modulus raising needs log2_Q from {} to 30",
+                            self.log2_monomials().max(8)
+                        ),
                     ));
                 }
                 if modulus <= 1 << (log2_modulus + 1) {
-                    return Err(ShapeError::new("log2_T", modulus, format!("T must exceed 2Q = 2^{}", log2_modulus + 1)));
+                    return Err(ShapeError::new(
+                        "log2_T",
+                        modulus,
+                        format!("T must exceed 2Q = 2^{}", log2_modulus + 1),
+                    ));
                 }
                 Ok(())
             }
-            Gadget::ClosestRepresentative { .. } => {
-                Err(ShapeError::new("words", format!("{words:?}"), "closest-representative digits belong to the native torus"))
-            }
+            Gadget::ClosestRepresentative { .. } => Err(ShapeError::new(
+                "words",
+                format!("{words:?}"),
+                "closest-representative digits belong to the native torus",
+            )),
         }
     }
 }

@@ -7,18 +7,20 @@ pub enum Stage {
     Combined,
     /// The accumulator before the first step: `[K][N]` modulo Q.
     AccumulatorInitial,
-    /// The balanced digits of the accumulator entering step `step`: `[level][K][N]`, each as the residue modulo Q
-    /// (GD) or T (MR) of the signed digit.
+    /// The balanced digits of the accumulator entering step `step`: `[level][K][N]`, each as the
+    /// residue modulo Q (GD) or T (MR) of the signed digit.
     Digits {
         /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
     },
-    /// The transformed digits of step `step`: `[word][level][K][N]` in the order of `girih_ring::NttTable`. NTT only.
+    /// The transformed digits of step `step`: `[word][level][K][N]` in the order of
+    /// `girih_ring::NttTable`. NTT only.
     Transformed {
         /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
     },
-    /// The sum of the step's external products times their monomials before the inverse transform: `[word][K][N]`. NTT only.
+    /// The sum of the step's external products times their monomials before the inverse transform:
+    /// `[word][K][N]`. NTT only.
     Products {
         /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,
@@ -32,7 +34,8 @@ pub enum Stage {
     Extracted,
     /// The same after the switch to Q_ks. Not on the native torus.
     SwitchedToKs,
-    /// After the key switch: `[n + r]` modulo Q_ks; native torus, where it comes before the rotation: modulo 2^64.
+    /// After the key switch: `[n + r]` modulo Q_ks; native torus, where it comes before the
+    /// rotation: modulo 2^64.
     KeySwitched,
     /// The result: `[n + r]` modulo the output modulus; native torus: that of `Extracted`.
     Output,

@@ -1,9 +1,10 @@
-//! Keys that mean nothing and exercise everything: uniform words from a counter, so that a device can be tested and timed on any
-//! shape without real keys.
+//! Keys that mean nothing and exercise everything: uniform words from a counter, so that a device
+//! can be tested and timed on any shape without real keys.
 
 use super::{BootstrapShape, KeySource};
 
-/// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014): reproducible, and not for secrets.
+/// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014): reproducible, and not for
+/// secrets.
 #[derive(Clone)]
 pub struct Words(u64);
 
@@ -22,7 +23,8 @@ impl Words {
         z ^ (z >> 31)
     }
 
-    /// A word below `bound`, with the extremes 0 and `bound - 1` once in 32 draws each: that is where kernels break.
+    /// A word below `bound`, with the extremes 0 and `bound - 1` once in 32 draws each: that is
+    /// where kernels break.
     pub fn below(&mut self, bound: u64) -> u64 {
         match self.next_word() % 32 {
             0 => 0,

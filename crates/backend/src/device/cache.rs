@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The user's cache folder for girih (`$XDG_CACHE_HOME/girih`, else `~/.cache/girih`; `%LOCALAPPDATA%\girih` on
-/// Windows), where the system has one. It may not exist yet.
+/// The user's cache folder for girih (`$XDG_CACHE_HOME/girih`, else `~/.cache/girih`;
+/// `%LOCALAPPDATA%\girih` on Windows), where the system has one. It may not exist yet.
 pub fn cache_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let base = if cfg!(windows) {
@@ -15,10 +15,13 @@ pub fn cache_folder() -> Option<PathBuf> {
     Some(base?.join("girih"))
 }
 
-/// A file name that depends on every byte of `parts` (FNV-1a, 128 bits): no defence against forgery, only a name.
+/// A file name that depends on every byte of `parts` (FNV-1a, 128 bits): no defence against
+/// forgery, only a name.
 pub fn cache_key(parts: &[&[u8]]) -> String {
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
-    let mut eat = |byte: u8| hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    let mut eat = |byte: u8| {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    };
     for part in parts {
         // The length first keeps ("ab", "c") and ("a", "bc") apart.
         part.len().to_le_bytes().into_iter().for_each(&mut eat);
@@ -30,7 +33,8 @@ pub fn cache_key(parts: &[&[u8]]) -> String {
 /// What files of compiled kernels begin with: a name and a version.
 const COMPILED: &[u8; 16] = b"girih compiled 1";
 
-/// Stores a compiled kernel with its length and a checksum, which [`read_compiled`] asks for: a driver trusts what it is given.
+/// Stores a compiled kernel with its length and a checksum, which [`read_compiled`] asks for: a
+/// driver trusts what it is given.
 ///
 /// # Errors
 /// Those of the file system.
@@ -46,7 +50,12 @@ pub fn read_compiled(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(format!("the compiled kernel {} cannot be read ({e}): compiled anew", path.display())),
+        Err(e) => {
+            return Err(format!(
+                "the compiled kernel {} cannot be read ({e}): compiled anew",
+                path.display()
+            ));
+        }
     };
     let whole = || {
         let rest = bytes.strip_prefix(COMPILED)?;
@@ -60,8 +69,9 @@ pub fn read_compiled(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Writes a whole file or nothing: first under a name beside it that nobody else writes at the same time, neither another process nor
-/// another thread of this one, so that a reader never sees half of it.
+/// Writes a whole file or nothing: first under a name beside it that nobody else writes at the same
+/// time, neither another process nor another thread of this one, so that a reader never sees half
+/// of it.
 ///
 /// # Errors
 /// Those of the file system.
@@ -98,7 +108,8 @@ mod tests {
         let good = std::fs::read(&path).expect("written");
         let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("writable");
-            read_compiled(&path).is_err_and(|why| why.contains("kernel.bin") && why.contains("compiled anew"))
+            read_compiled(&path)
+                .is_err_and(|why| why.contains("kernel.bin") && why.contains("compiled anew"))
         };
         for at in 0..good.len() {
             let mut damaged = good.clone();
@@ -120,7 +131,8 @@ mod tests {
                 let path = &path;
                 scope.spawn(move || {
                     for _ in 0..50 {
-                        write_cache_file(path, &vec![writer; 200_000 + usize::from(writer)]).expect("writable");
+                        write_cache_file(path, &vec![writer; 200_000 + usize::from(writer)])
+                            .expect("writable");
                     }
                 });
             }

@@ -4,7 +4,8 @@ use super::{DoesNotFit, ShapeError};
 
 /// Why a device did not do what it was asked.
 ///
-/// Every message names what was asked, the limit that stood against it and, where one exists, what would work.
+/// Every message names what was asked, the limit that stood against it and, where one exists, what
+/// would work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {

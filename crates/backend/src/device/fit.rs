@@ -2,7 +2,8 @@
 
 use super::Transform;
 
-/// The bound that a plan breaks. `tile` describes in words what was planned, with the numbers that decide its size.
+/// The bound that a plan breaks. `tile` describes in words what was planned, with the numbers that
+/// decide its size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DoesNotFit {
     /// Too many bytes of workgroup memory.

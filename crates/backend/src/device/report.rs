@@ -135,7 +135,10 @@ mod tests {
             .with("words", vec![3u32, 5]);
         let text = r#"{"packed":false,"plan_from":"model","single_ms":null,"threads":64,"transform":"ntt-u32","words":[3,5]}"#;
         assert_eq!(report.to_string(), text);
-        assert_eq!((report.count("threads"), report.flag("packed"), report.flag("threads")), (Some(64), Some(false), None));
+        assert_eq!(
+            (report.count("threads"), report.flag("packed"), report.flag("threads")),
+            (Some(64), Some(false), None)
+        );
         assert_eq!(PlanReport::default().to_string(), "{}");
     }
 }

@@ -1,8 +1,9 @@
 //! Tuned plans: what `cargo xtask tune` measured to be fastest, kept for each device and shape.
 //!
-//! A device lists the plans worth measuring; `tune` measures them and stores the fastest of each transform here; loading asks for
-//! it and reports the [`PlanSource`]. What a plan is for (the shape) and what it asks of a device (the options) are values here,
-//! which families read and write as types of their own.
+//! A device lists the plans worth measuring; `tune` measures them and stores the fastest of each
+//! transform here; loading asks for it and reports the [`PlanSource`]. What a plan is for (the
+//! shape) and what it asks of a device (the options) are values here, which families read and write
+//! as types of their own.
 
 use crate::device::cache::{cache_folder, write_cache_file};
 use crate::device::{BackendError, Transform};
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The version of the file and of what its plans mean to the kernels: raised when kernels change enough that a stored
-/// plan says nothing about the new ones.
+/// The version of the file and of what its plans mean to the kernels: raised when kernels change
+/// enough that a stored plan says nothing about the new ones.
 const FORMAT: u32 = 1;
 
 /// Who chose a plan.
@@ -41,18 +42,25 @@ pub struct TunedPlan {
 }
 
 impl TunedPlan {
-    /// The winner for `shape` on `device`: `options`, which name their `transform`, at `per_s` units of work a second.
+    /// The winner for `shape` on `device`: `options`, which name their `transform`, at `per_s`
+    /// units of work a second.
     ///
     /// # Errors
     /// [`BackendError::InvalidRequest`] for a shape or options that JSON cannot hold.
-    pub fn new(device: &str, shape: &impl Serialize, options: &impl Serialize, per_s: f64) -> Result<Self, BackendError> {
+    pub fn new(
+        device: &str,
+        shape: &impl Serialize,
+        options: &impl Serialize,
+        per_s: f64,
+    ) -> Result<Self, BackendError> {
         Ok(Self { device: device.into(), shape: value(shape)?, options: value(options)?, per_s })
     }
 
     /// The options, as their family reads them; `path` is the file they came from.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] naming the file and the remedy, for options of another form.
+    /// [`BackendError::InvalidRequest`] naming the file and the remedy, for options of another
+    /// form.
     pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O, BackendError> {
         O::deserialize(&self.options).map_err(|e| unusable(path, e.to_string()))
     }
@@ -63,7 +71,8 @@ impl TunedPlan {
 }
 
 fn value(of: &impl Serialize) -> Result<Value, BackendError> {
-    serde_json::to_value(of).map_err(|e| BackendError::InvalidRequest(format!("a plan that cannot be stored: {e}")))
+    serde_json::to_value(of)
+        .map_err(|e| BackendError::InvalidRequest(format!("a plan that cannot be stored: {e}")))
 }
 
 fn unusable(path: &Path, why: String) -> BackendError {
@@ -99,11 +108,12 @@ impl TunedPlans {
         Some(cache_folder()?.join("plans.json"))
     }
 
-    /// Reads `path`; a file that is not there holds no plans. The second value is what to tell the user, where the file
-    /// is of another version and was left aside.
+    /// Reads `path`; a file that is not there holds no plans. The second value is what to tell the
+    /// user, where the file is of another version and was left aside.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] for a file that cannot be read or understood, naming it and the remedy.
+    /// [`BackendError::InvalidRequest`] for a file that cannot be read or understood, naming it and
+    /// the remedy.
     pub fn read(path: &Path) -> Result<(Self, Option<String>), BackendError> {
         let refuse = |why| unusable(path, why);
         let text = match std::fs::read_to_string(path) {
@@ -130,21 +140,34 @@ impl TunedPlans {
     /// # Errors
     /// [`BackendError::InvalidRequest`] naming the file and what the system said.
     pub fn write(&self, path: &Path) -> Result<(), BackendError> {
-        let refuse = |why: String| BackendError::InvalidRequest(format!("{} cannot be written: {why}", path.display()));
+        let refuse = |why: String| {
+            BackendError::InvalidRequest(format!("{} cannot be written: {why}", path.display()))
+        };
         let text = serde_json::to_string_pretty(self).map_err(|e| refuse(e.to_string()))?;
         write_cache_file(path, (text + "\n").as_bytes()).map_err(|e| refuse(e.to_string()))
     }
 
     /// Puts `plan` in the place of an older one of the same device, shape and transform.
     pub fn put(&mut self, plan: TunedPlan) {
-        self.plans.retain(|p| p.device != plan.device || p.shape != plan.shape || p.transform() != plan.transform());
+        self.plans.retain(|p| {
+            p.device != plan.device || p.shape != plan.shape || p.transform() != plan.transform()
+        });
         self.plans.push(plan);
     }
 
     /// The fastest stored plan of `device` for `shape`, of `transform` where that is given.
-    pub fn best(&self, device: &str, shape: &impl Serialize, transform: Option<Transform>) -> Option<&TunedPlan> {
+    pub fn best(
+        &self,
+        device: &str,
+        shape: &impl Serialize,
+        transform: Option<Transform>,
+    ) -> Option<&TunedPlan> {
         let shape = value(shape).ok()?;
-        let fits = |p: &&TunedPlan| p.device == device && p.shape == shape && transform.is_none_or(|t| p.transform() == Some(t));
+        let fits = |p: &&TunedPlan| {
+            p.device == device
+                && p.shape == shape
+                && transform.is_none_or(|t| p.transform() == Some(t))
+        };
         self.plans.iter().filter(fits).max_by(|a, b| a.per_s.total_cmp(&b.per_s))
     }
 }
@@ -178,12 +201,17 @@ mod tests {
         let (read, note) = TunedPlans::read(&path).expect("just written");
         assert_eq!((&read, note), (&plans, None));
         assert_eq!(read.plans.len(), 2, "the later plan of a transform replaces the earlier");
-        let best = |device: &str, transform| read.best(device, &shape(), transform).map(|p| p.per_s);
+        let best =
+            |device: &str, transform| read.best(device, &shape(), transform).map(|p| p.per_s);
         assert_eq!(best("wgpu: a GPU", None), Some(70.0));
         assert_eq!(best("wgpu: a GPU", Some(Transform::Fft)), Some(60.0));
         assert_eq!(best("another", None), None);
         assert!(read.best("wgpu: a GPU", &json!({ "size": 2048 }), None).is_none());
-        let options: Value = read.best("wgpu: a GPU", &shape(), None).expect("stored").options_as(&path).expect("any value");
+        let options: Value = read
+            .best("wgpu: a GPU", &shape(), None)
+            .expect("stored")
+            .options_as(&path)
+            .expect("any value");
         assert_eq!(options["items"], 16);
         let error = read.plans[0].options_as::<u32>(&path).expect_err("no number").to_string();
         assert!(error.contains("plans.json") && error.contains("delete the file"), "{error}");
@@ -192,16 +220,21 @@ mod tests {
     #[test]
     fn another_version_is_left_aside_with_a_word_and_a_broken_file_is_an_error() {
         let path = folder().join("broken").join("plans.json");
-        let write = |text: &str| write_cache_file(&path, text.as_bytes()).expect("a writable folder");
+        let write =
+            |text: &str| write_cache_file(&path, text.as_bytes()).expect("a writable folder");
         write(r#"{"format": 999, "plans": "anything"}"#);
         let (plans, note) = TunedPlans::read(&path).expect("another version is no error");
-        assert!(plans.plans.is_empty() && note.is_some_and(|n| n.contains("999") && n.contains("plans.json")));
+        assert!(
+            plans.plans.is_empty()
+                && note.is_some_and(|n| n.contains("999") && n.contains("plans.json"))
+        );
         for text in ["", "{", r#"{"plans": []}"#, r#"{"format": 1, "plans": [{}]}"#] {
             write(text);
             let error = TunedPlans::read(&path).expect_err(text).to_string();
             assert!(error.contains("plans.json") && error.contains("delete the file"), "{error}");
         }
-        let (plans, note) = TunedPlans::read(&path.with_file_name("missing.json")).expect("no file, no plans");
+        let (plans, note) =
+            TunedPlans::read(&path.with_file_name("missing.json")).expect("no file, no plans");
         assert!(plans.plans.is_empty() && note.is_none());
     }
 }

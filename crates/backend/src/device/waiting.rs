@@ -26,13 +26,14 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
 }
 
-/// Whether this thread is inside [`block_on`]: a future that a device can only drive by waiting then waits where it is polled, and
-/// needs no thread of its own.
+/// Whether this thread is inside [`block_on`]: a future that a device can only drive by waiting
+/// then waits where it is polled, and needs no thread of its own.
 pub fn may_block() -> bool {
     MAY_BLOCK.get()
 }
 
-/// A call that is done when it is first polled, and blocks until then: what devices without anything to wait on have.
+/// A call that is done when it is first polled, and blocks until then: what devices without
+/// anything to wait on have.
 pub fn at_once<'a, T>(call: impl FnOnce() -> T + Send + 'a) -> Waiting<'a, T> {
     Box::pin(async move { call() })
 }

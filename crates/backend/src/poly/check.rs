@@ -14,7 +14,10 @@ fn refuse(why: String) -> BackendError {
 /// primes between 2^19 and 2^31 that are 1 modulo 2N.
 pub(crate) fn ring(ring: &RingShape) -> Result<(), BackendError> {
     if !(1..=17).contains(&ring.log2_degree) {
-        return Err(refuse(format!("a ring of degree 2^{}: degrees go from 2^1 to 2^17", ring.log2_degree)));
+        return Err(refuse(format!(
+            "a ring of degree 2^{}: degrees go from 2^1 to 2^17",
+            ring.log2_degree
+        )));
     }
     if ring.primes.is_empty() || ring.primes.len() > 1 << 12 {
         let count = ring.primes.len();
@@ -38,11 +41,20 @@ pub(crate) fn ring(ring: &RingShape) -> Result<(), BackendError> {
 }
 
 /// Whether `words` are the limbs of a polynomial of type `of`, all canonical.
-pub(crate) fn words(ring: &RingShape, of: &ValueType, words: &[u32], what: &str) -> Result<(), BackendError> {
+pub(crate) fn words(
+    ring: &RingShape,
+    of: &ValueType,
+    words: &[u32],
+    what: &str,
+) -> Result<(), BackendError> {
     let degree = ring.degree();
     let wanted = of.basis.len() * degree;
     if words.len() != wanted {
-        return Err(refuse(format!("{what} has {} words; {} limbs of {degree} are {wanted}", words.len(), of.basis.len())));
+        return Err(refuse(format!(
+            "{what} has {} words; {} limbs of {degree} are {wanted}",
+            words.len(),
+            of.basis.len()
+        )));
     }
     for (limb, &prime) in words.chunks_exact(degree).zip(of.basis.primes()) {
         canonical(ring, prime, limb, what)?;
@@ -51,29 +63,47 @@ pub(crate) fn words(ring: &RingShape, of: &ValueType, words: &[u32], what: &str)
 }
 
 /// Whether all `words` are canonical modulo prime number `prime`.
-pub(crate) fn canonical(ring: &RingShape, prime: u16, words: &[u32], what: &str) -> Result<(), BackendError> {
+pub(crate) fn canonical(
+    ring: &RingShape,
+    prime: u16,
+    words: &[u32],
+    what: &str,
+) -> Result<(), BackendError> {
     let p = ring.primes[usize::from(prime)].value();
     match words.iter().position(|&w| w >= p) {
-        Some(k) => Err(refuse(format!("{what}: word {k} of the limb modulo {p} is {}; words are canonical, below the prime", words[k]))),
+        Some(k) => Err(refuse(format!(
+            "{what}: word {k} of the limb modulo {p} is {}; words are canonical, below the prime",
+            words[k]
+        ))),
         None => Ok(()),
     }
 }
 
 /// Whether a resident polynomial fits the ring.
-pub(crate) fn resident_shape(ring: &RingShape, shape: &ResidentShape, what: &str) -> Result<(), BackendError> {
+pub(crate) fn resident_shape(
+    ring: &RingShape,
+    shape: &ResidentShape,
+    what: &str,
+) -> Result<(), BackendError> {
     if let Some(&last) = shape.basis.primes().last()
         && usize::from(last) >= ring.primes.len()
     {
         return Err(refuse(format!("{what}: prime {last} of a ring of {}", ring.primes.len())));
     }
     if shape.log2_run > ring.log2_degree {
-        return Err(refuse(format!("{what}: runs of 2^{} words in limbs of 2^{}", shape.log2_run, ring.log2_degree)));
+        return Err(refuse(format!(
+            "{what}: runs of 2^{} words in limbs of 2^{}",
+            shape.log2_run, ring.log2_degree
+        )));
     }
     Ok(())
 }
 
 /// Whether `source` has the resident polynomials that a program wants.
-pub(crate) fn residents(wanted: &[ResidentShape], source: &dyn ResidentSource) -> Result<(), BackendError> {
+pub(crate) fn residents(
+    wanted: &[ResidentShape],
+    source: &dyn ResidentSource,
+) -> Result<(), BackendError> {
     resident_shapes(wanted, source.shapes().iter(), source.what())
 }
 
@@ -84,7 +114,11 @@ pub(crate) fn resident_shapes<'a>(
     what: &str,
 ) -> Result<(), BackendError> {
     if shapes.len() != wanted.len() {
-        return Err(refuse(format!("{} {what} for a program that reads {}", shapes.len(), wanted.len())));
+        return Err(refuse(format!(
+            "{} {what} for a program that reads {}",
+            shapes.len(),
+            wanted.len()
+        )));
     }
     for (slot, (have, want)) in shapes.zip(wanted).enumerate() {
         if have != want {
@@ -105,7 +139,9 @@ pub(crate) fn resident_shapes<'a>(
 pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<(), BackendError> {
     let ops = program.ops().len();
     match keep.iter().find(|v| v.index() >= ops) {
-        Some(value) => Err(refuse(format!("value {} of a program of {ops} operations", value.index()))),
+        Some(value) => {
+            Err(refuse(format!("value {} of a program of {ops} operations", value.index())))
+        }
         None => Ok(()),
     }
 }

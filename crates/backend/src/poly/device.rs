@@ -29,13 +29,13 @@ pub struct Place {
 pub struct Bindings {
     /// For each input slot, where the polynomial lies.
     pub inputs: Vec<Place>,
-    /// For each output slot, where it goes. No output shares a limb with an input or output of any call that runs
-    /// with it.
+    /// For each output slot, where it goes. No output shares a limb with an input or output of any
+    /// call that runs with it.
     pub outputs: Vec<Place>,
 }
 
-/// Hands out resident polynomials limb by limb, so that no second whole copy exists on the host. Limbs may be asked
-/// for in any order and from several threads at once.
+/// Hands out resident polynomials limb by limb, so that no second whole copy exists on the host.
+/// Limbs may be asked for in any order and from several threads at once.
 pub trait ResidentSource: Sync {
     /// The polynomials, in order.
     fn shapes(&self) -> Vec<ResidentShape>;
@@ -52,8 +52,9 @@ pub trait ResidentSource: Sync {
 /// A device with the tables of one ring loaded. Nothing is checked here: the engine of this crate
 /// checks before it calls, and is all that others see.
 ///
-/// Calls take effect in the order in which they are made; only loading, reading and `synchronize` wait. Each of these
-/// has a form that is awaited: a device that has something to wait on implements it, others leave it as it is.
+/// Calls take effect in the order in which they are made; only loading, reading and `synchronize`
+/// wait. Each of these has a form that is awaited: a device that has something to wait on
+/// implements it, others leave it as it is.
 pub trait PolyDevice: Any + Send + Sync {
     /// The ring.
     fn ring(&self) -> &Arc<RingShape>;
@@ -80,7 +81,11 @@ pub trait PolyDevice: Any + Send + Sync {
     fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError>;
 
     /// `read`, awaited.
-    fn read_async<'a>(&'a self, from: Place, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read_async<'a>(
+        &'a self,
+        from: Place,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         at_once(move || self.read(from, words))
     }
 
@@ -94,7 +99,11 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When memory runs out or the device fails; then none of them is resident.
-    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError>;
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError>;
 
     /// `load`, awaited.
     fn load_async<'a>(
@@ -113,7 +122,11 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When something does not fit this device, or memory runs out.
-    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError>;
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError>;
 
     /// Frees a routine when all calls made so far are done with it.
     fn forget(&self, routine: RoutineId);
@@ -124,8 +137,8 @@ pub trait PolyDevice: Any + Send + Sync {
     /// When memory for their arenas runs out or the device fails.
     fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError>;
 
-    /// Runs one call and reads what it left: every limb that the schedule kept, those of the first value first. They
-    /// lie in the arena of that call, in inputs or in outputs.
+    /// Runs one call and reads what it left: every limb that the schedule kept, those of the first
+    /// value first. They lie in the arena of that call, in inputs or in outputs.
     ///
     /// # Errors
     /// As `run`.
@@ -161,13 +174,14 @@ pub trait Loader: Send + Sync {
 /// How programs are lowered for a device. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PolyPlan {
-    /// Whether sums, halves of transforms and conversions share launches; without, every operation is a launch of its own.
+    /// Whether sums, halves of transforms and conversions share launches; without, every operation
+    /// is a launch of its own.
     pub fuse: bool,
-    /// Most slots of a row tile that need a transform at once (loads that are half transformed, and sums stored half
-    /// transformed), from 2 to 1024: what fits the memory of a block.
+    /// Most slots of a row tile that need a transform at once (loads that are half transformed, and
+    /// sums stored half transformed), from 2 to 1024: what fits the memory of a block.
     pub most_row_slots: usize,
-    /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats the
-    /// inverse half of its loads.
+    /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats
+    /// the inverse half of its loads.
     pub most_column_sums: usize,
 }
 

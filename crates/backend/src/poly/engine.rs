@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyPlan, Program, ResidentId, ResidentShape, ResidentSource, RingShape,
-    RoutineId, Schedule, Value, check, lower,
+    Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyPlan, Program, ResidentId,
+    ResidentShape, ResidentSource, RingShape, RoutineId, Schedule, Value, check, lower,
 };
 use crate::poly::program::ValueType;
 use crate::{Backend, BackendError, Progress, block_on};
@@ -75,7 +75,10 @@ impl Shared {
         };
         match place.first.checked_add(limbs) {
             Some(end) if end <= have => Ok(()),
-            _ => Err(refuse(format!("{what}: {limbs} limbs from limb {} on do not lie in a buffer of {have}", place.first))),
+            _ => Err(refuse(format!(
+                "{what}: {limbs} limbs from limb {} on do not lie in a buffer of {have}",
+                place.first
+            ))),
         }
     }
 }
@@ -189,7 +192,9 @@ impl PolyEngine {
         self.shared.check_place(to, limbs, "copy to")?;
         if overlap((from, limbs), (to, limbs)) {
             let (from, to) = (from.first, to.first);
-            return Err(refuse(format!("copy: {limbs} limbs from limb {from} and from limb {to} of one buffer overlap")));
+            return Err(refuse(format!(
+                "copy: {limbs} limbs from limb {from} and from limb {to} of one buffer overlap"
+            )));
         }
         if limbs == 0 { Ok(()) } else { self.shared.device.copy(from, to, limbs) }
     }
@@ -199,7 +204,11 @@ impl PolyEngine {
     /// # Errors
     /// For unknown primes, runs longer than a limb, words that are not canonical; when memory runs
     /// out or the device fails. Then none of them is resident.
-    pub fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<Resident>, BackendError> {
+    pub fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Resident>, BackendError> {
         block_on(self.load_async(source, progress))
     }
 
@@ -207,7 +216,11 @@ impl PolyEngine {
     ///
     /// # Errors
     /// As [`PolyEngine::load`].
-    pub async fn load_async(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<Resident>, BackendError> {
+    pub async fn load_async(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Resident>, BackendError> {
         let shapes = source.shapes();
         for (number, shape) in shapes.iter().enumerate() {
             check::resident_shape(self.ring(), shape, &format!("{} {number}", source.what()))?;
@@ -215,10 +228,13 @@ impl PolyEngine {
         if shapes.is_empty() {
             return Ok(Vec::new());
         }
-        let checked = Checked { ring: self.ring(), shapes: &shapes, source, wrong: Mutex::default() };
+        let checked =
+            Checked { ring: self.ring(), shapes: &shapes, source, wrong: Mutex::default() };
         let ids = self.shared.device.load_async(&checked, progress).await?;
         let wrong = checked.wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let resident = |(id, shape)| Resident { inner: Arc::new(ResidentInner { shared: Arc::clone(&self.shared), id, shape }) };
+        let resident = |(id, shape)| Resident {
+            inner: Arc::new(ResidentInner { shared: Arc::clone(&self.shared), id, shape }),
+        };
         // Made first: what is refused after all leaves the device as they are dropped.
         let residents = ids.into_iter().zip(shapes).map(resident).collect();
         wrong.map_or(Ok(residents), Err)
@@ -230,7 +246,11 @@ impl PolyEngine {
     /// # Errors
     /// For a program over another ring, resident polynomials of another engine or that the program
     /// does not read; when something does not fit the device or memory runs out.
-    pub fn prepare(&self, program: &Program, residents: &[Resident]) -> Result<Routine, BackendError> {
+    pub fn prepare(
+        &self,
+        program: &Program,
+        residents: &[Resident],
+    ) -> Result<Routine, BackendError> {
         self.prepare_with(program, residents, &self.shared.plan, &[])
     }
 
@@ -238,11 +258,22 @@ impl PolyEngine {
     ///
     /// # Errors
     /// As [`PolyEngine::prepare`], and for a plan whose numbers are too small.
-    pub fn prepare_by(&self, program: &Program, residents: &[Resident], plan: &PolyPlan) -> Result<Routine, BackendError> {
+    pub fn prepare_by(
+        &self,
+        program: &Program,
+        residents: &[Resident],
+        plan: &PolyPlan,
+    ) -> Result<Routine, BackendError> {
         self.prepare_with(program, residents, plan, &[])
     }
 
-    fn prepare_with(&self, program: &Program, residents: &[Resident], plan: &PolyPlan, keep: &[Value]) -> Result<Routine, BackendError> {
+    fn prepare_with(
+        &self,
+        program: &Program,
+        residents: &[Resident],
+        plan: &PolyPlan,
+        keep: &[Value],
+    ) -> Result<Routine, BackendError> {
         if program.ring() != self.ring() {
             return Err(refuse(format!(
                 "a program over a ring of degree 2^{} and {} primes, on a device with one of 2^{} \
@@ -253,7 +284,9 @@ impl PolyEngine {
                 self.ring().primes.len()
             )));
         }
-        if let Some(slot) = residents.iter().position(|r| !Arc::ptr_eq(&r.inner.shared, &self.shared)) {
+        if let Some(slot) =
+            residents.iter().position(|r| !Arc::ptr_eq(&r.inner.shared, &self.shared))
+        {
             return Err(refuse(format!("resident polynomial {slot} was loaded by another engine")));
         }
         let shapes = residents.iter().map(|r| &r.inner.shape);
@@ -327,11 +360,16 @@ impl PolyEngine {
         let mut written: Vec<(Place, usize)> = Vec::new();
         let mut read: Vec<(Place, usize)> = Vec::new();
         for (number, call) in calls.iter().enumerate() {
-            for (places, types, what, all) in
-                [(&call.inputs, &routine.inputs, "input", &mut read), (&call.outputs, &routine.outputs, "output", &mut written)]
-            {
+            for (places, types, what, all) in [
+                (&call.inputs, &routine.inputs, "input", &mut read),
+                (&call.outputs, &routine.outputs, "output", &mut written),
+            ] {
                 if places.len() != types.len() {
-                    return Err(refuse(format!("call {number} binds {} {what}s of {}", places.len(), types.len())));
+                    return Err(refuse(format!(
+                        "call {number} binds {} {what}s of {}",
+                        places.len(),
+                        types.len()
+                    )));
                 }
                 for (slot, (&place, of)) in places.iter().zip(types).enumerate() {
                     let what = format!("call {number}, {what} {slot}");
@@ -341,7 +379,8 @@ impl PolyEngine {
             }
         }
         // Sorted, whatever overlaps an output is beside it.
-        let mut all: Vec<(Place, usize, bool)> = written.iter().map(|&(p, n)| (p, n, true)).collect();
+        let mut all: Vec<(Place, usize, bool)> =
+            written.iter().map(|&(p, n)| (p, n, true)).collect();
         all.extend(read.iter().map(|&(p, n)| (p, n, false)));
         all.retain(|&(_, limbs, _)| limbs > 0);
         all.sort_unstable_by_key(|&(place, limbs, _)| (place.buffer, place.first, limbs));
@@ -352,7 +391,10 @@ impl PolyEngine {
                 (buffer, any, outputs) = (Some(place.buffer), 0, 0);
             }
             if place.first < outputs || (output && place.first < any) {
-                return Err(refuse(format!("limb {} of buffer {} is bound to an output and to something else", place.first, place.buffer)));
+                return Err(refuse(format!(
+                    "limb {} of buffer {} is bound to an output and to something else",
+                    place.first, place.buffer
+                )));
             }
             any = any.max(place.first + limbs);
             if output {
@@ -455,7 +497,10 @@ impl Drop for Routine {
 impl fmt::Debug for PolyEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
-        f.debug_struct("PolyEngine").field("log2_degree", &ring.log2_degree).field("primes", &ring.primes.len()).finish_non_exhaustive()
+        f.debug_struct("PolyEngine")
+            .field("log2_degree", &ring.log2_degree)
+            .field("primes", &ring.primes.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use girih_ring::{Modulus, NttTable, bit_reverse};
 
-use super::{Basis, Domain, Factor, Op, Program, ResidentShape, ResidentSource, RingShape, Term, Value, check};
+use super::{
+    Basis, Domain, Factor, Op, Program, ResidentShape, ResidentSource, RingShape, Term, Value,
+    check,
+};
 use crate::BackendError;
 
 /// What a program yields.
@@ -34,14 +37,23 @@ pub fn interpret(
     check::ring(program.ring())?;
     check::residents(program.residents(), residents)?;
     if inputs.len() != program.inputs().len() {
-        return Err(BackendError::InvalidRequest(format!("{} inputs for a program of {}", inputs.len(), program.inputs().len())));
+        return Err(BackendError::InvalidRequest(format!(
+            "{} inputs for a program of {}",
+            inputs.len(),
+            program.inputs().len()
+        )));
     }
     for (slot, (words, of)) in inputs.iter().zip(program.inputs()).enumerate() {
         check::words(program.ring(), of, words, &format!("input {slot}"))?;
     }
     check::keep(program, keep)?;
-    let mut run =
-        Run { program, residents, inputs, tables: vec![None; program.ring().primes.len()], values: vec![Vec::new(); program.ops().len()] };
+    let mut run = Run {
+        program,
+        residents,
+        inputs,
+        tables: vec![None; program.ring().primes.len()],
+        values: vec![Vec::new(); program.ops().len()],
+    };
     let last = last_uses(program);
     let mut outputs = vec![Vec::new(); program.outputs().len()];
     let mut kept = vec![Vec::new(); keep.len()];
@@ -70,7 +82,11 @@ fn keep_value(program: &Program, at: usize) -> Value {
 fn operands(op: &Op) -> Vec<Value> {
     match op {
         Op::Input(_) | Op::Resident(_) => Vec::new(),
-        Op::Transform(of, _) | Op::Convert { of, .. } | Op::Limbs(of, _) | Op::Automorphism(of, _) | Op::Output(of, _) => vec![*of],
+        Op::Transform(of, _)
+        | Op::Convert { of, .. }
+        | Op::Limbs(of, _)
+        | Op::Automorphism(of, _)
+        | Op::Output(of, _) => vec![*of],
         Op::Join(parts) => parts.clone(),
         Op::Sum(terms) => terms.iter().flat_map(|t| t.a.into_iter().chain(t.b)).collect(),
     }
@@ -116,14 +132,19 @@ impl Run<'_> {
     fn evaluate(&mut self, at: usize, op: &Op) -> Result<Vec<Held>, BackendError> {
         let degree = self.ring().degree();
         Ok(match op {
-            Op::Input(slot) => {
-                self.inputs[usize::from(*slot)].chunks_exact(degree).map(|limb| Held::Words(Arc::new(limb.to_vec()))).collect()
-            }
-            Op::Resident(slot) => {
-                (0..self.program.residents()[*slot as usize].basis.len()).map(|limb| Held::Resident { slot: *slot, limb }).collect()
-            }
+            Op::Input(slot) => self.inputs[usize::from(*slot)]
+                .chunks_exact(degree)
+                .map(|limb| Held::Words(Arc::new(limb.to_vec())))
+                .collect(),
+            Op::Resident(slot) => (0..self.program.residents()[*slot as usize].basis.len())
+                .map(|limb| Held::Resident { slot: *slot, limb })
+                .collect(),
             Op::Output(of, _) => self.values[of.index()].clone(),
-            Op::Limbs(of, basis) => basis.primes().iter().map(|&p| self.values[of.index()][place(self.basis(*of), p)].clone()).collect(),
+            Op::Limbs(of, basis) => basis
+                .primes()
+                .iter()
+                .map(|&p| self.values[of.index()][place(self.basis(*of), p)].clone())
+                .collect(),
             Op::Join(parts) => {
                 let of = |p: u16| parts.iter().find(|&&v| self.basis(v).contains(p));
                 self.program.types()[at]
@@ -152,12 +173,18 @@ impl Run<'_> {
             }
             Op::Convert { of, to, corrected } => {
                 let from: Vec<Modulus> = self.moduli(self.basis(*of));
-                let limbs = (0..from.len()).map(|i| self.limb(*of, i)).collect::<Result<Vec<_>, _>>()?;
-                convert(&from, &limbs, &self.moduli(to), *corrected).into_iter().map(|limb| Held::Words(Arc::new(limb))).collect()
+                let limbs =
+                    (0..from.len()).map(|i| self.limb(*of, i)).collect::<Result<Vec<_>, _>>()?;
+                convert(&from, &limbs, &self.moduli(to), *corrected)
+                    .into_iter()
+                    .map(|limb| Held::Words(Arc::new(limb)))
+                    .collect()
             }
             Op::Sum(terms) => {
                 let basis = self.program.types()[at].basis.clone();
-                (0..basis.len()).map(|i| self.sum(terms, i, basis.primes()[i])).collect::<Result<_, _>>()?
+                (0..basis.len())
+                    .map(|i| self.sum(terms, i, basis.primes()[i]))
+                    .collect::<Result<_, _>>()?
             }
             Op::Automorphism(of, g) => {
                 let from = gather(self.ring().log2_degree, *g);
@@ -267,7 +294,12 @@ fn gather(log2_degree: u32, g: u32) -> Vec<usize> {
 /// d_i, the sum of y_i D/d_i less u D. Plain: u counts the y_i above (d_i - 1)/2, which centres
 /// every summand. Corrected: u rounds the sum of y_i/d_i, by integers w_i = floor(2^51/d_i):
 /// u = (sum floor(y_i w_i / 2^32) + 2^18) >> 19, which centres the result.
-fn convert(from: &[Modulus], limbs: &[Arc<Vec<u32>>], to: &[Modulus], corrected: bool) -> Vec<Vec<u32>> {
+fn convert(
+    from: &[Modulus],
+    limbs: &[Arc<Vec<u32>>],
+    to: &[Modulus],
+    corrected: bool,
+) -> Vec<Vec<u32>> {
     // D/d_i modulo `modulus`; over all i, D.
     let product = |modulus: Modulus, without: usize| {
         let factors = from.iter().enumerate().filter(|(i, _)| *i != without);

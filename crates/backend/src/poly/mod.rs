@@ -1,9 +1,10 @@
 //! The contract of the poly family: programs of operations on polynomials in RNS.
 //!
-//! A scheme records a [`Program`]: what to compute on polynomials over Z\[X\]/(X^N + 1), modulo many
-//! primes. One pure function, `lower`, turns it into a [`Schedule`] of launches of three fused kernels
-//! (`poly_rows`, `poly_columns`, `poly_pointwise`); devices run schedules and know nothing else. `interpret`
-//! runs a program operation by operation on the host and is the oracle of every lowering.
+//! A scheme records a [`Program`]: what to compute on polynomials over Z\[X\]/(X^N + 1), modulo
+//! many primes. One pure function, `lower`, turns it into a [`Schedule`] of launches of three fused
+//! kernels (`poly_rows`, `poly_columns`, `poly_pointwise`); devices run schedules and know nothing
+//! else. `interpret` runs a program operation by operation on the host and is the oracle of every
+//! lowering.
 //!
 //! | module | what |
 //! |---|---|
@@ -17,9 +18,10 @@
 //!
 //! # A polynomial in memory
 //!
-//! A *limb* is a polynomial modulo one prime: N words. A polynomial over a [`Basis`] is one limb a prime, in the
-//! order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`, and lie in one of three
-//! [forms](schedule::Form): coefficients, evaluations (the order of `girih_ring::NttTable`), or half transformed.
+//! A *limb* is a polynomial modulo one prime: N words. A polynomial over a [`Basis`] is one limb a
+//! prime, in the order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`,
+//! and lie in one of three [forms](schedule::Form): coefficients, evaluations (the order of
+//! `girih_ring::NttTable`), or half transformed.
 
 mod check;
 pub mod device;
@@ -35,11 +37,16 @@ pub mod reference_device;
 mod resident;
 pub mod schedule;
 
-pub use device::{Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId};
+pub use device::{
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId,
+};
 pub use engine::{Buffer, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
 pub use lower::lower;
-pub use program::{Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape, Term, Value, ValueType};
+pub use program::{
+    Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape,
+    Term, Value, ValueType,
+};
 pub use reference::run_schedule;
 pub use resident::HostPolynomials;
 pub use schedule::Schedule;

@@ -9,7 +9,8 @@ use girih_ring::Modulus;
 pub struct RingShape {
     /// log2 of the degree N, from 1 to 17.
     pub log2_degree: u32,
-    /// Distinct primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in this list.
+    /// Distinct primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in
+    /// this list.
     pub primes: Vec<Modulus>,
 }
 
@@ -24,11 +25,11 @@ impl RingShape {
         Basis::new(range.map(|i| i as u16))
     }
 
-    /// What multiplying by X^(N/2) does to the evaluations modulo prime `prime`: the word at place j is
-    /// multiplied by the first number for j < N/2, by the second above.
+    /// What multiplying by X^(N/2) does to the evaluations modulo prime `prime`: the word at place
+    /// j is multiplied by the first number for j < N/2, by the second above.
     ///
-    /// Place j holds the value at psi^(2 brv(j) + 1), and psi^(N/2) to an odd power is i or -i: the sign is that
-    /// of the lowest bit of brv(j), which is the highest of j.
+    /// Place j holds the value at psi^(2 brv(j) + 1), and psi^(N/2) to an odd power is i or -i: the
+    /// sign is that of the lowest bit of brv(j), which is the highest of j.
     pub fn imaginary_unit(&self, prime: u16) -> [u32; 2] {
         let modulus = self.primes[usize::from(prime)];
         let i = modulus.pow(psi(modulus, self.log2_degree), 1 << (self.log2_degree - 1));
@@ -36,8 +37,8 @@ impl RingShape {
     }
 }
 
-/// The root of unity of order 2N that evaluation order is defined by: x^((p - 1) / 2N) for the least x >= 2 for
-/// which that has order exactly 2N.
+/// The root of unity of order 2N that evaluation order is defined by: x^((p - 1) / 2N) for the
+/// least x >= 2 for which that has order exactly 2N.
 fn psi(modulus: Modulus, log2_degree: u32) -> u32 {
     let p = modulus.value();
     (2..p)
@@ -130,8 +131,9 @@ impl Value {
 pub struct ResidentShape {
     /// Its primes.
     pub basis: Basis,
-    /// It is stored in evaluation order as N / 2^log2_run words a limb, of which each stands for 2^log2_run equal
-    /// evaluations side by side: what a polynomial in X^(2^log2_run) looks like. 0 for any other.
+    /// It is stored in evaluation order as N / 2^log2_run words a limb, of which each stands for
+    /// 2^log2_run equal evaluations side by side: what a polynomial in X^(2^log2_run) looks like. 0
+    /// for any other.
     pub log2_run: u32,
 }
 
@@ -142,14 +144,14 @@ pub enum Factor {
     One,
     /// -1.
     MinusOne,
-    /// For each prime of the sum's basis, in its order, a residue for the words before N/2 and one for those from
-    /// N/2 on. Equal ones are an integer; `[i, -i]` of [`RingShape::imaginary_unit`] is X^(N/2). In
-    /// coefficients both must be equal.
+    /// For each prime of the sum's basis, in its order, a residue for the words before N/2 and one
+    /// for those from N/2 on. Equal ones are an integer; `[i, -i]` of [`RingShape::imaginary_unit`]
+    /// is X^(N/2). In coefficients both must be equal.
     Residues(Arc<[[u32; 2]]>),
 }
 
-/// One summand of [`Op::Sum`]: `factor * a * b`, where a missing operand is the constant polynomial 1 (in
-/// evaluations: the factor is added to every word).
+/// One summand of [`Op::Sum`]: `factor * a * b`, where a missing operand is the constant polynomial
+/// 1 (in evaluations: the factor is added to every word).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     /// The constant.
@@ -201,8 +203,8 @@ pub enum Op {
     Resident(u32),
     /// The same polynomial in another domain.
     Transform(Value, Domain),
-    /// Base conversion of coefficients (`girih_ring::BaseConversion`): to the primes `to`, by the corrected
-    /// formula or the plain one.
+    /// Base conversion of coefficients (`girih_ring::BaseConversion`): to the primes `to`, by the
+    /// corrected formula or the plain one.
     Convert {
         /// What is converted, in coefficients.
         of: Value,
@@ -307,7 +309,14 @@ pub struct ProgramBuilder {
 impl ProgramBuilder {
     /// An empty program over `ring`.
     pub fn new(ring: Arc<RingShape>) -> Self {
-        let program = Program { ring, ops: Vec::new(), types: Vec::new(), residents: Vec::new(), inputs: Vec::new(), outputs: Vec::new() };
+        let program = Program {
+            ring,
+            ops: Vec::new(),
+            types: Vec::new(),
+            residents: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
         Self { program, seen: Default::default() }
     }
 
@@ -345,9 +354,13 @@ impl ProgramBuilder {
     pub fn resident(&mut self, shape: ResidentShape) -> Result<Value, ProgramError> {
         self.known("resident", &shape.basis)?;
         if shape.log2_run > self.program.ring.log2_degree {
-            return Err(
-                self.error("resident", format!("runs of 2^{} words in limbs of 2^{}", shape.log2_run, self.program.ring.log2_degree))
-            );
+            return Err(self.error(
+                "resident",
+                format!(
+                    "runs of 2^{} words in limbs of 2^{}",
+                    shape.log2_run, self.program.ring.log2_degree
+                ),
+            ));
         }
         let slot = self.program.residents.len() as u32;
         let of = ValueType { basis: shape.basis.clone(), domain: Domain::Evaluations };
@@ -358,20 +371,32 @@ impl ProgramBuilder {
     /// `value` in `domain`; itself where it is there already.
     pub fn transform(&mut self, value: Value, domain: Domain) -> Value {
         let of = self.type_of(value).clone();
-        if of.domain == domain { value } else { self.push(Op::Transform(value, domain), ValueType { domain, ..of }) }
+        if of.domain == domain {
+            value
+        } else {
+            self.push(Op::Transform(value, domain), ValueType { domain, ..of })
+        }
     }
 
     /// Base conversion of `of` to the primes `to`.
     ///
     /// # Errors
     /// When `of` is not in coefficients, has no prime, or `to` has an unknown one.
-    pub fn convert(&mut self, of: Value, to: Basis, corrected: bool) -> Result<Value, ProgramError> {
+    pub fn convert(
+        &mut self,
+        of: Value,
+        to: Basis,
+        corrected: bool,
+    ) -> Result<Value, ProgramError> {
         self.known("convert", &to)?;
         let from = self.type_of(of);
         if from.domain != Domain::Coefficients || from.basis.is_empty() {
             return Err(self.error("convert", "needs coefficients over at least one prime".into()));
         }
-        Ok(self.push(Op::Convert { of, to: to.clone(), corrected }, ValueType { basis: to, domain: Domain::Coefficients }))
+        Ok(self.push(
+            Op::Convert { of, to: to.clone(), corrected },
+            ValueType { basis: to, domain: Domain::Coefficients },
+        ))
     }
 
     /// The limbs of `value` whose primes are in `basis`.
@@ -385,7 +410,10 @@ impl ProgramBuilder {
         }
         if !of.basis.contains_all(&basis) {
             let lacking = basis.difference(&of.basis);
-            return Err(self.error("limbs", format!("value {} has no limb modulo primes {:?}", value.0, lacking.primes())));
+            return Err(self.error(
+                "limbs",
+                format!("value {} has no limb modulo primes {:?}", value.0, lacking.primes()),
+            ));
         }
         Ok(self.push(Op::Limbs(value, basis.clone()), ValueType { basis, domain: of.domain }))
     }
@@ -395,7 +423,8 @@ impl ProgramBuilder {
     /// # Errors
     /// When a prime occurs twice, domains differ, or no part has a limb.
     pub fn join(&mut self, parts: &[Value]) -> Result<Value, ProgramError> {
-        let parts: Vec<Value> = parts.iter().copied().filter(|&v| !self.basis(v).is_empty()).collect();
+        let parts: Vec<Value> =
+            parts.iter().copied().filter(|&v| !self.basis(v).is_empty()).collect();
         let Some(&first) = parts.first() else {
             return Err(self.error("join", "no part has a limb".into()));
         };
@@ -421,8 +450,8 @@ impl ProgramBuilder {
     /// The sum of `terms` over `basis`, which all operands must have exactly.
     ///
     /// # Errors
-    /// Without terms; when operands differ in basis or domain; for products, constants or unequal halves in
-    /// coefficients; for residues that are not canonical or not one pair a prime.
+    /// Without terms; when operands differ in basis or domain; for products, constants or unequal
+    /// halves in coefficients; for residues that are not canonical or not one pair a prime.
     pub fn sum(&mut self, terms: Vec<Term>) -> Result<Value, ProgramError> {
         let Some(of) = terms.iter().find_map(|t| t.a).map(|a| self.type_of(a).clone()) else {
             return Err(self.error("sum", "needs at least one term with a polynomial".into()));
@@ -464,7 +493,10 @@ impl ProgramBuilder {
             return Err(self.error("automorphism", "needs evaluations".into()));
         }
         if g.is_multiple_of(2) || u64::from(g) >= 2 << self.program.ring.log2_degree {
-            return Err(self.error("automorphism", format!("X -> X^{g}: the exponent must be odd and below 2N")));
+            return Err(self.error(
+                "automorphism",
+                format!("X -> X^{g}: the exponent must be odd and below 2N"),
+            ));
         }
         Ok(if g == 1 { value } else { self.push(Op::Automorphism(value, g), of) })
     }
@@ -485,12 +517,17 @@ impl ProgramBuilder {
     fn check_factor(&self, factor: &Factor, of: &ValueType) -> Result<(), ProgramError> {
         let Factor::Residues(residues) = factor else { return Ok(()) };
         if residues.len() != of.basis.len() {
-            return Err(self.error("sum", format!("{} factors for {} primes", residues.len(), of.basis.len())));
+            return Err(self.error(
+                "sum",
+                format!("{} factors for {} primes", residues.len(), of.basis.len()),
+            ));
         }
         for (&pair, &prime) in residues.iter().zip(of.basis.primes()) {
             let p = self.program.ring.primes[usize::from(prime)].value();
             if pair.iter().any(|&r| r >= p) {
-                return Err(self.error("sum", format!("factor {pair:?} is not canonical modulo {p}")));
+                return Err(
+                    self.error("sum", format!("factor {pair:?} is not canonical modulo {p}"))
+                );
             }
             if of.domain == Domain::Coefficients && pair[0] != pair[1] {
                 return Err(self.error("sum", "halves that differ only in evaluations".into()));
@@ -501,9 +538,10 @@ impl ProgramBuilder {
 
     fn known(&self, op: &'static str, basis: &Basis) -> Result<(), ProgramError> {
         match basis.primes().last() {
-            Some(&last) if usize::from(last) >= self.program.ring.primes.len() => {
-                Err(self.error(op, format!("prime {last} of a ring of {}", self.program.ring.primes.len())))
-            }
+            Some(&last) if usize::from(last) >= self.program.ring.primes.len() => Err(self.error(
+                op,
+                format!("prime {last} of a ring of {}", self.program.ring.primes.len()),
+            )),
             _ => Ok(()),
         }
     }

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use girih_ring::Modulus;
 
-use super::{Basis, Domain, Factor, HostPolynomials, Program, ProgramBuilder, ResidentShape, RingShape, Term, Value};
+use super::{
+    Basis, Domain, Factor, HostPolynomials, Program, ProgramBuilder, ResidentShape, RingShape,
+    Term, Value,
+};
 
 /// Primes of every kind that kernels treat differently: below 2^26, below 2^30, below 2^31, and
 /// the largest. All are 1 modulo 2^17.
 const PRIMES: [u32; 12] = [
-    37224449, 30539777, 1071513601, 998244353, 485621761, 1209139201, 1081212929, 989986817, 2147352577, 2146959361, 2146041857, 2130706433,
+    37224449, 30539777, 1071513601, 998244353, 485621761, 1209139201, 1081212929, 989986817,
+    2147352577, 2146959361, 2146041857, 2130706433,
 ];
 
 /// A program with all that it needs to run.
@@ -105,7 +109,12 @@ pub fn random_program(log2_degree: u32, steps: usize, seed: u64) -> RandomProgra
         keep.push(maker.values[maker.numbers.below(maker.values.len())]);
     }
     let residents = HostPolynomials::new(&maker.ring, maker.residents);
-    RandomProgram { program: maker.builder.finish(), residents: residents.expect("made to fit"), inputs: maker.inputs, keep }
+    RandomProgram {
+        program: maker.builder.finish(),
+        residents: residents.expect("made to fit"),
+        inputs: maker.inputs,
+        keep,
+    }
 }
 
 struct Maker {
@@ -127,7 +136,8 @@ impl Maker {
 
     fn input(&mut self) {
         let basis = self.basis();
-        let domain = if self.numbers.once_in(4) { Domain::Coefficients } else { Domain::Evaluations };
+        let domain =
+            if self.numbers.once_in(4) { Domain::Coefficients } else { Domain::Evaluations };
         self.inputs.push(self.numbers.limbs(&self.ring, &basis, self.ring.degree()));
         self.values.push(self.builder.input(basis, domain).expect("primes of the ring"));
     }
@@ -175,7 +185,9 @@ impl Maker {
         if !lacking.is_empty() {
             let other = match domain {
                 Domain::Evaluations => self.resident(lacking),
-                Domain::Coefficients => self.builder.convert(value, lacking, true).expect("coefficients"),
+                Domain::Coefficients => {
+                    self.builder.convert(value, lacking, true).expect("coefficients")
+                }
             };
             parts.push(other);
         }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use girih_ring::{Automorphism, BaseConversion, Formula, RnsBasis, SplitNtt};
 
 use super::interpret::resident_limb;
-use super::schedule::{ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store};
+use super::schedule::{
+    ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store,
+};
 use super::{Interpreted, ResidentShape, ResidentSource, RingShape, check};
 use crate::BackendError;
 
@@ -41,7 +43,9 @@ pub fn run_schedule(
         arena_limbs: schedule.arena_limbs,
     };
     for (number, launch) in schedule.launches.iter().enumerate() {
-        runner.launch(launch).map_err(|why| BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel())))?;
+        runner.launch(launch).map_err(|why| {
+            BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel()))
+        })?;
     }
     let mut outputs: Vec<Vec<Option<Words>>> = Vec::new();
     for (limb, stored) in &runner.memory {
@@ -57,7 +61,9 @@ pub fn run_schedule(
     for (slot, limbs) in outputs.into_iter().enumerate() {
         let mut words = Vec::new();
         for (number, limb) in limbs.into_iter().enumerate() {
-            let limb = limb.ok_or_else(|| BackendError::InvalidRequest(format!("limb {number} of output {slot} is lacking")))?;
+            let limb = limb.ok_or_else(|| {
+                BackendError::InvalidRequest(format!("limb {number} of output {slot} is lacking"))
+            })?;
             words.extend_from_slice(&limb);
         }
         out.outputs.push(words);
@@ -65,7 +71,9 @@ pub fn run_schedule(
     for (value, limbs) in &schedule.kept {
         let mut words = Vec::new();
         for &limb in limbs {
-            let kept = runner.fetch(limb).map_err(|why| BackendError::InvalidRequest(format!("kept value {}: {why}", value.index())))?;
+            let kept = runner.fetch(limb).map_err(|why| {
+                BackendError::InvalidRequest(format!("kept value {}: {why}", value.index()))
+            })?;
             words.extend_from_slice(&kept.words);
         }
         out.kept.push(words);
@@ -111,7 +119,9 @@ impl Runner<'_> {
             Launch::Pointwise(tiles) => {
                 for (number, tile) in tiles.iter().enumerate() {
                     let stores = || tile.sums.iter().flat_map(|s| &s.stores);
-                    if tile.loads.iter().any(|l| l.form == Form::Half) || stores().any(|s| s.form == Form::Half || s.automorphism != 1) {
+                    if tile.loads.iter().any(|l| l.form == Form::Half)
+                        || stores().any(|s| s.form == Form::Half || s.automorphism != 1)
+                    {
                         let why = "a half transform, or an automorphism at a store";
                         return Err(of(number)(why.into()));
                     }
@@ -177,14 +187,22 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn operand(&mut self, prime: u16, source: &Option<Source>, slots: &[Words], access: &mut Access) -> Result<Option<Words>, String> {
+    fn operand(
+        &mut self,
+        prime: u16,
+        source: &Option<Source>,
+        slots: &[Words],
+        access: &mut Access,
+    ) -> Result<Option<Words>, String> {
         match source {
             None => Ok(None),
             Some(Source::Slot(slot)) => match slots.get(usize::from(*slot)) {
                 Some(words) => Ok(Some(words.clone())),
                 None => Err(format!("slot {slot} is read before it is filled")),
             },
-            Some(Source::Stream(load)) if load.form != Form::Evaluations => Err("only evaluations can be streamed".into()),
+            Some(Source::Stream(load)) if load.form != Form::Evaluations => {
+                Err("only evaluations can be streamed".into())
+            }
             Some(Source::Stream(load)) => self.row_load(prime, load, access).map(Some),
         }
     }
@@ -235,12 +253,15 @@ impl Runner<'_> {
                     ColumnTerm::Scaled { factor, slot } => match slots.get(usize::from(slot)) {
                         Some((prime, words)) if *prime == sum.prime => (factor, words.clone()),
                         Some((prime, _)) => {
-                            return Err(format!("slot {slot} of prime {prime} in a sum of another"));
+                            return Err(format!(
+                                "slot {slot} of prime {prime} in a sum of another"
+                            ));
                         }
                         None => return Err(format!("slot {slot} is read before it is filled")),
                     },
                     ColumnTerm::Converted { factor, conversion } => {
-                        let converted = self.converted(tile, conversion, sum.prime, &slots, &mut scaled)?;
+                        let converted =
+                            self.converted(tile, conversion, sum.prime, &slots, &mut scaled)?;
                         (factor, Arc::new(converted))
                     }
                 };
@@ -276,12 +297,16 @@ impl Runner<'_> {
         slots: &[(u16, Words)],
         scaled: &mut HashMap<u16, Scaled>,
     ) -> Result<Vec<u32>, String> {
-        let conversion =
-            tile.conversions.get(usize::from(number)).ok_or_else(|| format!("conversion {number} of {}", tile.conversions.len()))?;
+        let conversion = tile
+            .conversions
+            .get(usize::from(number))
+            .ok_or_else(|| format!("conversion {number} of {}", tile.conversions.len()))?;
         let mut primes = Vec::new();
         let mut words = Vec::new();
         for &slot in &conversion.slots {
-            let (prime, limb) = slots.get(usize::from(slot)).ok_or_else(|| format!("conversion {number} reads slot {slot} too early"))?;
+            let (prime, limb) = slots
+                .get(usize::from(slot))
+                .ok_or_else(|| format!("conversion {number} reads slot {slot} too early"))?;
             primes.push(self.modulus(*prime)?.value());
             words.extend_from_slice(limb);
         }
@@ -321,7 +346,9 @@ impl Runner<'_> {
     fn fetch(&self, limb: Limb) -> Result<Stored, String> {
         let bound = |words: Vec<u32>| Stored { words: Arc::new(words), written: None };
         match limb {
-            Limb::Arena(_) | Limb::Output { .. } => self.memory.get(&limb).cloned().ok_or_else(|| format!("{limb:?} was never written")),
+            Limb::Arena(_) | Limb::Output { .. } => {
+                self.memory.get(&limb).cloned().ok_or_else(|| format!("{limb:?} was never written"))
+            }
             Limb::Input { slot, limb: number } => {
                 let degree = self.ring.degree();
                 let words = self
@@ -343,7 +370,13 @@ impl Runner<'_> {
         }
     }
 
-    fn read(&mut self, prime: u16, load: &Load, by_columns: bool, access: &mut Access) -> Result<Words, String> {
+    fn read(
+        &mut self,
+        prime: u16,
+        load: &Load,
+        by_columns: bool,
+        access: &mut Access,
+    ) -> Result<Words, String> {
         self.modulus(prime)?;
         if load.automorphism != 1 && load.form != Form::Evaluations {
             return Err(format!("an automorphism of {:?}", load.form));
@@ -369,7 +402,13 @@ impl Runner<'_> {
         Ok(stored.words)
     }
 
-    fn write(&self, store: &Store, words: Vec<u32>, by_columns: bool, access: &mut Access) -> Result<(), String> {
+    fn write(
+        &self,
+        store: &Store,
+        words: Vec<u32>,
+        by_columns: bool,
+        access: &mut Access,
+    ) -> Result<(), String> {
         match store.to {
             Limb::Arena(number) if (number as usize) < self.arena_limbs => {}
             Limb::Output { .. } if store.form != Form::Half => {

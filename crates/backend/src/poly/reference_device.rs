@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::schedule::Limb;
 use super::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape, ResidentSource, RingShape, RoutineId, Schedule,
-    run_schedule,
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
+    ResidentSource, RingShape, RoutineId, Schedule, run_schedule,
 };
 use crate::{BackendError, Progress};
 
@@ -81,8 +81,11 @@ impl ReferenceDevice {
         let mut state = self.state();
         let (schedule, residents) = state.routines[&routine].clone();
         // What an input holds beyond its limbs no schedule reads.
-        let inputs: Vec<Vec<u32>> =
-            call.inputs.iter().map(|place| state.buffers[&place.buffer][self.words(*place, 0).start..].to_vec()).collect();
+        let inputs: Vec<Vec<u32>> = call
+            .inputs
+            .iter()
+            .map(|place| state.buffers[&place.buffer][self.words(*place, 0).start..].to_vec())
+            .collect();
         let bound = Bound(&residents, self.ring.degree());
         let ran = run_schedule(&schedule, &self.ring, &bound, &inputs)?;
         for (place, words) in call.outputs.iter().zip(&ran.outputs) {
@@ -132,7 +135,11 @@ impl PolyDevice for ReferenceDevice {
         self.write(to, &words)
     }
 
-    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError> {
         let mut ids = Vec::new();
         let shapes = source.shapes();
         let total = shapes.len();
@@ -155,7 +162,11 @@ impl PolyDevice for ReferenceDevice {
         self.state().residents.remove(&resident);
     }
 
-    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError> {
         let mut state = self.state();
         let id = state.next();
         let residents = residents.iter().map(|id| state.residents[id].clone()).collect();

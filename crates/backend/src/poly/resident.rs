@@ -17,7 +17,10 @@ impl HostPolynomials {
     /// # Errors
     /// For unknown primes, runs longer than a limb, wrong lengths, or words that are not
     /// canonical.
-    pub fn new(ring: &RingShape, polynomials: Vec<(ResidentShape, Vec<u32>)>) -> Result<Self, BackendError> {
+    pub fn new(
+        ring: &RingShape,
+        polynomials: Vec<(ResidentShape, Vec<u32>)>,
+    ) -> Result<Self, BackendError> {
         for (number, (shape, words)) in polynomials.iter().enumerate() {
             let what = format!("polynomial {number}");
             check::resident_shape(ring, shape, &what)?;

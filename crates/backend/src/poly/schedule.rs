@@ -1,8 +1,8 @@
 //! Schedules: launches of three fused kernels, as data.
 //!
-//! A limb of N words is a matrix of C rows of R = min(N, 1024) contiguous words. A transform is two half
-//! transforms: of columns (C points, stride R) and of rows (R points). Rows are at home in evaluations, columns in
-//! coefficients, and each kernel works on one half from beginning to end:
+//! A limb of N words is a matrix of C rows of R = min(N, 1024) contiguous words. A transform is two
+//! half transforms: of columns (C points, stride R) and of rows (R points). Rows are at home in
+//! evaluations, columns in coefficients, and each kernel works on one half from beginning to end:
 //!
 //! | kernel | a block holds | does |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //! | `poly_columns` | some columns of several limbs modulo several primes | inverse columns, conversions, forward columns |
 //! | `poly_pointwise` | some words of several limbs modulo one prime | sums of products |
 //!
-//! A launch is a list of *tiles* that do not depend on each other. A tile loads limbs into its slots, computes sums
-//! of them, each of which is a slot too, and stores some. Launches run one after the other; a launch writes no
-//! limb that it reads, and none twice.
+//! A launch is a list of *tiles* that do not depend on each other. A tile loads limbs into its
+//! slots, computes sums of them, each of which is a slot too, and stores some. Launches run one
+//! after the other; a launch writes no limb that it reads, and none twice.
 
 use crate::poly::{Domain, Value};
 
@@ -21,8 +21,8 @@ use crate::poly::{Domain, Value};
 pub enum Form {
     /// Evaluations, in the order of `girih_ring::NttTable`.
     Evaluations,
-    /// Between the two halves of a transform, canonical: after forward columns, to be read by rows; or after inverse
-    /// rows (without the factor N^-1), to be read by columns.
+    /// Between the two halves of a transform, canonical: after forward columns, to be read by rows;
+    /// or after inverse rows (without the factor N^-1), to be read by columns.
     Half,
     /// Coefficients, word k that of X^k.
     Coefficients,
@@ -70,7 +70,8 @@ pub enum Limb {
 pub struct Load {
     /// Where it lies.
     pub from: Limb,
-    /// How it lies there. `poly_rows` transforms a [`Form::Half`] forward; `poly_columns` inversely (N^-1 included).
+    /// How it lies there. `poly_rows` transforms a [`Form::Half`] forward; `poly_columns` inversely
+    /// (N^-1 included).
     pub form: Form,
     /// X -> X^g of the evaluations, 1 for none. Only on [`Form::Evaluations`].
     pub automorphism: u32,
@@ -81,10 +82,11 @@ pub struct Load {
 pub struct Store {
     /// The limb. Never [`Limb::Input`] or [`Limb::Resident`].
     pub to: Limb,
-    /// How it is to lie there: `poly_rows` transforms inversely for [`Form::Half`], `poly_columns` forward.
+    /// How it is to lie there: `poly_rows` transforms inversely for [`Form::Half`], `poly_columns`
+    /// forward.
     pub form: Form,
-    /// X -> X^g, applied to the evaluations before anything else, 1 for none. Only in `poly_rows` and
-    /// `poly_pointwise`.
+    /// X -> X^g, applied to the evaluations before anything else, 1 for none. Only in `poly_rows`
+    /// and `poly_pointwise`.
     pub automorphism: u32,
 }
 
@@ -100,7 +102,8 @@ pub enum Source {
 /// One summand of a [`RowSum`]: `factor * a * b`, a missing operand being 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowTerm {
-    /// Canonical residues for the words before N/2 and from N/2 on. (Place of the word that is computed.)
+    /// Canonical residues for the words before N/2 and from N/2 on. (Place of the word that is
+    /// computed.)
     pub factor: [u32; 2],
     /// The first operand.
     pub a: Option<Source>,
@@ -117,10 +120,11 @@ pub struct RowSum {
     pub stores: Vec<Store>,
 }
 
-/// A tile of `poly_rows` and `poly_pointwise`: the same work for every row of the limbs modulo one prime.
+/// A tile of `poly_rows` and `poly_pointwise`: the same work for every row of the limbs modulo one
+/// prime.
 ///
-/// With automorphisms, the row that is loaded or stored is another than the tile's: X -> X^g maps whole rows onto
-/// whole rows (`girih_ring::Automorphism`).
+/// With automorphisms, the row that is loaded or stored is another than the tile's: X -> X^g maps
+/// whole rows onto whole rows (`girih_ring::Automorphism`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RowTile {
     /// The prime, by number.
@@ -188,7 +192,8 @@ pub enum Launch {
     Rows(Vec<RowTile>),
     /// `poly_columns`.
     Columns(Vec<ColumnTile>),
-    /// `poly_pointwise`: tiles that neither load nor store [`Form::Half`], and have no automorphism at a store.
+    /// `poly_pointwise`: tiles that neither load nor store [`Form::Half`], and have no automorphism
+    /// at a store.
     Pointwise(Vec<RowTile>),
 }
 
@@ -210,7 +215,7 @@ pub struct Schedule {
     pub launches: Vec<Launch>,
     /// Limbs of the arena of one call.
     pub arena_limbs: usize,
-    /// For each value that was asked to be kept, where its limbs lie after the last launch, in the order of its
-    /// basis, in the form of its domain. Never in resident polynomials.
+    /// For each value that was asked to be kept, where its limbs lie after the last launch, in the
+    /// order of its basis, in the form of its domain. Never in resident polynomials.
     pub kept: Vec<(Value, Vec<Limb>)>,
 }

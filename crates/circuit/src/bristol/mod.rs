@@ -11,8 +11,9 @@
 //! 2 1 2 3 4 AND
 //! ```
 //!
-//! Input wires come first, output wires last, and a gate stands below those that drive what it reads. Gates are AND, XOR,
-//! INV, EQ (its operand is the constant 0 or 1), EQW (a copy) and MAND (n ANDs at once: all left, then all right operands).
+//! Input wires come first, output wires last, and a gate stands below those that drive what it
+//! reads. Gates are AND, XOR, INV, EQ (its operand is the constant 0 or 1), EQW (a copy) and MAND
+//! (n ANDs at once: all left, then all right operands).
 
 mod reader;
 mod writer;

@@ -1,4 +1,5 @@
-//! Reading: every claim is checked against what the file holds, and nothing is allocated for a claim alone.
+//! Reading: every claim is checked against what the file holds, and nothing is allocated for a
+//! claim alone.
 
 use crate::error::{Error, Result, shown};
 use crate::netlist::{GateKind, Netlist, Wire};
@@ -23,8 +24,12 @@ impl<'a> Line<'a> {
     }
 
     fn number(&self, what: &str, token: &str) -> Result<u32> {
-        let parsed = token.bytes().all(|b| b.is_ascii_digit()).then(|| token.parse().ok()).flatten();
-        parsed.map_or_else(|| self.refuse(format!("{what} is `{}`, not a number below 2^32", shown(token))), Ok)
+        let parsed =
+            token.bytes().all(|b| b.is_ascii_digit()).then(|| token.parse().ok()).flatten();
+        parsed.map_or_else(
+            || self.refuse(format!("{what} is `{}`, not a number below 2^32", shown(token))),
+            Ok,
+        )
     }
 
     fn numbers(&self, what: &str) -> Result<Vec<u32>> {
@@ -51,13 +56,19 @@ impl Header {
     fn read<'a>(lines: &mut impl Iterator<Item = Line<'a>>) -> Result<Self> {
         let mut last = 0;
         let mut next = |what: &str| {
-            let line = lines.next().ok_or_else(|| Error::Bristol { line: last + 1, why: format!("the file ends before {what}") })?;
+            let line = lines.next().ok_or_else(|| Error::Bristol {
+                line: last + 1,
+                why: format!("the file ends before {what}"),
+            })?;
             last = line.number;
             Ok::<_, Error>(line)
         };
         let counts = next("the numbers of gates and wires")?;
         let [gates, wires] = counts.numbers("a count")?[..] else {
-            return counts.refuse(format!("there must be two numbers, gates and wires, not `{}`", shown(counts.text)));
+            return counts.refuse(format!(
+                "there must be two numbers, gates and wires, not `{}`",
+                shown(counts.text)
+            ));
         };
         let inputs = widths(&next("the widths of inputs")?, "input", wires)?;
         let outputs = widths(&next("the widths of outputs")?, "output", wires)?;
@@ -70,14 +81,17 @@ fn widths(line: &Line<'_>, what: &str, wires: u32) -> Result<Vec<u32>> {
     let numbers = line.numbers(&format!("a number of {what}s"))?;
     let (&count, widths) = numbers.split_first().expect("blank lines are skipped");
     if widths.len() != count as usize {
-        return line.refuse(format!("{count} {what}s are announced and {} widths given", widths.len()));
+        return line
+            .refuse(format!("{count} {what}s are announced and {} widths given", widths.len()));
     }
     let total: u64 = widths.iter().map(|&w| u64::from(w)).sum();
     if total > u64::from(wires) {
         return line.refuse(format!("the {what}s have {total} wires, the circuit only {wires}"));
     }
     if what == "input" && total > MAX_INPUT_BITS as u64 {
-        return line.refuse(format!("the inputs have {total} wires; at most {MAX_INPUT_BITS} can be read"));
+        return line.refuse(format!(
+            "the inputs have {total} wires; at most {MAX_INPUT_BITS} can be read"
+        ));
     }
     Ok(widths.to_vec())
 }
@@ -100,29 +114,53 @@ impl<'a> RawGate<'a> {
     fn read(line: Line<'a>, wires: u32) -> Result<Self> {
         let tokens = line.tokens();
         let [reads, drives, operands @ .., name] = &tokens[..] else {
-            return line.refuse(format!("`{}` is no gate: numbers of wires read and driven, the wires, the kind", shown(line.text)));
+            return line.refuse(format!(
+                "`{}` is no gate: numbers of wires read and driven, the wires, the kind",
+                shown(line.text)
+            ));
         };
-        let (reads, drives) = (line.number("the number of wires read", reads)?, line.number("the number of wires driven", drives)?);
+        let (reads, drives) = (
+            line.number("the number of wires read", reads)?,
+            line.number("the number of wires driven", drives)?,
+        );
         let (kind, known) = match *name {
             "AND" => (RawKind::Each(GateKind::And), reads == 2 && drives == 1),
             "XOR" => (RawKind::Each(GateKind::Xor), reads == 2 && drives == 1),
             "INV" | "NOT" => (RawKind::Each(GateKind::Not), reads == 1 && drives == 1),
             "EQW" => (RawKind::Each(GateKind::Buf), reads == 1 && drives == 1),
             "EQ" => (RawKind::Constant, reads == 1 && drives == 1),
-            "MAND" => (RawKind::Each(GateKind::And), drives > 0 && u64::from(reads) == 2 * u64::from(drives)),
-            other => return line.refuse(format!("no gate `{}`; there are AND, XOR, INV, EQ, EQW, MAND", shown(other))),
+            "MAND" => (
+                RawKind::Each(GateKind::And),
+                drives > 0 && u64::from(reads) == 2 * u64::from(drives),
+            ),
+            other => {
+                return line.refuse(format!(
+                    "no gate `{}`; there are AND, XOR, INV, EQ, EQW, MAND",
+                    shown(other)
+                ));
+            }
         };
         if !known {
             return line.refuse(format!("{name} cannot read {reads} wires and drive {drives}"));
         }
         if operands.len() as u64 != u64::from(reads) + u64::from(drives) {
-            return line.refuse(format!("{reads} + {drives} wires are announced and {} given", operands.len()));
+            return line.refuse(format!(
+                "{reads} + {drives} wires are announced and {} given",
+                operands.len()
+            ));
         }
-        let mut numbers = operands.iter().map(|token| line.number("a wire", token)).collect::<Result<Vec<_>>>()?;
+        let mut numbers = operands
+            .iter()
+            .map(|token| line.number("a wire", token))
+            .collect::<Result<Vec<_>>>()?;
         let drives = numbers.split_off(reads as usize);
         let bound = if kind == RawKind::Constant { 2 } else { wires };
         if let Some(value) = numbers.iter().find(|&&n| n >= bound) {
-            let what = if kind == RawKind::Constant { "EQ takes the constant 0 or 1".into() } else { format!("there are {wires} wires") };
+            let what = if kind == RawKind::Constant {
+                "EQ takes the constant 0 or 1".into()
+            } else {
+                format!("there are {wires} wires")
+            };
             return line.refuse(format!("operand {value}: {what}"));
         }
         if let Some(wire) = drives.iter().find(|&&w| w >= wires) {
@@ -135,12 +173,14 @@ impl<'a> RawGate<'a> {
 impl Netlist {
     /// Reads a Bristol Fashion file. Buses are named `in0`, `in1`, .. and `out0`, `out1`, ..
     ///
-    /// Memory stays proportional to the text, whatever its numbers claim: only of input wires, which no line drives, up to
-    /// [`MAX_INPUT_BITS`] are taken at their word, once all else is right.
+    /// Memory stays proportional to the text, whatever its numbers claim: only of input wires,
+    /// which no line drives, up to [`MAX_INPUT_BITS`] are taken at their word, once all else is
+    /// right.
     ///
     /// # Errors
-    /// [`Error::Bristol`] with the line of the first thing that is wrong: a number or kind that is none, a count that
-    /// does not match, a wire that is undefined, read above its driver (a cycle) or driven twice, a missing end.
+    /// [`Error::Bristol`] with the line of the first thing that is wrong: a number or kind that is
+    /// none, a count that does not match, a wire that is undefined, read above its driver (a cycle)
+    /// or driven twice, a missing end.
     pub fn from_bristol(text: &str) -> Result<Self> {
         let lines = text.lines().zip(1..).filter(|(text, _)| !text.trim_ascii().is_empty());
         let mut lines = lines.map(|(text, number)| Line { number, text });
@@ -148,12 +188,18 @@ impl Netlist {
         let mut gates = Vec::new();
         for line in lines {
             if gates.len() == header.gates as usize {
-                return line.refuse(format!("the header announced {} gates, and here is one more line", header.gates));
+                return line.refuse(format!(
+                    "the header announced {} gates, and here is one more line",
+                    header.gates
+                ));
             }
             gates.push(RawGate::read(line, header.wires)?);
         }
         if gates.len() != header.gates as usize {
-            let (line, why) = (text.lines().count(), format!("the file ends after {} of {} gates", gates.len(), header.gates));
+            let (line, why) = (
+                text.lines().count(),
+                format!("the file ends after {} of {} gates", gates.len(), header.gates),
+            );
             return Err(Error::Bristol { line, why });
         }
         let drivers = drivers(&header, &gates)?;
@@ -182,15 +228,22 @@ fn drivers(header: &Header, gates: &[RawGate<'_>]) -> Result<HashMap<u32, usize>
     Ok(drivers)
 }
 
-/// Builds the netlist: every wire is driven once, so what is left to find is a read above its driver.
-fn assemble(header: &Header, gates: &[RawGate<'_>], drivers: &HashMap<u32, usize>) -> Result<Netlist> {
+/// Builds the netlist: every wire is driven once, so what is left to find is a read above its
+/// driver.
+fn assemble(
+    header: &Header,
+    gates: &[RawGate<'_>],
+    drivers: &HashMap<u32, usize>,
+) -> Result<Netlist> {
     let mut builder = Builder::new();
     let mut inputs = Vec::new();
     for (index, &width) in header.inputs.iter().enumerate() {
         inputs.extend(builder.input(format!("in{index}"), width as usize));
     }
     let mut driven: HashMap<u32, Wire> = HashMap::new();
-    let find = |driven: &HashMap<u32, Wire>, wire: u32| inputs.get(wire as usize).or_else(|| driven.get(&wire)).copied();
+    let find = |driven: &HashMap<u32, Wire>, wire: u32| {
+        inputs.get(wire as usize).or_else(|| driven.get(&wire)).copied()
+    };
     for gate in gates {
         for (i, &output) in gate.drives.iter().enumerate() {
             let wire = match gate.kind {
@@ -212,7 +265,8 @@ fn assemble(header: &Header, gates: &[RawGate<'_>], drivers: &HashMap<u32, usize
     }
     let mut first = header.wires - header.outputs.iter().sum::<u32>();
     for (index, &width) in header.outputs.iter().enumerate() {
-        let wires: Vec<Wire> = (first..first + width).filter_map(|wire| find(&driven, wire)).collect();
+        let wires: Vec<Wire> =
+            (first..first + width).filter_map(|wire| find(&driven, wire)).collect();
         builder.output(format!("out{index}"), &wires);
         first += width;
     }

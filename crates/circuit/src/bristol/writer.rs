@@ -89,20 +89,27 @@ impl Writer {
 }
 
 impl Netlist {
-    /// The netlist in Bristol Fashion. Names of buses are lost; outputs are copies (EQW) at the end of the wires.
+    /// The netlist in Bristol Fashion. Names of buses are lost; outputs are copies (EQW) at the end
+    /// of the wires.
     pub fn to_bristol(&self) -> String {
         let mut wires = vec![0; self.gates().len()];
         for (index, wire) in self.inputs().iter().flat_map(|b| &b.wires).enumerate() {
             wires[wire.index()] = index;
         }
         let mut writer = Writer { text: String::new(), gates: 0, next_wire: self.input_bits() };
-        for (index, gate) in self.gates().iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input) {
+        for (index, gate) in
+            self.gates().iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input)
+        {
             wires[index] = writer.gate(*gate, &wires);
         }
         for wire in self.outputs().iter().flat_map(|b| &b.wires) {
             writer.line(&[wires[wire.index()]], "EQW");
         }
-        let widths = |buses: &[crate::Bus]| buses.iter().fold(buses.len().to_string(), |line, bus| line + &format!(" {}", bus.wires.len()));
+        let widths = |buses: &[crate::Bus]| {
+            buses
+                .iter()
+                .fold(buses.len().to_string(), |line, bus| line + &format!(" {}", bus.wires.len()))
+        };
         let (inputs, outputs) = (widths(self.inputs()), widths(self.outputs()));
         format!("{} {}\n{inputs}\n{outputs}\n\n{}", writer.gates, writer.next_wire, writer.text)
     }

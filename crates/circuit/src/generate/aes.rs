@@ -5,8 +5,9 @@
 use crate::{Builder, GateKind, Netlist, Wire};
 use std::collections::HashMap;
 
-/// The straight-line program of Boyar and Peralta, "A small depth-16 circuit for the AES S-box" (2012): 32 AND and 83 XOR
-/// or XNOR (`#`), x0 and s0 the highest bits. A test of this crate verifies it against inversion in GF(2^8).
+/// The straight-line program of Boyar and Peralta, "A small depth-16 circuit for the AES S-box"
+/// (2012): 32 AND and 83 XOR or XNOR (`#`), x0 and s0 the highest bits. A test of this crate
+/// verifies it against inversion in GF(2^8).
 const S_BOX: &str = include_str!("s_box.txt");
 
 /// Wires of a byte, lowest bit first.
@@ -21,7 +22,9 @@ pub fn s_box(builder: &mut Builder, byte: &[Wire]) -> Vec<Wire> {
     let names = ["x7", "x6", "x5", "x4", "x3", "x2", "x1", "x0"];
     let mut wires: HashMap<&str, Wire> = names.into_iter().zip(byte.iter().copied()).collect();
     for line in S_BOX.lines() {
-        let [name, _, a, operator, b] = line.split(' ').collect::<Vec<_>>()[..] else { unreachable!("the table has five columns") };
+        let [name, _, a, operator, b] = line.split(' ').collect::<Vec<_>>()[..] else {
+            unreachable!("the table has five columns")
+        };
         let kind = match operator {
             "&" => GateKind::And,
             "#" => GateKind::Xnor,
@@ -45,7 +48,8 @@ fn times_x(builder: &mut Builder, byte: &[Wire]) -> Byte {
 
 /// MixColumns of one column: with t the sum of its bytes, `b_i = a_i + t + x (a_i + a_{i+1})`.
 fn mix_column(builder: &mut Builder, column: &[Byte]) -> Vec<Byte> {
-    let pairs: Vec<Byte> = (0..4).map(|i| builder.xor_words(&column[i], &column[(i + 1) % 4])).collect();
+    let pairs: Vec<Byte> =
+        (0..4).map(|i| builder.xor_words(&column[i], &column[(i + 1) % 4])).collect();
     let total = builder.xor_words(&pairs[0], &pairs[2]);
     let mixed = |(byte, pair): (&Byte, &Byte)| {
         let rest = builder.xor_words(byte, &total);
@@ -78,7 +82,8 @@ fn expand_key(builder: &mut Builder, key: &[Byte], rounds: usize) -> Vec<Byte> {
             if i % 16 == 0 {
                 let constant = builder.constant_word(u64::from(round_constant), 8);
                 previous = builder.xor_words(&previous, &constant);
-                round_constant = round_constant << 1 ^ if round_constant & 0x80 != 0 { 0x11B } else { 0 };
+                round_constant =
+                    round_constant << 1 ^ if round_constant & 0x80 != 0 { 0x11B } else { 0 };
             }
         }
         let byte = builder.xor_words(&bytes[i - 16], &previous);
@@ -114,7 +119,8 @@ fn check_rounds(rounds: usize) {
     assert!((1..=10).contains(&rounds), "AES-128 has 10 rounds, {rounds} were asked for");
 }
 
-/// AES-128 of `block` under `key`, key schedule included: the state after `rounds` rounds, 10 for the ciphertext.
+/// AES-128 of `block` under `key`, key schedule included: the state after `rounds` rounds, 10 for
+/// the ciphertext.
 ///
 /// # Panics
 /// Unless rounds are from 1 to 10.
@@ -128,7 +134,8 @@ pub fn aes128(rounds: usize) -> Netlist {
     output_bytes(builder, "state", &state)
 }
 
-/// The same under `round_keys`, 16 bytes for each of rounds 0 to `rounds`: what [`aes128_key_schedule`] makes.
+/// The same under `round_keys`, 16 bytes for each of rounds 0 to `rounds`: what
+/// [`aes128_key_schedule`] makes.
 ///
 /// # Panics
 /// Unless rounds are from 1 to 10.

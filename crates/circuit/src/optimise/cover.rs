@@ -1,8 +1,9 @@
 //! Covering a graph with bootstrappings: least depth first, then as few as possible at that depth.
 //!
-//! Technology mapping as it is done for look-up tables of FPGAs: priority cuts and area flow (Mishchenko, Cho, Chatterjee,
-//! Brayton, ICCAD 2007), then exact local area. The cells are not all functions of four bits but the [`Form`]s that the
-//! noise budget admits, so a full adder written in five gates becomes two bootstrappings.
+//! Technology mapping as it is done for look-up tables of FPGAs: priority cuts and area flow
+//! (Mishchenko, Cho, Chatterjee, Brayton, ICCAD 2007), then exact local area. The cells are not all
+//! functions of four bits but the [`Form`]s that the noise budget admits, so a full adder written
+//! in five gates becomes two bootstrappings.
 
 use super::cut::Cut;
 use super::form::Form;
@@ -50,7 +51,9 @@ impl<'a> Cover<'a> {
         };
         (0..len).for_each(|node| cover.enumerate(node));
         cover.count();
-        (0..len).for_each(|node| cover.choose(node, |c, cut| (c.flow_of(cut), c.arrival_of(cut) as f32)));
+        (0..len).for_each(|node| {
+            cover.choose(node, |c, cut| (c.flow_of(cut), c.arrival_of(cut) as f32))
+        });
         cover.count();
         for _ in 0..EXACT_ROUNDS {
             (0..len).for_each(|node| cover.choose_exactly(node));
@@ -87,7 +90,11 @@ impl<'a> Cover<'a> {
     }
 
     fn flow_of(&self, cut: &Cut) -> f32 {
-        1.0 + cut.leaves().iter().map(|&l| self.flow[l as usize] / self.readers[l as usize].max(1) as f32).sum::<f32>()
+        1.0 + cut
+            .leaves()
+            .iter()
+            .map(|&l| self.flow[l as usize] / self.readers[l as usize].max(1) as f32)
+            .sum::<f32>()
     }
 
     /// Finds the cuts of a node and chooses the one that is ready first.
@@ -108,9 +115,14 @@ impl<'a> Cover<'a> {
                 found.push(cut);
             }
         }
-        // The views of a literal end with the node itself: the last join is the plain gate, which always has a form.
+        // The views of a literal end with the node itself: the last join is the plain gate, which
+        // always has a form.
         let plain = found.pop().into_iter();
-        found.sort_by(|x, y| self.arrival_of(x).cmp(&self.arrival_of(y)).then(self.flow_of(x).total_cmp(&self.flow_of(y))));
+        found.sort_by(|x, y| {
+            self.arrival_of(x)
+                .cmp(&self.arrival_of(y))
+                .then(self.flow_of(x).total_cmp(&self.flow_of(y)))
+        });
         found.truncate(KEPT);
         self.cuts.push(found.into_iter().chain(plain).collect());
         self.choose(node, |c, cut| (c.arrival_of(cut) as f32, c.flow_of(cut)));
@@ -120,7 +132,12 @@ impl<'a> Cover<'a> {
     fn views(&self, literal: Literal) -> Vec<Cut> {
         let node = literal.node();
         let itself = if node == 0 { Cut::zero() } else { Cut::of_node(node) };
-        self.cuts[node as usize].iter().copied().chain([itself]).map(|cut| cut.not_if(literal.inverted())).collect()
+        self.cuts[node as usize]
+            .iter()
+            .copied()
+            .chain([itself])
+            .map(|cut| cut.not_if(literal.inverted()))
+            .collect()
     }
 
     /// A node that depends on one earlier node or none: nothing will read it.
@@ -134,9 +151,17 @@ impl<'a> Cover<'a> {
 
     /// Chooses the admitted cut of least cost that is not too late.
     fn choose(&mut self, node: usize, cost: impl Fn(&Self, &Cut) -> (f32, f32)) {
-        let fits = |(_, cut): &(usize, &Cut)| self.admits(cut) && self.arrival_of(cut) <= self.required[node];
-        let costs = self.cuts[node].iter().enumerate().filter(fits).map(|(index, cut)| (cost(self, cut), index));
-        if let Some((_, best)) = costs.min_by(|(x, _), (y, _)| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1))) {
+        let fits = |(_, cut): &(usize, &Cut)| {
+            self.admits(cut) && self.arrival_of(cut) <= self.required[node]
+        };
+        let costs = self.cuts[node]
+            .iter()
+            .enumerate()
+            .filter(fits)
+            .map(|(index, cut)| (cost(self, cut), index));
+        if let Some((_, best)) =
+            costs.min_by(|(x, _), (y, _)| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)))
+        {
             self.choice[node] = best;
         }
         self.update(node);
@@ -151,7 +176,9 @@ impl<'a> Cover<'a> {
 
     /// Chooses the cut that adds fewest bootstrappings to the cover as it is now.
     fn choose_exactly(&mut self, node: usize) {
-        let Some(&present) = self.cut(node).filter(|_| self.readers[node] > 0) else { return self.update(node) };
+        let Some(&present) = self.cut(node).filter(|_| self.readers[node] > 0) else {
+            return self.update(node);
+        };
         self.release(&present);
         let mut best = (usize::MAX, u32::MAX, self.choice[node]);
         for index in 0..self.cuts[node].len() {
@@ -185,7 +212,8 @@ impl<'a> Cover<'a> {
         })
     }
 
-    /// Changes the readers of all leaves, and of the leaves of those bootstrapped nodes of which `change` says so.
+    /// Changes the readers of all leaves, and of the leaves of those bootstrapped nodes of which
+    /// `change` says so.
     fn walk(&mut self, cut: &Cut, change: impl Fn(&mut u32) -> bool) -> usize {
         let (mut changed, mut left) = (0, cut.leaves().to_vec());
         while let Some(leaf) = left.pop() {
@@ -204,13 +232,16 @@ impl<'a> Cover<'a> {
     fn count(&mut self) {
         self.readers.fill(0);
         self.required.fill(u32::MAX);
-        let outputs: Vec<usize> = self.graph.outputs.iter().map(|&o| self.resolve(o).node() as usize).collect();
+        let outputs: Vec<usize> =
+            self.graph.outputs.iter().map(|&o| self.resolve(o).node() as usize).collect();
         let depth = outputs.iter().map(|&o| self.arrival[o]).max().unwrap_or(0);
         for output in outputs {
             self.readers[output] += 1;
             self.required[output] = depth;
         }
-        for node in (0..self.graph.nodes.len()).rev().filter(|&n| self.cuts[n].len() > self.choice[n]) {
+        for node in
+            (0..self.graph.nodes.len()).rev().filter(|&n| self.cuts[n].len() > self.choice[n])
+        {
             if self.readers[node] == 0 {
                 continue;
             }

@@ -34,7 +34,8 @@ impl Cut {
         Self { table: if condition { !self.table } else { self.table }, ..self }
     }
 
-    /// `operation(self, other)` on the leaves of both that it depends on, unless these are more than four.
+    /// `operation(self, other)` on the leaves of both that it depends on, unless these are more
+    /// than four.
     pub fn join(&self, other: &Self, operation: impl Fn(u16, u16) -> u16) -> Option<Self> {
         let mut all = [0; 2 * MAX_LEAVES];
         let mut len = 0;
@@ -67,7 +68,10 @@ impl Cut {
     /// The table whose variable `positions[i]` is our variable i.
     fn rearranged(&self, positions: &[usize]) -> u16 {
         (0..16).fold(0, |table, minterm: u16| {
-            let index = positions.iter().enumerate().fold(0, |index, (i, &p)| index | (minterm >> p & 1) << i);
+            let index = positions
+                .iter()
+                .enumerate()
+                .fold(0, |index, (i, &p)| index | (minterm >> p & 1) << i);
             table | (self.table >> index & 1) << minterm
         })
     }
@@ -114,7 +118,9 @@ mod tests {
         let other = Cut::of_node(1).join(&Cut::of_node(2), |x, y| x & y).expect("two leaves");
         assert!(
             other.join(&ab, |x, y| x & y).is_some()
-                && other.join(&ab, |x, y| x & y).is_some_and(|c| c.join(&Cut::of_node(7), |x, y| x & y).is_none())
+                && other
+                    .join(&ab, |x, y| x & y)
+                    .is_some_and(|c| c.join(&Cut::of_node(7), |x, y| x & y).is_none())
         );
     }
 }

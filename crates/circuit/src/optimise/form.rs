@@ -1,19 +1,23 @@
 //! What one bootstrapping of a bit can compute, as truth tables.
 //!
-//! A bit b is stored as `b q/4`. A combination adds *core* bits with weight 1 (-1 and q/4 for a negated one) and *parity*
-//! bits with weight 2, and a bootstrapping tells the half circle `[3q/8, 7q/8)` from the other. In quarters the sum is
-//! `core + 2 parity` modulo 4, and 2 and 3 are true:
+//! A bit b is stored as `b q/4`. A combination adds *core* bits with weight 1 (-1 and q/4 for a
+//! negated one) and *parity* bits with weight 2, and a bootstrapping tells the half circle `[3q/8,
+//! 7q/8)` from the other. In quarters the sum is `core + 2 parity` modulo 4, and 2 and 3 are true:
 //!
-//! - core of two: their AND; of three: their majority. Negated operands and results make OR, NOR, a AND NOT b, ..
-//! - each parity bit moves the sum by a half circle, so it inverts the result: `core XOR parity bits`.
-//! - no core: the sum is even, the window `[q/4, 3q/4)` tells 0 from 2, and errors may be twice as large: XOR of all.
+//! - core of two: their AND; of three: their majority. Negated operands and results make OR, NOR, a
+//!   AND NOT b, ..
+//! - each parity bit moves the sum by a half circle, so it inverts the result: `core XOR parity
+//!   bits`.
+//! - no core: the sum is even, the window `[q/4, 3q/4)` tells 0 from 2, and errors may be twice as
+//!   large: XOR of all.
 //!
-//! A negated parity bit, like a negated result, inverts the function; that is left to whoever reads it, so inverters
-//! never cost anything.
+//! A negated parity bit, like a negated result, inverts the function; that is left to whoever reads
+//! it, so inverters never cost anything.
 //!
-//! What limits this is noise. In units in which the window's margin is q/8, a core bit has weight 1, a parity bit
-//! beside a core weight 2, and without a core weight 1; the sum of squares is the form's [`Form::variance`] in units of
-//! that of one bootstrapped ciphertext. A two-input gate has 2, a majority 3, `a XOR b XOR c XOR d` 4, `a XOR (b AND c)` 6.
+//! What limits this is noise. In units in which the window's margin is q/8, a core bit has weight
+//! 1, a parity bit beside a core weight 2, and without a core weight 1; the sum of squares is the
+//! form's [`Form::variance`] in units of that of one bootstrapped ciphertext. A two-input gate has
+//! 2, a majority 3, `a XOR b XOR c XOR d` 4, `a XOR (b AND c)` 6.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -54,7 +58,9 @@ impl Form {
     fn table(self) -> u16 {
         let bits = |mask: u8| (0..MAX_LEAVES).filter(move |i| mask >> i & 1 == 1);
         let parity = bits(self.parity).fold(0, |sum, i| sum ^ VARIABLES[i]);
-        let core: Vec<u16> = bits(self.core).map(|i| if self.negated >> i & 1 == 1 { !VARIABLES[i] } else { VARIABLES[i] }).collect();
+        let core: Vec<u16> = bits(self.core)
+            .map(|i| if self.negated >> i & 1 == 1 { !VARIABLES[i] } else { VARIABLES[i] })
+            .collect();
         let core = match core[..] {
             [a, b] => a & b,
             [a, b, c] => (a & b) | (a & c) | (b & c),
@@ -88,8 +94,10 @@ mod tests {
     fn by_phase(form: Form, minterm: u16) -> bool {
         let bit = |i: usize| u32::from(minterm >> i & 1);
         let selected = |mask: u8, i: usize| mask >> i & 1 == 1;
-        let core: u32 =
-            (0..4).filter(|&i| selected(form.core, i)).map(|i| if selected(form.negated, i) { 1 - bit(i) } else { bit(i) }).sum();
+        let core: u32 = (0..4)
+            .filter(|&i| selected(form.core, i))
+            .map(|i| if selected(form.negated, i) { 1 - bit(i) } else { bit(i) })
+            .sum();
         let parity: u32 = (0..4).filter(|&i| selected(form.parity, i)).map(bit).sum();
         ((core + 2 * parity) % 4 >= 2) != form.inverted
     }
@@ -98,11 +106,16 @@ mod tests {
     fn tables_are_what_the_windows_compute() {
         for (&table, &form) in FORMS.iter() {
             for minterm in 0..16 {
-                assert_eq!(table >> minterm & 1 == 1, by_phase(form, minterm), "{form:?} at {minterm:04b}");
+                assert_eq!(
+                    table >> minterm & 1 == 1,
+                    by_phase(form, minterm),
+                    "{form:?} at {minterm:04b}"
+                );
             }
         }
-        // XOR: 6 + 4 + 1 sets of variables; AND: 6 pairs, 4 negations, 0 to 2 parity bits; majority: 4 triples, 8 negations
-        // of which half are inverses, without or with the fourth. Each with its inverse.
+        // XOR: 6 + 4 + 1 sets of variables; AND: 6 pairs, 4 negations, 0 to 2 parity bits;
+        // majority: 4 triples, 8 negations of which half are inverses, without or with the fourth.
+        // Each with its inverse.
         assert_eq!(FORMS.len(), 2 * (11 + 6 * 4 * 4 + 4 * 4 * 2));
     }
 

@@ -54,15 +54,19 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub fn new(netlist: &Netlist) -> Self {
-        let mut graph = Self { nodes: vec![Node::False], outputs: Vec::new(), known: HashMap::new() };
+        let mut graph =
+            Self { nodes: vec![Node::False], outputs: Vec::new(), known: HashMap::new() };
         let mut literals = vec![Literal::FALSE; netlist.gates().len()];
         for (index, wire) in (0..).zip(netlist.inputs().iter().flat_map(|b| &b.wires)) {
             literals[wire.index()] = Literal::new(graph.node(Node::Input(index)), false);
         }
-        for (index, gate) in netlist.gates().iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input) {
+        for (index, gate) in
+            netlist.gates().iter().enumerate().filter(|(_, g)| g.kind != GateKind::Input)
+        {
             literals[index] = graph.gate(gate, gate.operands.map(|w| literals[w.index()]));
         }
-        graph.outputs = netlist.outputs().iter().flat_map(|b| &b.wires).map(|w| literals[w.index()]).collect();
+        graph.outputs =
+            netlist.outputs().iter().flat_map(|b| &b.wires).map(|w| literals[w.index()]).collect();
         graph
     }
 
@@ -72,7 +76,9 @@ impl Graph {
         for node in &self.nodes {
             match *node {
                 Node::False | Node::Input(_) => {}
-                Node::And(a, b) => [a.node(), b.node()].into_iter().for_each(|n| readers[n as usize] += 1),
+                Node::And(a, b) => {
+                    [a.node(), b.node()].into_iter().for_each(|n| readers[n as usize] += 1)
+                }
                 Node::Xor(a, b) => [a, b].into_iter().for_each(|n| readers[n as usize] += 1),
             }
         }

@@ -1,4 +1,5 @@
-//! Levels and places: what runs together, and where its results stay until their last reader has run.
+//! Levels and places: what runs together, and where its results stay until their last reader has
+//! run.
 
 use super::cover::Cover;
 use super::form::{Form, MAX_LEAVES};
@@ -85,18 +86,21 @@ pub(super) fn schedule(graph: &Graph, cover: &Cover<'_>) -> Program {
     let mut slots = Slots::default();
     // Slots by the level that reads them last.
     let mut dying: Vec<Vec<u32>> = vec![Vec::new(); levels.len()];
-    let mut program = Program { levels: Vec::with_capacity(levels.len()), outputs: Vec::new(), slots: 0 };
+    let mut program =
+        Program { levels: Vec::with_capacity(levels.len()), outputs: Vec::new(), slots: 0 };
     for (level, cells) in levels.iter().enumerate() {
         let mut instructions = Vec::with_capacity(cells.len());
         for cell in cells {
             let (instruction, inverted) = instruction(cell, &placed, slots.take());
-            placed[cell.node as usize] = Some(Placed { source: Source::Slot(instruction.slot), inverted });
+            placed[cell.node as usize] =
+                Some(Placed { source: Source::Slot(instruction.slot), inverted });
             if let Some(dying) = dying.get_mut(last_level[cell.node as usize]) {
                 dying.push(instruction.slot);
             }
             instructions.push(instruction);
         }
-        // Jobs of one list run in any order, so a slot is free only after the whole level that reads it last.
+        // Jobs of one list run in any order, so a slot is free only after the whole level that
+        // reads it last.
         slots.free.append(&mut dying[level]);
         program.levels.push(instructions);
     }
@@ -130,7 +134,9 @@ fn placed_input(node: &Node) -> Option<Placed> {
 
 fn output(literal: Literal, placed: &[Option<Placed>]) -> Output {
     match placed[literal.node() as usize] {
-        Some(place) => Output::Bit { source: place.source, negated: place.inverted != literal.inverted() },
+        Some(place) => {
+            Output::Bit { source: place.source, negated: place.inverted != literal.inverted() }
+        }
         // Only node 0 has no place: false, or true where it is inverted.
         None => Output::Constant(literal.inverted()),
     }
@@ -156,5 +162,8 @@ fn instruction(cell: &Cell<'_>, placed: &[Option<Placed>], slot: u32) -> (Instru
         };
         operands[i] = (place.source, weight);
     }
-    (Instruction { operands, quarters, xor: form.core == 0, slot, variance: form.variance() }, inverted)
+    (
+        Instruction { operands, quarters, xor: form.core == 0, slot, variance: form.variance() },
+        inverted,
+    )
 }

@@ -5,7 +5,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-/// A JSON object in the order of the file, which is the order of ports; a repeated key is kept and refused later.
+/// A JSON object in the order of the file, which is the order of ports; a repeated key is kept and
+/// refused later.
 pub struct Ordered<T>(pub Vec<(String, T)>);
 
 impl<T> Default for Ordered<T> {
@@ -24,7 +25,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
                 f.write_str("an object")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> std::result::Result<Self::Value, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(
+                self,
+                mut map: M,
+            ) -> std::result::Result<Self::Value, M::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);

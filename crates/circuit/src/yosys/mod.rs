@@ -53,13 +53,17 @@ impl<'a> Checked<'a> {
             Some(bits) => refuse(place(), format!("port {port} has {} bits, not one", bits.len())),
             None => refuse(place(), format!("port {port} is not connected")),
         };
-        if let Some(extra) = cell.connections.keys().find(|p| *p != "Y" && !ports.contains(&p.as_str())) {
+        if let Some(extra) =
+            cell.connections.keys().find(|p| *p != "Y" && !ports.contains(&p.as_str()))
+        {
             return refuse(place(), format!("{} has no port `{}`", cell.kind, shown(extra)));
         }
         let reads = ports.iter().map(|p| port(p)).collect::<Result<Vec<_>>>()?;
         match port("Y")? {
             Bit::Net(drives) => Ok(Self { name, kind, reads, drives: *drives }),
-            Bit::Constant(value) => refuse(place(), format!("port Y drives the constant `{}`", shown(value))),
+            Bit::Constant(value) => {
+                refuse(place(), format!("port Y drives the constant `{}`", shown(value)))
+            }
         }
     }
 
@@ -74,22 +78,35 @@ impl<'a> Checked<'a> {
 }
 
 impl Netlist {
-    /// Reads the top module of a Yosys JSON file, or the only one; ports become buses in the order of the file.
+    /// Reads the top module of a Yosys JSON file, or the only one; ports become buses in the order
+    /// of the file.
     ///
     /// # Errors
-    /// [`Error::Yosys`] naming the module, port, cell or net: a type that is no simple gate, an undefined (`x`) or
-    /// undriven bit, a net driven twice, a cycle.
+    /// [`Error::Yosys`] naming the module, port, cell or net: a type that is no simple gate, an
+    /// undefined (`x`) or undriven bit, a net driven twice, a cycle.
     pub fn from_yosys(text: &str) -> Result<Self> {
-        let document: Document = serde_json::from_str(text)
-            .or_else(|e| refuse(format!("line {} column {}", e.line(), e.column()), shown_json(&e.to_string())))?;
+        let document: Document = serde_json::from_str(text).or_else(|e| {
+            refuse(format!("line {} column {}", e.line(), e.column()), shown_json(&e.to_string()))
+        })?;
         let (name, module) = top(&document.modules.0)?;
-        let cells = module.cells.0.iter().map(|(name, cell)| Checked::new(name, cell)).collect::<Result<Vec<_>>>()?;
-        let mut nets = Nets { builder: Builder::new(), wires: HashMap::new(), constants: [None; 2] };
+        let cells = module
+            .cells
+            .0
+            .iter()
+            .map(|(name, cell)| Checked::new(name, cell))
+            .collect::<Result<Vec<_>>>()?;
+        let mut nets =
+            Nets { builder: Builder::new(), wires: HashMap::new(), constants: [None; 2] };
         for (name, port) in &module.ports.0 {
             match port.direction.as_str() {
                 "input" => nets.input(name, port)?,
                 "output" => {}
-                other => return refuse(format!("port `{}`", shown(name)), format!("direction `{}`: input or output only", shown(other))),
+                other => {
+                    return refuse(
+                        format!("port `{}`", shown(name)),
+                        format!("direction `{}`: input or output only", shown(other)),
+                    );
+                }
             }
         }
         for index in order(&cells, &nets.wires)? {
@@ -97,10 +114,13 @@ impl Netlist {
         }
         for (name, port) in module.ports.0.iter().filter(|(_, p)| p.direction == "output") {
             let place = format!("port `{}`", shown(name));
-            let wires = port.bits.iter().map(|bit| nets.wire(&place, bit)).collect::<Result<Vec<_>>>()?;
+            let wires =
+                port.bits.iter().map(|bit| nets.wire(&place, bit)).collect::<Result<Vec<_>>>()?;
             nets.builder.output(name.as_str(), &wires);
         }
-        nets.builder.finish().or_else(|error| refuse(format!("module `{}`", shown(name)), error.to_string()))
+        nets.builder
+            .finish()
+            .or_else(|error| refuse(format!("module `{}`", shown(name)), error.to_string()))
     }
 }
 
@@ -118,7 +138,13 @@ fn top(modules: &[(String, Module)]) -> Result<(&str, &Module)> {
     }
     match candidates[..] {
         [(name, module)] => Ok((name, module)),
-        _ => refuse("modules", format!("{} candidates for the top module; mark one with the attribute `top`", candidates.len())),
+        _ => refuse(
+            "modules",
+            format!(
+                "{} candidates for the top module; mark one with the attribute `top`",
+                candidates.len()
+            ),
+        ),
     }
 }
 
@@ -146,22 +172,33 @@ impl Nets {
 
     fn wire(&mut self, place: &str, bit: &Bit) -> Result<Wire> {
         match bit {
-            Bit::Net(net) => self.wires.get(net).copied().map_or_else(|| refuse(place, format!("net {net} is not driven")), Ok),
+            Bit::Net(net) => self
+                .wires
+                .get(net)
+                .copied()
+                .map_or_else(|| refuse(place, format!("net {net} is not driven")), Ok),
             Bit::Constant(value) => {
                 let value = match value.as_str() {
                     "0" => false,
                     "1" => true,
-                    other => return refuse(place, format!("a bit is `{}`; only 0 and 1 have a value", shown(other))),
+                    other => {
+                        return refuse(
+                            place,
+                            format!("a bit is `{}`; only 0 and 1 have a value", shown(other)),
+                        );
+                    }
                 };
                 let builder = &mut self.builder;
-                Ok(*self.constants[usize::from(value)].get_or_insert_with(|| builder.constant(value)))
+                Ok(*self.constants[usize::from(value)]
+                    .get_or_insert_with(|| builder.constant(value)))
             }
         }
     }
 
     fn cell(&mut self, cell: &Checked<'_>) -> Result<()> {
         let place = cell.place();
-        let operands = cell.reads.iter().map(|bit| self.wire(&place, bit)).collect::<Result<Vec<_>>>()?;
+        let operands =
+            cell.reads.iter().map(|bit| self.wire(&place, bit)).collect::<Result<Vec<_>>>()?;
         let wire = self.builder.gate(cell.kind, &operands);
         self.wires.insert(cell.drives, wire);
         Ok(())
@@ -177,14 +214,19 @@ fn order(cells: &[Checked<'_>], inputs: &HashMap<u64, Wire>) -> Result<Vec<usize
             return refuse(cell.place(), format!("net {net} is driven here and by an input port"));
         }
         if let Some(first) = driver.insert(net, index) {
-            return refuse(cell.place(), format!("net {net} is driven here and by {}", cells[first].place()));
+            return refuse(
+                cell.place(),
+                format!("net {net} is driven here and by {}", cells[first].place()),
+            );
         }
     }
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); cells.len()];
     let mut waiting = vec![0usize; cells.len()];
     for (index, cell) in cells.iter().enumerate() {
         for net in cell.nets().filter(|net| !inputs.contains_key(net)) {
-            let Some(&by) = driver.get(&net) else { return refuse(cell.place(), format!("net {net} is not driven")) };
+            let Some(&by) = driver.get(&net) else {
+                return refuse(cell.place(), format!("net {net} is not driven"));
+            };
             readers[by].push(index);
             waiting[index] += 1;
         }
@@ -206,11 +248,15 @@ fn order(cells: &[Checked<'_>], inputs: &HashMap<u64, Wire>) -> Result<Vec<usize
     Ok(ready)
 }
 
-/// A cell of a cycle: every waiting cell waits for another one, so walking back as often as there are cells ends on a cycle.
+/// A cell of a cycle: every waiting cell waits for another one, so walking back as often as there
+/// are cells ends on a cycle.
 fn on_cycle(cells: &[Checked<'_>], driver: &HashMap<u64, usize>, waiting: &[usize]) -> usize {
     let mut cell = waiting.iter().position(|&w| w > 0).unwrap_or_default();
     for _ in 0..cells.len() {
-        let blocking = cells[cell].nets().filter_map(|net| driver.get(&net).copied()).find(|&c| waiting[c] > 0);
+        let blocking = cells[cell]
+            .nets()
+            .filter_map(|net| driver.get(&net).copied())
+            .find(|&c| waiting[c] > 0);
         cell = blocking.unwrap_or(cell);
     }
     cell

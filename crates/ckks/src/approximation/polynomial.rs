@@ -12,8 +12,8 @@ pub fn levels_of_degree(degree: usize) -> usize {
     (usize::BITS - degree.leading_zeros()) as usize
 }
 
-/// A polynomial `sum_j c_j T_j(u)` on an interval \[lo, hi\], where `u = (2 x - lo - hi) / (hi - lo)`
-/// lies in \[-1, 1\] and T_j is the Chebyshev polynomial of degree j.
+/// A polynomial `sum_j c_j T_j(u)` on an interval \[lo, hi\], where `u = (2 x - lo - hi) / (hi -
+/// lo)` lies in \[-1, 1\] and T_j is the Chebyshev polynomial of degree j.
 ///
 /// ```
 /// use girih_ckks::approximation::Polynomial;

@@ -30,8 +30,8 @@ pub struct Bootstrapping {
     /// with independent slots. Results are the same.
     pub equal_slots: bool,
     /// A number from which public phases are drawn. Slots are multiplied by them before, which
-    /// takes a level, and divided by them after, in a transform that is there anyway: no vector that
-    /// was chosen before the phases is worse than a random one.
+    /// takes a level, and divided by them after, in a transform that is there anyway: no vector
+    /// that was chosen before the phases is worse than a random one.
     pub phases: Option<u64>,
 }
 

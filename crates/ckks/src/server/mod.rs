@@ -1,10 +1,10 @@
 //! Evaluation keys on a device, and what can be computed with them.
 //!
-//! A [`ServerKey`] computes on batches of [`Ciphertexts`] that lie on its device. Every operation is
-//! there twice: as a method of [`ServerKey`], which runs it at once, and as one of [`Builder`], with
-//! which [`ServerKey::record`] records a whole computation to be run many times. Both are one code:
-//! a method of the server key runs a recording of that one operation, made when it is first met and
-//! kept.
+//! A [`ServerKey`] computes on batches of [`Ciphertexts`] that lie on its device. Every operation
+//! is there twice: as a method of [`ServerKey`], which runs it at once, and as one of [`Builder`],
+//! with which [`ServerKey::record`] records a whole computation to be run many times. Both are one
+//! code: a method of the server key runs a recording of that one operation, made when it is first
+//! met and kept.
 //!
 //! # Levels and scales
 //!

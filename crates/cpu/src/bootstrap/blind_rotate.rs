@@ -2,12 +2,14 @@
 //! `ACC += round_{M->Q}( sum_x (X^(e_x) - 1) (D . C_x) )` over the GGSW ciphertexts C_x of the step
 //! ([`BootstrapShape::ggsw_exponent`] says which e_x).
 //!
-//! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them `decompose`,
-//! `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all of them; lazy forms inside a
-//! kernel must agree with these once reduced.
+//! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them
+//! `decompose`, `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all
+//! of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, PlanReport, Progress};
+use girih_backend::{
+    BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, PlanReport, Progress,
+};
 use girih_ring::gadget::balanced_digits;
 use girih_ring::switch::mod_switch;
 use girih_ring::{Modulus, NttTable, Rns};
@@ -33,11 +35,16 @@ pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64
     let mut digits = vec![0; levels * len];
     let mut one = vec![0; levels];
     for (i, &x) in accumulator.iter().enumerate() {
-        // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x >= Q.
+        // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x
+        // >= Q.
         let centred = if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 };
         match shape.gadget {
-            Gadget::Decomposition { log2_base, dropped_bits, .. } => balanced_digits(centred, log2_base, dropped_bits, &mut one),
-            Gadget::ModulusRaising { .. } | Gadget::ClosestRepresentative { .. } => one[0] = centred as i32,
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => {
+                balanced_digits(centred, log2_base, dropped_bits, &mut one)
+            }
+            Gadget::ModulusRaising { .. } | Gadget::ClosestRepresentative { .. } => {
+                one[0] = centred as i32
+            }
         }
         for (level, &d) in one.iter().enumerate() {
             digits[level * len + i] = d;
@@ -47,7 +54,12 @@ pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64
 }
 
 /// The accumulator before the first step: masks zero, body j `X^(-b_j f) * v_j`.
-pub(crate) fn initialise(shape: &BootstrapShape, modulus: u64, input: &RotateInput<'_>, accumulator: &mut [u64]) {
+pub(crate) fn initialise(
+    shape: &BootstrapShape,
+    modulus: u64,
+    input: &RotateInput<'_>,
+    accumulator: &mut [u64],
+) {
     let size = shape.polynomial_size;
     accumulator.fill(0);
     for (j, table) in input.tables.iter().enumerate() {
@@ -72,14 +84,22 @@ impl Twin {
             });
         };
         // The shape was validated: words are distinct primes that admit the transform.
-        let rns =
-            Rns::new(words).ok_or_else(|| BackendError::InvalidRequest(format!("words {words:?} are not one or two distinct primes")))?;
+        let rns = Rns::new(words).ok_or_else(|| {
+            BackendError::InvalidRequest(format!(
+                "words {words:?} are not one or two distinct primes"
+            ))
+        })?;
         let tables: Vec<NttTable> = rns
             .words()
             .iter()
             .map(|&m| NttTable::new(m, shape.polynomial_size))
             .collect::<Option<_>>()
-            .ok_or_else(|| BackendError::InvalidRequest(format!("words {words:?} do not admit N = {}", shape.polynomial_size)))?;
+            .ok_or_else(|| {
+                BackendError::InvalidRequest(format!(
+                    "words {words:?} do not admit N = {}",
+                    shape.polynomial_size
+                ))
+            })?;
         let block = shape.bootstrapping_block_len();
         let mut key = vec![0u32; shape.steps() * block * tables.len()];
         let done = AtomicUsize::new(0);
@@ -88,15 +108,23 @@ impl Twin {
             |coefficients, (index, out)| {
                 keys.bootstrapping_block(index, coefficients);
                 let polynomials = coefficients.chunks_exact(shape.polynomial_size);
-                for (polynomial, words) in polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * tables.len())) {
-                    for (table, o) in tables.iter().zip(words.chunks_exact_mut(shape.polynomial_size)) {
+                for (polynomial, words) in
+                    polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * tables.len()))
+                {
+                    for (table, o) in
+                        tables.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
+                    {
                         for (o, &c) in o.iter_mut().zip(polynomial) {
                             *o = table.modulus().reduce(c);
                         }
                         table.forward(o);
                     }
                 }
-                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.steps());
+                progress.report(
+                    "transforming the bootstrapping key",
+                    done.fetch_add(1, Ordering::Relaxed) + 1,
+                    shape.steps(),
+                );
             },
         );
         let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
@@ -116,10 +144,15 @@ impl Twin {
 
     /// `[word][K][N]`: the external products of step `index`, each times its monomial, summed.
     fn multiply(&self, index: usize, exponents: &[u32], transformed: &[u32]) -> Vec<u32> {
-        let (size, columns, rows) = (self.shape.polynomial_size, self.shape.columns(), self.shape.levels() * self.shape.columns());
+        let (size, columns, rows) = (
+            self.shape.polynomial_size,
+            self.shape.columns(),
+            self.shape.levels() * self.shape.columns(),
+        );
         let words = self.tables.len();
         let ggsw_len = rows * columns * words * size;
-        let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..][..self.shape.ggsw_per_step() * ggsw_len];
+        let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..]
+            [..self.shape.ggsw_per_step() * ggsw_len];
         let mut out = vec![0; words * columns * size];
         for (w, table) in self.tables.iter().enumerate() {
             let m = table.modulus();
@@ -181,7 +214,9 @@ impl BlindRotator for Twin {
         let len = self.shape.columns() * self.shape.polynomial_size;
         for (input, accumulator) in inputs.iter().zip(accumulators.chunks_exact_mut(len)) {
             initialise(&self.shape, self.modulus, input, accumulator);
-            for (index, exponents) in input.exponents.chunks_exact(self.shape.grouping).take(steps).enumerate() {
+            for (index, exponents) in
+                input.exponents.chunks_exact(self.shape.grouping).take(steps).enumerate()
+            {
                 self.step(index, exponents, accumulator);
             }
         }

@@ -3,8 +3,9 @@
 use girih_backend::Combination;
 use girih_ring::switch::mod_switch_pow2;
 
-/// Writes `sum weight_i * c_i + (0, constant)` modulo `2^log2_modulus` to `out` (`n + r` words, the last `packing` of
-/// them bodies). Words wrap modulo 2^32, which the power-of-two modulus divides, so masking once at the end is exact.
+/// Writes `sum weight_i * c_i + (0, constant)` modulo `2^log2_modulus` to `out` (`n + r` words, the
+/// last `packing` of them bodies). Words wrap modulo 2^32, which the power-of-two modulus divides,
+/// so masking once at the end is exact.
 pub(crate) fn combine(store: &[u32], input: &Combination, packing: usize, out: &mut [u32]) {
     let len = out.len();
     out.fill(0);

@@ -1,9 +1,13 @@
-//! The CPU as a [`BootstrapDevice`]: a store, test polynomials, and lists of jobs spread over threads.
+//! The CPU as a [`BootstrapDevice`]: a store, test polynomials, and lists of jobs spread over
+//! threads.
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use girih_backend::bootstrap::BootstrapDevice;
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput, Transform, Waiting, at_once};
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput,
+    Transform, Waiting, at_once,
+};
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -16,12 +20,21 @@ pub(crate) struct CpuEngine {
 }
 
 impl CpuEngine {
-    pub(crate) fn new(shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
+    pub(crate) fn new(
+        shape: BootstrapShape,
+        transform: Transform,
+        pipeline: Box<dyn Pipeline>,
+    ) -> Self {
         Self { shape, transform, pipeline, memory: Arc::default() }
     }
 
     /// Over the memory of `self`, with a pipeline of its own.
-    pub(crate) fn beside(&self, shape: BootstrapShape, transform: Transform, pipeline: Box<dyn Pipeline>) -> Self {
+    pub(crate) fn beside(
+        &self,
+        shape: BootstrapShape,
+        transform: Transform,
+        pipeline: Box<dyn Pipeline>,
+    ) -> Self {
         Self { shape, transform, pipeline, memory: Arc::clone(&self.memory) }
     }
 
@@ -30,7 +43,8 @@ impl CpuEngine {
         self.pipeline.switcher()
     }
 
-    // A panic while the lock is held leaves words of a store that hold no invariant: reading on is sound.
+    // A panic while the lock is held leaves words of a store that hold no invariant: reading on is
+    // sound.
     fn read_memory(&self) -> RwLockReadGuard<'_, Memory> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +94,11 @@ impl BootstrapDevice for CpuEngine {
         Ok(())
     }
 
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         at_once(move || {
             let len = self.shape.ciphertext_len();
             words.copy_from_slice(&self.read_memory().store[first * len..][..words.len()]);
@@ -94,7 +112,8 @@ impl BootstrapDevice for CpuEngine {
     }
 
     fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
-        self.write_memory().tables[first * self.shape.polynomial_size..][..polynomials.len()].copy_from_slice(polynomials);
+        self.write_memory().tables[first * self.shape.polynomial_size..][..polynomials.len()]
+            .copy_from_slice(polynomials);
         Ok(())
     }
 
@@ -128,7 +147,11 @@ impl BootstrapDevice for CpuEngine {
         at_once(|| Ok(()))
     }
 
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         self.pipeline.trace(&self.read_memory(), job, stages)
     }
 }

@@ -1,4 +1,5 @@
-//! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`, then the last mod switch.
+//! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`, then the last mod
+//! switch.
 
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
 use girih_ring::fft::prefetch;
@@ -30,7 +31,8 @@ macro_rules! word {
 }
 word!(u16, u32, u64);
 
-/// The table in the narrowest words that hold Q_ks, without the rows of value 0: `[i][digit][value - 1][n + r]`.
+/// The table in the narrowest words that hold Q_ks, without the rows of value 0: `[i][digit][value
+/// - 1][n + r]`.
 enum Table {
     U16(Vec<u16>),
     U32(Vec<u32>),
@@ -64,10 +66,12 @@ impl KeySwitcher {
         }
     }
 
-    /// Switches `[ciphertext][kN + r]` words modulo Q_ks to `[ciphertext][n + r]`, still modulo Q_ks:
-    /// `(0, b') - sum over i, digit of K[i][digit][digit of a'_i]`, digits unsigned, least significant first.
+    /// Switches `[ciphertext][kN + r]` words modulo Q_ks to `[ciphertext][n + r]`, still modulo
+    /// Q_ks: `(0, b') - sum over i, digit of K[i][digit][digit of a'_i]`, digits unsigned, least
+    /// significant first.
     ///
-    /// The loop over the table is outermost, so that a block of it serves every ciphertext while it is in cache.
+    /// The loop over the table is outermost, so that a block of it serves every ciphertext while it
+    /// is in cache.
     pub(crate) fn key_switch(&self, input: &[u64], output: &mut [u64]) {
         match &self.table {
             Table::U16(t) => gather(&self.shape, t, input, output),
@@ -101,39 +105,59 @@ fn load<W: Word>(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Vec<W>
         || vec![0u64; shape.key_switching_block_len()],
         |words, (index, out)| {
             keys.key_switching_block(index, words);
-            for (all, used) in words.chunks_exact(shape.ks_base() * len).zip(out.chunks_exact_mut(digit_rows * len)) {
+            for (all, used) in words
+                .chunks_exact(shape.ks_base() * len)
+                .zip(out.chunks_exact_mut(digit_rows * len))
+            {
                 for (o, &w) in used.iter_mut().zip(&all[len..]) {
                     *o = W::from_u64(w);
                 }
             }
-            progress.report("expanding the key-switching table", done.fetch_add(1, Ordering::Relaxed) + 1, shape.ks_indices());
+            progress.report(
+                "expanding the key-switching table",
+                done.fetch_add(1, Ordering::Relaxed) + 1,
+                shape.ks_indices(),
+            );
         },
     );
     Ok(table)
 }
 
 /// The rows of the table for mask word `word` of index `index`: one a digit, none for digit 0.
-fn rows<'t, W>(shape: &BootstrapShape, table: &'t [W], index: usize, word: u64) -> impl Iterator<Item = &'t [W]> {
-    let (len, digits, log2_base) = (shape.ciphertext_len(), shape.ks_digits(), shape.log2_ks_base as usize);
+fn rows<'t, W>(
+    shape: &BootstrapShape,
+    table: &'t [W],
+    index: usize,
+    word: u64,
+) -> impl Iterator<Item = &'t [W]> {
+    let (len, digits, log2_base) =
+        (shape.ciphertext_len(), shape.ks_digits(), shape.log2_ks_base as usize);
     let digit_len = (shape.ks_base() - 1) * len;
-    table[index * digits * digit_len..].chunks_exact(digit_len).take(digits).enumerate().filter_map(move |(position, rows)| {
-        let digit = (word >> (position * log2_base)) as usize & ((1 << log2_base) - 1);
-        (digit > 0).then(|| &rows[(digit - 1) * len..][..len])
-    })
+    table[index * digits * digit_len..].chunks_exact(digit_len).take(digits).enumerate().filter_map(
+        move |(position, rows)| {
+            let digit = (word >> (position * log2_base)) as usize & ((1 << log2_base) - 1);
+            (digit > 0).then(|| &rows[(digit - 1) * len..][..len])
+        },
+    )
 }
 
 fn gather<W: Word>(shape: &BootstrapShape, table: &[W], input: &[u64], output: &mut [u64]) {
     let (len, indices, n) = (shape.ciphertext_len(), shape.ks_indices(), shape.lwe_dimension);
     let ciphertexts = input.len() / (indices + shape.packing);
     let mut sums = vec![W::default(); ciphertexts * len];
-    for (sum, ciphertext) in sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing)) {
+    for (sum, ciphertext) in
+        sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing))
+    {
         for (s, &b) in sum[n..].iter_mut().zip(&ciphertext[indices..]) {
             *s = W::from_u64(b);
         }
     }
     for index in 0..indices {
-        for (sum, ciphertext) in sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing)) {
-            // Which rows come next only the digits know: without a hint every one of them waits for main memory.
+        for (sum, ciphertext) in
+            sums.chunks_exact_mut(len).zip(input.chunks_exact(indices + shape.packing))
+        {
+            // Which rows come next only the digits know: without a hint every one of them waits for
+            // main memory.
             const AHEAD: usize = 2;
             if index + AHEAD < indices {
                 rows(shape, table, index + AHEAD, ciphertext[index + AHEAD]).for_each(prefetch);

@@ -1,11 +1,13 @@
 //! The seam between the engine and the two orders of a bootstrapping.
 
 use crate::bootstrap::key_switch::KeySwitcher;
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput};
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput,
+};
 use std::sync::Arc;
 
-/// Ciphertexts that share one pass over the key-switching key: enough to reuse a block of it while it is in
-/// cache, few enough that their sums stay there too.
+/// Ciphertexts that share one pass over the key-switching key: enough to reuse a block of it while
+/// it is in cache, few enough that their sums stay there too.
 pub(crate) const MAX_JOBS_PER_TASK: usize = 32;
 
 /// What an engine holds besides keys.
@@ -21,7 +23,11 @@ impl Memory {
     /// The test polynomial of each slot.
     pub fn tables_of(&self, shape: &BootstrapShape, job: &BootstrapJob) -> Vec<&[u64]> {
         let size = shape.polynomial_size;
-        (0..shape.packing).map(|j| &self.tables[(job.table as usize + j * job.table_stride as usize) * size..][..size]).collect()
+        (0..shape.packing)
+            .map(|j| {
+                &self.tables[(job.table as usize + j * job.table_stride as usize) * size..][..size]
+            })
+            .collect()
     }
 }
 
@@ -37,7 +43,12 @@ pub(crate) trait Pipeline: Send + Sync {
     fn combine(&self, memory: &Memory, job: &LinearJob, out: &mut [u32]);
 
     /// What one job holds at each of `stages`.
-    fn trace(&self, memory: &Memory, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError>;
+    fn trace(
+        &self,
+        memory: &Memory,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError>;
 
     /// The key switch after the rotation, for pipelines that share it; none where it comes first.
     fn switcher(&self) -> Option<Arc<KeySwitcher>> {

@@ -6,7 +6,10 @@ use crate::bootstrap::key_switch::{KeySwitcher, switch_to_output};
 use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use crate::bootstrap::sample_extract::{sample_extract, switch_to_ks};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, PlanReport, Stage, StageOutput, Transform};
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, PlanReport, Stage,
+    StageOutput, Transform,
+};
 use std::sync::Arc;
 
 /// Combine, blind rotate, extract, switch to Q_ks, switch keys, switch to the output modulus.
@@ -41,14 +44,23 @@ impl RotateFirst {
 
     /// Steps 1 to 4 for a few jobs: `[job][kN + r]` modulo Q.
     fn rotate_and_extract(&self, memory: &Memory, jobs: &[BootstrapJob], extracted: &mut [u64]) {
-        let exponents: Vec<Vec<u32>> = jobs.iter().map(|job| self.exponents(&memory.store, job)).collect();
-        let inputs: Vec<RotateInput<'_>> =
-            jobs.iter().zip(&exponents).map(|(job, e)| RotateInput { exponents: e, tables: memory.tables_of(&self.shape, job) }).collect();
+        let exponents: Vec<Vec<u32>> =
+            jobs.iter().map(|job| self.exponents(&memory.store, job)).collect();
+        let inputs: Vec<RotateInput<'_>> = jobs
+            .iter()
+            .zip(&exponents)
+            .map(|(job, e)| RotateInput {
+                exponents: e,
+                tables: memory.tables_of(&self.shape, job),
+            })
+            .collect();
         let len = self.shape.columns() * self.shape.polynomial_size;
         let mut accumulators = vec![0; jobs.len() * len];
         self.rotator.blind_rotate(&inputs, self.shape.steps(), &mut accumulators);
         let out_len = self.shape.ks_indices() + self.shape.packing;
-        for ((job, accumulator), out) in jobs.iter().zip(accumulators.chunks_exact(len)).zip(extracted.chunks_exact_mut(out_len)) {
+        for ((job, accumulator), out) in
+            jobs.iter().zip(accumulators.chunks_exact(len)).zip(extracted.chunks_exact_mut(out_len))
+        {
             sample_extract(&self.shape, accumulator, self.modulus, job.output_offset, out);
         }
     }
@@ -58,7 +70,13 @@ impl RotateFirst {
         let accumulator = |steps| run.accumulator(self, steps);
         let extracted = || {
             let mut out = vec![0; self.shape.ks_indices() + self.shape.packing];
-            sample_extract(&self.shape, &accumulator(self.shape.steps())?, self.modulus, run.job.output_offset, &mut out);
+            sample_extract(
+                &self.shape,
+                &accumulator(self.shape.steps())?,
+                self.modulus,
+                run.job.output_offset,
+                &mut out,
+            );
             Ok::<_, BackendError>(out)
         };
         let switched = || {
@@ -77,22 +95,41 @@ impl RotateFirst {
             Stage::Accumulator { steps } => accumulator(steps)?,
             Stage::Digits { step } => self.digit_residues(&accumulator(step)?),
             Stage::Transformed { step } | Stage::Products { step } => {
-                let exponents = run.exponents[..self.shape.lwe_dimension].chunks_exact(self.shape.grouping).nth(step).ok_or_else(|| {
-                    BackendError::InvalidRequest(format!("step {step} is not below the {} of a rotation", self.shape.steps()))
-                })?;
-                let trace = self.rotator.trace_step(step, exponents, &accumulator(step)?).ok_or_else(|| BackendError::Unsupported {
-                    device: "cpu".into(),
-                    what: format!("a trace of {stage:?} with {}", self.transform),
-                    why: "only the integer transform has this stage; load the keys with it".into(),
-                })?;
-                widen(if matches!(stage, Stage::Products { .. }) { &trace.products } else { &trace.transformed })
+                let exponents = run.exponents[..self.shape.lwe_dimension]
+                    .chunks_exact(self.shape.grouping)
+                    .nth(step)
+                    .ok_or_else(|| {
+                        BackendError::InvalidRequest(format!(
+                            "step {step} is not below the {} of a rotation",
+                            self.shape.steps()
+                        ))
+                    })?;
+                let trace = self
+                    .rotator
+                    .trace_step(step, exponents, &accumulator(step)?)
+                    .ok_or_else(|| BackendError::Unsupported {
+                        device: "cpu".into(),
+                        what: format!("a trace of {stage:?} with {}", self.transform),
+                        why: "only the integer transform has this stage; load the keys with it"
+                            .into(),
+                    })?;
+                widen(if matches!(stage, Stage::Products { .. }) {
+                    &trace.products
+                } else {
+                    &trace.transformed
+                })
             }
             Stage::Extracted => extracted()?,
             Stage::SwitchedToKs => switched()?,
             Stage::KeySwitched => key_switched()?,
             Stage::Output => {
                 let mut out = vec![0; self.shape.ciphertext_len()];
-                switch_to_output(&key_switched()?, self.shape.log2_ks_modulus, run.job.log2_output_modulus, &mut out);
+                switch_to_output(
+                    &key_switched()?,
+                    self.shape.log2_ks_modulus,
+                    run.job.log2_output_modulus,
+                    &mut out,
+                );
                 widen(&out)
             }
         })
@@ -104,7 +141,10 @@ impl RotateFirst {
             KeyModulus::Words(words) => words.iter().map(|&w| i64::from(w)).product::<i64>(),
             KeyModulus::Torus64 => i64::MAX,
         };
-        decompose(&self.shape, self.modulus, accumulator).iter().map(|&d| i64::from(d).rem_euclid(key_modulus) as u64).collect()
+        decompose(&self.shape, self.modulus, accumulator)
+            .iter()
+            .map(|&d| i64::from(d).rem_euclid(key_modulus) as u64)
+            .collect()
     }
 }
 
@@ -120,7 +160,9 @@ impl TraceRun<'_> {
     fn accumulator(&self, engine: &RotateFirst, steps: usize) -> Result<Vec<u64>, BackendError> {
         let all = engine.shape.steps();
         if steps > all {
-            return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
+            return Err(BackendError::InvalidRequest(format!(
+                "{steps} steps are more than the {all} of a rotation"
+            )));
         }
         let mut out = vec![0; engine.shape.columns() * engine.shape.polynomial_size];
         let input = RotateInput { exponents: &self.exponents, tables: self.tables.clone() };
@@ -150,7 +192,9 @@ impl Pipeline for RotateFirst {
         let mut switched = vec![0u64; jobs.len() * len];
         self.switcher.key_switch(&extracted, &mut switched);
         let mut output = vec![0u32; jobs.len() * len];
-        for ((job, words), out) in jobs.iter().zip(switched.chunks_exact(len)).zip(output.chunks_exact_mut(len)) {
+        for ((job, words), out) in
+            jobs.iter().zip(switched.chunks_exact(len)).zip(output.chunks_exact_mut(len))
+        {
             switch_to_output(words, self.shape.log2_ks_modulus, job.log2_output_modulus, out);
         }
         output
@@ -161,7 +205,12 @@ impl Pipeline for RotateFirst {
         rescale(out, job.input.log2_modulus, job.log2_output_modulus);
     }
 
-    fn trace(&self, memory: &Memory, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        memory: &Memory,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         let mut combined = vec![0; self.shape.ciphertext_len()];
         combine(&memory.store, &job.input, self.shape.packing, &mut combined);
         let exponents = self.exponents(&memory.store, job);

@@ -15,13 +15,18 @@ pub(crate) trait BlindRotator: Send + Sync {
     /// Ciphertexts that one call serves best.
     fn group(&self) -> usize;
 
-    /// Initialises an accumulator for each input, runs the first `steps <= n / g` steps, and writes `[input][K][N]`
-    /// coefficients in `[0, Q)`.
+    /// Initialises an accumulator for each input, runs the first `steps <= n / g` steps, and writes
+    /// `[input][K][N]` coefficients in `[0, Q)`.
     fn blind_rotate(&self, inputs: &[RotateInput<'_>], steps: usize, accumulators: &mut [u64]);
 
-    /// The transformed values of one step on `accumulator`, where this rotator's transform is the exact one; `exponents` are
-    /// those of the step's g indices.
-    fn trace_step(&self, _step: usize, _exponents: &[u32], _accumulator: &[u64]) -> Option<StepTrace> {
+    /// The transformed values of one step on `accumulator`, where this rotator's transform is the
+    /// exact one; `exponents` are those of the step's g indices.
+    fn trace_step(
+        &self,
+        _step: usize,
+        _exponents: &[u32],
+        _accumulator: &[u64],
+    ) -> Option<StepTrace> {
         None
     }
 

@@ -4,10 +4,14 @@ use crate::bootstrap::combine::{combine_torus, to_halves};
 use crate::bootstrap::key_switch_torus::TorusKeySwitcher;
 use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, PlanReport, SecretKind, Stage, StageOutput};
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, PlanReport, SecretKind, Stage,
+    StageOutput,
+};
 use girih_ring::gadget::closest_representative_digits;
 
-/// Combine, switch keys, round to 2N, blind rotate, extract; stored ciphertexts are under the GLWE secret.
+/// Combine, switch keys, round to 2N, blind rotate, extract; stored ciphertexts are under the GLWE
+/// secret.
 pub(crate) struct SwitchFirst {
     shape: BootstrapShape,
     rotator: Box<dyn BlindRotator>,
@@ -15,7 +19,11 @@ pub(crate) struct SwitchFirst {
 }
 
 impl SwitchFirst {
-    pub(crate) fn new(shape: BootstrapShape, rotator: Box<dyn BlindRotator>, switcher: TorusKeySwitcher) -> Self {
+    pub(crate) fn new(
+        shape: BootstrapShape,
+        rotator: Box<dyn BlindRotator>,
+        switcher: TorusKeySwitcher,
+    ) -> Self {
         Self { shape, rotator, switcher }
     }
 
@@ -31,23 +39,29 @@ impl SwitchFirst {
 
     /// `[job][n + r]` modulo 2^64.
     fn switched(&self, combined: &[u64]) -> Vec<u64> {
-        let mut switched = vec![0; combined.len() / self.shape.extracted_len() * self.shape.switched_len()];
+        let mut switched =
+            vec![0; combined.len() / self.shape.extracted_len() * self.shape.switched_len()];
         self.switcher.key_switch(combined, &mut switched);
         switched
     }
 
     /// `[job][n + r]` words modulo 2^64 rounded to exponents modulo 2N, half up.
     ///
-    /// Rounding moves the phase by `sum e_i s_i`, `e_i` the error of mask word i. Binary secrets have mean 1/2, so half of
-    /// `sum e_i` is known: adding it to the bodies first leaves `sum e_i (s_i - 1/2)`, of half the variance.
+    /// Rounding moves the phase by `sum e_i s_i`, `e_i` the error of mask word i. Binary secrets
+    /// have mean 1/2, so half of `sum e_i` is known: adding it to the bodies first leaves `sum e_i
+    /// (s_i - 1/2)`, of half the variance.
     fn exponents(&self, switched: &[u64]) -> Vec<u32> {
         let shift = 64 - self.shape.log2_monomials();
-        let round = |word: u64| (word.wrapping_add(1 << (shift - 1)) >> shift) as u32 & ((1 << self.shape.log2_monomials()) - 1);
+        let round = |word: u64| {
+            (word.wrapping_add(1 << (shift - 1)) >> shift) as u32
+                & ((1 << self.shape.log2_monomials()) - 1)
+        };
         let mut exponents = Vec::with_capacity(switched.len());
         for words in switched.chunks_exact(self.shape.switched_len()) {
             let (masks, bodies) = words.split_at(self.shape.lwe_dimension);
             exponents.extend(masks.iter().map(|&a| round(a)));
-            let half_error = |&a: &u64| ((u64::from(round(a)) << shift).wrapping_sub(a) as i64 >> 1) as u64;
+            let half_error =
+                |&a: &u64| ((u64::from(round(a)) << shift).wrapping_sub(a) as i64 >> 1) as u64;
             let known = match self.shape.secret {
                 SecretKind::Binary => masks.iter().map(half_error).fold(0, u64::wrapping_add),
                 SecretKind::Ternary => 0,
@@ -58,12 +72,21 @@ impl SwitchFirst {
     }
 
     /// Accumulators after `steps` steps, `[job][K][N]` modulo 2^64.
-    fn rotated(&self, memory: &Memory, jobs: &[BootstrapJob], switched: &[u64], steps: usize) -> Vec<u64> {
+    fn rotated(
+        &self,
+        memory: &Memory,
+        jobs: &[BootstrapJob],
+        switched: &[u64],
+        steps: usize,
+    ) -> Vec<u64> {
         let exponents = self.exponents(switched);
         let inputs: Vec<RotateInput<'_>> = jobs
             .iter()
             .zip(exponents.chunks_exact(self.shape.switched_len()))
-            .map(|(job, exponents)| RotateInput { exponents, tables: memory.tables_of(&self.shape, job) })
+            .map(|(job, exponents)| RotateInput {
+                exponents,
+                tables: memory.tables_of(&self.shape, job),
+            })
             .collect();
         let len = self.shape.columns() * self.shape.polynomial_size;
         let mut accumulators = vec![0; jobs.len() * len];
@@ -92,31 +115,44 @@ impl SwitchFirst {
 
     /// `[level][K][N]` as residues modulo 2^64.
     fn digits(&self, accumulator: &[u64]) -> Vec<u64> {
-        let Gadget::ClosestRepresentative { log2_base, levels } = self.shape.gadget else { unreachable!("the torus has one gadget") };
+        let Gadget::ClosestRepresentative { log2_base, levels } = self.shape.gadget else {
+            unreachable!("the torus has one gadget")
+        };
         let (len, mut one) = (accumulator.len(), vec![0; levels]);
         let mut out = vec![0; levels * len];
         for (i, &x) in accumulator.iter().enumerate() {
             closest_representative_digits(x, log2_base, &mut one);
-            one.iter().enumerate().for_each(|(level, &d)| out[level * len + i] = i64::from(d) as u64);
+            one.iter()
+                .enumerate()
+                .for_each(|(level, &d)| out[level * len + i] = i64::from(d) as u64);
         }
         out
     }
 
-    fn trace_stage(&self, memory: &Memory, job: &BootstrapJob, stage: Stage) -> Result<StageOutput, BackendError> {
+    fn trace_stage(
+        &self,
+        memory: &Memory,
+        job: &BootstrapJob,
+        stage: Stage,
+    ) -> Result<StageOutput, BackendError> {
         let jobs = std::slice::from_ref(job);
         let combined = self.combined(memory, jobs);
         let switched = self.switched(&combined);
         let accumulator = |steps: usize| {
             let all = self.shape.steps();
             if steps > all {
-                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
+                return Err(BackendError::InvalidRequest(format!(
+                    "{steps} steps are more than the {all} of a rotation"
+                )));
             }
             Ok(self.rotated(memory, jobs, &switched, steps))
         };
-        let unsupported = || BackendError::Unsupported {
+        let unsupported = || {
+            BackendError::Unsupported {
             device: "cpu".into(),
             what: format!("a trace of {stage:?} on the native torus"),
             why: "this set has no such stage: 2^64 has no integer transform, and the key switch comes first".into(),
+        }
         };
         match stage {
             Stage::Combined => Ok(combined),
@@ -124,8 +160,12 @@ impl SwitchFirst {
             Stage::AccumulatorInitial => accumulator(0),
             Stage::Accumulator { steps } => accumulator(steps),
             Stage::Digits { step } => Ok(self.digits(&accumulator(step)?)),
-            Stage::Extracted | Stage::Output => Ok(self.extracted(&accumulator(self.shape.steps())?, job.output_offset)),
-            Stage::Transformed { .. } | Stage::Products { .. } | Stage::SwitchedToKs => Err(unsupported()),
+            Stage::Extracted | Stage::Output => {
+                Ok(self.extracted(&accumulator(self.shape.steps())?, job.output_offset))
+            }
+            Stage::Transformed { .. } | Stage::Products { .. } | Stage::SwitchedToKs => {
+                Err(unsupported())
+            }
         }
     }
 }
@@ -140,8 +180,10 @@ impl Pipeline for SwitchFirst {
         let accumulators = self.rotated(memory, jobs, &switched, self.shape.steps());
         let mut out = vec![0; jobs.len() * self.shape.ciphertext_len()];
         let len = self.shape.columns() * self.shape.polynomial_size;
-        for ((job, accumulator), out) in
-            jobs.iter().zip(accumulators.chunks_exact(len)).zip(out.chunks_exact_mut(self.shape.ciphertext_len()))
+        for ((job, accumulator), out) in jobs
+            .iter()
+            .zip(accumulators.chunks_exact(len))
+            .zip(out.chunks_exact_mut(self.shape.ciphertext_len()))
         {
             to_halves(&self.extracted(accumulator, job.output_offset), out);
         }
@@ -154,7 +196,12 @@ impl Pipeline for SwitchFirst {
         to_halves(&words, out);
     }
 
-    fn trace(&self, memory: &Memory, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        memory: &Memory,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         stages.iter().map(|&stage| self.trace_stage(memory, job, stage)).collect()
     }
 

@@ -81,9 +81,16 @@ impl ColumnWork {
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
-    pub(super) unsafe fn poly_columns(&self, layout: Layout, group: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
+    pub(super) unsafe fn poly_columns(
+        &self,
+        layout: Layout,
+        group: usize,
+        memory: &Memory<'_>,
+        scratch: &mut [u32],
+    ) {
         let (width, tile_len) = (self.width, layout.rows * self.width);
-        let (slots, scratch) = scratch.split_at_mut((self.loads.len() + self.sums.len()) * tile_len);
+        let (slots, scratch) =
+            scratch.split_at_mut((self.loads.len() + self.sums.len()) * tile_len);
         let (extra, scratch) = scratch.split_at_mut(self.extra * tile_len);
         let (y, scratch) = scratch.split_at_mut(self.sources() * tile_len);
         let (u, scratch) = scratch.split_at_mut(tile_len);
@@ -96,8 +103,8 @@ impl ColumnWork {
                 // SAFETY: what is loaded is not written in this launch.
                 copy(unsafe { memory.words(load.limb, row(r), width) }, words);
             }
-            // A row of a tile is alone on its page, where no prefetcher looks ahead: the next tile comes
-            // while this one is transformed.
+            // A row of a tile is alone on its page, where no prefetcher looks ahead: the next tile
+            // comes while this one is transformed.
             if let Some(next) = self.loads.get(number + 1) {
                 for r in 0..layout.rows {
                     // SAFETY: as above.
@@ -171,7 +178,14 @@ fn copy(from: &[u32], to: &mut [u32]) {
 
 impl ConversionWork {
     /// All targets: `before` are the slots filled so far, `after` those from then on.
-    fn convert(&self, before: &[u32], after: &mut [u32], extra: &mut [u32], y: &mut [u32], u: &mut [u32]) {
+    fn convert(
+        &self,
+        before: &[u32],
+        after: &mut [u32],
+        extra: &mut [u32],
+        y: &mut [u32],
+        u: &mut [u32],
+    ) {
         let tile_len = u.len();
         let y = &mut y[..self.sources.len() * tile_len];
         let Some(first) = self.parts.first() else { return };

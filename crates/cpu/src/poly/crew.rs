@@ -17,7 +17,11 @@ struct Counters {
 /// the one before has ended. One thread for each scratch memory, of which there is at least one.
 ///
 /// False if a task panicked.
-pub(super) fn run(launches: &[usize], scratch: &mut [&mut [u32]], task: impl Fn(usize, usize, &mut [u32]) + Sync) -> bool {
+pub(super) fn run(
+    launches: &[usize],
+    scratch: &mut [&mut [u32]],
+    task: impl Fn(usize, usize, &mut [u32]) + Sync,
+) -> bool {
     let counters: Vec<Counters> = launches.iter().map(|_| Counters::default()).collect();
     let failed = AtomicBool::new(false);
     let work = |scratch: &mut [u32]| {

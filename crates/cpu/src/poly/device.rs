@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use girih_backend::poly::schedule::Limb;
 use girih_backend::poly::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape, ResidentSource, RingShape, RoutineId, Schedule,
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
+    ResidentSource, RingShape, RoutineId, Schedule,
 };
 use girih_backend::{BackendError, Progress};
 use girih_ring::fft::Simd;
@@ -90,7 +91,11 @@ fn grow(words: &mut Option<Memory32>, len: usize, what: &str) -> Result<(), Back
 
 impl CpuPoly {
     /// The ring on the vectors named, with so many threads.
-    pub(crate) fn new(ring: Arc<RingShape>, simd: Simd, threads: usize) -> Result<Self, BackendError> {
+    pub(crate) fn new(
+        ring: Arc<RingShape>,
+        simd: Simd,
+        threads: usize,
+    ) -> Result<Self, BackendError> {
         let primes = (0..ring.primes.len()).into_par_iter();
         let primes = primes.map(|i| Prime::new(&ring, i, simd).map(Arc::new));
         let primes: Result<Vec<_>, _> = primes.collect();
@@ -100,7 +105,8 @@ impl CpuPoly {
         Ok(Self { ring, layout, simd, threads: threads.max(1), primes, state: Mutex::default() })
     }
 
-    // A panic while the lock is held leaves words of buffers that hold no invariant, and whole maps.
+    // A panic while the lock is held leaves words of buffers that hold no invariant, and whole
+    // maps.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,9 +117,15 @@ impl CpuPoly {
     }
 
     /// Runs a call; its kept limbs.
-    fn execute(&self, state: &mut State, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn execute(
+        &self,
+        state: &mut State,
+        routine: RoutineId,
+        call: &Bindings,
+    ) -> Result<Vec<Vec<u32>>, BackendError> {
         let State { buffers, residents, routines, arena, scratch, .. } = state;
-        let prepared = routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
+        let prepared =
+            routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
         let routine = &*prepared.routine;
         let degree = self.ring.degree();
         grow(arena, routine.arena_limbs * degree, "what a call computes on its way")?;
@@ -127,13 +139,20 @@ impl CpuPoly {
         }
 
         let arena = arena.as_deref_mut().unwrap_or_default();
-        let mut memory = self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
+        let mut memory =
+            self.bind(routine, call, buffers, residents, &prepared.residents, arena)?;
         let task = |launch: usize, number: usize, scratch: &mut [u32]| {
             self.task(&routine.launches[launch], number, &memory, scratch);
         };
-        let mut scratch: Vec<&mut [u32]> = scratch[..threads].iter_mut().map(|words| words.as_deref_mut().unwrap_or_default()).collect();
+        let mut scratch: Vec<&mut [u32]> = scratch[..threads]
+            .iter_mut()
+            .map(|words| words.as_deref_mut().unwrap_or_default())
+            .collect();
         if !crew::run(&tasks, &mut scratch, task) {
-            return Err(BackendError::DeviceFailed { device: "cpu".into(), what: "a thread panicked in a routine".into() });
+            return Err(BackendError::DeviceFailed {
+                device: "cpu".into(),
+                what: "a thread panicked in a routine".into(),
+            });
         }
         let mut all = Vec::with_capacity(routine.kept.len());
         for limbs in &routine.kept {
@@ -149,8 +168,8 @@ impl CpuPoly {
         Ok(all)
     }
 
-    /// Where the limbs of a call lie. Refuses places that do not exist, and outputs that share words
-    /// with anything else.
+    /// Where the limbs of a call lie. Refuses places that do not exist, and outputs that share
+    /// words with anything else.
     fn bind<'a>(
         &self,
         routine: &Routine,
@@ -162,7 +181,8 @@ impl CpuPoly {
     ) -> Result<Memory<'a>, BackendError> {
         let degree = self.ring.degree();
         let arena = Words::new(arena);
-        let buffers: HashMap<BufferId, Words<'a>> = buffers.iter_mut().map(|(&id, words)| (id, Words::new(words))).collect();
+        let buffers: HashMap<BufferId, Words<'a>> =
+            buffers.iter_mut().map(|(&id, words)| (id, Words::new(words))).collect();
         let mut limbs = Vec::with_capacity(routine.limbs.len());
         let (mut read, mut written) = (Vec::new(), Vec::new());
         for &limb in &routine.limbs {
@@ -174,7 +194,9 @@ impl CpuPoly {
                 Some(((place.buffer, first), words))
             };
             limbs.push(match limb {
-                Limb::Arena(number) => arena.part(number as usize * degree, degree).ok_or_else(missing)?,
+                Limb::Arena(number) => {
+                    arena.part(number as usize * degree, degree).ok_or_else(missing)?
+                }
                 Limb::Input { slot, limb } => {
                     let (at, words) = place(&call.inputs, slot, limb).ok_or_else(missing)?;
                     read.push(at);
@@ -201,7 +223,9 @@ impl CpuPoly {
             let first = read.partition_point(|other| *other < at);
             if read.get(first + 1) == Some(&at) {
                 let (buffer, limb) = at;
-                return Err(refuse(format!("limb {limb} of buffer {buffer} is an output and bound once more")));
+                return Err(refuse(format!(
+                    "limb {limb} of buffer {buffer} is an output and bound once more"
+                )));
             }
         }
         Ok(Memory::new(limbs))
@@ -210,9 +234,10 @@ impl CpuPoly {
     #[allow(unsafe_code)] // The promise that the kernels ask for.
     fn task(&self, work: &Work, number: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
         let (layout, rows) = (self.layout, self.layout.rows);
-        // What the kernels ask for: a launch writes no limb that it reads and none twice, as was checked when the routine was
-        // prepared; limbs of different numbers share no word that is written, as was checked when the call was bound; and tasks
-        // of a tile have rows, or columns, of their own.
+        // What the kernels ask for: a launch writes no limb that it reads and none twice, as was
+        // checked when the routine was prepared; limbs of different numbers share no word that is
+        // written, as was checked when the call was bound; and tasks of a tile have rows, or
+        // columns, of their own.
         match work {
             Work::Rows(tiles) => {
                 // SAFETY: as above.
@@ -220,7 +245,9 @@ impl CpuPoly {
             }
             Work::Pointwise(tiles) => {
                 // SAFETY: as above.
-                unsafe { tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch) };
+                unsafe {
+                    tiles[number / rows].poly_pointwise(layout, number % rows, memory, scratch)
+                };
             }
             Work::Columns(tiles) => {
                 let mut group = number;
@@ -287,18 +314,27 @@ impl PolyDevice for CpuPoly {
         Ok(())
     }
 
-    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError> {
         let shapes = source.shapes();
         let (done, total) = (AtomicUsize::new(0), shapes.len());
         let what = format!("loading {}", source.what());
         let make = |(number, shape): (usize, &ResidentShape)| {
             let limbs = shape.basis.len();
-            if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len()) || shape.log2_run > self.ring.log2_degree {
+            if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len())
+                || shape.log2_run > self.ring.log2_degree
+            {
                 return Err(refuse(format!("{} {number} does not fit the ring", source.what())));
             }
             let len = self.ring.degree() >> shape.log2_run;
             let mut words = allocate(limbs * len, source.what())?;
-            words.par_chunks_exact_mut(len).enumerate().for_each(|(limb, out)| source.limb(number, limb, out));
+            words
+                .par_chunks_exact_mut(len)
+                .enumerate()
+                .for_each(|(limb, out)| source.limb(number, limb, out));
             progress.report(&what, done.fetch_add(1, Ordering::Relaxed) + 1, total);
             Ok(Resident { shape: shape.clone(), words })
         };
@@ -318,11 +354,17 @@ impl PolyDevice for CpuPoly {
         self.state().residents.remove(&resident);
     }
 
-    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError> {
         let mut state = self.state();
         let shape = |id: &ResidentId| {
             let resident = state.residents.get(id);
-            resident.map(|r| r.shape.clone()).ok_or_else(|| refuse(format!("no resident polynomial {id}")))
+            resident
+                .map(|r| r.shape.clone())
+                .ok_or_else(|| refuse(format!("no resident polynomial {id}")))
         };
         let shapes: Vec<ResidentShape> = residents.iter().map(shape).collect::<Result<_, _>>()?;
         let preparer = Preparer {
@@ -365,12 +407,21 @@ impl PolyDevice for CpuPoly {
         let buffers: usize = state.buffers.values().map(|words| words.len()).sum();
         let residents: usize = state.residents.values().map(|r| r.words.len()).sum();
         let scratch: usize = state.scratch.iter().flatten().map(|words| words.len()).sum();
-        4 * (tables + buffers + residents + scratch + state.arena.as_ref().map_or(0, |words| words.len())) as u64
+        4 * (tables
+            + buffers
+            + residents
+            + scratch
+            + state.arena.as_ref().map_or(0, |words| words.len())) as u64
     }
 }
 
 /// Whole limbs of a buffer.
-fn range(buffers: &mut HashMap<BufferId, Memory32>, place: Place, len: usize, degree: usize) -> Result<&mut [u32], BackendError> {
+fn range(
+    buffers: &mut HashMap<BufferId, Memory32>,
+    place: Place,
+    len: usize,
+    degree: usize,
+) -> Result<&mut [u32], BackendError> {
     let Place { buffer, first } = place;
     let words = buffers.get_mut(&buffer).ok_or_else(|| refuse(format!("no buffer {buffer}")))?;
     let limbs = words.len() / degree;

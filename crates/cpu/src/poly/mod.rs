@@ -11,8 +11,8 @@
 //! | `crew` | launches one after the other, their tasks on all threads |
 //! | `memory` | limbs that many threads read and write |
 //!
-//! A task is what a block is on a GPU: a row, or some columns, of one tile. What it works on lies in
-//! scratch memory of its thread, which the second-level cache holds.
+//! A task is what a block is on a GPU: a row, or some columns, of one tile. What it works on lies
+//! in scratch memory of its thread, which the second-level cache holds.
 
 mod columns;
 mod crew;
@@ -41,6 +41,9 @@ pub(crate) struct Prime {
 impl Prime {
     fn new(ring: &RingShape, prime: usize, simd: Simd) -> Result<Self, RingError> {
         let modulus = ring.primes[prime];
-        Ok(Self { ntt: SplitNtt::new(modulus, ring.degree())?.with_simd(simd), kernels: LimbKernels::with_simd(modulus, simd) })
+        Ok(Self {
+            ntt: SplitNtt::new(modulus, ring.degree())?.with_simd(simd),
+            kernels: LimbKernels::with_simd(modulus, simd),
+        })
     }
 }

@@ -26,7 +26,13 @@ impl PointwiseWork {
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
-    pub(super) unsafe fn poly_pointwise(&self, layout: Layout, r: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
+    pub(super) unsafe fn poly_pointwise(
+        &self,
+        layout: Layout,
+        r: usize,
+        memory: &Memory<'_>,
+        scratch: &mut [u32],
+    ) {
         let (prime, row_len) = (&*self.prime, layout.row_len);
         let mut scratch = Scratch::new(scratch);
         let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());

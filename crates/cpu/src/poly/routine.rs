@@ -1,19 +1,24 @@
 //! A schedule made ready: checked, its limbs numbered, its constants prepared.
 //!
 //! The kernels reach limbs without locks. What makes that sound is checked here: no launch writes a
-//! limb that it reads, or one twice. (That places of a call do not overlap is checked when it runs.)
+//! limb that it reads, or one twice. (That places of a call do not overlap is checked when it
+//! runs.)
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use girih_backend::BackendError;
-use girih_backend::poly::schedule::{ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
+use girih_backend::poly::schedule::{
+    ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
+};
 use girih_backend::poly::{ResidentShape, Schedule};
 use girih_ring::fft::Simd;
 use girih_ring::{Automorphism, BaseConversion, Formula, RnsBasis};
 
 use super::Prime;
-use super::columns::{ColumnLoad, ColumnStore, ColumnSumWork, ColumnWork, ConversionWork, Part, Place};
+use super::columns::{
+    ColumnLoad, ColumnStore, ColumnSumWork, ColumnWork, ConversionWork, Part, Place,
+};
 use super::pointwise::PointwiseWork;
 use super::rows::{RowStore, RowSumWork, RowWork, StoredAutomorphism};
 use super::sums::{Layout, Operand, Product, Products, RowLoad};
@@ -110,22 +115,36 @@ impl Preparer<'_> {
             numbering.read.clear();
             numbering.written.clear();
             let work = self.launch(launch, schedule.arena_limbs, &mut numbering);
-            launches.push(work.map_err(|why| refuse(format!("launch {number}, {}: {why}", launch.kernel())))?);
+            launches.push(
+                work.map_err(|why| refuse(format!("launch {number}, {}: {why}", launch.kernel())))?,
+            );
         }
         let mut kept = Vec::with_capacity(schedule.kept.len());
         for (value, limbs) in &schedule.kept {
             let mut numbers = Vec::with_capacity(limbs.len());
             for &limb in limbs {
-                self.check_limb(limb, schedule.arena_limbs).map_err(|why| refuse(format!("kept value {}: {why}", value.index())))?;
+                self.check_limb(limb, schedule.arena_limbs)
+                    .map_err(|why| refuse(format!("kept value {}: {why}", value.index())))?;
                 numbers.push(numbering.number(limb));
             }
             kept.push(numbers);
         }
         let scratch = launches.iter().map(|work| work.scratch_words(self.layout)).max();
-        Ok(Routine { scratch_words: scratch.unwrap_or(0), launches, limbs: numbering.limbs, arena_limbs: schedule.arena_limbs, kept })
+        Ok(Routine {
+            scratch_words: scratch.unwrap_or(0),
+            launches,
+            limbs: numbering.limbs,
+            arena_limbs: schedule.arena_limbs,
+            kept,
+        })
     }
 
-    fn launch(&mut self, launch: &Launch, arena: usize, numbering: &mut Numbering) -> Result<Work, String> {
+    fn launch(
+        &mut self,
+        launch: &Launch,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<Work, String> {
         let work = match launch {
             Launch::Rows(tiles) => {
                 let tiles = tiles.iter().map(|tile| self.rows(tile, arena, numbering));
@@ -146,7 +165,12 @@ impl Preparer<'_> {
         }
     }
 
-    fn rows(&mut self, tile: &RowTile, arena: usize, numbering: &mut Numbering) -> Result<RowWork, String> {
+    fn rows(
+        &mut self,
+        tile: &RowTile,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<RowWork, String> {
         let prime = self.prime(tile.prime)?;
         let loads = self.loads(tile, arena, numbering)?;
         let mut sums = Vec::with_capacity(tile.sums.len());
@@ -178,7 +202,12 @@ impl Preparer<'_> {
         Ok(RowWork { prime, loads, sums, streams })
     }
 
-    fn pointwise(&mut self, tile: &RowTile, arena: usize, numbering: &mut Numbering) -> Result<PointwiseWork, String> {
+    fn pointwise(
+        &mut self,
+        tile: &RowTile,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<PointwiseWork, String> {
         let prime = self.prime(tile.prime)?;
         let loads = self.loads(tile, arena, numbering)?;
         let mut sums = Vec::with_capacity(tile.sums.len());
@@ -199,11 +228,21 @@ impl Preparer<'_> {
         Ok(PointwiseWork { prime, loads, sums })
     }
 
-    fn loads(&mut self, tile: &RowTile, arena: usize, numbering: &mut Numbering) -> Result<Vec<RowLoad>, String> {
+    fn loads(
+        &mut self,
+        tile: &RowTile,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<Vec<RowLoad>, String> {
         tile.loads.iter().map(|load| self.row_load(load, arena, numbering)).collect()
     }
 
-    fn row_load(&mut self, load: &Load, arena: usize, numbering: &mut Numbering) -> Result<RowLoad, String> {
+    fn row_load(
+        &mut self,
+        load: &Load,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<RowLoad, String> {
         let half = load.form == Form::Half;
         if load.form == Form::Coefficients {
             return Err("rows cannot load coefficients".into());
@@ -224,7 +263,12 @@ impl Preparer<'_> {
         Ok(RowLoad { limb, log2_run, half, automorphism })
     }
 
-    fn store(&mut self, store: &Store, arena: usize, numbering: &mut Numbering) -> Result<u32, String> {
+    fn store(
+        &mut self,
+        store: &Store,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<u32, String> {
         self.check_limb(store.to, arena)?;
         if matches!(store.to, Limb::Input { .. } | Limb::Resident { .. }) {
             return Err(format!("{:?} cannot be written", store.to));
@@ -254,9 +298,13 @@ impl Preparer<'_> {
             }
             out.halves_differ |= factor[0] != factor[1];
             let mut operand = |source: &Source| match source {
-                Source::Slot(slot) if usize::from(*slot) < slots => Ok(Operand::Slot(usize::from(*slot))),
+                Source::Slot(slot) if usize::from(*slot) < slots => {
+                    Ok(Operand::Slot(usize::from(*slot)))
+                }
                 Source::Slot(slot) => Err(format!("slot {slot} is read before it is filled")),
-                Source::Stream(load) if load.form != Form::Evaluations => Err("only evaluations can be streamed".to_owned()),
+                Source::Stream(load) if load.form != Form::Evaluations => {
+                    Err("only evaluations can be streamed".to_owned())
+                }
                 Source::Stream(load) => self.row_load(load, arena, numbering).map(Operand::Stream),
             };
             match (a, b) {
@@ -277,7 +325,12 @@ impl Preparer<'_> {
         Ok(out)
     }
 
-    fn columns(&mut self, tile: &ColumnTile, arena: usize, numbering: &mut Numbering) -> Result<ColumnWork, String> {
+    fn columns(
+        &mut self,
+        tile: &ColumnTile,
+        arena: usize,
+        numbering: &mut Numbering,
+    ) -> Result<ColumnWork, String> {
         let mut loads = Vec::with_capacity(tile.loads.len());
         // The prime of each slot.
         let mut primes = Vec::with_capacity(tile.loads.len() + tile.sums.len());
@@ -310,7 +363,8 @@ impl Preparer<'_> {
             }
             let (mut terms, mut conversions) = (Vec::new(), Vec::new());
             for term in &sum.terms {
-                let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) = *term;
+                let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) =
+                    *term;
                 if factor >= modulus.value() {
                     return Err(format!("factor {factor} is not canonical"));
                 }
@@ -327,7 +381,9 @@ impl Preparer<'_> {
                     ColumnTerm::Converted { conversion, .. } => {
                         let conversion = usize::from(conversion);
                         let started = started.get_mut(conversion);
-                        let started = started.ok_or_else(|| format!("conversion {conversion} of {}", tile.conversions.len()))?;
+                        let started = started.ok_or_else(|| {
+                            format!("conversion {conversion} of {}", tile.conversions.len())
+                        })?;
                         if !*started {
                             *started = true;
                             conversions.push(conversion);
@@ -374,14 +430,20 @@ impl Preparer<'_> {
             conversions.push(ConversionWork { formula, sources, parts });
         }
         let mut work = ColumnWork { loads, conversions, sums, extra, width: 0 };
-        let fits = |&w: &usize| w <= self.layout.row_len && work.scratch_slots() * self.layout.rows * w <= COLUMN_WORDS;
+        let fits = |&w: &usize| {
+            w <= self.layout.row_len && work.scratch_slots() * self.layout.rows * w <= COLUMN_WORDS
+        };
         let least = self.layout.row_len.min(WIDTHS[WIDTHS.len() - 1]);
         work.width = WIDTHS.into_iter().find(fits).unwrap_or(least);
         Ok(work)
     }
 
     /// Conversions to `targets` (prime, factor, place), each to different primes.
-    fn parts(&self, sources: &[(usize, Arc<Prime>)], targets: Vec<(u16, u32, Place)>) -> Result<Vec<Part>, String> {
+    fn parts(
+        &self,
+        sources: &[(usize, Arc<Prime>)],
+        targets: Vec<(u16, u32, Place)>,
+    ) -> Result<Vec<Part>, String> {
         let mut groups: Vec<Vec<(u16, u32, Place)>> = Vec::new();
         for target in targets {
             let free = groups.iter_mut().find(|group| group.iter().all(|t| t.0 != target.0));
@@ -435,7 +497,9 @@ impl Preparer<'_> {
     /// words stands for.
     fn check_limb(&self, limb: Limb, arena: usize) -> Result<u32, String> {
         match limb {
-            Limb::Arena(number) if number as usize >= arena => Err(format!("limb {number} of an arena of {arena}")),
+            Limb::Arena(number) if number as usize >= arena => {
+                Err(format!("limb {number} of an arena of {arena}"))
+            }
             Limb::Resident { slot, limb: number } => match self.residents.get(slot as usize) {
                 Some(shape) if usize::from(number) < shape.basis.len() => Ok(shape.log2_run),
                 _ => Err(format!("there is no {limb:?}")),

@@ -24,8 +24,8 @@ pub(super) struct RowWork {
 pub(super) struct RowSumWork {
     pub(super) products: Products,
     pub(super) stores: Vec<RowStore>,
-    /// Its one store is without an automorphism and no later sum reads it, so that it is computed in
-    /// its place.
+    /// Its one store is without an automorphism and no later sum reads it, so that it is computed
+    /// in its place.
     pub(super) in_place: bool,
 }
 
@@ -53,12 +53,19 @@ impl RowWork {
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
-    pub(super) unsafe fn poly_rows(&self, layout: Layout, r: usize, memory: &Memory<'_>, scratch: &mut [u32]) {
+    pub(super) unsafe fn poly_rows(
+        &self,
+        layout: Layout,
+        r: usize,
+        memory: &Memory<'_>,
+        scratch: &mut [u32],
+    ) {
         let Layout { rows, row_len } = layout;
         let prime = &*self.prime;
         let mut scratch = Scratch::new(scratch);
         let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());
-        let streams = self.streams.chunks(self.streams.len().div_ceil(self.loads.len().max(1)).max(1));
+        let streams =
+            self.streams.chunks(self.streams.len().div_ceil(self.loads.len().max(1)).max(1));
         let mut streams = streams.into_iter();
         for load in &self.loads {
             // What is streamed comes while the loads are transformed.

@@ -114,7 +114,9 @@ impl Products {
     pub(super) fn streams(&self) -> impl Iterator<Item = u32> + '_ {
         let operands = self.products.iter().flat_map(|p| [Some(&p.a), p.b.as_ref()]);
         operands.flatten().filter_map(|operand| match operand {
-            Operand::Stream(load) if load.log2_run == 0 && load.automorphism.is_none() => Some(load.limb),
+            Operand::Stream(load) if load.log2_run == 0 && load.automorphism.is_none() => {
+                Some(load.limb)
+            }
             _ => None,
         })
     }
@@ -157,7 +159,11 @@ impl Products {
             let parts: Vec<ProductTerm> = terms
                 .iter()
                 .zip(&self.products)
-                .map(|(term, product)| ProductTerm { factor: product.factor[half], a: cut(term.a), b: term.b.map(cut) })
+                .map(|(term, product)| ProductTerm {
+                    factor: product.factor[half],
+                    a: cut(term.a),
+                    b: term.b.map(cut),
+                })
                 .collect();
             kernels.sum_of_products(self.constant[half], &parts, out);
         }

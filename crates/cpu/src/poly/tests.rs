@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
 use girih_backend::poly::random::{RandomProgram, random_program};
-use girih_backend::poly::schedule::{Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
+use girih_backend::poly::schedule::{
+    Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
+};
 use girih_backend::poly::{
-    Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan, ResidentShape, Schedule, interpret, lower, random,
+    Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
+    ResidentShape, Schedule, interpret, lower, random,
 };
 use girih_backend::{BackendError, NoProgress};
 use girih_ring::fft::Simd;
@@ -12,8 +15,17 @@ use super::device::CpuPoly;
 use crate::CpuBackend;
 
 fn plans() -> [PolyPlan; 4] {
-    let plan = |most_row_slots, most_column_sums| PolyPlan { fuse: true, most_row_slots, most_column_sums };
-    [PolyPlan { fuse: false, ..PolyPlan::default() }, plan(2, 1), PolyPlan::default(), CpuBackend::new().plan(&random::ring(4))]
+    let plan = |most_row_slots, most_column_sums| PolyPlan {
+        fuse: true,
+        most_row_slots,
+        most_column_sums,
+    };
+    [
+        PolyPlan { fuse: false, ..PolyPlan::default() },
+        plan(2, 1),
+        PolyPlan::default(),
+        CpuBackend::new().plan(&random::ring(4)),
+    ]
 }
 
 /// What the device makes of a program: its inputs side by side in one buffer, outputs in another.
@@ -24,7 +36,8 @@ fn run(device: &dyn PolyDevice, random: &RandomProgram, plan: &PolyPlan) -> Inte
     let residents = device.load(residents, &NoProgress).expect("they fit");
     let buffer = |words: usize| device.allocate(words / degree).expect("they fit");
     let input = buffer(inputs.iter().map(Vec::len).sum());
-    let outputs: Vec<usize> = program.outputs().iter().map(|&v| program.type_of(v).basis.len()).collect();
+    let outputs: Vec<usize> =
+        program.outputs().iter().map(|&v| program.type_of(v).basis.len()).collect();
     let output = buffer(outputs.iter().sum::<usize>() * degree);
     let mut call = Bindings::default();
     let mut first = 0;
@@ -147,7 +160,10 @@ fn calls_are_bound_to_places_that_exist_and_do_not_overlap() {
     refused(device.run(routine, &[call(place(0), place(0))]), "bound once more");
     refused(device.run(routine, &[call(place(0), place(2))]), "binds no");
     refused(device.run(routine, &[Bindings::default()]), "binds no");
-    refused(device.run(routine + 100, &[]).and(device.run(routine + 100, &[Bindings::default()])), "no routine");
+    refused(
+        device.run(routine + 100, &[]).and(device.run(routine + 100, &[Bindings::default()])),
+        "no routine",
+    );
     device.run(routine, &[call(place(0), place(1))]).expect("in order");
     let mut out = vec![0; 16];
     device.read(place(1), &mut out).expect("a limb");
@@ -178,7 +194,8 @@ fn memory_is_counted_and_given_back() {
     let buffer = device.allocate(3).expect("small");
     assert_eq!(device.bytes_in_use(), before + 32 + 3 * 64);
     let tile = copy(Limb::Resident { slot: 0, limb: 0 }, Limb::Arena(0));
-    let schedule = schedule(vec![Launch::Rows(vec![tile]), Launch::Rows(vec![copy(Limb::Arena(0), OUTPUT)])]);
+    let schedule =
+        schedule(vec![Launch::Rows(vec![tile]), Launch::Rows(vec![copy(Limb::Arena(0), OUTPUT)])]);
     let routine = device.prepare(&schedule, &[resident]).expect("in order");
     let place = Place { buffer, first: 2 };
     let call = Bindings { inputs: Vec::new(), outputs: vec![place] };

@@ -4,7 +4,14 @@
 use crate::runtime::bytes::plain;
 use girih_backend::{BootstrapJob, Combination, LinearJob};
 
-plain!(Job, Linear, BlindRotateArguments, KeySwitchArguments, TorusKeySwitchArguments, CombineArguments);
+plain!(
+    Job,
+    Linear,
+    BlindRotateArguments,
+    KeySwitchArguments,
+    TorusKeySwitchArguments,
+    CombineArguments
+);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -16,7 +23,11 @@ pub(crate) struct Input {
 
 impl From<&Combination> for Input {
     fn from(c: &Combination) -> Self {
-        Self { operands: c.operands.map(|o| (o.ciphertext, o.weight)), constant: c.constant, log2_modulus: c.log2_modulus }
+        Self {
+            operands: c.operands.map(|o| (o.ciphertext, o.weight)),
+            constant: c.constant,
+            log2_modulus: c.log2_modulus,
+        }
     }
 }
 
@@ -56,7 +67,11 @@ pub(crate) struct Linear {
 
 impl From<&LinearJob> for Linear {
     fn from(j: &LinearJob) -> Self {
-        Self { input: (&j.input).into(), log2_output_modulus: j.log2_output_modulus, output: j.output }
+        Self {
+            input: (&j.input).into(),
+            log2_output_modulus: j.log2_output_modulus,
+            output: j.output,
+        }
     }
 }
 

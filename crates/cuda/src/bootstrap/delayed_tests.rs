@@ -10,8 +10,8 @@ use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::Queue;
 use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
 use girih_backend::{
-    BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob, NoProgress, Operand, PlanRequest, PlanSource,
-    SecretKind, Transform,
+    BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob, NoProgress,
+    Operand, PlanRequest, PlanSource, SecretKind, Transform,
 };
 use std::sync::Arc;
 
@@ -40,13 +40,23 @@ fn shape(torus: bool) -> BootstrapShape {
     }
 }
 
-fn engine(machine: &Arc<Emulated>, delay: Delay, careless: &'static [Queue], shape: &BootstrapShape) -> Engine {
+fn engine(
+    machine: &Arc<Emulated>,
+    delay: Delay,
+    careless: &'static [Queue],
+    shape: &BootstrapShape,
+) -> Engine {
     let machine = Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
     let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
     // One multiprocessor, so that small calls have several waves and something left.
-    let plans = plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default()).expect("it fits");
+    let plans =
+        plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default())
+            .expect("it fits");
     let keys = SyntheticKeys::new(shape.clone(), 5);
-    Engine::new(Box::new(CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress).expect("it loads")))
+    Engine::new(Box::new(
+        CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress)
+            .expect("it loads"),
+    ))
 }
 
 /// Some places of a window that no other operand or result of the call has.
@@ -58,18 +68,28 @@ fn places(words: &mut Words, window: u64, count: usize) -> Vec<u32> {
 /// Calls by dice, the same for the same seed; returns everything that was read.
 fn play(engine: &Engine, seed: u64) -> Vec<u32> {
     let shape = engine.shape().clone();
-    let (log2_q, len, mut words) = (shape.log2_stored_modulus(), shape.ciphertext_len(), Words::new(seed));
+    let (log2_q, len, mut words) =
+        (shape.log2_stored_modulus(), shape.ciphertext_len(), Words::new(seed));
     let mut seen = Vec::new();
     let fill = |words: &mut Words, count: usize| -> Vec<u32> {
-        (0..count).map(|_| words.next_word() as u32 & (u32::MAX >> 32u32.saturating_sub(log2_q))).collect()
+        (0..count)
+            .map(|_| words.next_word() as u32 & (u32::MAX >> 32u32.saturating_sub(log2_q)))
+            .collect()
     };
     engine.reserve(STORED).expect("there is room");
     engine.write(0, &fill(&mut words, STORED * len)).expect("it is written");
-    let polynomial: Vec<u64> = (0..shape.polynomial_size).map(|_| words.next_word() >> 38).collect();
+    let polynomial: Vec<u64> =
+        (0..shape.polynomial_size).map(|_| words.next_word() >> 38).collect();
     let mut tables = engine.add_tables(&polynomial).expect("it is added") + 1;
     for _ in 0..40 {
         let window = words.next_word() % (STORED as u64 / WINDOW);
-        let input = |of: &[u32]| Combination::new(&[0, 1].map(|i| Operand { ciphertext: of[i], weight: 1 - 2 * i as i32 }), 3, log2_q);
+        let input = |of: &[u32]| {
+            Combination::new(
+                &[0, 1].map(|i| Operand { ciphertext: of[i], weight: 1 - 2 * i as i32 }),
+                3,
+                log2_q,
+            )
+        };
         match words.next_word() % 8 {
             0..4 => {
                 let jobs = 1 + words.next_word() as usize % 9;
@@ -86,7 +106,11 @@ fn play(engine: &Engine, seed: u64) -> Vec<u32> {
             }
             4 => {
                 let of = places(&mut words, window, 5);
-                let job = |&output: &u32| LinearJob { input: input(&of), log2_output_modulus: log2_q, output };
+                let job = |&output: &u32| LinearJob {
+                    input: input(&of),
+                    log2_output_modulus: log2_q,
+                    output,
+                };
                 engine.combine(&of[2..].iter().map(job).collect::<Vec<_>>()).expect("it runs");
             }
             5 => {
@@ -95,10 +119,13 @@ fn play(engine: &Engine, seed: u64) -> Vec<u32> {
                 engine.write(first as usize, &data).expect("it is written");
             }
             6 => {
-                let polynomial: Vec<u64> = (0..shape.polynomial_size).map(|_| words.next_word() >> 38).collect();
+                let polynomial: Vec<u64> =
+                    (0..shape.polynomial_size).map(|_| words.next_word() >> 38).collect();
                 match words.next_word() % 4 {
                     0 => tables = engine.add_tables(&polynomial).expect("it is added") + 1,
-                    place => engine.write_tables(place as u32 % tables, &polynomial).expect("it is written"),
+                    place => engine
+                        .write_tables(place as u32 % tables, &polynomial)
+                        .expect("it is written"),
                 }
             }
             _ => {

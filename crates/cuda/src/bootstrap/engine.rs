@@ -1,6 +1,9 @@
 //! A CUDA device with the keys of one shape loaded.
 
-use crate::bootstrap::arguments::{BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear, TorusKeySwitchArguments};
+use crate::bootstrap::arguments::{
+    BlindRotateArguments, CombineArguments, Job, KeySwitchArguments, Linear,
+    TorusKeySwitchArguments,
+};
 use crate::bootstrap::keys::{self, KeyLayout};
 use crate::bootstrap::plan::{CudaPlan, Geometry, KeySwitchLaunch};
 use crate::bootstrap::queues;
@@ -14,8 +17,8 @@ use crate::runtime::order::{Marks, Order, span};
 use crate::runtime::source::Source;
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, KeySource, LinearJob, PlanReport, PlanSource, Progress, Stage, StageOutput,
-    Transform, Waiting, at_once,
+    BackendError, BootstrapJob, BootstrapShape, Combination, KeySource, LinearJob, PlanReport,
+    PlanSource, Progress, Stage, StageOutput, Transform, Waiting, at_once,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -25,9 +28,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CHUNK_BYTES: usize = 256 << 20;
 /// Jobs of one launch: bounds the scratch between the two kernels.
 const JOBS_PER_LAUNCH: usize = 132 * 128;
-/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at the next.
+/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at
+/// the next.
 const WAVES_PER_TURN: usize = 8;
-/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of zeros.
+/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of
+/// zeros.
 const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
@@ -56,15 +61,18 @@ struct Memory {
     turn: Option<Mark>,
 }
 
-/// One of two places for calls, in turns: while one is at work, the next one's jobs arrive, and its rotations begin where that pays.
+/// One of two places for calls, in turns: while one is at work, the next one's jobs arrive, and its
+/// rotations begin where that pays.
 struct Lane {
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
-    /// Native torus: the digits that the key switch multiplies, and `[job][row]` between it and its rounding.
+    /// Native torus: the digits that the key switch multiplies, and `[job][row]` between it and its
+    /// rounding.
     digits: Buffer,
     sums: Buffer,
-    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero between launches.
+    /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero
+    /// between launches.
     partial: Buffer,
     /// `[linear job][n + r]`.
     combined: Buffer,
@@ -85,7 +93,8 @@ impl Memory {
         })
     }
 
-    /// Begins a call that reads and writes these places: chooses its lane and tells what it has to wait for.
+    /// Begins a call that reads and writes these places: chooses its lane and tells what it has to
+    /// wait for.
     fn begin(&mut self, reads: &Range<usize>, writes: &Range<usize>) -> Marks {
         let needed = self.order.before(reads, writes);
         // What needs the latest call's results goes behind it; independent calls take turns.
@@ -116,9 +125,14 @@ impl Lane {
         })
     }
 
-    /// Uploads jobs once the call before has done with its own, and lets `queue` wait for them (and, since uploads keep their
-    /// order, for everything that was uploaded before).
-    fn stage(&mut self, machine: &dyn Machine, queue: Queue, jobs: &[u8]) -> Result<(), BackendError> {
+    /// Uploads jobs once the call before has done with its own, and lets `queue` wait for them
+    /// (and, since uploads keep their order, for everything that was uploaded before).
+    fn stage(
+        &mut self,
+        machine: &dyn Machine,
+        queue: Queue,
+        jobs: &[u8],
+    ) -> Result<(), BackendError> {
         self.jobs.grow(Queue::UPLOADS, jobs.len(), 0, "jobs")?;
         if let Some(last) = self.last {
             machine.wait(Queue::UPLOADS, last)?;
@@ -143,16 +157,17 @@ pub(crate) struct CudaEngine {
     /// This and `memory` are shared with engines loaded beside this one.
     key_switch: Arc<KeySwitch>,
     combine: [Kernel; 2],
-    /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at different times, and another
-    /// call's blocks take their places; a single one profits from neighbours that read the same part of the key, which blocks
-    /// of another call do not.
+    /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
+    /// different times, and another call's blocks take their places; a single one profits from
+    /// neighbours that read the same part of the key, which blocks of another call do not.
     overlaps: bool,
     memory: Arc<Mutex<Memory>>,
 }
 
 /// Where the key switch stands, and what it needs.
 enum KeySwitch {
-    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, the key, and the plan they were built for.
+    /// After the rotation: `key_switch`, `key_switch_finish` and `key_switch_tiled`, the key, and
+    /// the plan they were built for.
     Last([Kernel; 3], Buffer, CudaPlan),
     /// Before it, on the native torus.
     First(SwitchFirst),
@@ -178,22 +193,48 @@ impl CudaEngine {
         let combine = kernels(machine.as_ref(), &source::source(COMBINE, &shape, &plan, false))?;
 
         let layout = KeyLayout::new(&shape, &plan);
-        let key = upload_blocks(&machine, "bootstrapping key", shape.steps(), layout.step_bytes(), progress, |i| layout.step(keys, i))?;
+        let key = upload_blocks(
+            &machine,
+            "bootstrapping key",
+            shape.steps(),
+            layout.step_bytes(),
+            progress,
+            |i| layout.step(keys, i),
+        )?;
         layout.check(machine.id())?;
         let key_switch = if let Some(engine) = beside {
             Arc::clone(&engine.key_switch)
         } else if shape.is_torus() {
-            Arc::new(KeySwitch::First(SwitchFirst::load(&machine, keys, &plan, multiprocessors, progress)?))
+            Arc::new(KeySwitch::First(SwitchFirst::load(
+                &machine,
+                keys,
+                &plan,
+                multiprocessors,
+                progress,
+            )?))
         } else {
-            let switch = kernels(machine.as_ref(), &source::source(KEY_SWITCH, &shape, &plan, false))?;
+            let switch =
+                kernels(machine.as_ref(), &source::source(KEY_SWITCH, &shape, &plan, false))?;
             let launch = KeySwitchLaunch::new(&shape, &plan, usize::MAX >> 32);
             if launch.tiled {
-                let size = LaunchSize { blocks: 1, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
+                let size = LaunchSize {
+                    blocks: 1,
+                    threads: launch.threads,
+                    shared_bytes: launch.shared_bytes,
+                    cluster: 1,
+                };
                 machine.prepare(switch[2], size)?;
             }
             let row_bytes = keys::key_switching_bytes(&shape);
             let rows = |i| keys::key_switching_rows(&shape, keys, i);
-            let table = upload_blocks(&machine, "key-switching key", shape.ks_indices(), row_bytes, progress, rows)?;
+            let table = upload_blocks(
+                &machine,
+                "key-switching key",
+                shape.ks_indices(),
+                row_bytes,
+                progress,
+                rows,
+            )?;
             Arc::new(KeySwitch::Last(switch, table, plan.clone()))
         };
         let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
@@ -262,7 +303,14 @@ impl CudaEngine {
     }
 
     /// The staged jobs' key switch where it stands first; nothing elsewhere.
-    fn switch_first(&self, queue: Queue, store: u64, lane: &Lane, jobs: usize, dump: u64) -> Result<(), BackendError> {
+    fn switch_first(
+        &self,
+        queue: Queue,
+        store: u64,
+        lane: &Lane,
+        jobs: usize,
+        dump: u64,
+    ) -> Result<(), BackendError> {
         let KeySwitch::First(switch) = &*self.key_switch else { return Ok(()) };
         let arguments = TorusKeySwitchArguments {
             jobs: lane.jobs.address(),
@@ -278,8 +326,17 @@ impl CudaEngine {
     }
 
     /// The key switch where it stands last; nothing elsewhere.
-    fn switch_last(&self, queue: Queue, lane: &Lane, jobs: usize, store: u64, dump: u64) -> Result<(), BackendError> {
-        let KeySwitch::Last([gather, finish, tiled], key, plan) = &*self.key_switch else { return Ok(()) };
+    fn switch_last(
+        &self,
+        queue: Queue,
+        lane: &Lane,
+        jobs: usize,
+        store: u64,
+        dump: u64,
+    ) -> Result<(), BackendError> {
+        let KeySwitch::Last([gather, finish, tiled], key, plan) = &*self.key_switch else {
+            return Ok(());
+        };
         let launch = KeySwitchLaunch::new(&self.shape, plan, jobs);
         let arguments = KeySwitchArguments {
             jobs: lane.jobs.address(),
@@ -291,24 +348,40 @@ impl CudaEngine {
             job_count: jobs as u32,
             parts: launch.parts as u32,
         };
-        let size = LaunchSize { blocks: launch.blocks, threads: launch.threads, shared_bytes: launch.shared_bytes, cluster: 1 };
-        self.machine.launch(queue, if launch.tiled { *tiled } else { *gather }, size, bytes_of(&[arguments]))?;
+        let size = LaunchSize {
+            blocks: launch.blocks,
+            threads: launch.threads,
+            shared_bytes: launch.shared_bytes,
+            cluster: 1,
+        };
+        self.machine.launch(
+            queue,
+            if launch.tiled { *tiled } else { *gather },
+            size,
+            bytes_of(&[arguments]),
+        )?;
         if shares_sums(&launch) {
             let words = jobs * self.shape.ciphertext_len();
-            let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
+            let size = LaunchSize {
+                blocks: words.div_ceil(COMBINE_THREADS),
+                threads: COMBINE_THREADS,
+                shared_bytes: 0,
+                cluster: 1,
+            };
             self.machine.launch(queue, *finish, size, bytes_of(&[arguments]))?;
         }
         Ok(())
     }
 
-    /// Whether the rotations of calls that fill the device follow each other, and only smaller calls and key switches run beside
-    /// them. That is where the key switch is short: rotations that begin as others end have blocks far apart in the key for all
-    /// of their time.
+    /// Whether the rotations of calls that fill the device follow each other, and only smaller
+    /// calls and key switches run beside them. That is where the key switch is short: rotations
+    /// that begin as others end have blocks far apart in the key for all of their time.
     fn takes_turns(&self) -> bool {
         self.overlaps && matches!(&*self.key_switch, KeySwitch::First(_))
     }
 
-    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes first.
+    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes
+    /// first.
     fn switched_bytes(&self, jobs: usize) -> usize {
         match &*self.key_switch {
             KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
@@ -316,16 +389,34 @@ impl CudaEngine {
         }
     }
 
-    /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes the first of them, wait.
+    /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes
+    /// the first of them, wait.
     fn stage_jobs(&self, lane: &mut Lane, queue: Queue, jobs: &[Job]) -> Result<(), BackendError> {
         match &*self.key_switch {
             KeySwitch::First(switch) => {
-                lane.digits.grow(queue, switch.digits_bytes(jobs.len()), 0, "digits of the key switch")?;
-                lane.sums.grow(queue, switch.sums_bytes(jobs.len()), 0, "sums of the key switch")?;
+                lane.digits.grow(
+                    queue,
+                    switch.digits_bytes(jobs.len()),
+                    0,
+                    "digits of the key switch",
+                )?;
+                lane.sums.grow(
+                    queue,
+                    switch.sums_bytes(jobs.len()),
+                    0,
+                    "sums of the key switch",
+                )?;
             }
-            KeySwitch::Last(.., plan) if shares_sums(&KeySwitchLaunch::new(&self.shape, plan, jobs.len())) => {
+            KeySwitch::Last(.., plan)
+                if shares_sums(&KeySwitchLaunch::new(&self.shape, plan, jobs.len())) =>
+            {
                 let word = if ks_word_bytes(&self.shape) == 5 { 8 } else { 4 };
-                lane.partial.grow(queue, jobs.len() * self.shape.ciphertext_len() * word, 0, "partial sums")?;
+                lane.partial.grow(
+                    queue,
+                    jobs.len() * self.shape.ciphertext_len() * word,
+                    0,
+                    "partial sums",
+                )?;
             }
             KeySwitch::Last(..) => {}
         }
@@ -333,7 +424,14 @@ impl CudaEngine {
         lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))
     }
 
-    fn run_combine(&self, queue: Queue, store: u64, lane: &mut Lane, jobs: &[Linear], scatter: bool) -> Result<(), BackendError> {
+    fn run_combine(
+        &self,
+        queue: Queue,
+        store: u64,
+        lane: &mut Lane,
+        jobs: &[Linear],
+        scatter: bool,
+    ) -> Result<(), BackendError> {
         let words = jobs.len() * self.shape.ciphertext_len();
         lane.combined.grow(queue, words * 4, 0, "combined ciphertexts")?;
         lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))?;
@@ -344,7 +442,12 @@ impl CudaEngine {
             job_count: jobs.len() as u32,
             padding: 0,
         };
-        let size = LaunchSize { blocks: words.div_ceil(COMBINE_THREADS), threads: COMBINE_THREADS, shared_bytes: 0, cluster: 1 };
+        let size = LaunchSize {
+            blocks: words.div_ceil(COMBINE_THREADS),
+            threads: COMBINE_THREADS,
+            shared_bytes: 0,
+            cluster: 1,
+        };
         self.machine.launch(queue, self.combine[0], size, bytes_of(&[arguments]))?;
         if scatter {
             self.machine.launch(queue, self.combine[1], size, bytes_of(&[arguments]))?;
@@ -360,10 +463,16 @@ impl CudaEngine {
         Ok(values)
     }
 
-    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with them.
-    fn run_bootstraps(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with
+    /// them.
+    fn run_bootstraps(
+        &self,
+        memory: &mut Memory,
+        jobs: &[BootstrapJob],
+    ) -> Result<(), BackendError> {
         let machine = self.machine.as_ref();
-        let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
+        let (reads, writes) =
+            (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
         let needed = memory.begin(&reads, &writes);
         let queue = self.queue(memory.lane);
         let full = self.overlaps && jobs.len() >= self.wave();
@@ -386,7 +495,9 @@ impl CudaEngine {
             machine.wait(queue, before)?;
         }
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
-        for (index, (rotation, share)) in rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate() {
+        for (index, (rotation, share)) in
+            rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate()
+        {
             // What is left after whole waves fills multiprocessors as these drain.
             let queue = if index > 0 && self.overlaps { queues::TAIL } else { queue };
             if queue != first {
@@ -411,8 +522,14 @@ impl CudaEngine {
     }
 
     /// Copies checked test polynomials to the places from `first` on, as kernels read them.
-    fn upload_tables(&self, memory: &Memory, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
-        let at = memory.tables.address() + (first * self.shape.polynomial_size * self.accumulator_bytes) as u64;
+    fn upload_tables(
+        &self,
+        memory: &Memory,
+        first: usize,
+        polynomials: &[u64],
+    ) -> Result<(), BackendError> {
+        let at = memory.tables.address()
+            + (first * self.shape.polynomial_size * self.accumulator_bytes) as u64;
         if self.accumulator_bytes == 8 {
             return self.machine.upload(at, bytes_of(polynomials));
         }
@@ -421,8 +538,16 @@ impl CudaEngine {
         self.machine.upload(at, bytes_of(&narrow))
     }
 
-    /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at `dump_step`.
-    fn dump(&self, memory: &Memory, steps: usize, dump_stage: u32, dump_step: usize, len: usize) -> Result<Vec<u64>, BackendError> {
+    /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at
+    /// `dump_step`.
+    fn dump(
+        &self,
+        memory: &Memory,
+        steps: usize,
+        dump_stage: u32,
+        dump_step: usize,
+        len: usize,
+    ) -> Result<Vec<u64>, BackendError> {
         let buffer = Buffer::new(&self.machine, len * 8, "a trace")?;
         self.machine.zero(queues::FIRST, buffer.address(), len * 8)?;
         let arguments = BlindRotateArguments {
@@ -432,11 +557,16 @@ impl CudaEngine {
             dump_step: dump_step as u32,
             ..self.rotate_arguments(memory, &memory.lanes[0], 1)
         };
-        rotation::choose(&self.rotations, 1).launch_traced(self.machine.as_ref(), &self.shape, arguments)?;
+        rotation::choose(&self.rotations, 1).launch_traced(
+            self.machine.as_ref(),
+            &self.shape,
+            arguments,
+        )?;
         self.download(buffer.address(), len)
     }
 
-    /// The accumulator after `steps` steps, modulo Q; of the native torus the bits that are held, at their place in 64.
+    /// The accumulator after `steps` steps, modulo Q; of the native torus the bits that are held,
+    /// at their place in 64.
     fn accumulator(&self, memory: &Memory, steps: usize) -> Result<Vec<u64>, BackendError> {
         let len = self.shape.columns() * self.shape.polynomial_size;
         let mut words = self.dump(memory, steps, DUMP_ACCUMULATOR, steps, len)?;
@@ -448,7 +578,13 @@ impl CudaEngine {
 
     fn check_step(&self, step: usize) -> Result<(), BackendError> {
         let all = self.shape.steps();
-        if step < all { Ok(()) } else { Err(BackendError::InvalidRequest(format!("step {step} is not below the {all} of a rotation"))) }
+        if step < all {
+            Ok(())
+        } else {
+            Err(BackendError::InvalidRequest(format!(
+                "step {step} is not below the {all} of a rotation"
+            )))
+        }
     }
 
     fn integer_only(&self, stage: Stage) -> Result<(), BackendError> {
@@ -462,47 +598,89 @@ impl CudaEngine {
         })
     }
 
-    fn trace_stage(&self, memory: &mut Memory, job: &BootstrapJob, stage: Stage) -> Result<StageOutput, BackendError> {
+    fn trace_stage(
+        &self,
+        memory: &mut Memory,
+        job: &BootstrapJob,
+        stage: Stage,
+    ) -> Result<StageOutput, BackendError> {
         let (all, len) = (self.shape.steps(), self.shape.ciphertext_len());
         let accumulator_len = self.shape.columns() * self.shape.polynomial_size;
         let words = Geometry::new(&self.shape, self.plan.transform).words;
         Ok(match stage {
             Stage::Combined => {
-                let linear = LinearJob { input: job.input, log2_output_modulus: job.input.log2_modulus, output: 0 };
+                let linear = LinearJob {
+                    input: job.input,
+                    log2_output_modulus: job.input.log2_modulus,
+                    output: 0,
+                };
                 let lane = &mut memory.lanes[0];
-                self.run_combine(queues::FIRST, memory.store.address(), lane, &[Linear::from(&linear)], false)?;
+                self.run_combine(
+                    queues::FIRST,
+                    memory.store.address(),
+                    lane,
+                    &[Linear::from(&linear)],
+                    false,
+                )?;
                 let combined = if self.shape.is_torus() {
                     self.download(lane.combined.address(), self.shape.extracted_len())?
                 } else {
-                    self.download::<u32>(lane.combined.address(), len)?.into_iter().map(u64::from).collect()
+                    self.download::<u32>(lane.combined.address(), len)?
+                        .into_iter()
+                        .map(u64::from)
+                        .collect()
                 };
                 self.stage_jobs(lane, queues::FIRST, &[Job::from(job)])?;
                 combined
             }
             Stage::AccumulatorInitial => self.accumulator(memory, 0)?,
             Stage::Accumulator { steps } if steps > all => {
-                return Err(BackendError::InvalidRequest(format!("{steps} steps are more than the {all} of a rotation")));
+                return Err(BackendError::InvalidRequest(format!(
+                    "{steps} steps are more than the {all} of a rotation"
+                )));
             }
             Stage::Accumulator { steps } => self.accumulator(memory, steps)?,
             Stage::Digits { step } => {
                 self.check_step(step)?;
-                self.dump(memory, step.max(1), DUMP_DIGITS, step, self.shape.levels() * accumulator_len)?
+                self.dump(
+                    memory,
+                    step.max(1),
+                    DUMP_DIGITS,
+                    step,
+                    self.shape.levels() * accumulator_len,
+                )?
             }
             Stage::Transformed { step } => {
                 self.integer_only(stage)?;
                 self.check_step(step)?;
-                self.dump(memory, step + 1, DUMP_TRANSFORMED, step, words * self.shape.levels() * accumulator_len)?
+                self.dump(
+                    memory,
+                    step + 1,
+                    DUMP_TRANSFORMED,
+                    step,
+                    words * self.shape.levels() * accumulator_len,
+                )?
             }
             Stage::Products { step } => {
                 self.integer_only(stage)?;
                 self.check_step(step)?;
                 self.dump(memory, step + 1, DUMP_PRODUCTS, step, words * accumulator_len)?
             }
-            Stage::Extracted => self.dump(memory, all, DUMP_EXTRACTED, all, self.shape.extracted_len())?,
-            Stage::Output if self.shape.is_torus() => self.trace_stage(memory, job, Stage::Extracted)?,
+            Stage::Extracted => {
+                self.dump(memory, all, DUMP_EXTRACTED, all, self.shape.extracted_len())?
+            }
+            Stage::Output if self.shape.is_torus() => {
+                self.trace_stage(memory, job, Stage::Extracted)?
+            }
             Stage::KeySwitched if self.shape.is_torus() => {
                 let before = Buffer::new(&self.machine, self.shape.switched_len() * 8, "a trace")?;
-                self.switch_first(queues::FIRST, memory.store.address(), &memory.lanes[0], 1, before.address())?;
+                self.switch_first(
+                    queues::FIRST,
+                    memory.store.address(),
+                    &memory.lanes[0],
+                    1,
+                    before.address(),
+                )?;
                 self.download(before.address(), self.shape.switched_len())?
             }
             Stage::SwitchedToKs if self.shape.is_torus() => {
@@ -520,8 +698,15 @@ impl CudaEngine {
                 self.dump(memory, all, DUMP_NONE, 0, 1)?;
                 let before = Buffer::new(&self.machine, len * 8, "a trace")?;
                 // The one job writes where its output index says, in a store of its own.
-                let result = Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
-                self.switch_last(queues::FIRST, &memory.lanes[0], 1, result.address(), before.address())?;
+                let result =
+                    Buffer::new(&self.machine, (job.output as usize + 1) * len * 4, "a trace")?;
+                self.switch_last(
+                    queues::FIRST,
+                    &memory.lanes[0],
+                    1,
+                    result.address(),
+                    before.address(),
+                )?;
                 if stage == Stage::KeySwitched {
                     self.download(before.address(), len)?
                 } else {
@@ -534,7 +719,10 @@ impl CudaEngine {
 }
 
 /// The kernels of a file, which has exactly as many as the caller names.
-pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source) -> Result<[Kernel; COUNT], BackendError> {
+pub(crate) fn kernels<const COUNT: usize>(
+    machine: &dyn Machine,
+    source: &Source,
+) -> Result<[Kernel; COUNT], BackendError> {
     let found = machine.load(source)?;
     found.try_into().map_err(|found: Vec<Kernel>| BackendError::DeviceFailed {
         device: machine.id().into(),
@@ -542,8 +730,8 @@ pub(crate) fn kernels<const COUNT: usize>(machine: &dyn Machine, source: &Source
     })
 }
 
-/// The lengths of the launches of a list of jobs, which are independent. Where launches take turns, the first has what whole waves
-/// leave, and others run beside it.
+/// The lengths of the launches of a list of jobs, which are independent. Where launches take turns,
+/// the first has what whole waves leave, and others run beside it.
 fn launches(jobs: usize, wave_in_turns: Option<usize>) -> Vec<usize> {
     let (left, most) = match wave_in_turns {
         Some(wave) => (jobs % wave, WAVES_PER_TURN * wave),
@@ -568,7 +756,8 @@ fn tables_read_by(jobs: &[BootstrapJob], shape: &BootstrapShape) -> Range<usize>
     span(jobs.iter().flat_map(|j| [j.table, j.table + j.table_stride * (shape.packing as u32 - 1)]))
 }
 
-/// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by chunk.
+/// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by
+/// chunk.
 pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
     what: &str,
@@ -591,18 +780,31 @@ pub(crate) fn upload_blocks(
     Ok(buffer)
 }
 
-fn root_buffers(machine: &Arc<dyn Machine>, shape: &BootstrapShape, transform: Transform) -> Result<(Buffer, Buffer), BackendError> {
+fn root_buffers(
+    machine: &Arc<dyn Machine>,
+    shape: &BootstrapShape,
+    transform: Transform,
+) -> Result<(Buffer, Buffer), BackendError> {
     let (roots, powers): (Vec<u8>, Vec<u8>) = match transform {
         Transform::Ntt => {
             let tables = tables::ntt_tables(shape);
-            (bytes_of(&tables::ntt_roots(&tables)).to_vec(), bytes_of(&tables::ntt_powers(&tables)).to_vec())
+            (
+                bytes_of(&tables::ntt_roots(&tables)).to_vec(),
+                bytes_of(&tables::ntt_powers(&tables)).to_vec(),
+            )
         }
         Transform::Fft => {
             let size = shape.polynomial_size;
-            (bytes_of(&tables::fft_roots(size)).to_vec(), bytes_of(&girih_ring::fft::roots_of_unity(size)).to_vec())
+            (
+                bytes_of(&tables::fft_roots(size)).to_vec(),
+                bytes_of(&girih_ring::fft::roots_of_unity(size)).to_vec(),
+            )
         }
     };
-    Ok((Buffer::holding(machine, &roots, "roots")?, Buffer::holding(machine, &powers, "powers of the root")?))
+    Ok((
+        Buffer::holding(machine, &roots, "roots")?,
+        Buffer::holding(machine, &powers, "powers of the root")?,
+    ))
 }
 
 impl BootstrapDevice for CudaEngine {
@@ -652,12 +854,20 @@ impl BootstrapDevice for CudaEngine {
         Ok(())
     }
 
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         at_once(move || {
             let memory = self.memory();
             let len = self.shape.ciphertext_len();
-            memory.order.settled(&(first..first + words.len() / len)).wait(self.machine.as_ref(), Queue::DOWNLOADS)?;
-            self.machine.download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words))
+            memory
+                .order
+                .settled(&(first..first + words.len() / len))
+                .wait(self.machine.as_ref(), Queue::DOWNLOADS)?;
+            self.machine
+                .download(memory.store.address() + (first * len * 4) as u64, bytes_of_mut(words))
         })
     }
 
@@ -668,7 +878,12 @@ impl BootstrapDevice for CudaEngine {
         let count = held + polynomials.len() / size;
         // Room for many more: tables are added a few at a time.
         if count * bytes > memory.tables.bytes() {
-            memory.tables.grow(Queue::UPLOADS, count.next_power_of_two() * bytes, held * bytes, "test polynomials")?;
+            memory.tables.grow(
+                Queue::UPLOADS,
+                count.next_power_of_two() * bytes,
+                held * bytes,
+                "test polynomials",
+            )?;
         }
         self.upload_tables(&memory, held, polynomials)
     }
@@ -676,7 +891,8 @@ impl BootstrapDevice for CudaEngine {
     fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
         let memory = self.memory();
         let places = first..first + polynomials.len() / self.shape.polynomial_size;
-        // Rotations that read what is there come before; those to come wait for their jobs, which are uploaded behind this.
+        // Rotations that read what is there come before; those to come wait for their jobs, which
+        // are uploaded behind this.
         memory.table_order.free(&places).wait(self.machine.as_ref(), Queue::UPLOADS)?;
         self.upload_tables(&memory, first, polynomials)
     }
@@ -684,18 +900,21 @@ impl BootstrapDevice for CudaEngine {
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
         let mut rest = jobs;
-        launches(jobs.len(), self.takes_turns().then(|| self.wave())).into_iter().try_for_each(|length| {
-            let (jobs, later) = rest.split_at(length);
-            rest = later;
-            self.run_bootstraps(&mut memory, jobs)
-        })
+        launches(jobs.len(), self.takes_turns().then(|| self.wave())).into_iter().try_for_each(
+            |length| {
+                let (jobs, later) = rest.split_at(length);
+                rest = later;
+                self.run_bootstraps(&mut memory, jobs)
+            },
+        )
     }
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let mut memory = self.memory();
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
-            let (reads, writes) = (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
+            let (reads, writes) =
+                (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
             let needed = memory.begin(&reads, &writes);
             let Memory { store, lanes, lane, .. } = &mut *memory;
             let queue = self.queue(*lane);
@@ -715,7 +934,11 @@ impl BootstrapDevice for CudaEngine {
         Pipelining { overlaps_transfers: true, wave: self.wave(), devices: 1 }
     }
 
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         let mut memory = self.memory();
         // Everything runs in the first lane, beside nothing.
         self.machine.synchronize()?;

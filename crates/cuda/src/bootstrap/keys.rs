@@ -1,6 +1,8 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
-use crate::bootstrap::plan::{CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes};
+use crate::bootstrap::plan::{
+    CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes,
+};
 use crate::bootstrap::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::bootstrap::tables;
 use crate::runtime::bytes::bytes_of;
@@ -24,15 +26,20 @@ pub(crate) struct KeyLayout {
 /// Bytes of two packed entries: four integers of 48 bits.
 const PACKED_BYTES: usize = 24;
 
-/// What transforms of centred key polynomials are multiplied by: 2/N, and the unit of what an accumulator holds.
+/// What transforms of centred key polynomials are multiplied by: 2/N, and the unit of what an
+/// accumulator holds.
 pub(crate) fn fft_scale(shape: &BootstrapShape) -> f64 {
     let modulus = shape.key_modulus_value();
     2.0 / shape.polynomial_size as f64
         * match shape.gadget {
-            Gadget::Decomposition { .. } if scaled(shape) => f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::Decomposition { .. } if scaled(shape) => {
+                f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64
+            }
             Gadget::Decomposition { .. } => 1.0,
             // Digits are aligned to the top of 32 bits, sums to the bottom.
-            Gadget::ModulusRaising { log2_modulus } => (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64,
+            Gadget::ModulusRaising { log2_modulus } => {
+                (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64
+            }
             Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
         }
 }
@@ -43,8 +50,16 @@ impl KeyLayout {
             shape: shape.clone(),
             geometry: Geometry::new(shape, plan.transform),
             transform: plan.transform,
-            ntt: if plan.transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
-            fft_roots: if plan.transform == Transform::Fft { tables::fft_roots(shape.polynomial_size) } else { Vec::new() },
+            ntt: if plan.transform == Transform::Ntt {
+                tables::ntt_tables(shape)
+            } else {
+                Vec::new()
+            },
+            fft_roots: if plan.transform == Transform::Fft {
+                tables::fft_roots(shape.polynomial_size)
+            } else {
+                Vec::new()
+            },
             packed: packed_exponent(shape, plan.transform).filter(|_| plan.packed),
             overflowed: AtomicBool::new(false),
         }
@@ -88,7 +103,8 @@ impl KeyLayout {
 
     /// `[word][column][chunk][f][4]`, chunks over (row, x, j): values times 2^32 / N.
     fn ntt_step(&self, block: &[u64]) -> Vec<u32> {
-        let (ggsw, columns, tail) = (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail);
+        let (ggsw, columns, tail) =
+            (self.shape.ggsw_per_step(), self.shape.columns(), self.geometry.tail);
         let groups = self.geometry.points / tail;
         let chunks = (self.rows() * ggsw * tail).div_ceil(4);
         let mut out = vec![0u32; self.step_bytes() / 4];
@@ -105,7 +121,8 @@ impl KeyLayout {
                         for (position, &v) in values.iter().enumerate() {
                             let (f, j) = (position / tail, position % tail);
                             let index = (row * ggsw + x) * tail + j;
-                            out[(((w * columns + column) * chunks + index / 4) * groups + f) * 4 + index % 4] = m.mul_shoup(v, factor);
+                            out[(((w * columns + column) * chunks + index / 4) * groups + f) * 4
+                                + index % 4] = m.mul_shoup(v, factor);
                         }
                     }
                 }
@@ -114,8 +131,8 @@ impl KeyLayout {
         out
     }
 
-    /// `[column][row][j]`, then for all f the low 32 bits of the parts of C0 + C1 and C0 - C1, then for all f their other 16: as
-    /// integers, with an offset of 2^47, in units of 2^`exponent`.
+    /// `[column][row][j]`, then for all f the low 32 bits of the parts of C0 + C1 and C0 - C1, then
+    /// for all f their other 16: as integers, with an offset of 2^47, in units of 2^`exponent`.
     fn pack(&self, entries: &[[f64; 2]], exponent: i32) -> Vec<u8> {
         let tail = self.geometry.tail;
         let groups = self.geometry.points / tail;
@@ -130,8 +147,14 @@ impl KeyLayout {
         let mut out = Vec::with_capacity(self.step_bytes());
         for pair in entries.chunks_exact(2 * tail * groups) {
             let (sums, differences) = pair.split_at(tail * groups);
-            for (sums, differences) in sums.chunks_exact(groups).zip(differences.chunks_exact(groups)) {
-                let words: Vec<[u64; 4]> = sums.iter().zip(differences).map(|(&[a, b], &[c, d])| [a, b, c, d].map(word)).collect();
+            for (sums, differences) in
+                sums.chunks_exact(groups).zip(differences.chunks_exact(groups))
+            {
+                let words: Vec<[u64; 4]> = sums
+                    .iter()
+                    .zip(differences)
+                    .map(|(&[a, b], &[c, d])| [a, b, c, d].map(word))
+                    .collect();
                 out.extend(words.iter().flatten().flat_map(|&w| (w as u32).to_le_bytes()));
                 out.extend(words.iter().flatten().flat_map(|&w| ((w >> 32) as u16).to_le_bytes()));
             }
@@ -153,7 +176,8 @@ impl KeyLayout {
 
     /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft.cuh).
     fn fft_entry(&self, column: usize, row: usize, x: usize, j: usize) -> usize {
-        let (rows, columns, ggsw, tail) = (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);
+        let (rows, columns, ggsw, tail) =
+            (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);
         match (self.shape.grouping, holds_digits(&self.shape)) {
             (1, true) => ((column * rows + row) * ggsw + x) * tail + j,
             (1, false) => ((row * columns + column) * ggsw + x) * tail + j,
@@ -162,9 +186,11 @@ impl KeyLayout {
         }
     }
 
-    /// `[entry][f]` with the planes C0 + C1 and C0 - C1, or one for each GGSW ciphertext of binary secrets: centred values times 2/N, and Q/T where the modulus is raised.
+    /// `[entry][f]` with the planes C0 + C1 and C0 - C1, or one for each GGSW ciphertext of binary
+    /// secrets: centred values times 2/N, and Q/T where the modulus is raised.
     fn fft_step(&self, block: &[u64]) -> Vec<[f64; 2]> {
-        let (columns, tail, size) = (self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
+        let (columns, tail, size) =
+            (self.shape.columns(), self.geometry.tail, self.shape.polynomial_size);
         let groups = self.geometry.points / tail;
         let modulus = self.shape.key_modulus_value();
         let scale = fft_scale(&self.shape);
@@ -176,7 +202,8 @@ impl KeyLayout {
         let centre = |c: u64| centred(c) as f64 * scale;
         let transformed = |x, row, column| {
             let p = self.polynomial(block, x, row, column);
-            let mut values: Vec<[f64; 2]> = (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
+            let mut values: Vec<[f64; 2]> =
+                (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
             tables::fft_forward(&mut values, &self.fft_roots);
             values
         };
@@ -190,11 +217,15 @@ impl KeyLayout {
                 match self.shape.secret {
                     SecretKind::Binary => {
                         for x in 0..self.shape.ggsw_per_step() {
-                            transformed(x, row, column).iter().enumerate().for_each(|(p, &c)| put(x, p, c));
+                            transformed(x, row, column)
+                                .iter()
+                                .enumerate()
+                                .for_each(|(p, &c)| put(x, p, c));
                         }
                     }
                     SecretKind::Ternary => {
-                        let (first, second) = (transformed(0, row, column), transformed(1, row, column));
+                        let (first, second) =
+                            (transformed(0, row, column), transformed(1, row, column));
                         for (p, (c0, c1)) in first.iter().zip(&second).enumerate() {
                             put(0, p, [c0[0] + c1[0], c0[1] + c1[1]]);
                             put(1, p, [c0[0] - c1[0], c0[1] - c1[1]]);
@@ -213,7 +244,11 @@ pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
 }
 
 /// The rows of `index`.
-pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, index: usize) -> Vec<u8> {
+pub(crate) fn key_switching_rows(
+    shape: &BootstrapShape,
+    keys: &dyn KeySource,
+    index: usize,
+) -> Vec<u8> {
     let mut block = vec![0; shape.key_switching_block_len()];
     keys.key_switching_block(index, &mut block);
     let (length, row) = (shape.switched_len(), ks_row(shape));
@@ -232,7 +267,11 @@ pub(crate) fn key_switching_rows(shape: &BootstrapShape, keys: &dyn KeySource, i
         // Each row: the low four bytes of all words, then the fifths.
         _ => words
             .chunks_exact(row)
-            .flat_map(|row| row.iter().flat_map(|&w| (w as u32).to_le_bytes()).chain(row.iter().map(|&w| (w >> 32) as u8)))
+            .flat_map(|row| {
+                row.iter()
+                    .flat_map(|&w| (w as u32).to_le_bytes())
+                    .chain(row.iter().map(|&w| (w >> 32) as u8))
+            })
             .collect(),
     }
 }
@@ -263,7 +302,15 @@ mod tests {
 
     fn packed() -> (BootstrapShape, CudaPlan) {
         let shape = shape("raised_19_k3", 5);
-        let plan = CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
+        let plan = CudaPlan::new(
+            "cuda",
+            &shape,
+            Transform::Fft,
+            &limits_of(90),
+            1,
+            &PlanRequest::default(),
+        )
+        .expect("it fits");
         assert!(plan.packed, "a step has enough of it");
         (shape, plan)
     }
@@ -271,12 +318,18 @@ mod tests {
     #[test]
     fn packed_entries_are_the_entries_to_half_a_unit() {
         let (shape, plan) = packed();
-        let (layout, plain) = (KeyLayout::new(&shape, &plan), KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }));
+        let (layout, plain) = (
+            KeyLayout::new(&shape, &plan),
+            KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }),
+        );
         let exponent = layout.packed.expect("it packs");
         let keys = girih_backend::bootstrap::synthetic::SyntheticKeys::new(shape, 3);
         let packed = layout.step(&keys, 0);
-        let entries: Vec<f64> =
-            plain.step(&keys, 0).chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        let entries: Vec<f64> = plain
+            .step(&keys, 0)
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")))
+            .collect();
         assert_eq!((packed.len(), layout.check("cuda").is_ok()), (entries.len() * 6, true));
         let (tail, groups) = (layout.geometry.tail, layout.geometry.points / layout.geometry.tail);
         for (index, unit) in packed.chunks_exact(PACKED_BYTES * groups).enumerate() {
@@ -285,10 +338,15 @@ mod tests {
                 for part in 0..4 {
                     let (low, high) = (f * 16 + part * 4, groups * 16 + f * 8 + part * 2);
                     let word = [&unit[low..low + 4], &unit[high..high + 2], &[0, 0]].concat();
-                    let word = i64::from_le_bytes(word.try_into().expect("eight bytes")) - (1 << 47);
-                    let entry = entries[(((pair * 2 + part / 2) * tail + j) * groups + f) * 2 + part % 2];
+                    let word =
+                        i64::from_le_bytes(word.try_into().expect("eight bytes")) - (1 << 47);
+                    let entry =
+                        entries[(((pair * 2 + part / 2) * tail + j) * groups + f) * 2 + part % 2];
                     let error = word as f64 * f64::from(exponent).exp2() - entry;
-                    assert!(error.abs() <= 0.501 * f64::from(exponent).exp2(), "pair {pair}, j {j}, f {f}, part {part}: off by {error}");
+                    assert!(
+                        error.abs() <= 0.501 * f64::from(exponent).exp2(),
+                        "pair {pair}, j {j}, f {f}, part {part}: off by {error}"
+                    );
                 }
             }
         }
@@ -298,7 +356,10 @@ mod tests {
     fn a_key_that_is_not_uniform_is_refused() {
         let (shape, plan) = packed();
         let layout = KeyLayout::new(&shape, &plan);
-        layout.step(&Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2), 0);
+        layout.step(
+            &Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2),
+            0,
+        );
         let error = layout.check("cuda").expect_err("half of T everywhere").to_string();
         assert!(error.contains("packed = 0"), "{error}");
     }

@@ -1,11 +1,16 @@
-//! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of shape and limits.
+//! How one shape is laid over a block: ciphertexts, threads, shared memory. A pure function of
+//! shape and limits.
 
 use crate::bootstrap::source::{TORUS_BITS, ks_word_bytes};
 use crate::bootstrap::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan, choice};
 use girih_backend::bootstrap::tile_of_groups;
-use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest, TilePlan, Transform};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, Gadget, KeyModulus, PlanRequest,
+    TilePlan, Transform,
+};
 
-/// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput variant.
+/// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput
+/// variant.
 pub(crate) const GROUPS: &str = "groups";
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -20,7 +25,8 @@ pub(crate) const KEY_SWITCH_TILE_THREADS: usize = 512;
 const KEY_SWITCH_TILE_COLUMNS: usize = 128;
 /// Indices whose digits `key_switch_tiled` takes apart at once.
 const KEY_SWITCH_TILE_CHUNK: usize = 8;
-/// Largest base whose rows a tile of ciphertexts shares by default: all of a digit's rows are read for each tile.
+/// Largest base whose rows a tile of ciphertexts shares by default: all of a digit's rows are read
+/// for each tile.
 const KEY_SWITCH_TILE_BASE: usize = 64;
 /// Shared memory that the driver keeps of each block.
 const RESERVED_BYTES: usize = 1024;
@@ -54,19 +60,24 @@ pub struct CudaPlan {
     pub prefetch_steps: usize,
     /// Blocks that divide the asking among them.
     pub prefetch_blocks: usize,
-    /// Key entries of 16 bytes that a thread has in flight, also during the transforms (0: as the compiler likes).
+    /// Key entries of 16 bytes that a thread has in flight, also during the transforms (0: as the
+    /// compiler likes).
     pub key_ring: usize,
     /// Whether key entries take 12 bytes instead of 16 (f64 FFT; [`packed_exponent`]).
     pub packed: bool,
     /// Whether slots of complex numbers have gaps instead of a swizzle (cuda/bootstrap/tile.cuh).
     pub gaps: bool,
-    /// Whether the last pass of an inverse transform leaves its cosines to the rounding: fewer operations, more registers.
+    /// Whether the last pass of an inverse transform leaves its cosines to the rounding: fewer
+    /// operations, more registers.
     pub defer_cosines: bool,
-    /// Whether the last two levels of an inverse pass are one step: fewer operations, one more root (f64 FFT).
+    /// Whether the last two levels of an inverse pass are one step: fewer operations, one more root
+    /// (f64 FFT).
     pub join_levels: bool,
-    /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole waves.
+    /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole
+    /// waves.
     pub tail: bool,
-    /// Set where blocks share a ciphertext (`cuda/bootstrap/blind_rotate_spread.cu`), not ciphertexts a block.
+    /// Set where blocks share a ciphertext (`cuda/bootstrap/blind_rotate_spread.cu`), not
+    /// ciphertexts a block.
     pub spread: Option<SpreadPlan>,
 }
 
@@ -85,12 +96,15 @@ pub(crate) struct Geometry {
     pub held_bytes: usize,
 }
 
-/// Whether the f64 transform holds accumulators of a Q of two words as multiples of Q / 2^32: half the registers, and sums that
-/// wrap. Rounding to them adds at most 1/256 of the variance that the bits left out bring.
+/// Whether the f64 transform holds accumulators of a Q of two words as multiples of Q / 2^32: half
+/// the registers, and sums that wrap. Rounding to them adds at most 1/256 of the variance that the
+/// bits left out bring.
 pub(crate) fn scaled(shape: &BootstrapShape) -> bool {
     let Gadget::Decomposition { dropped_bits, .. } = shape.gadget else { return false };
     let wide = shape.accumulator_modulus().filter(|&q| q >= 1 << 31);
-    wide.is_some_and(|q| q as f64 / f64::from(TORUS_BITS).exp2() * 16.0 <= f64::from(dropped_bits).exp2())
+    wide.is_some_and(|q| {
+        q as f64 / f64::from(TORUS_BITS).exp2() * 16.0 <= f64::from(dropped_bits).exp2()
+    })
 }
 
 impl Geometry {
@@ -108,8 +122,17 @@ impl Geometry {
         };
         let wide = shape.accumulator_modulus().is_some_and(|q| q >= 1 << 31);
         let accumulator_bytes = if wide { 8 } else { 4 };
-        let held_bytes = if transform == Transform::Fft && scaled(shape) { 4 } else { accumulator_bytes };
-        Self { points, team, second_radix, tail: team / second_radix, words, accumulator_bytes, held_bytes }
+        let held_bytes =
+            if transform == Transform::Fft && scaled(shape) { 4 } else { accumulator_bytes };
+        Self {
+            points,
+            team,
+            second_radix,
+            tail: team / second_radix,
+            words,
+            accumulator_bytes,
+            held_bytes,
+        }
     }
 
     /// Threads that find work in the product phase.
@@ -119,23 +142,42 @@ impl Geometry {
 }
 
 /// Whether each team keeps its one polynomial in registers.
-fn in_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
+fn in_registers(
+    shape: &BootstrapShape,
+    geometry: &Geometry,
+    groups: usize,
+    threads: usize,
+) -> bool {
     (groups * shape.columns()).div_ceil(threads / geometry.team) == 1
 }
 
 /// Bytes of `Tile` (cuda/bootstrap/ntt.cuh, cuda/bootstrap/fft.cuh).
-fn shared_bytes(shape: &BootstrapShape, transform: Transform, groups: usize, threads: usize, gaps: bool) -> usize {
+fn shared_bytes(
+    shape: &BootstrapShape,
+    transform: Transform,
+    groups: usize,
+    threads: usize,
+    gaps: bool,
+) -> usize {
     let g = Geometry::new(shape, transform);
-    // `STORED_GROUPS`: teams inside a warp stay with it through rounds without a polynomial, on one that nobody reads.
+    // `STORED_GROUPS`: teams inside a warp stay with it through rounds without a polynomial, on one
+    // that nobody reads.
     let teams = threads / g.team;
     let rounds = (groups * shape.columns()).div_ceil(teams);
-    let stored_groups = if g.team < 32 { (rounds * teams).div_ceil(shape.columns()) } else { groups };
+    let stored_groups =
+        if g.team < 32 { (rounds * teams).div_ceil(shape.columns()) } else { groups };
     let polynomials = stored_groups * shape.columns();
-    let accumulators = if in_registers(shape, &g, groups, threads) { 0 } else { polynomials * shape.polynomial_size * g.held_bytes };
+    let accumulators = if in_registers(shape, &g, groups, threads) {
+        0
+    } else {
+        polynomials * shape.polynomial_size * g.held_bytes
+    };
     let rotations = (groups * shape.switched_len()).next_multiple_of(8) * 2;
     let slots = polynomials * shape.levels() * g.points;
     let (slots, tables) = match transform {
-        Transform::Ntt => (slots * 4 * g.words, g.words * (g.second_radix * 16 * 8 + shape.polynomial_size * 4)),
+        Transform::Ntt => {
+            (slots * 4 * g.words, g.words * (g.second_radix * 16 * 8 + shape.polynomial_size * 4))
+        }
         Transform::Fft => {
             let groups_of_frequencies = g.points / g.tail;
             let bases = 2 * groups * shape.grouping * groups_of_frequencies / 32;
@@ -152,33 +194,41 @@ pub(crate) fn holds_digits(shape: &BootstrapShape) -> bool {
     shape.levels() * shape.columns() <= 2 * shape.columns()
 }
 
-/// 32-bit registers that the product phase holds for digits and sums: more ciphertexts a block cost more of them.
+/// 32-bit registers that the product phase holds for digits and sums: more ciphertexts a block cost
+/// more of them.
 fn product_registers(shape: &BootstrapShape, transform: Transform, groups: usize) -> usize {
     let g = Geometry::new(shape, transform);
-    let (rows, columns, x) = (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
+    let (rows, columns, x) =
+        (shape.levels() * shape.columns(), shape.columns(), shape.ggsw_per_step());
     match transform {
         Transform::Ntt => groups * g.tail * (rows + 2 * x),
-        // Sums take the place of digits; a monomial and its power for each ciphertext, and the key entry they make.
-        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => 4 * groups * (g.tail * rows.max(columns) + 2 * x + 1),
+        // Sums take the place of digits; a monomial and its power for each ciphertext, and the key
+        // entry they make.
+        Transform::Fft if shape.grouping > 1 && holds_digits(shape) => {
+            4 * groups * (g.tail * rows.max(columns) + 2 * x + 1)
+        }
         Transform::Fft if shape.grouping > 1 => 4 * groups * (g.tail * (columns + 1) + 2 * x + 1),
         Transform::Fft if holds_digits(shape) => 4 * groups * g.tail * (rows + x),
         Transform::Fft => 4 * groups * g.tail * (columns * x + 1),
     }
 }
 
-/// log2 of the unit in which packed key entries are integers of 48 bits, where the key bears it: rounding to them adds an error
-/// of at most 0.2 to a coefficient of a key whose own errors deviate by 3.19, 1/256 of their variance.
+/// log2 of the unit in which packed key entries are integers of 48 bits, where the key bears it:
+/// rounding to them adds an error of at most 0.2 to a coefficient of a key whose own errors deviate
+/// by 3.19, 1/256 of their variance.
 pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> Option<i32> {
     let (size, scale) = (shape.polynomial_size as f64, crate::bootstrap::keys::fft_scale(shape));
     let modulus = shape.key_modulus_value()? as f64;
     if transform == Transform::Ntt || !holds_digits(shape) || shape.ggsw_per_step() != 2 {
         return None;
     }
-    // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform modulo T: each of their
-    // parts deviates by sqrt(N) T / sqrt(12). One in 10^19 lies beyond nine deviations.
+    // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform
+    // modulo T: each of their parts deviates by sqrt(N) T / sqrt(12). One in 10^19 lies beyond nine
+    // deviations.
     let deviation = (size / 12.0).sqrt() * modulus * scale;
     let exponent = (9.0 * deviation).log2().ceil() - 47.0;
-    // Rounding leaves a variance of unit^2/12 in sum and difference, half of that in each of the two keys, spread over N/2.
+    // Rounding leaves a variance of unit^2/12 in sum and difference, half of that in each of the
+    // two keys, spread over N/2.
     let error = exponent.exp2() / scale / (12.0 * size).sqrt();
     (error <= 0.2).then_some(exponent as i32)
 }
@@ -188,16 +238,19 @@ pub(crate) fn step_bytes(shape: &BootstrapShape) -> usize {
     16 * shape.levels() * shape.columns().pow(2) * shape.ggsw_per_step() * shape.polynomial_size / 2
 }
 
-/// Whether a plan packs the key: as asked, else where a step has so much of it that reading it bounds the product phase, whatever the order in
-/// which blocks read. Below, packing has nothing to win, and batches that do not fill the device wait for it.
+/// Whether a plan packs the key: as asked, else where a step has so much of it that reading it
+/// bounds the product phase, whatever the order in which blocks read. Below, packing has nothing to
+/// win, and batches that do not fill the device wait for it.
 pub(crate) fn packs(shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> bool {
     // `CudaPlan::choose` refuses what is impossible.
-    let wanted = choice(request, "packed").map_or(step_bytes(shape) >= 640 << 10, |packed| packed == 1);
+    let wanted =
+        choice(request, "packed").map_or(step_bytes(shape) >= 640 << 10, |packed| packed == 1);
     wanted && packed_exponent(shape, transform).is_some()
 }
 
-/// Blocks that begin each step together, where clusters exist: what blocks that share much of a key gain by staying together.
-/// Lighter keys lose what waiting costs, and so do packed ones and blocks of one ciphertext. Four together were slower wherever tried.
+/// Blocks that begin each step together, where clusters exist: what blocks that share much of a key
+/// gain by staying together. Lighter keys lose what waiting costs, and so do packed ones and blocks
+/// of one ciphertext. Four together were slower wherever tried.
 fn model_pace(shape: &BootstrapShape, transform: Transform, groups: usize, packed: bool) -> usize {
     let heavy = transform == Transform::Fft && step_bytes(shape) > 512 << 10;
     if heavy && groups > 1 && !packed { 2 } else { 1 }
@@ -208,26 +261,43 @@ fn prefetch_blocks(packed: bool) -> usize {
     if packed { 32 } else { 128 }
 }
 
-/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of cuda/bootstrap/fft.cuh).
+/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of
+/// cuda/bootstrap/fft.cuh).
 fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
     if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }
 }
 
-/// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators leave of its registers.
-fn key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize, packed: bool) -> usize {
+/// Entries of the key that a thread of the FFT has in flight: what digits, sums and accumulators
+/// leave of its registers.
+fn key_ring(
+    shape: &BootstrapShape,
+    geometry: &Geometry,
+    groups: usize,
+    threads: usize,
+    packed: bool,
+) -> usize {
     if !ring_fits(geometry, threads, packed) {
         return 0;
     }
     let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
-        // Few registers are left where sums outlive the digits. Without a ring the compiler's order decides, and swings by a
-        // quarter with changes elsewhere. Four entries ran faster than six.
+        // Few registers are left where sums outlive the digits. Without a ring the compiler's order
+        // decides, and swings by a quarter with changes elsewhere. Four entries ran faster than
+        // six.
         return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
-    let accumulators = if in_registers(shape, geometry, groups, threads) { 2 * ITEMS * geometry.held_bytes / 4 } else { 0 };
+    let accumulators = if in_registers(shape, geometry, groups, threads) {
+        2 * ITEMS * geometry.held_bytes / 4
+    } else {
+        0
+    };
     let monomials = 4 * groups;
-    let taken = product_registers(shape, Transform::Fft, groups) + accumulators + monomials + 27 + 2 * geometry.tail;
+    let taken = product_registers(shape, Transform::Fft, groups)
+        + accumulators
+        + monomials
+        + 27
+        + 2 * geometry.tail;
     // The estimate is cautious: the compiler fitted four entries more wherever it was tried.
     let room = 255usize.saturating_sub(taken) / 4 + 4;
     if room < 8 {
@@ -251,38 +321,63 @@ fn ring_fits(geometry: &Geometry, threads: usize, packed: bool) -> bool {
     if packed { groups == threads } else { groups.is_multiple_of(threads) }
 }
 
-/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were slower.
-fn ntt_key_ring(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize, blocks: usize) -> usize {
+/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were
+/// slower.
+fn ntt_key_ring(
+    shape: &BootstrapShape,
+    geometry: &Geometry,
+    groups: usize,
+    threads: usize,
+    blocks: usize,
+) -> usize {
     if !(geometry.points / geometry.tail).is_multiple_of(threads) {
         return 0;
     }
     let chunks = ntt_key_chunks(shape, geometry);
-    let accumulators = if in_registers(shape, geometry, groups, threads) { ITEMS * geometry.held_bytes / 4 } else { 0 };
+    let accumulators = if in_registers(shape, geometry, groups, threads) {
+        ITEMS * geometry.held_bytes / 4
+    } else {
+        0
+    };
     let monomials = if groups == 1 { geometry.tail * shape.ggsw_per_step() } else { 0 };
     let taken = product_registers(shape, Transform::Ntt, groups) + accumulators + monomials + 48;
     let free = (65_536 / (threads * blocks)).min(255).saturating_sub(taken);
     (4..=(free / 4).min(chunks / 2).min(10)).rev().find(|r| chunks.is_multiple_of(*r)).unwrap_or(0)
 }
 
-/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of cuda/bootstrap/ntt.cuh).
+/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of
+/// cuda/bootstrap/ntt.cuh).
 fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4)
 }
 
 /// Where it was faster: long tails, and accumulators that leave registers, but not short tails.
-fn defers_cosines(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
+fn defers_cosines(
+    shape: &BootstrapShape,
+    geometry: &Geometry,
+    groups: usize,
+    threads: usize,
+) -> bool {
     geometry.tail == 4 || (geometry.tail == 2 && !in_registers(shape, geometry, groups, threads))
 }
 
-/// Two ciphertexts in tails of four under a long key: a ring of four entries and levels apart were faster under 171 MB of key, eight
-/// and levels joined under 79 MB.
+/// Two ciphertexts in tails of four under a long key: a ring of four entries and levels apart were
+/// faster under 171 MB of key, eight and levels joined under 79 MB.
 fn wants_registers(shape: &BootstrapShape, geometry: &Geometry, groups: usize) -> bool {
     geometry.tail == 4 && groups > 1 && step_bytes(shape) * shape.steps() > 128 << 20
 }
 
-/// Where it was faster, but not where accumulators leave registers. Groups of indices were measured with levels apart; triples would spill.
-fn joins_levels(shape: &BootstrapShape, geometry: &Geometry, groups: usize, threads: usize) -> bool {
-    shape.grouping == 1 && in_registers(shape, geometry, groups, threads) && !wants_registers(shape, geometry, groups)
+/// Where it was faster, but not where accumulators leave registers. Groups of indices were measured
+/// with levels apart; triples would spill.
+fn joins_levels(
+    shape: &BootstrapShape,
+    geometry: &Geometry,
+    groups: usize,
+    threads: usize,
+) -> bool {
+    shape.grouping == 1
+        && in_registers(shape, geometry, groups, threads)
+        && !wants_registers(shape, geometry, groups)
 }
 
 /// Ciphertexts of one tile of `key_switch_tiled`: `OWN` for each warp.
@@ -290,10 +385,13 @@ pub(crate) fn key_switch_tile(shape: &BootstrapShape) -> usize {
     KEY_SWITCH_TILE_THREADS / 32 * if ks_word_bytes(shape) == 5 { 8 } else { 16 }
 }
 
-/// Tiles of `key_switch_tiled` for so many ciphertexts: the last columns of a row share tiles of more of them where half or a
-/// quarter of the lanes of a warp holds these (`LAST_LANES`).
+/// Tiles of `key_switch_tiled` for so many ciphertexts: the last columns of a row share tiles of
+/// more of them where half or a quarter of the lanes of a warp holds these (`LAST_LANES`).
 fn key_switch_tiles(shape: &BootstrapShape, jobs: usize) -> usize {
-    let (whole, last) = (shape.switched_len() / KEY_SWITCH_TILE_COLUMNS, shape.switched_len() % KEY_SWITCH_TILE_COLUMNS);
+    let (whole, last) = (
+        shape.switched_len() / KEY_SWITCH_TILE_COLUMNS,
+        shape.switched_len() % KEY_SWITCH_TILE_COLUMNS,
+    );
     let tile = key_switch_tile(shape);
     let of_last = match last {
         0 => 0,
@@ -310,13 +408,16 @@ fn key_switch_tile_bytes(shape: &BootstrapShape, pairs: usize) -> usize {
     pairs * shape.ks_base() * KEY_SWITCH_TILE_COLUMNS * ks_word_bytes(shape) + digits
 }
 
-/// Stages of `key_switch_tiled` and digits a stage: three or four of two digits, which are added in fewer instructions, else
-/// three or more of one. No stage where fewer fit, and none on the torus, which has a key switch of its own.
+/// Stages of `key_switch_tiled` and digits a stage: three or four of two digits, which are added in
+/// fewer instructions, else three or more of one. No stage where fewer fit, and none on the torus,
+/// which has a key switch of its own.
 pub(crate) fn key_switch_stages(shape: &BootstrapShape, limits: &DeviceLimits) -> (usize, usize) {
     if shape.is_torus() {
         return (0, 1);
     }
-    let fits = |&(stages, pairs): &(usize, usize)| key_switch_tile_bytes(shape, stages * pairs) <= limits.workgroup_memory_bytes;
+    let fits = |&(stages, pairs): &(usize, usize)| {
+        key_switch_tile_bytes(shape, stages * pairs) <= limits.workgroup_memory_bytes
+    };
     [(4, 2), (3, 2), (5, 1), (4, 1), (3, 1)].into_iter().find(fits).unwrap_or((0, 1))
 }
 
@@ -341,14 +442,28 @@ impl KeySwitchLaunch {
     pub fn new(shape: &BootstrapShape, plan: &CudaPlan, jobs: usize) -> Self {
         if plan.key_switch_stages > 0 && jobs >= plan.key_switch_tiled_from {
             let tiles = key_switch_tiles(shape, jobs);
-            let parts = (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
-            let shared_bytes = key_switch_tile_bytes(shape, plan.key_switch_stages * plan.key_switch_stage_pairs);
-            return Self { tiled: true, parts, blocks: tiles * parts, threads: KEY_SWITCH_TILE_THREADS, shared_bytes };
+            let parts =
+                (1..=8).min_by_key(|&p| waves(tiles * p, plan) * 840 / p + 4 * p).unwrap_or(1);
+            let shared_bytes =
+                key_switch_tile_bytes(shape, plan.key_switch_stages * plan.key_switch_stage_pairs);
+            return Self {
+                tiled: true,
+                parts,
+                blocks: tiles * parts,
+                threads: KEY_SWITCH_TILE_THREADS,
+                shared_bytes,
+            };
         }
         // Four blocks a multiprocessor, each with at least two rounds of rows.
         let most = shape.ks_indices() * shape.ks_digits() / 32;
         let parts = (4 * plan.multiprocessors / jobs.max(1)).clamp(1, most.max(1));
-        Self { tiled: false, parts, blocks: jobs * parts, threads: plan.key_switch_threads, shared_bytes: 0 }
+        Self {
+            tiled: false,
+            parts,
+            blocks: jobs * parts,
+            threads: plan.key_switch_threads,
+            shared_bytes: 0,
+        }
     }
 }
 
@@ -357,11 +472,12 @@ fn waves(blocks: usize, plan: &CudaPlan) -> usize {
 }
 
 impl CudaPlan {
-    /// Plans `shape` within `limits`, keeping what `request` fixes; `cluster` is what the device allows in a cluster (1: no clusters).
+    /// Plans `shape` within `limits`, keeping what `request` fixes; `cluster` is what the device
+    /// allows in a cluster (1: no clusters).
     ///
     /// # Errors
-    /// [`BackendError::DoesNotFit`] with the bound that is exceeded; [`BackendError::Unsupported`] for shapes and requests
-    /// that these kernels do not know.
+    /// [`BackendError::DoesNotFit`] with the bound that is exceeded; [`BackendError::Unsupported`]
+    /// for shapes and requests that these kernels do not know.
     pub fn new(
         device: &str,
         shape: &BootstrapShape,
@@ -381,15 +497,21 @@ impl CudaPlan {
         }
         // The shared plan refuses what no tile of this device could hold.
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
-        TilePlan::new(shape, transform, limits, &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() })
-            .map_err(fits)?;
+        TilePlan::new(
+            shape,
+            transform,
+            limits,
+            &PlanRequest { groups: None, subgroups_per_polynomial: None, ..request.clone() },
+        )
+        .map_err(fits)?;
         let geometry = Geometry::new(shape, transform);
-        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three blocks take turns instead. So
-        // they do on the torus, whose key is light.
-        let wide_tails = transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
+        // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three
+        // blocks take turns instead. So they do on the torus, whose key is light.
+        let wide_tails =
+            transform == Transform::Fft && geometry.held_bytes == 8 && geometry.tail == 4;
         let all = match transform {
-            // Several small blocks hide each other's waits better than a large one, unless the key of many columns weighs more
-            // than its transforms.
+            // Several small blocks hide each other's waits better than a large one, unless the key
+            // of many columns weighs more than its transforms.
             Transform::Ntt if shape.columns() >= 8 => vec![2, 1],
             Transform::Ntt => vec![1, 2, 3, 4],
             // Keys of pairs are not light, and two share them. Triples have no registers for that.
@@ -397,7 +519,8 @@ impl CudaPlan {
             Transform::Fft if shape.grouping > 2 || wide_tails || shape.is_torus() => vec![1],
             Transform::Fft => vec![4, 3, 2, 1],
         };
-        let candidates: Vec<usize> = request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
+        let candidates: Vec<usize> =
+            request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         // Of the fewest ciphertexts: no other plan needs less.
         let mut refused: Option<(usize, DoesNotFit)> = None;
         let mut best: Option<(usize, Self)> = None;
@@ -408,8 +531,11 @@ impl CudaPlan {
                     let cost = match transform {
                         // The most ciphertexts on a multiprocessor; of equals the first.
                         Transform::Ntt => usize::MAX - groups * plan.blocks_per_multiprocessor,
-                        // Rounds of transforms a ciphertext, in twelfths; of equals the first, which shares keys among more.
-                        Transform::Fft => 12 * (groups * shape.columns()).div_ceil(teams) / groups.max(1),
+                        // Rounds of transforms a ciphertext, in twelfths; of equals the first,
+                        // which shares keys among more.
+                        Transform::Fft => {
+                            12 * (groups * shape.columns()).div_ceil(teams) / groups.max(1)
+                        }
                     };
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, plan));
@@ -426,22 +552,32 @@ impl CudaPlan {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
                     what: format!("a plan with pace = {pace}"),
-                    why: format!("clusters have at most {cluster} blocks there (several need sm_90 or above)"),
+                    why: format!(
+                        "clusters have at most {cluster} blocks there (several need sm_90 or above)"
+                    ),
                 });
             }
-            // Whether and how ciphertexts are spread, and how many a block serves, was decided before.
-            for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS, GROUPS].contains(&name.as_str())) {
+            // Whether and how ciphertexts are spread, and how many a block serves, was decided
+            // before.
+            for (name, &value) in request
+                .choices
+                .iter()
+                .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS, GROUPS].contains(&name.as_str()))
+            {
                 plan.choose(device, shape, name, value as usize)?;
             }
             return Ok(plan);
         }
-        let none = || DoesNotFit::Transform { transform, why: "a block serves at least one ciphertext".into() };
+        let none = || DoesNotFit::Transform {
+            transform,
+            why: "a block serves at least one ciphertext".into(),
+        };
         Err(fits(refused.map_or_else(none, |(_, reason)| reason)))
     }
 
-    /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a block, blocks a
-    /// multiprocessor, key entries in flight, and, for the f64 FFT, where cosines are multiplied, whether keys are packed, and how
-    /// blocks read them.
+    /// The plans of `shape` worth measuring with `transform`, the model's own first: ciphertexts a
+    /// block, blocks a multiprocessor, key entries in flight, and, for the f64 FFT, where cosines
+    /// are multiplied, whether keys are packed, and how blocks read them.
     pub(crate) fn alternatives(
         device: &str,
         shape: &BootstrapShape,
@@ -450,11 +586,15 @@ impl CudaPlan {
         cluster: usize,
     ) -> Vec<PlanRequest> {
         let plan = |choices: &[(&str, usize)]| {
-            let choices = choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
+            let choices =
+                choices.iter().map(|&(name, value)| (name.to_owned(), value as u32)).collect();
             let request = PlanRequest { choices, ..Default::default() };
-            Self::new(device, shape, transform, limits, cluster, &request).ok().map(|plan| (request, plan))
+            Self::new(device, shape, transform, limits, cluster, &request)
+                .ok()
+                .map(|plan| (request, plan))
         };
-        // What the model would choose is asked for by name, so that a stored plan outlives a change of the model.
+        // What the model would choose is asked for by name, so that a stored plan outlives a change
+        // of the model.
         let mut all: Vec<(PlanRequest, Self)> = Vec::new();
         let mut add = |choices: &[(&str, usize)]| match plan(choices) {
             Some(found) if all.iter().all(|(_, plan)| *plan != found.1) => all.push(found),
@@ -467,21 +607,28 @@ impl CudaPlan {
                 choices.push(("packed", usize::from(p.packed)));
             }
             if transform == Transform::Fft {
-                choices.extend([("cosines", usize::from(p.defer_cosines)), ("prefetchers", p.prefetch_blocks)]);
+                choices.extend([
+                    ("cosines", usize::from(p.defer_cosines)),
+                    ("prefetchers", p.prefetch_blocks),
+                ]);
             }
             if transform == Transform::Fft && cluster > 1 {
                 choices.push(("pace", p.pace));
             }
             choices
         };
-        let models = [None, Some(4), Some(3), Some(2), Some(1)].map(|g| plan(&g.map_or(vec![], |g| vec![(GROUPS, g)])));
+        let models = [None, Some(4), Some(3), Some(2), Some(1)]
+            .map(|g| plan(&g.map_or(vec![], |g| vec![(GROUPS, g)])));
         for (_, model) in models.into_iter().flatten() {
             let choices = named(&model);
             add(&choices);
             let variation = |name: &str, value: usize| -> Vec<(&str, usize)> {
                 choices.iter().map(|&(n, v)| (n, if n == name { value } else { v })).collect()
             };
-            for blocks in [model.blocks_per_multiprocessor + 1, model.blocks_per_multiprocessor.saturating_sub(1)] {
+            for blocks in [
+                model.blocks_per_multiprocessor + 1,
+                model.blocks_per_multiprocessor.saturating_sub(1),
+            ] {
                 add(&variation("blocks", blocks));
             }
             for ring in [0, 4, 6, 8, 10, 12, 16] {
@@ -493,15 +640,18 @@ impl CudaPlan {
                 ("prefetchers", if model.prefetch_blocks > 32 { 32 } else { 128 }),
                 ("pace", if model.pace > 1 { 1 } else { 2 }),
             ];
-            for (name, value) in others.into_iter().filter(|(name, _)| choices.iter().any(|(known, _)| known == name)) {
+            for (name, value) in others
+                .into_iter()
+                .filter(|(name, _)| choices.iter().any(|(known, _)| known == name))
+            {
                 add(&variation(name, value));
             }
         }
         all.into_iter().map(|(request, _)| request).collect()
     }
 
-    /// A plan with `groups` ciphertexts on a multiprocessor, for what is left of a batch after whole waves of `whole`, where that
-    /// serves more.
+    /// A plan with `groups` ciphertexts on a multiprocessor, for what is left of a batch after
+    /// whole waves of `whole`, where that serves more.
     pub(crate) fn tail(
         device: &str,
         shape: &BootstrapShape,
@@ -514,11 +664,14 @@ impl CudaPlan {
         // All variants read one key.
         let choices = [("blocks".into(), 1)].into_iter().chain(whole.packed_choice()).collect();
         let request = PlanRequest { groups: Some(groups), choices, ..Default::default() };
-        let plan = Self::new(device, shape, transform, limits, cluster, &request).ok().filter(|_| whole.groups > groups)?;
+        let plan = Self::new(device, shape, transform, limits, cluster, &request)
+            .ok()
+            .filter(|_| whole.groups > groups)?;
         Some(Self { tail: true, ..plan })
     }
 
-    /// The choice that makes another variant read the same key as this one, where there is one to make.
+    /// The choice that makes another variant read the same key as this one, where there is one to
+    /// make.
     fn packed_choice(&self) -> Option<(String, u32)> {
         (self.transform == Transform::Fft).then(|| ("packed".to_owned(), u32::from(self.packed)))
     }
@@ -539,9 +692,20 @@ impl CudaPlan {
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
     /// | `spread`, `spread_items` | see [`crate::SPREAD`], [`crate::SPREAD_ITEMS`] |
-    pub(crate) fn choose(&mut self, device: &str, shape: &BootstrapShape, name: &str, value: usize) -> Result<(), BackendError> {
-        let refuse =
-            |why: String| Err(BackendError::Unsupported { device: device.into(), what: format!("a plan with {name} = {value}"), why });
+    pub(crate) fn choose(
+        &mut self,
+        device: &str,
+        shape: &BootstrapShape,
+        name: &str,
+        value: usize,
+    ) -> Result<(), BackendError> {
+        let refuse = |why: String| {
+            Err(BackendError::Unsupported {
+                device: device.into(),
+                what: format!("a plan with {name} = {value}"),
+                why,
+            })
+        };
         let geometry = Geometry::new(shape, self.transform);
         let most = match name {
             "blocks" | "pace" => 8,
@@ -574,22 +738,30 @@ impl CudaPlan {
             }
             "cosines" => self.defer_cosines = value == 1,
             "joined" => self.join_levels = value == 1,
-            "gaps" if value == 1 && !self.gaps => return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into()),
+            "gaps" if value == 1 && !self.gaps => {
+                return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into());
+            }
             "gaps" => {
                 self.gaps = value == 1;
-                self.shared_bytes = shared_bytes(shape, self.transform, self.groups, self.threads, self.gaps);
+                self.shared_bytes =
+                    shared_bytes(shape, self.transform, self.groups, self.threads, self.gaps);
             }
             "packed" if value == 1 && packed_exponent(shape, self.transform).is_none() => {
                 return refuse("a key of that size, in that order or without sums and differences needs all bits of an f64".into());
             }
             // It was taken before the rest was planned (`packs`).
             "packed" => {}
-            "pace" if !value.is_power_of_two() => return refuse("a cluster has 1, 2, 4 or 8 blocks".into()),
+            "pace" if !value.is_power_of_two() => {
+                return refuse("a cluster has 1, 2, 4 or 8 blocks".into());
+            }
             "pace" => self.pace = value,
             "prefetch" => self.prefetch_steps = value,
             "prefetchers" => self.prefetch_blocks = value,
             "tiled" if value == 1 && self.key_switch_stages == 0 => {
-                return refuse(format!("the rows of a digit, {} of them, are too many for a tile", shape.ks_base() - 1));
+                return refuse(format!(
+                    "the rows of a digit, {} of them, are too many for a tile",
+                    shape.ks_base() - 1
+                ));
             }
             "tiled" => self.key_switch_tiled_from = if value == 1 { 1 } else { usize::MAX },
             _ => {
@@ -598,8 +770,12 @@ impl CudaPlan {
                     Transform::Fft => run_entries(shape, &geometry),
                 };
                 let fits = ring_fits(&geometry, self.threads, self.packed);
-                if value > 0 && !(fits && run.is_multiple_of(value) && !(self.packed && value % 2 == 1)) {
-                    return refuse(format!("a ring needs as many frequencies for each thread, and a divisor of its {run} entries"));
+                if value > 0
+                    && !(fits && run.is_multiple_of(value) && !(self.packed && value % 2 == 1))
+                {
+                    return refuse(format!(
+                        "a ring needs as many frequencies for each thread, and a divisor of its {run} entries"
+                    ));
                 }
                 self.key_ring = value;
             }
@@ -616,24 +792,34 @@ impl CudaPlan {
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let threads = threads_of_block(shape, transform, limits, request, groups, &geometry);
-        // As many frequencies for each thread, so that keys can be in flight: for one ciphertext that is worth teams without a
-        // polynomial, and the slots that these have.
+        // As many frequencies for each thread, so that keys can be in flight: for one ciphertext
+        // that is worth teams without a polynomial, and the slots that these have.
         let even = threads.next_power_of_two();
-        let is_open = transform == Transform::Fft && groups == 1 && request.subgroups_per_polynomial.is_none();
-        let fits = shared_bytes(shape, transform, groups, even, false) <= limits.workgroup_memory_bytes;
+        let is_open = transform == Transform::Fft
+            && groups == 1
+            && request.subgroups_per_polynomial.is_none();
+        let fits =
+            shared_bytes(shape, transform, groups, even, false) <= limits.workgroup_memory_bytes;
         let threads = if is_open && fits { even } else { threads };
         let registers = product_registers(shape, transform, groups);
         let transform_registers = if transform == Transform::Fft { 96 } else { 48 };
         // Many rows keep more in flight: three blocks of 164 registers beat four of 128.
         let many_rows = transform == Transform::Ntt && shape.levels() * shape.columns() > 6;
         let others = if many_rows || shape.grouping > 1 { 80 } else { 48 };
-        let by_registers = 65_536 / (threads * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
+        let by_registers = 65_536
+            / (threads
+                * (registers.max(transform_registers) + others).next_multiple_of(8).min(255));
         // Blocks that one multiprocessor runs at once.
-        let resident =
-            |bytes: usize| ((limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES)).min(by_registers).min(4);
+        let resident = |bytes: usize| {
+            ((limits.workgroup_memory_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES))
+                .min(by_registers)
+                .min(4)
+        };
         let bytes = |gaps| shared_bytes(shape, transform, groups, threads, gaps);
         // Gaps save addresses; they are not worth a block.
-        let gaps = transform == Transform::Fft && geometry.second_radix == 16 && resident(bytes(true)) == resident(bytes(false));
+        let gaps = transform == Transform::Fft
+            && geometry.second_radix == 16
+            && resident(bytes(true)) == resident(bytes(false));
         let bytes = bytes(gaps);
         if bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
@@ -645,12 +831,17 @@ impl CudaPlan {
         // A request is taken as it is; the model only chooses among what it may.
         let most = if transform == Transform::Fft { 180 } else { 96 };
         if request.groups.is_none() && groups > 1 && registers > most {
-            return Err(DoesNotFit::Transform { transform, why: format!("{groups} ciphertexts a block need {registers} registers") });
+            return Err(DoesNotFit::Transform {
+                transform,
+                why: format!("{groups} ciphertexts a block need {registers} registers"),
+            });
         }
         let (stages, stage_pairs) = key_switch_stages(shape, limits);
         let packed = packs(shape, transform, request);
         let key_ring = match transform {
-            Transform::Ntt => ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1)),
+            Transform::Ntt => {
+                ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1))
+            }
             Transform::Fft => key_ring(shape, &geometry, groups, threads, packed),
         };
         Ok(Self {
@@ -671,7 +862,8 @@ impl CudaPlan {
             packed,
             gaps,
             defer_cosines: defers_cosines(shape, &geometry, groups, threads),
-            join_levels: transform == Transform::Fft && joins_levels(shape, &geometry, groups, threads),
+            join_levels: transform == Transform::Fft
+                && joins_levels(shape, &geometry, groups, threads),
             tail: false,
             spread: None,
         })
@@ -694,9 +886,14 @@ fn threads_of_block(
 ) -> usize {
     let step = geometry.team.max(32);
     // Enough for the product phase, no more than there are polynomials to transform.
-    let useful = (groups * shape.columns() * geometry.team).min(geometry.frequency_items(transform)).min(256);
-    let wanted = request.subgroups_per_polynomial.map_or(useful, |warps| groups * shape.columns() * warps * 32);
-    let most = if geometry.team > 32 { NAMED_BARRIERS * geometry.team } else { limits.workgroup_threads };
+    let useful = (groups * shape.columns() * geometry.team)
+        .min(geometry.frequency_items(transform))
+        .min(256);
+    let wanted = request
+        .subgroups_per_polynomial
+        .map_or(useful, |warps| groups * shape.columns() * warps * 32);
+    let most =
+        if geometry.team > 32 { NAMED_BARRIERS * geometry.team } else { limits.workgroup_threads };
     wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
 }
 
@@ -707,15 +904,23 @@ pub(crate) fn refuse_unsupported(
     transform: Transform,
     request: &PlanRequest,
 ) -> Result<(), BackendError> {
-    let unsupported = |what: String, why: &str| Err(BackendError::Unsupported { device: device.into(), what, why: why.into() });
+    let unsupported = |what: String, why: &str| {
+        Err(BackendError::Unsupported { device: device.into(), what, why: why.into() })
+    };
     if shape.is_torus() {
         if transform == Transform::Ntt {
-            return unsupported("the native torus with the integer transform".into(), "2^64 has no roots of unity; use the f64 transform");
+            return unsupported(
+                "the native torus with the integer transform".into(),
+                "2^64 has no roots of unity; use the f64 transform",
+            );
         }
         let digits = u64::from(shape.gadget_bits());
         if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
             return unsupported(
-                format!("digits of {digits} bits in all, key-switching base 2^{}", shape.log2_ks_base),
+                format!(
+                    "digits of {digits} bits in all, key-switching base 2^{}",
+                    shape.log2_ks_base
+                ),
                 "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
             );
         }
@@ -739,8 +944,14 @@ pub(crate) fn refuse_unsupported(
             "above 2^32 its sums have room for 65,535 rows; choose a larger base",
         );
     }
-    if transform == Transform::Fft && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53) && shape.levels() > 8 {
-        return unsupported("more than 8 digits of a modulus above 2^53".into(), "use the integer transform");
+    if transform == Transform::Fft
+        && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53)
+        && shape.levels() > 8
+    {
+        return unsupported(
+            "more than 8 digits of a modulus above 2^53".into(),
+            "use the integer transform",
+        );
     }
     Ok(())
 }
@@ -756,24 +967,45 @@ mod tests {
     #[test]
     fn alternatives_begin_with_the_model_and_keep_every_variant() {
         let limits = limits_of(90);
-        for (name, packing) in [("word_3x7", 1), ("words_1x25", 1), ("word_5x5", 1), ("raised_18_k3", 5), ("raised_16", 3), ("torus", 1)] {
+        for (name, packing) in [
+            ("word_3x7", 1),
+            ("words_1x25", 1),
+            ("word_5x5", 1),
+            ("raised_18_k3", 5),
+            ("raised_16", 3),
+            ("torus", 1),
+        ] {
             let shape = shape(name, packing);
             for transform in [Transform::Fft, Transform::Ntt] {
-                let plan = |request: &PlanRequest| CudaPlan::new("cuda", &shape, transform, &limits, MAX_CLUSTER, request);
+                let plan = |request: &PlanRequest| {
+                    CudaPlan::new("cuda", &shape, transform, &limits, MAX_CLUSTER, request)
+                };
                 let Ok(model) = plan(&PlanRequest::default()) else {
-                    assert!(CudaPlan::alternatives("cuda", &shape, transform, &limits, MAX_CLUSTER).is_empty());
+                    assert!(
+                        CudaPlan::alternatives("cuda", &shape, transform, &limits, MAX_CLUSTER)
+                            .is_empty()
+                    );
                     continue;
                 };
                 let all = CudaPlan::alternatives("cuda", &shape, transform, &limits, MAX_CLUSTER);
                 assert!(all.len() >= 3, "{name} {transform}: {all:?}");
                 assert_eq!(plan(&all[0]).expect("it was planned"), model, "{name} {transform}");
-                let found: Vec<CudaPlan> = all.iter().map(|request| plan(request).expect("it was planned")).collect();
-                assert!(found.iter().enumerate().all(|(i, p)| !found[..i].contains(p)), "{name} {transform}: one plan twice");
-                let variants =
-                    |request: &PlanRequest| plans("cuda", &shape, transform, &limits, MAX_CLUSTER, request).expect("it was planned");
+                let found: Vec<CudaPlan> =
+                    all.iter().map(|request| plan(request).expect("it was planned")).collect();
+                assert!(
+                    found.iter().enumerate().all(|(i, p)| !found[..i].contains(p)),
+                    "{name} {transform}: one plan twice"
+                );
+                let variants = |request: &PlanRequest| {
+                    plans("cuda", &shape, transform, &limits, MAX_CLUSTER, request)
+                        .expect("it was planned")
+                };
                 for request in &all {
                     let spread = |p: &CudaPlan| p.spread.is_some();
-                    assert!(variants(request).iter().any(spread), "{name} {transform} {request}: no variant for small batches");
+                    assert!(
+                        variants(request).iter().any(spread),
+                        "{name} {transform} {request}: no variant for small batches"
+                    );
                 }
             }
         }
@@ -795,10 +1027,17 @@ mod tests {
                     let request = PlanRequest { choices, ..Default::default() };
                     CudaPlan::new("cuda", &shape, Transform::Fft, &limits_of(90), cluster, &request)
                 };
-                assert_eq!(plan(&[]).expect("it fits").pace, pace, "{name} r={r}, clusters of {cluster}");
+                assert_eq!(
+                    plan(&[]).expect("it fits").pace,
+                    pace,
+                    "{name} r={r}, clusters of {cluster}"
+                );
                 let asked = plan(&[("pace", 4)]);
                 match cluster {
-                    1 => assert!(asked.expect_err("no clusters").to_string().contains("sm_90"), "{name}"),
+                    1 => assert!(
+                        asked.expect_err("no clusters").to_string().contains("sm_90"),
+                        "{name}"
+                    ),
                     _ => assert_eq!(asked.expect("it fits").pace, 4, "{name}"),
                 }
             }
@@ -808,9 +1047,15 @@ mod tests {
     #[test]
     fn a_choice_that_no_kernel_honours_is_refused_by_name() {
         let shape = shape("word_3x7", 1);
-        for (name, value) in [("ring", 7), ("blocks", 0), ("rings", 4), ("pace", 3), ("spread_items", 3)] {
-            let request = PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
-            let error = plans("cuda", &shape, Transform::Fft, &limits_of(90), MAX_CLUSTER, &request).expect_err(name).to_string();
+        for (name, value) in
+            [("ring", 7), ("blocks", 0), ("rings", 4), ("pace", 3), ("spread_items", 3)]
+        {
+            let request =
+                PlanRequest { choices: [(name.to_owned(), value)].into(), ..Default::default() };
+            let error =
+                plans("cuda", &shape, Transform::Fft, &limits_of(90), MAX_CLUSTER, &request)
+                    .expect_err(name)
+                    .to_string();
             assert!(error.contains(name), "{error}");
         }
     }

@@ -6,7 +6,8 @@ use crate::runtime::machine::Queue;
 pub(crate) const FIRST: Queue = Queue::new(0, "rotations 1", -1);
 /// The other of the two.
 pub(crate) const SECOND: Queue = Queue::new(1, "rotations 2", -1);
-/// Rotations that come last, and key switches before a rotation: they fill what those of `FIRST` and `SECOND` leave idle.
+/// Rotations that come last, and key switches before a rotation: they fill what those of `FIRST`
+/// and `SECOND` leave idle.
 pub(crate) const TAIL: Queue = Queue::new(2, "tails", 0);
 /// Key switches behind a rotation: they go before whatever waits elsewhere.
 pub(crate) const SWITCH: Queue = Queue::new(3, "switches", -2);

@@ -1,6 +1,8 @@
 //! The kernel files of the family, and the constants that fix them for one shape and plan.
 
-use crate::bootstrap::plan::{CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled};
+use crate::bootstrap::plan::{
+    CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled,
+};
 use crate::bootstrap::spread::SpreadPlan;
 use crate::bootstrap::switch_first;
 use crate::bootstrap::tables;
@@ -69,11 +71,17 @@ pub const COMBINE: KernelFile = KernelFile {
 };
 
 /// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
-pub(crate) fn source(file: KernelFile, shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
+pub(crate) fn source(
+    file: KernelFile,
+    shape: &BootstrapShape,
+    plan: &CudaPlan,
+    trace: bool,
+) -> Source {
     Source { file, constants: constants(shape, plan, trace) }
 }
 
-/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most 2^40, or 2^64 on the torus.
+/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most
+/// 2^40, or 2^64 on the torus.
 pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     match shape.log2_ks_modulus {
         _ if shape.is_torus() => 8,
@@ -83,7 +91,8 @@ pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
     }
 }
 
-/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units, on the torus whole blocks.
+/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units, on the
+/// torus whole blocks.
 pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
     shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
         2 => 8,
@@ -174,7 +183,9 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
 fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     let (raising, log2_q, log2_base, dropped_bits) = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } => (true, log2_modulus, 1, 0),
-        Gadget::Decomposition { log2_base, dropped_bits, .. } => (false, 1, log2_base, dropped_bits),
+        Gadget::Decomposition { log2_base, dropped_bits, .. } => {
+            (false, 1, log2_base, dropped_bits)
+        }
         Gadget::ClosestRepresentative { log2_base, .. } => (false, 1, log2_base, 0),
     };
     t.line("bool", "MODULUS_RAISING", raising);
@@ -188,15 +199,19 @@ fn gadget_constants(shape: &BootstrapShape, t: &mut Text) {
     // Where accumulators are scaled: an accumulator's unit in units of the lowest digit in use.
     let units = held as f64 / (f64::from(TORUS_BITS) + f64::from(dropped_bits)).exp2();
     t.line("double", "UNITS_OF_DIGITS", format!("{units:e}"));
-    // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large as 32 bits allow.
+    // round_to_q: the top 32 bits of y, times floor(2^(shift + 32 + post) Q / T) with post as large
+    // as 32 bits allow.
     let shift = (64 - modulus.leading_zeros()).saturating_sub(32);
     let factor = |post: u32| (1u128 << (shift + 32 + post + log2_q)) / u128::from(modulus.max(1));
     let post = (0..32).rev().find(|&p| factor(p) < 1 << 32).unwrap_or(0);
     t.line("int", "ROUND_SHIFT", shift);
     t.line("int", "ROUND_POST_SHIFT", post);
     t.line("unsigned int", "ROUND_FACTOR", format!("{}u", if raising { factor(post) } else { 0 }));
-    // Deviation of a step's sum in units of Q for modulus raising: sqrt(4 K N) Q^2 / 12; twelve of them against 2^51.
-    let deviation = (4.0 * (shape.columns() * shape.polynomial_size) as f64).sqrt() * (2.0 * f64::from(log2_q)).exp2() / 12.0;
+    // Deviation of a step's sum in units of Q for modulus raising: sqrt(4 K N) Q^2 / 12; twelve of
+    // them against 2^51.
+    let deviation = (4.0 * (shape.columns() * shape.polynomial_size) as f64).sqrt()
+        * (2.0 * f64::from(log2_q)).exp2()
+        / 12.0;
     t.line("bool", "FFT_SUM_IS_LARGE", 9.0 * deviation > 51f64.exp2());
 }
 
@@ -207,7 +222,8 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
         KeyModulus::Torus64 => &[3],
     };
     let list = |f: &dyn Fn(Modulus) -> u32| {
-        let values: Vec<String> = words.iter().filter_map(|&w| Modulus::new(w)).map(|m| format!("{}u", f(m))).collect();
+        let values: Vec<String> =
+            words.iter().filter_map(|&w| Modulus::new(w)).map(|m| format!("{}u", f(m))).collect();
         format!("{{{}}}", values.join(", "))
     };
     t.line("unsigned int", "PRIMES[]", list(&|m| m.value()));
@@ -216,21 +232,34 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
     let inverse = Rns::new(words).map_or(0, |r| r.first_inverse());
     let shoup = words.last().and_then(|&w| Modulus::new(w)).map(|m| m.shoup(inverse % m.value()));
     t.line("unsigned int", "FIRST_INVERSE", format!("{}u", shoup.map_or(0, |s| s.value)));
-    t.line("unsigned int", "FIRST_INVERSE_QUOTIENT", format!("{}u", shoup.map_or(0, |s| s.quotient)));
+    t.line(
+        "unsigned int",
+        "FIRST_INVERSE_QUOTIENT",
+        format!("{}u", shoup.map_or(0, |s| s.quotient)),
+    );
 }
 
-/// Roots of the first pass, the same in every thread: literals, which become operands of instructions.
+/// Roots of the first pass, the same in every thread: literals, which become operands of
+/// instructions.
 fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
     match transform {
         Transform::Ntt => {
             let words: Vec<String> = tables::ntt_tables(shape)
                 .iter()
                 .map(|table| {
-                    let pairs: Vec<String> = table.roots()[..16].iter().map(|r| format!("{{{}u, {}u}}", r.value, r.quotient)).collect();
+                    let pairs: Vec<String> = table.roots()[..16]
+                        .iter()
+                        .map(|r| format!("{{{}u, {}u}}", r.value, r.quotient))
+                        .collect();
                     format!("{{{}}}", pairs.join(", "))
                 })
                 .collect();
-            let _ = writeln!(t.0, "__constant__ unsigned int FIRST_ROOTS[{}][16][2] = {{{}}};", words.len(), words.join(",\n"));
+            let _ = writeln!(
+                t.0,
+                "__constant__ unsigned int FIRST_ROOTS[{}][16][2] = {{{}}};",
+                words.len(),
+                words.join(",\n")
+            );
         }
         Transform::Fft => {
             let roots = tables::fft_roots(shape.polynomial_size);
@@ -243,15 +272,37 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
                     roots[(1 << level) + 2 * (i - (1 << (level - 1)))]
                 }
             };
-            let pairs: Vec<String> = (0..8).map(|i| format!("{{{:e}, {:e}}}", entry(i)[0], entry(i)[1])).collect();
-            let _ = writeln!(t.0, "__constant__ double FIRST_COMPLEX_ROOTS[8][2] = {{{}}};", pairs.join(", "));
-            let list = |values: &[f64]| format!("{{{}}}", values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(", "));
+            let pairs: Vec<String> =
+                (0..8).map(|i| format!("{{{:e}, {:e}}}", entry(i)[0], entry(i)[1])).collect();
+            let _ = writeln!(
+                t.0,
+                "__constant__ double FIRST_COMPLEX_ROOTS[8][2] = {{{}}};",
+                pairs.join(", ")
+            );
+            let list = |values: &[f64]| {
+                format!(
+                    "{{{}}}",
+                    values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(", ")
+                )
+            };
             let inverse = tables::inverse_first_pass(&roots);
             let ratios: Vec<String> = inverse.ratios.iter().map(|r| list(r)).collect();
             let tangents: Vec<String> = inverse.tangents.iter().map(|r| list(r)).collect();
-            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_RATIOS[4][8] = {{{}}};", ratios.join(", "));
-            let _ = writeln!(t.0, "__constant__ double FIRST_TANGENTS[4][4] = {{{}}};", tangents.join(", "));
-            let _ = writeln!(t.0, "__constant__ double FIRST_INVERSE_SCALES[16] = {};", list(&inverse.scales));
+            let _ = writeln!(
+                t.0,
+                "__constant__ double FIRST_INVERSE_RATIOS[4][8] = {{{}}};",
+                ratios.join(", ")
+            );
+            let _ = writeln!(
+                t.0,
+                "__constant__ double FIRST_TANGENTS[4][4] = {{{}}};",
+                tangents.join(", ")
+            );
+            let _ = writeln!(
+                t.0,
+                "__constant__ double FIRST_INVERSE_SCALES[16] = {};",
+                list(&inverse.scales)
+            );
         }
     }
 }

@@ -1,21 +1,28 @@
 //! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::bootstrap::plan::{CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs, refuse_unsupported};
+use crate::bootstrap::plan::{
+    CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs,
+    refuse_unsupported,
+};
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
-use girih_backend::{BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
+};
 
 /// Blocks of a cluster on every device that has clusters.
 pub(crate) const MAX_CLUSTER: usize = 8;
-/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and `spread_ntt.cuh`.
+/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and
+/// `spread_ntt.cuh`.
 const LEAST_PART: usize = 16;
 /// More threads would leave too few registers for the accumulators and the key.
 const MAX_THREADS: usize = 512;
 
-/// The choice of [`PlanRequest::choices`] that fixes how many blocks share a ciphertext for every batch: a power of two, or 0
-/// for whole ciphertexts a block. Left open, each batch goes the way that is faster by measurement.
+/// The choice of [`PlanRequest::choices`] that fixes how many blocks share a ciphertext for every
+/// batch: a power of two, or 0 for whole ciphertexts a block. Left open, each batch goes the way
+/// that is faster by measurement.
 pub const SPREAD: &str = "spread";
-/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext: 2, 4, 8 or 16. Left open, 8 on
-/// one block or two and 4 on more.
+/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext:
+/// 2, 4, 8 or 16. Left open, 8 on one block or two and 4 on more.
 pub const SPREAD_ITEMS: &str = "spread_items";
 
 /// What `request` chooses under `name`.
@@ -24,7 +31,10 @@ pub(crate) fn choice(request: &PlanRequest, name: &str) -> Option<usize> {
 }
 
 /// What `request` chooses as [`SPREAD_ITEMS`].
-pub(crate) fn spread_items(device: &str, request: &PlanRequest) -> Result<Option<usize>, BackendError> {
+pub(crate) fn spread_items(
+    device: &str,
+    request: &PlanRequest,
+) -> Result<Option<usize>, BackendError> {
     match choice(request, SPREAD_ITEMS) {
         Some(items) if ![2, 4, 8, 16].contains(&items) => Err(BackendError::Unsupported {
             device: device.into(),
@@ -47,7 +57,8 @@ pub struct SpreadPlan {
 }
 
 impl CudaPlan {
-    /// Plans `shape` with one ciphertext on several blocks; `cluster` is what the device allows in a cluster (1: no clusters).
+    /// Plans `shape` with one ciphertext on several blocks; `cluster` is what the device allows in
+    /// a cluster (1: no clusters).
     ///
     /// # Errors
     /// As [`CudaPlan::new`].
@@ -72,19 +83,36 @@ impl CudaPlan {
         let items = spread_items(device, request)?;
         let packed = packs(shape, transform, request);
         let mut plan = match choice(request, SPREAD) {
-            Some(blocks) if !blocks.is_power_of_two() || blocks > most => {
-                Err(unsupported(blocks, format!("{transform} of N = {} goes over a power of two up to {most}", shape.polynomial_size)))
+            Some(blocks) if !blocks.is_power_of_two() || blocks > most => Err(unsupported(
+                blocks,
+                format!(
+                    "{transform} of N = {} goes over a power of two up to {most}",
+                    shape.polynomial_size
+                ),
+            )),
+            Some(blocks) => {
+                Self::over(shape, transform, limits, blocks, items, packed).map_err(fits)
             }
-            Some(blocks) => Self::over(shape, transform, limits, blocks, items, packed).map_err(fits),
             None => {
                 // The most: an H200 ran all sets faster on eight blocks than on four.
-                let none = Err(DoesNotFit::Transform { transform, why: "the ring is too small to be spread".into() });
-                let over = |blocks: &usize| Self::over(shape, transform, limits, *blocks, items, packed);
+                let none = Err(DoesNotFit::Transform {
+                    transform,
+                    why: "the ring is too small to be spread".into(),
+                });
+                let over =
+                    |blocks: &usize| Self::over(shape, transform, limits, *blocks, items, packed);
                 let largest_first = [8, 4, 2, 1].iter().filter(|&&b| b <= most);
-                largest_first.map(over).fold(none, |best, plan| if best.is_ok() { best } else { plan }).map_err(fits)
+                largest_first
+                    .map(over)
+                    .fold(none, |best, plan| if best.is_ok() { best } else { plan })
+                    .map_err(fits)
             }
         }?;
-        for (name, &value) in request.choices.iter().filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str())) {
+        for (name, &value) in request
+            .choices
+            .iter()
+            .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str()))
+        {
             if !["tiled", "packed"].contains(&name.as_str()) {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
@@ -107,17 +135,26 @@ impl CudaPlan {
     ) -> Result<Self, DoesNotFit> {
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
-        // What an H200 ran fastest: a warp then holds the larger parts of two blocks whole, and needs no barrier of the block.
+        // What an H200 ran fastest: a warp then holds the larger parts of two blocks whole, and
+        // needs no barrier of the block.
         let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
         let products = shape.columns() * part;
-        // Whole teams of every kind; enough threads for the products, and for whole warps of each level of the orbits' digits where
-        // those are few (above 256 they would take registers from keys).
+        // Whole teams of every kind; enough threads for the products, and for whole warps of each
+        // level of the orbits' digits where those are few (above 256 they would take registers from
+        // keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
-        let threads = products.max(if orbits > 256 { 0 } else { orbits }).clamp(128, MAX_THREADS).next_multiple_of(step);
+        let threads = products
+            .max(if orbits > 256 { 0 } else { orbits })
+            .clamp(128, MAX_THREADS)
+            .next_multiple_of(step);
         let needed = shared_bytes(shape, transform, &geometry, blocks);
         if needed > limits.workgroup_memory_bytes {
-            return Err(DoesNotFit::Memory { tile: tile_of_groups(shape, 1), needed, available: limits.workgroup_memory_bytes });
+            return Err(DoesNotFit::Memory {
+                tile: tile_of_groups(shape, 1),
+                needed,
+                available: limits.workgroup_memory_bytes,
+            });
         }
         if threads > limits.workgroup_threads {
             return Err(DoesNotFit::Threads {
@@ -147,13 +184,22 @@ impl CudaPlan {
             defer_cosines: false,
             join_levels: false,
             tail: false,
-            spread: Some(SpreadPlan { blocks, items, key_ring: key_ring(shape, transform, blocks, threads, packed) }),
+            spread: Some(SpreadPlan {
+                blocks,
+                items,
+                key_ring: key_ring(shape, transform, blocks, threads, packed),
+            }),
         })
     }
 }
 
 /// Bytes of `SpreadTile` (cuda/bootstrap/blind_rotate_spread.cu).
-fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometry, blocks: usize) -> usize {
+fn shared_bytes(
+    shape: &BootstrapShape,
+    transform: Transform,
+    geometry: &Geometry,
+    blocks: usize,
+) -> usize {
     let part = geometry.points / blocks;
     // Products, digits, and what the owner of orbits is sent.
     let parts = shape.levels() + 2;
@@ -166,16 +212,34 @@ fn shared_bytes(shape: &BootstrapShape, transform: Transform, geometry: &Geometr
     (values + roots + inboxes + 2 * shape.switched_len()).next_multiple_of(16)
 }
 
-/// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor of those of a step.
-fn key_ring(shape: &BootstrapShape, transform: Transform, blocks: usize, threads: usize, packed: bool) -> usize {
+/// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor
+/// of those of a step.
+fn key_ring(
+    shape: &BootstrapShape,
+    transform: Transform,
+    blocks: usize,
+    threads: usize,
+    packed: bool,
+) -> usize {
     let geometry = &Geometry::new(shape, transform);
     let part = geometry.points / blocks;
     let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => (shape.columns() * part, shape.levels() * shape.columns() * shape.ggsw_per_step(), 2 * blocks, 80),
+        Transform::Fft => (
+            shape.columns() * part,
+            shape.levels() * shape.columns() * shape.ggsw_per_step(),
+            2 * blocks,
+            80,
+        ),
         Transform::Ntt => {
             let quad = geometry.tail.min(4);
-            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4);
-            (geometry.words * shape.columns() * part / quad, chunks / (geometry.tail / quad), blocks, 80)
+            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail)
+                .div_ceil(4);
+            (
+                geometry.words * shape.columns() * part / quad,
+                chunks / (geometry.tail / quad),
+                blocks,
+                80,
+            )
         }
     };
     let turn = items.div_ceil(threads) * entries;

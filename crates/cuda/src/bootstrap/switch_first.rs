@@ -51,10 +51,18 @@ impl SwitchFirst {
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape();
-        let [digits, product, round] = kernels(machine.as_ref(), &source::source(KEY_SWITCH_TORUS, shape, plan, false))?;
+        let [digits, product, round] =
+            kernels(machine.as_ref(), &source::source(KEY_SWITCH_TORUS, shape, plan, false))?;
         let chunks = shape.ks_indices().div_ceil(CHUNK);
         let make = |chunk| key_chunk(keys, chunk);
-        let key = upload_blocks(machine, "key-switching key", chunks, chunk_bytes(shape), progress, make)?;
+        let key = upload_blocks(
+            machine,
+            "key-switching key",
+            chunks,
+            chunk_bytes(shape),
+            progress,
+            make,
+        )?;
         Ok(Self {
             digits,
             product,
@@ -93,18 +101,34 @@ impl SwitchFirst {
     }
 
     /// Switches the staged jobs and rounds to exponents; `arguments` lacks key and splits.
-    pub fn launch(&self, machine: &dyn Machine, queue: Queue, arguments: TorusKeySwitchArguments) -> Result<(), BackendError> {
+    pub fn launch(
+        &self,
+        machine: &dyn Machine,
+        queue: Queue,
+        arguments: TorusKeySwitchArguments,
+    ) -> Result<(), BackendError> {
         let jobs = arguments.job_count as usize;
         let blocks = jobs.div_ceil(BLOCK_CIPHERTEXTS) * (self.row / BLOCK_COLUMNS);
-        let splits = splits(self.steps(), self.most_steps, blocks, BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors);
-        let arguments = TorusKeySwitchArguments { key: self.key.address(), splits: splits as u32, ..arguments };
+        let splits = splits(
+            self.steps(),
+            self.most_steps,
+            blocks,
+            BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors,
+        );
+        let arguments =
+            TorusKeySwitchArguments { key: self.key.address(), splits: splits as u32, ..arguments };
         let warps = jobs.div_ceil(FRAGMENT) * self.chunks;
         for (kernel, blocks, threads) in [
             (self.digits, (warps * 32).div_ceil(PRODUCT_THREADS), PRODUCT_THREADS),
             (self.product, blocks * splits, PRODUCT_THREADS),
             (self.round, jobs, self.round_threads),
         ] {
-            machine.launch(queue, kernel, LaunchSize { blocks, threads, shared_bytes: 0, cluster: 1 }, bytes_of(&[arguments]))?;
+            machine.launch(
+                queue,
+                kernel,
+                LaunchSize { blocks, threads, shared_bytes: 0, cluster: 1 },
+                bytes_of(&[arguments]),
+            )?;
         }
         Ok(())
     }
@@ -115,8 +139,8 @@ fn most_steps(shape: &BootstrapShape) -> usize {
     ((1 << 31) - 1) / (CHUNK * (shape.ks_base() / 2).max(1) * 255)
 }
 
-/// Blocks among which the steps of one product are divided: as many as `places` have room for, none of them idle, and at least as
-/// many as keep sums within bounds.
+/// Blocks among which the steps of one product are divided: as many as `places` have room for, none
+/// of them idle, and at least as many as keep sums within bounds.
 fn splits(steps: usize, most_steps: usize, blocks: usize, places: usize) -> usize {
     (places / blocks).clamp(1, (steps / LEAST_STEPS).max(1)).max(steps.div_ceil(most_steps))
 }
@@ -126,8 +150,8 @@ fn chunk_bytes(shape: &BootstrapShape) -> usize {
     CHUNK * shape.ks_digits() * ks_row(shape) * WORD_BYTES
 }
 
-/// The key for one chunk of indices, as `key_switch_torus` reads it: `[digit][8 columns][2 bytes of a word][thread of a warp]`,
-/// each 16 bytes of 8 indices; zeros beyond the last index and column.
+/// The key for one chunk of indices, as `key_switch_torus` reads it: `[digit][8 columns][2 bytes of
+/// a word][thread of a warp]`, each 16 bytes of 8 indices; zeros beyond the last index and column.
 fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
     let shape = keys.shape();
     let (length, groups) = (shape.switched_len(), ks_row(shape) / GROUP);
@@ -140,7 +164,10 @@ fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
                 let thread = column % GROUP * 4 + local % 16 / 4;
                 let first = (digit * groups + column / GROUP) * WORD_BYTES / 2;
                 for (byte, value) in word.to_le_bytes().into_iter().enumerate() {
-                    out[((first + byte / 2) * 32 + thread) * 16 + byte % 2 * 8 + local / 16 * 4 + local % 4] = value;
+                    out[((first + byte / 2) * 32 + thread) * 16
+                        + byte % 2 * 8
+                        + local / 16 * 4
+                        + local % 4] = value;
                 }
             }
         }
@@ -156,7 +183,10 @@ mod tests {
     #[test]
     fn steps_are_divided_where_places_are_left_and_where_sums_would_overflow() {
         let (steps, most) = (256, 1 << 14);
-        assert_eq!([1, 2, 58, 116, 133, 725].map(|blocks| splits(steps, most, blocks, 396)), [32, 32, 6, 3, 2, 1]);
+        assert_eq!(
+            [1, 2, 58, 116, 133, 725].map(|blocks| splits(steps, most, blocks, 396)),
+            [32, 32, 6, 3, 2, 1]
+        );
         assert_eq!([1, 58, 725].map(|blocks| splits(steps, 100, blocks, 396)), [32, 6, 3]);
         assert_eq!(splits(5, most, 1, 396), 1);
     }
@@ -170,7 +200,10 @@ mod tests {
                 let shape = BootstrapShape { log2_ks_base, ..shape.clone() };
                 let of = |steps: usize| (steps * CHUNK * (shape.ks_base() / 2) * 255) as u64;
                 let most = most_steps(&shape);
-                assert!(of(most) < 1 << 31 && of(most + 1) >= 1 << 31, "{most} steps of base 2^{log2_ks_base}");
+                assert!(
+                    of(most) < 1 << 31 && of(most + 1) >= 1 << 31,
+                    "{most} steps of base 2^{log2_ks_base}"
+                );
             }
         }
     }
@@ -186,7 +219,10 @@ mod emulated_tests {
     use crate::runtime::bytes::bytes_of_mut;
     use crate::runtime::emulated::Emulated;
     use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
-    use girih_backend::{BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest, SecretKind, Transform};
+    use girih_backend::{
+        BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest,
+        SecretKind, Transform,
+    };
     use girih_ring::gadget::closest_representative_digits;
 
     fn shape(log2_ks_base: u32, ks_digits: u32) -> BootstrapShape {
@@ -219,15 +255,25 @@ mod emulated_tests {
     }
 
     /// What the sums must be: digits times rows of each mask, not yet taken off the body.
-    fn expected(shape: &BootstrapShape, key: &[u64], store: &[u64], job: &BootstrapJob) -> Vec<u64> {
+    fn expected(
+        shape: &BootstrapShape,
+        key: &[u64],
+        store: &[u64],
+        job: &BootstrapJob,
+    ) -> Vec<u64> {
         let (stored, length) = (shape.extracted_len(), shape.switched_len());
         let (mut digits, mut sums) = (vec![0; shape.ks_digits()], vec![0u64; length]);
         for (index, rows) in key.chunks_exact(shape.key_switching_block_len()).enumerate() {
-            let of = |o: &Operand| (i64::from(o.weight) as u64).wrapping_mul(store[o.ciphertext as usize * stored + index]);
+            let of = |o: &Operand| {
+                (i64::from(o.weight) as u64)
+                    .wrapping_mul(store[o.ciphertext as usize * stored + index])
+            };
             let word = job.input.operands.iter().map(of).fold(0, u64::wrapping_add);
             closest_representative_digits(word, shape.log2_ks_base, &mut digits);
             for (row, &digit) in rows.chunks_exact(length).zip(&digits) {
-                sums.iter_mut().zip(row).for_each(|(s, &w)| *s = s.wrapping_add((i64::from(digit) as u64).wrapping_mul(w)));
+                sums.iter_mut().zip(row).for_each(|(s, &w)| {
+                    *s = s.wrapping_add((i64::from(digit) as u64).wrapping_mul(w))
+                });
             }
         }
         sums
@@ -236,13 +282,24 @@ mod emulated_tests {
     fn check(shape: &BootstrapShape, count: usize, multiprocessors: usize) {
         let machine: Arc<dyn Machine> = Arc::new(Emulated::new().expect("there is a compiler"));
         let keys = SyntheticKeys::new(shape.clone(), 3);
-        let plan = CudaPlan::new("cuda", shape, Transform::Fft, &limits_of(90), 1, &PlanRequest::default()).expect("it fits");
-        let switch = SwitchFirst::load(&machine, &keys, &plan, multiprocessors, &NoProgress).expect("it loads");
+        let plan = CudaPlan::new(
+            "cuda",
+            shape,
+            Transform::Fft,
+            &limits_of(90),
+            1,
+            &PlanRequest::default(),
+        )
+        .expect("it fits");
+        let switch = SwitchFirst::load(&machine, &keys, &plan, multiprocessors, &NoProgress)
+            .expect("it loads");
         let mut words = Words::new(4);
-        let store: Vec<u64> = (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();
+        let store: Vec<u64> =
+            (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();
         let jobs = jobs(count);
         let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
-        let held = |bytes: &[u8]| Buffer::holding(&machine, bytes, "a test").expect("there is room");
+        let held =
+            |bytes: &[u8]| Buffer::holding(&machine, bytes, "a test").expect("there is room");
         let empty = |bytes| Buffer::new(&machine, bytes, "a test").expect("there is room");
         let (store_there, jobs_there) = (held(bytes_of(&store)), held(bytes_of(&staged)));
         let (digits, sums) = (empty(switch.digits_bytes(count)), empty(switch.sums_bytes(count)));
@@ -260,7 +317,9 @@ mod emulated_tests {
         let mut got = vec![0u64; count * switch.row];
         machine.download(sums.address(), bytes_of_mut(&mut got)).expect("it is read");
         let mut key = vec![0; shape.ks_indices() * shape.key_switching_block_len()];
-        key.chunks_exact_mut(shape.key_switching_block_len()).enumerate().for_each(|(index, rows)| keys.key_switching_block(index, rows));
+        key.chunks_exact_mut(shape.key_switching_block_len())
+            .enumerate()
+            .for_each(|(index, rows)| keys.key_switching_block(index, rows));
         for (index, (job, got)) in jobs.iter().zip(got.chunks_exact(switch.row)).enumerate() {
             assert!(
                 got.starts_with(&expected(shape, &key, &store, job)),

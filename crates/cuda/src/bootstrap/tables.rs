@@ -6,13 +6,16 @@ use girih_ring::{Modulus, NttTable, bit_reverse, fft::roots_of_unity};
 /// One table for each word of a valid shape.
 pub(crate) fn ntt_tables(shape: &BootstrapShape) -> Vec<NttTable> {
     match &shape.key_modulus {
-        KeyModulus::Words(words) => words.iter().filter_map(|&w| NttTable::new(Modulus::new(w)?, shape.polynomial_size)).collect(),
+        KeyModulus::Words(words) => words
+            .iter()
+            .filter_map(|&w| NttTable::new(Modulus::new(w)?, shape.polynomial_size))
+            .collect(),
         KeyModulus::Torus64 => Vec::new(),
     }
 }
 
-/// `[word][N]` Shoup pairs. The inverse has none of its own: its root of block i of a level is minus that of the block as far from
-/// the level's end, since psi^-i = -psi^(N - i).
+/// `[word][N]` Shoup pairs. The inverse has none of its own: its root of block i of a level is
+/// minus that of the block as far from the level's end, since psi^-i = -psi^(N - i).
 pub(crate) fn ntt_roots(tables: &[NttTable]) -> Vec<[u32; 2]> {
     tables.iter().flat_map(|t| t.roots()).map(|r| [r.value, r.quotient]).collect()
 }
@@ -38,7 +41,8 @@ pub(crate) fn fft_roots(size: usize) -> Vec<[f64; 2]> {
     roots
 }
 
-/// The forward transform of folded coefficients by the definition of the tree; for keys, on the host.
+/// The forward transform of folded coefficients by the definition of the tree; for keys, on the
+/// host.
 pub(crate) fn fft_forward(values: &mut [[f64; 2]], roots: &[[f64; 2]]) {
     let (mut blocks, mut half) = (1, values.len() / 2);
     while half > 0 {
@@ -56,7 +60,8 @@ pub(crate) fn fft_forward(values: &mut [[f64; 2]], roots: &[[f64; 2]]) {
     }
 }
 
-/// Constants of the inverse of the first pass, sixteen values by four levels, with cosines left out of its turns until the end.
+/// Constants of the inverse of the first pass, sixteen values by four levels, with cosines left out
+/// of its turns until the end.
 pub(crate) struct InverseFirstPass {
     /// By level and butterfly: what the second value is worth in units of the first.
     pub ratios: [[f64; 8]; 4],
@@ -66,9 +71,11 @@ pub(crate) struct InverseFirstPass {
     pub scales: [f64; 16],
 }
 
-/// The constants for `roots` of [`fft_roots`]. All angles lie below a right one, so no cosine is zero.
+/// The constants for `roots` of [`fft_roots`]. All angles lie below a right one, so no cosine is
+/// zero.
 pub(crate) fn inverse_first_pass(roots: &[[f64; 2]]) -> InverseFirstPass {
-    let mut pass = InverseFirstPass { ratios: [[1.0; 8]; 4], tangents: [[0.0; 4]; 4], scales: [1.0; 16] };
+    let mut pass =
+        InverseFirstPass { ratios: [[1.0; 8]; 4], tangents: [[0.0; 4]; 4], scales: [1.0; 16] };
     for level in (0..4).rev() {
         let half = 8 >> level;
         for block in 0..1 << level {
@@ -103,7 +110,10 @@ mod tests {
                 let w = powers[point * i % (2 * size)];
                 want = [want[0] + c * w[0], want[1] + c * w[1]];
             }
-            assert!((want[0] - value[0]).abs() < 1e-10 && (want[1] - value[1]).abs() < 1e-10, "{position}: {want:?} {value:?}");
+            assert!(
+                (want[0] - value[0]).abs() < 1e-10 && (want[1] - value[1]).abs() < 1e-10,
+                "{position}: {want:?} {value:?}"
+            );
         }
     }
 }

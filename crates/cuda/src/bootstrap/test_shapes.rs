@@ -42,21 +42,34 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The shape called `name`, with `packing` slots.
 pub(crate) fn shape(name: &str, packing: usize) -> BootstrapShape {
-    let &(_, lwe_dimension, log2_lwe_modulus, polynomial_size, glwe_dimension, ref kind, (log2_ks_modulus, log2_ks_base)) =
-        ROWS.iter().find(|row| row.0 == name).expect("a row");
+    let &(
+        _,
+        lwe_dimension,
+        log2_lwe_modulus,
+        polynomial_size,
+        glwe_dimension,
+        ref kind,
+        (log2_ks_modulus, log2_ks_base),
+    ) = ROWS.iter().find(|row| row.0 == name).expect("a row");
     let digits = |log2_modulus: u32, log2_base: u32, dropped_bits: u32| {
         let levels = (log2_modulus - dropped_bits).div_ceil(log2_base) as usize;
         Gadget::Decomposition { log2_base, levels, dropped_bits }
     };
     let order = 2 * polynomial_size as u32;
     let (gadget, words, grouping) = match *kind {
-        OneWord(log2_base, dropped) => (digits(27, log2_base, dropped), vec![largest_ntt_prime(27, order).expect("a prime")], 1),
+        OneWord(log2_base, dropped) => (
+            digits(27, log2_base, dropped),
+            vec![largest_ntt_prime(27, order).expect("a prime")],
+            1,
+        ),
         TwoWords(log2_modulus, log2_base, dropped) => {
             let pair = largest_ntt_prime_pair(log2_modulus, order).expect("a pair");
             (digits(log2_modulus, log2_base, dropped), pair.to_vec(), 1)
         }
         Raised(log2_modulus, words) => (Gadget::ModulusRaising { log2_modulus }, words.to_vec(), 1),
-        Torus(grouping) => (Gadget::ClosestRepresentative { log2_base: 23, levels: 1 }, Vec::new(), grouping),
+        Torus(grouping) => {
+            (Gadget::ClosestRepresentative { log2_base: 23, levels: 1 }, Vec::new(), grouping)
+        }
     };
     let torus = words.is_empty();
     let shape = BootstrapShape {

@@ -10,8 +10,8 @@ use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Tra
 /// The kernels of one shape with one transform, as they are compiled for a device of some limits.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// `<shape name>-<transform>`, then `-tail` or `-tail2` where it serves what whole waves leave, `-spread` or `-spread2` where
-    /// blocks share a ciphertext.
+    /// `<shape name>-<transform>`, then `-tail` or `-tail2` where it serves what whole waves leave,
+    /// `-spread` or `-spread2` where blocks share a ciphertext.
     pub name: String,
     /// The plan.
     pub plan: CudaPlan,
@@ -19,7 +19,8 @@ pub struct Variant {
     pub sources: Vec<Source>,
 }
 
-/// Limits of a compute capability (`90` for sm_90): shared memory that one block can ask for, from NVIDIA's tables.
+/// Limits of a compute capability (`90` for sm_90): shared memory that one block can ask for, from
+/// NVIDIA's tables.
 pub fn limits_of(compute_capability: u32) -> DeviceLimits {
     let kilobytes = match compute_capability {
         75 => 64,
@@ -41,12 +42,17 @@ pub fn cluster_of(compute_capability: u32) -> usize {
     if compute_capability >= 90 { MAX_CLUSTER } else { 1 }
 }
 
-/// The variants of `shape` for a compute capability: for each transform one that runs whole ciphertexts in a block and one
-/// (`-spread`) that spreads a ciphertext over blocks.
+/// The variants of `shape` for a compute capability: for each transform one that runs whole
+/// ciphertexts in a block and one (`-spread`) that spreads a ciphertext over blocks.
 ///
 /// # Errors
 /// Where none fits: the refusal of the first.
-pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, request: &PlanRequest) -> Result<Vec<Variant>, BackendError> {
+pub fn variants(
+    name: &str,
+    shape: &BootstrapShape,
+    compute_capability: u32,
+    request: &PlanRequest,
+) -> Result<Vec<Variant>, BackendError> {
     let (limits, cluster) = (limits_of(compute_capability), cluster_of(compute_capability));
     let mut found = Vec::new();
     let mut refused = None;
@@ -56,7 +62,9 @@ pub fn variants(name: &str, shape: &BootstrapShape, compute_capability: u32, req
                 let rotate = if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE };
                 let role = role(&plans, index);
                 let kind = if role.is_empty() { role } else { format!("-{role}") };
-                let sources = [rotate, key_switch_file(shape), COMBINE].map(|file| source::source(file, shape, plan, false)).to_vec();
+                let sources = [rotate, key_switch_file(shape), COMBINE]
+                    .map(|file| source::source(file, shape, plan, false))
+                    .to_vec();
                 Variant { name: format!("{name}-{transform}{kind}"), plan: plan.clone(), sources }
             })),
             Err(error) => refused = refused.or(Some(error)),

@@ -65,9 +65,15 @@ impl Geometry {
     }
 
     /// The widest tile of which a plan's fit a block.
-    fn fitting(log2_degree: u32, plan: &ColumnPlan, steps: usize, limits: &DeviceLimits) -> Option<Self> {
+    fn fitting(
+        log2_degree: u32,
+        plan: &ColumnPlan,
+        steps: usize,
+        limits: &DeviceLimits,
+    ) -> Option<Self> {
         let all = TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
-        let mut fitting = all.filter(|g| g.shared_bytes(g.places(plan), steps) <= limits.workgroup_memory_bytes);
+        let mut fitting =
+            all.filter(|g| g.shared_bytes(g.places(plan), steps) <= limits.workgroup_memory_bytes);
         fitting.next()
     }
 
@@ -103,7 +109,11 @@ impl Geometry {
     fn correction(&self, plan: &ColumnPlan, place: u32) -> u32 {
         let number = place - CORRECTIONS;
         match number.checked_sub(self.padded_corrections(plan)) {
-            None => IN_PADDING | (number as usize * (self.width() / 4) * self.slot_words() + self.width()) as u32,
+            None => {
+                IN_PADDING
+                    | (number as usize * (self.width() / 4) * self.slot_words() + self.width())
+                        as u32
+            }
             Some(over) => plan.places + over,
         }
     }
@@ -143,7 +153,8 @@ impl Encoder<'_> {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(place) => {
                 let points = 1usize << (ring.log2_degree - log2_row(ring.log2_degree));
-                let ntt = SplitNtt::new(modulus, ring.degree()).map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
+                let ntt = SplitNtt::new(modulus, ring.degree())
+                    .map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
                 let (values, quotients) = ntt.roots();
                 Ok(place.insert(Factors {
                     forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
@@ -155,12 +166,21 @@ impl Encoder<'_> {
     }
 
     /// `TileHeader`, loads, phases and conversions; `outputs` are where each phase's begin and end.
-    fn tile(&mut self, plan: &ColumnPlan, outputs: &[(u32, u32)], correction: impl Fn(u32) -> u32) -> Result<Vec<u32>, BackendError> {
+    fn tile(
+        &mut self,
+        plan: &ColumnPlan,
+        outputs: &[(u32, u32)],
+        correction: impl Fn(u32) -> u32,
+    ) -> Result<Vec<u32>, BackendError> {
         let mut words = vec![plan.loads.len() as u32, plan.phases.len() as u32, 0, 0];
         for load in &plan.loads {
             let p = self.modulus(load.prime);
             let factors = self.factors(load.prime)?;
-            let constant = if load.coefficients { load.constant } else { p.mul(load.constant, factors.size_inverse) };
+            let constant = if load.coefficients {
+                load.constant
+            } else {
+                p.mul(load.constant, factors.size_inverse)
+            };
             let (c, last) = (p.shoup(constant), p.shoup(p.mul(constant, factors.last_inverse)));
             words.extend(address(load.from));
             words.extend([u32::from(load.coefficients), load.prime.into(), load.place, 0, 0]);
@@ -173,14 +193,32 @@ impl Encoder<'_> {
             next += phase.conversions.iter().map(conversion_words).sum::<usize>();
         }
         for conversion in plan.phases.iter().flat_map(|p| &p.conversions) {
-            words.extend([u32::from(conversion.corrected), correction(conversion.correction), conversion.sources.len() as u32, 0]);
+            words.extend([
+                u32::from(conversion.corrected),
+                correction(conversion.correction),
+                conversion.sources.len() as u32,
+                0,
+            ]);
             for source in &conversion.sources {
                 let p = self.modulus(source.prime);
                 let q = p.value();
                 let (place, constant) = source.scaled.unwrap_or((NONE, 1));
                 let constant = p.shoup(constant);
-                let weight = if conversion.corrected { ((1u64 << 51) / u64::from(q)) as u32 } else { (q - 1) / 2 };
-                words.extend([source.place, place, constant.value, constant.quotient, q, weight, 0, 0]);
+                let weight = if conversion.corrected {
+                    ((1u64 << 51) / u64::from(q)) as u32
+                } else {
+                    (q - 1) / 2
+                };
+                words.extend([
+                    source.place,
+                    place,
+                    constant.value,
+                    constant.quotient,
+                    q,
+                    weight,
+                    0,
+                    0,
+                ]);
             }
         }
         Ok(words)
@@ -195,12 +233,28 @@ impl Encoder<'_> {
         };
         let reciprocal = ((1u64 << 48) / u64::from(q)) as u32;
         let kept = output.kept.unwrap_or(NONE);
-        [q, reciprocal, kept, base, offset as u32, (offset >> 32) as u32, output.prime.into(), coefficients.into()]
+        [
+            q,
+            reciprocal,
+            kept,
+            base,
+            offset as u32,
+            (offset >> 32) as u32,
+            output.prime.into(),
+            coefficients.into(),
+        ]
     }
 
     /// Eight outputs as matrix units want them.
-    fn group(&mut self, geometry: &Geometry, plan: &ColumnPlan, outputs: &[&Output], steps: usize) -> Result<Vec<u32>, BackendError> {
-        let places: BTreeSet<u32> = outputs.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect();
+    fn group(
+        &mut self,
+        geometry: &Geometry,
+        plan: &ColumnPlan,
+        outputs: &[&Output],
+        steps: usize,
+    ) -> Result<Vec<u32>, BackendError> {
+        let places: BTreeSet<u32> =
+            outputs.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect();
         let places: Vec<u32> = places.into_iter().collect();
         let mut words = vec![0u32; geometry.group_words(steps)];
         for (o, output) in outputs.iter().enumerate() {
@@ -208,7 +262,8 @@ impl Encoder<'_> {
             for &(place, constant) in &output.sources {
                 let source = places.partition_point(|&p| p < place);
                 let (step, within) = (source / STEP_SOURCES, source % STEP_SOURCES);
-                // Thread 4 g + t of a warp holds output g; sources t and 4 + t of a step; of each the four bytes of a row.
+                // Thread 4 g + t of a warp holds output g; sources t and 4 + t of a step; of each
+                // the four bytes of a row.
                 let thread = 4 * o + within % 4;
                 for byte in 0..4 {
                     let row = (0..4).fold(0, |row, b| {
@@ -237,7 +292,8 @@ impl Encoder<'_> {
             let factors = &self.factors(output.prime)?.forward;
             for (i, pair) in factors.iter().enumerate() {
                 let at = i ^ (2 * o);
-                words[factors_at + o * geometry.factor_words() + 2 * at..][..2].copy_from_slice(pair);
+                words[factors_at + o * geometry.factor_words() + 2 * at..][..2]
+                    .copy_from_slice(pair);
             }
         }
         words[outputs_at + GROUP * OUTPUT_WORDS] = u32::from(!outputs[0].is_half());
@@ -249,8 +305,8 @@ fn address(place: Place) -> [u32; 3] {
     [place.offset as u32, (place.offset >> 32) as u32, place.base]
 }
 
-/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, no more sources than fit, and
-/// last what may take the place of a source.
+/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, no more sources
+/// than fit, and last what may take the place of a source.
 fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
     let mut groups: Vec<Vec<&Output>> = Vec::new();
     for half in [true, false] {
@@ -277,7 +333,9 @@ fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
 }
 
 fn steps_of(groups: &[Vec<&Output>]) -> usize {
-    let sources = |g: &Vec<&Output>| g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len();
+    let sources = |g: &Vec<&Output>| {
+        g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len()
+    };
     groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
 }
 
@@ -295,15 +353,29 @@ pub(crate) fn ready(
     places: &Places,
     tiles: &[ColumnTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let plans = tiles.iter().filter(|t| !t.sums.is_empty()).map(|t| plan(ring, places, t)).collect::<Result<Vec<_>, _>>()?;
-    let is_small = |p: &ColumnPlan| p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES);
-    // One kernel for all that share a tile's width: a step of matrix units too many costs less than a launch.
-    let steps = plans.iter().filter(|p| is_small(p)).flat_map(|p| &p.phases).map(|p| steps_of(&groups(p))).max().unwrap_or(1);
+    let plans = tiles
+        .iter()
+        .filter(|t| !t.sums.is_empty())
+        .map(|t| plan(ring, places, t))
+        .collect::<Result<Vec<_>, _>>()?;
+    let is_small = |p: &ColumnPlan| {
+        p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES)
+    };
+    // One kernel for all that share a tile's width: a step of matrix units too many costs less than
+    // a launch.
+    let steps = plans
+        .iter()
+        .filter(|p| is_small(p))
+        .flat_map(|p| &p.phases)
+        .map(|p| steps_of(&groups(p)))
+        .max()
+        .unwrap_or(1);
     let wide = plans.iter().any(|p| any_wide(ring, p));
     let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for plan in plans {
-        match Geometry::fitting(ring.log2_degree, &plan, steps, limits).filter(|_| is_small(&plan)) {
+        match Geometry::fitting(ring.log2_degree, &plan, steps, limits).filter(|_| is_small(&plan))
+        {
             Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
             None => any.push(plan),
         }
@@ -312,7 +384,15 @@ pub(crate) fn ready(
     let mut launches = Vec::new();
     for (std::cmp::Reverse(tile), plans) in fast {
         if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
-            launches.push(fast_launch(&mut encoder, limits, knobs, places, geometry, (wide, steps), &plans)?);
+            launches.push(fast_launch(
+                &mut encoder,
+                limits,
+                knobs,
+                places,
+                geometry,
+                (wide, steps),
+                &plans,
+            )?);
         }
     }
     if !any.is_empty() {
@@ -363,7 +443,8 @@ fn fast_launch(
     }
     let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
     let shared_bytes = geometry.shared_bytes(most_places, steps);
-    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)).clamp(1, knobs.column_blocks.max(1));
+    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024))
+        .clamp(1, knobs.column_blocks.max(1));
     let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),
@@ -407,9 +488,13 @@ fn any_launch(
         )));
     }
     // Corrections follow the other places.
-    let place_in = |plan: &ColumnPlan, place: u32| if place < CORRECTIONS { place } else { plan.places + place - CORRECTIONS };
-    let outputs_of = |p: &'_ ColumnPlan| p.phases.iter().map(|phase| phase.outputs.len()).sum::<usize>();
-    let mut records: Vec<u32> = vec![0; plans.iter().map(outputs_of).sum::<usize>().next_multiple_of(4)];
+    let place_in = |plan: &ColumnPlan, place: u32| {
+        if place < CORRECTIONS { place } else { plan.places + place - CORRECTIONS }
+    };
+    let outputs_of =
+        |p: &'_ ColumnPlan| p.phases.iter().map(|phase| phase.outputs.len()).sum::<usize>();
+    let mut records: Vec<u32> =
+        vec![0; plans.iter().map(outputs_of).sum::<usize>().next_multiple_of(4)];
     let mut number = 0;
     for plan in plans {
         for output in plan.phases.iter().flat_map(|p| &p.outputs) {

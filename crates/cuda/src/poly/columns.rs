@@ -2,9 +2,9 @@
 //!
 //! A place holds one limb's tile in a block's memory. Loads fill places; then each phase prepares
 //! the conversions whose sources are there, and computes outputs. The formulas of
-//! `girih_ring::BaseConversion` are linear in the scaled sources y_i and the correction u, so a sum of
-//! conversions and slots is one row of a matrix over places:
-//! sum_i y_i (D / d_i) - u D + sum factor * slot.
+//! `girih_ring::BaseConversion` are linear in the scaled sources y_i and the correction u, so a sum
+//! of conversions and slots is one row of a matrix over places: sum_i y_i (D / d_i) - u D + sum
+//! factor * slot.
 
 use crate::poly::limbs::{Place, Places};
 use girih_backend::BackendError;
@@ -117,7 +117,12 @@ fn analyse(tile: &ColumnTile) -> Result<Analysis, BackendError> {
     let loads = tile.loads.len();
     let slots = loads + tile.sums.len();
     let mut a = Analysis {
-        primes: tile.loads.iter().map(|&(p, _)| p).chain(tile.sums.iter().map(|s| s.prime)).collect(),
+        primes: tile
+            .loads
+            .iter()
+            .map(|&(p, _)| p)
+            .chain(tile.sums.iter().map(|s| s.prime))
+            .collect(),
         sum_phase: Vec::new(),
         conversion_phase: vec![None; tile.conversions.len()],
         conversion_end: vec![0; tile.conversions.len()],
@@ -141,7 +146,10 @@ fn analyse(tile: &ColumnTile) -> Result<Analysis, BackendError> {
                 }
                 ColumnTerm::Converted { conversion, .. } => {
                     let c = usize::from(conversion);
-                    let of = tile.conversions.get(c).ok_or_else(|| refused(format!("conversion {c} is missing")))?;
+                    let of = tile
+                        .conversions
+                        .get(c)
+                        .ok_or_else(|| refused(format!("conversion {c} is missing")))?;
                     if a.conversion_phase[c].is_none() {
                         let mut first = 0;
                         for &slot in &of.slots {
@@ -196,9 +204,16 @@ fn scaling(ring: &RingShape, primes: &[u16], i: usize) -> u32 {
 
 /// D / d_i mod q for each source, then D mod q.
 fn products(ring: &RingShape, primes: &[u16], q: Modulus) -> Vec<u32> {
-    let values: Vec<u32> = primes.iter().map(|&p| ring.primes[usize::from(p)].value() % q.value()).collect();
+    let values: Vec<u32> =
+        primes.iter().map(|&p| ring.primes[usize::from(p)].value() % q.value()).collect();
     let mut all: Vec<u32> = (0..values.len())
-        .map(|i| values.iter().enumerate().filter(|&(j, _)| j != i).fold(1 % q.value(), |product, (_, &v)| q.mul(product, v)))
+        .map(|i| {
+            values
+                .iter()
+                .enumerate()
+                .filter(|&(j, _)| j != i)
+                .fold(1 % q.value(), |product, (_, &v)| q.mul(product, v))
+        })
         .collect();
     all.push(values.iter().fold(1, |product, &v| q.mul(product, v)));
     all
@@ -208,7 +223,11 @@ fn products(ring: &RingShape, primes: &[u16], q: Modulus) -> Vec<u32> {
 ///
 /// # Errors
 /// For tiles that break the contract of `girih_backend::poly::schedule`.
-pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Result<ColumnPlan, BackendError> {
+pub(crate) fn plan(
+    ring: &RingShape,
+    places: &Places,
+    tile: &ColumnTile,
+) -> Result<ColumnPlan, BackendError> {
     let a = analyse(tile)?;
     let loads = tile.loads.len();
     let (mut hands, mut corrections) = (Allocator::default(), Allocator::default());
@@ -216,9 +235,16 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
     let slot_count = a.primes.len();
     let mut place_of = vec![None::<u32>; slot_count];
     // Constants that slots are stored with, and the primes of each conversion.
-    let sources: Vec<Vec<u16>> = tile.conversions.iter().map(|c| c.slots.iter().map(|&s| a.primes[usize::from(s)]).collect()).collect();
-    let position = |conversion: usize, slot: usize| tile.conversions[conversion].slots.iter().position(|&s| usize::from(s) == slot);
-    let stored_with = |slot: usize| match a.folded(slot).and_then(|c| Some((c, position(c, slot)?))) {
+    let sources: Vec<Vec<u16>> = tile
+        .conversions
+        .iter()
+        .map(|c| c.slots.iter().map(|&s| a.primes[usize::from(s)]).collect())
+        .collect();
+    let position = |conversion: usize, slot: usize| {
+        tile.conversions[conversion].slots.iter().position(|&s| usize::from(s) == slot)
+    };
+    let stored_with = |slot: usize| match a.folded(slot).and_then(|c| Some((c, position(c, slot)?)))
+    {
         Some((c, i)) => scaling(ring, &sources[c], i),
         None => 1,
     };
@@ -242,12 +268,21 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
     let mut conversion_places: Vec<Vec<u32>> = vec![Vec::new(); tile.conversions.len()];
     for phase in 0..phases {
         let mut now = Phase::default();
-        for (c, conversion) in tile.conversions.iter().enumerate().filter(|&(c, _)| a.conversion_phase[c] == Some(phase)) {
-            let mut of =
-                PreparedConversion { corrected: conversion.corrected, correction: CORRECTIONS + corrections.take(), sources: Vec::new() };
+        for (c, conversion) in tile
+            .conversions
+            .iter()
+            .enumerate()
+            .filter(|&(c, _)| a.conversion_phase[c] == Some(phase))
+        {
+            let mut of = PreparedConversion {
+                corrected: conversion.corrected,
+                correction: CORRECTIONS + corrections.take(),
+                sources: Vec::new(),
+            };
             for (i, &slot) in conversion.slots.iter().enumerate() {
                 let slot = usize::from(slot);
-                let place = place_of[slot].ok_or_else(|| refused("a conversion reads a slot twice or too late"))?;
+                let place = place_of[slot]
+                    .ok_or_else(|| refused("a conversion reads a slot twice or too late"))?;
                 let scaled = match a.folded(slot) {
                     Some(_) => None,
                     None => {
@@ -262,7 +297,8 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
             converted[c].push(of.correction);
             now.conversions.push(of);
         }
-        for (number, sum) in tile.sums.iter().enumerate().filter(|&(s, _)| a.sum_phase[s] == phase) {
+        for (number, sum) in tile.sums.iter().enumerate().filter(|&(s, _)| a.sum_phase[s] == phase)
+        {
             let slot = loads + number;
             let q = ring.primes[usize::from(sum.prime)];
             let mut row = BTreeMap::<u32, u32>::new();
@@ -273,7 +309,8 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
             for term in &sum.terms {
                 match *term {
                     ColumnTerm::Scaled { factor, slot } => {
-                        let place = place_of[usize::from(slot)].ok_or_else(|| refused("a sum reads a slot too late"))?;
+                        let place = place_of[usize::from(slot)]
+                            .ok_or_else(|| refused("a sum reads a slot too late"))?;
                         add(place, factor);
                     }
                     ColumnTerm::Converted { factor, conversion } => {
@@ -288,23 +325,31 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
                     }
                 }
             }
-            let row: Vec<(u32, u32)> = row.into_iter().filter(|&(_, constant)| constant != 0).collect();
+            let row: Vec<(u32, u32)> =
+                row.into_iter().filter(|&(_, constant)| constant != 0).collect();
             for store in &sum.stores {
                 if store.form == Form::Evaluations || store.automorphism != 1 {
                     return Err(refused("columns store evaluations"));
                 }
                 let to = Some((places.place(store.to)?, store.form));
-                now.outputs.push(Output { prime: sum.prime, sources: row.clone(), kept: None, store: to });
+                now.outputs.push(Output {
+                    prime: sum.prime,
+                    sources: row.clone(),
+                    kept: None,
+                    store: to,
+                });
             }
             let is_read = !a.summed_by[slot].is_empty() || !a.converted_by[slot].is_empty();
             if is_read {
-                // It may take the place of a slot that only this sum reads from now on: what else becomes of the sum is
-                // computed before.
+                // It may take the place of a slot that only this sum reads from now on: what else
+                // becomes of the sum is computed before.
                 let own = sum.terms.iter().find_map(|t| match *t {
                     ColumnTerm::Scaled { slot: source, .. } => {
                         let source = usize::from(source);
                         let only = a.summed_by[source].iter().all(|&s| s == number)
-                            && a.converted_by[source].iter().all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase))
+                            && a.converted_by[source]
+                                .iter()
+                                .all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase))
                             && a.folded(source).is_none();
                         if only { place_of[source].take() } else { None }
                     }
@@ -314,7 +359,12 @@ pub(crate) fn plan(ring: &RingShape, places: &Places, tile: &ColumnTile) -> Resu
                 place_of[slot] = Some(place);
                 let constant = stored_with(slot);
                 let sources = row.iter().map(|&(place, c)| (place, q.mul(c, constant))).collect();
-                now.outputs.push(Output { prime: sum.prime, sources, kept: Some(place), store: None });
+                now.outputs.push(Output {
+                    prime: sum.prime,
+                    sources,
+                    kept: Some(place),
+                    store: None,
+                });
             }
         }
         for slot in 0..slot_count {

@@ -9,15 +9,19 @@ use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, LaunchSize, Machine, Queue, RecordedLaunch};
 use girih_backend::poly::schedule::{Limb, Schedule};
-use girih_backend::poly::{Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId};
+use girih_backend::poly::{
+    Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
+};
 use girih_backend::{BackendError, DeviceLimits, Progress, timeline};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a thread's spilled registers that are put up with: less than what fewer blocks a multiprocessor cost.
+/// Bytes of a thread's spilled registers that are put up with: less than what fewer blocks a
+/// multiprocessor cost.
 const MOST_SPILLED_BYTES: i32 = 48;
-/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few enough for host memory.
+/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few
+/// enough for host memory.
 const LIMBS_AT_ONCE: usize = 64;
 
 pub(crate) struct CudaPoly {
@@ -59,7 +63,8 @@ struct Routine {
     bases: Option<Bases>,
 }
 
-/// Tables of bases of so many calls on the device, with what was written there last, and the launches recorded.
+/// Tables of bases of so many calls on the device, with what was written there last, and the
+/// launches recorded.
 struct Bases {
     block: Block,
     calls: usize,
@@ -85,7 +90,10 @@ impl CudaPoly {
         }
         let tables = RingTables::new(&machine, &ring)?;
         let state = State {
-            memory: Memory::new(machine.clone(), memory_limit.map(|limit| limit.saturating_sub(tables.bytes))),
+            memory: Memory::new(
+                machine.clone(),
+                memory_limit.map(|limit| limit.saturating_sub(tables.bytes)),
+            ),
             buffers: HashMap::new(),
             residents: HashMap::new(),
             routines: HashMap::new(),
@@ -100,7 +108,8 @@ impl CudaPoly {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uploads in order with everything else: behind what was called before, in front of what comes.
+    /// Uploads in order with everything else: behind what was called before, in front of what
+    /// comes.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
         self.machine.upload(to, bytes)?;
@@ -117,9 +126,17 @@ impl CudaPoly {
     }
 
     /// Compiles the kernels of `launches` that are new, on all host threads.
-    fn load_kernels(&self, state: &mut State, launches: &[ReadyLaunch]) -> Result<(), BackendError> {
+    fn load_kernels(
+        &self,
+        state: &mut State,
+        launches: &[ReadyLaunch],
+    ) -> Result<(), BackendError> {
         let key = |l: &ReadyLaunch| (l.source.file.name, l.source.constants.clone());
-        let new: HashMap<_, _> = launches.iter().map(|l| (key(l), l)).filter(|(k, _)| !state.kernels.contains_key(k)).collect();
+        let new: HashMap<_, _> = launches
+            .iter()
+            .map(|l| (key(l), l))
+            .filter(|(k, _)| !state.kernels.contains_key(k))
+            .collect();
         let loaded = new
             .into_par_iter()
             .map(|(key, launch)| {
@@ -144,7 +161,12 @@ impl CudaPoly {
     }
 
     /// A limb, as it is on the device.
-    fn read_limb(&self, place: Place, bases: &[u64], prime: Option<u16>) -> Result<Vec<u32>, BackendError> {
+    fn read_limb(
+        &self,
+        place: Place,
+        bases: &[u64],
+        prime: Option<u16>,
+    ) -> Result<Vec<u32>, BackendError> {
         let degree = self.ring.degree();
         let mut words = vec![0u32; degree >> place.log2_run];
         self.download(bases[place.base as usize] + place.offset, &mut words)?;
@@ -161,7 +183,11 @@ impl CudaPoly {
     }
 
     /// Runs calls; returns the tables of bases.
-    fn run_calls(&self, routine: RoutineId, calls: &[Bindings]) -> Result<Vec<Vec<u64>>, BackendError> {
+    fn run_calls(
+        &self,
+        routine: RoutineId,
+        calls: &[Bindings],
+    ) -> Result<Vec<Vec<u64>>, BackendError> {
         let mut guard = self.state();
         let state = &mut *guard;
         let limb_bytes = self.limb_bytes();
@@ -173,30 +199,46 @@ impl CudaPoly {
             if let Some(old) = state.arena.take() {
                 state.memory.free(old);
             }
-            state.arena = Some(state.memory.allocate(needed, "the intermediate polynomials of a routine's calls")?);
+            state.arena = Some(
+                state
+                    .memory
+                    .allocate(needed, "the intermediate polynomials of a routine's calls")?,
+            );
         }
         let arena = state.arena.map_or(0, |a| a.address);
         let mut tables = Vec::with_capacity(calls.len());
         for (i, call) in calls.iter().enumerate() {
             let address = |place: &girih_backend::poly::Place| {
-                let block = state.buffers.get(&place.buffer).ok_or_else(|| unknown("buffer", place.buffer))?;
+                let block = state
+                    .buffers
+                    .get(&place.buffer)
+                    .ok_or_else(|| unknown("buffer", place.buffer))?;
                 Ok(block.address + (place.first * limb_bytes) as u64)
             };
-            let inputs = call.inputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
-            let outputs = call.outputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
+            let inputs =
+                call.inputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
+            let outputs =
+                call.outputs.iter().map(address).collect::<Result<Vec<_>, BackendError>>()?;
             tables.push(of.places.bases(arena + (i * arena_bytes) as u64, &inputs, &outputs)?);
         }
         let stride = of.places.stride();
-        let routine = state.routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
+        let routine =
+            state.routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
         if routine.bases.as_ref().is_none_or(|b| b.calls < calls.len()) {
-            let block = state.memory.allocate(8 * stride * calls.len(), "where a routine's calls find their polynomials")?;
-            let bases = Bases { block, calls: calls.len(), written: Vec::new(), graphs: HashMap::new() };
+            let block = state.memory.allocate(
+                8 * stride * calls.len(),
+                "where a routine's calls find their polynomials",
+            )?;
+            let bases =
+                Bases { block, calls: calls.len(), written: Vec::new(), graphs: HashMap::new() };
             if let Some(old) = routine.bases.replace(bases) {
                 state.memory.free(old.block);
                 self.forget_graphs(old);
             }
         }
-        let Routine { steps, bases: Some(bases), .. } = routine else { return Err(unknown("table of", 0)) };
+        let Routine { steps, bases: Some(bases), .. } = routine else {
+            return Err(unknown("table of", 0));
+        };
         let written = tables.concat();
         if bases.written != written {
             self.machine.write(PROGRAMS, bases.block.address, bytes_of(&written))?;
@@ -205,7 +247,9 @@ impl CudaPoly {
         let graph = match bases.graphs.get(&calls.len()) {
             Some(graph) => *graph,
             None => {
-                let graph = self.machine.record(PROGRAMS, &self.recorded(steps, bases.block.address, calls.len()))?;
+                let graph = self
+                    .machine
+                    .record(PROGRAMS, &self.recorded(steps, bases.block.address, calls.len()))?;
                 bases.graphs.insert(calls.len(), graph);
                 graph
             }
@@ -226,12 +270,24 @@ impl CudaPoly {
         let recorded = |step: &Step| {
             let blocks = match step.launch.blocks {
                 Blocks::PerCall(blocks) => blocks * calls,
-                Blocks::Resident { teams, items } => (items * calls).div_ceil(teams).min(step.resident_blocks.max(1)),
+                Blocks::Resident { teams, items } => {
+                    (items * calls).div_ceil(teams).min(step.resident_blocks.max(1))
+                }
             };
             RecordedLaunch {
                 kernel: step.kernel,
-                size: LaunchSize { blocks, threads: step.launch.threads, shared_bytes: step.launch.shared_bytes, cluster: 1 },
-                arguments: step.launch.argument_bytes(&self.tables.addresses, &step.data, bases, calls as u32),
+                size: LaunchSize {
+                    blocks,
+                    threads: step.launch.threads,
+                    shared_bytes: step.launch.shared_bytes,
+                    cluster: 1,
+                },
+                arguments: step.launch.argument_bytes(
+                    &self.tables.addresses,
+                    &step.data,
+                    bases,
+                    calls as u32,
+                ),
             }
         };
         steps.iter().map(recorded).collect()
@@ -274,25 +330,43 @@ impl PolyDevice for CudaPoly {
         self.upload(address, bytes_of(words))
     }
 
-    fn read(&self, from: girih_backend::poly::Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(
+        &self,
+        from: girih_backend::poly::Place,
+        words: &mut [u32],
+    ) -> Result<(), BackendError> {
         let address = self.address(from)?;
         self.download(address, words)
     }
 
-    fn copy(&self, from: girih_backend::poly::Place, to: girih_backend::poly::Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(
+        &self,
+        from: girih_backend::poly::Place,
+        to: girih_backend::poly::Place,
+        limbs: usize,
+    ) -> Result<(), BackendError> {
         let (from, to) = (self.address(from)?, self.address(to)?);
         self.machine.copy(PROGRAMS, from, to, limbs * self.limb_bytes())
     }
 
-    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress) -> Result<Vec<ResidentId>, BackendError> {
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError> {
         let shapes = source.shapes();
         let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
         let mut done = 0usize;
         let mut loaded: Vec<Resident> = Vec::new();
         let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
             let words = self.ring.degree() >> shape.log2_run;
-            let block = self.state().memory.allocate(4 * words * shape.basis.len(), source.what())?;
-            loaded.push(Resident { block, log2_run: shape.log2_run, primes: shape.basis.primes().to_vec() });
+            let block =
+                self.state().memory.allocate(4 * words * shape.basis.len(), source.what())?;
+            loaded.push(Resident {
+                block,
+                log2_run: shape.log2_run,
+                primes: shape.basis.primes().to_vec(),
+            });
             let limbs: Vec<usize> = (0..shape.basis.len()).collect();
             for some in limbs.chunks(LIMBS_AT_ONCE) {
                 // Kernels multiply by residents and divide by 2^32 at once.
@@ -307,7 +381,10 @@ impl PolyDevice for CudaPoly {
                         out
                     })
                     .collect();
-                self.upload(block.address + (4 * words * some[0]) as u64, bytes_of(&made.concat()))?;
+                self.upload(
+                    block.address + (4 * words * some[0]) as u64,
+                    bytes_of(&made.concat()),
+                )?;
                 done += some.len();
                 progress.report(source.what(), done, total);
             }
@@ -336,13 +413,18 @@ impl PolyDevice for CudaPoly {
         }
     }
 
-    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId, BackendError> {
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError> {
         let mut guard = self.state();
         let state = &mut *guard;
         let resident_places = residents
             .iter()
             .map(|id| {
-                let resident = state.residents.get(id).ok_or_else(|| unknown("resident polynomial", *id))?;
+                let resident =
+                    state.residents.get(id).ok_or_else(|| unknown("resident polynomial", *id))?;
                 Ok(ResidentPlace { address: resident.block.address, log2_run: resident.log2_run })
             })
             .collect::<Result<Vec<_>, BackendError>>()?;
@@ -365,7 +447,8 @@ impl PolyDevice for CudaPoly {
         let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
             let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
                 let key = (launch.source.file.name, launch.source.constants.clone());
-                let (kernel, most_bytes) = state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
+                let (kernel, most_bytes) =
+                    state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
                 let cost = self.machine.prepare(*kernel, launch.block(launch.shared_bytes))?;
                 // What is allowed to a kernel is allowed to all its launches: the largest counts.
                 *most_bytes = launch.shared_bytes.max(*most_bytes);
@@ -392,7 +475,17 @@ impl PolyDevice for CudaPoly {
         };
         state.last_id += 1;
         let id = state.last_id;
-        state.routines.insert(id, Routine { schedule: schedule.clone(), places, residents: residents.to_vec(), steps, data, bases: None });
+        state.routines.insert(
+            id,
+            Routine {
+                schedule: schedule.clone(),
+                places,
+                residents: residents.to_vec(),
+                steps,
+                data,
+                bases: None,
+            },
+        );
         Ok(id)
     }
 
@@ -424,7 +517,9 @@ impl PolyDevice for CudaPoly {
                 _ => None,
             };
             let limbs = of.schedule.kept.iter().flat_map(|(_, limbs)| limbs);
-            let wanted = limbs.map(|&limb| Ok((of.places.place(limb)?, prime(limb)))).collect::<Result<Vec<_>, BackendError>>()?;
+            let wanted = limbs
+                .map(|&limb| Ok((of.places.place(limb)?, prime(limb))))
+                .collect::<Result<Vec<_>, BackendError>>()?;
             (wanted, tables.into_iter().next().unwrap_or_default())
         };
         wanted.into_iter().map(|(place, prime)| self.read_limb(place, &bases, prime)).collect()
@@ -442,7 +537,8 @@ impl PolyDevice for CudaPoly {
 impl CudaPoly {
     fn address(&self, place: girih_backend::poly::Place) -> Result<u64, BackendError> {
         let state = self.state();
-        let block = state.buffers.get(&place.buffer).ok_or_else(|| unknown("buffer", place.buffer))?;
+        let block =
+            state.buffers.get(&place.buffer).ok_or_else(|| unknown("buffer", place.buffer))?;
         Ok(block.address + (place.first * self.limb_bytes()) as u64)
     }
 }

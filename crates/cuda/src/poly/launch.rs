@@ -1,4 +1,5 @@
-//! Launches of a schedule, ready but for the number of calls: which kernel, what it reads, its arguments.
+//! Launches of a schedule, ready but for the number of calls: which kernel, what it reads, its
+//! arguments.
 
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::limbs::{Places, ResidentPlace};
@@ -31,7 +32,8 @@ pub(crate) enum Argument {
 pub(crate) enum Blocks {
     /// So many for each call.
     PerCall(usize),
-    /// Blocks of so many teams that take items in turns, of which a call has so many: no more than run at once.
+    /// Blocks of so many teams that take items in turns, of which a call has so many: no more than
+    /// run at once.
     Resident { teams: usize, items: usize },
 }
 
@@ -53,7 +55,8 @@ pub(crate) struct ReadyLaunch {
 const MIN_BLOCKS: &str = "constexpr int MIN_BLOCKS = ";
 
 impl ReadyLaunch {
-    /// The same kernel with more registers a thread: half as many blocks share a multiprocessor. `None` if it has one alone.
+    /// The same kernel with more registers a thread: half as many blocks share a multiprocessor.
+    /// `None` if it has one alone.
     pub fn roomier(&self, source: &Source) -> Option<Source> {
         let (before, rest) = source.constants.split_once(MIN_BLOCKS)?;
         let (number, after) = rest.split_once(';')?;
@@ -69,7 +72,13 @@ impl ReadyLaunch {
     }
 
     /// The bytes of its arguments for `calls` calls.
-    pub fn argument_bytes(&self, tables: &TableAddresses, data: &[u64], bases: u64, calls: u32) -> Vec<u8> {
+    pub fn argument_bytes(
+        &self,
+        tables: &TableAddresses,
+        data: &[u64],
+        bases: u64,
+        calls: u32,
+    ) -> Vec<u8> {
         let mut bytes = Vec::new();
         for argument in &self.arguments {
             match *argument {
@@ -101,7 +110,9 @@ pub(crate) fn ready(
         let from = all.len();
         match launch {
             Launch::Rows(tiles) => all.extend(rows::ready(ring, limits, knobs, places, tiles)?),
-            Launch::Columns(tiles) => all.extend(column_records::ready(ring, limits, knobs, places, tiles)?),
+            Launch::Columns(tiles) => {
+                all.extend(column_records::ready(ring, limits, knobs, places, tiles)?)
+            }
             Launch::Pointwise(tiles) => all.extend(pointwise::ready(ring, knobs, places, tiles)?),
         }
         for later in all.iter_mut().skip(from + 1) {
@@ -111,7 +122,8 @@ pub(crate) fn ready(
     Ok(all)
 }
 
-/// The kernels that a schedule needs on a device with these limits: for checks of what compilers make of them.
+/// The kernels that a schedule needs on a device with these limits: for checks of what compilers
+/// make of them.
 ///
 /// # Errors
 /// For schedules that break the contract, and tiles that do not fit the device.
@@ -121,10 +133,13 @@ pub fn kernel_sources(
     schedule: &Schedule,
     residents: &[ResidentShape],
 ) -> Result<Vec<(Source, usize)>, BackendError> {
-    let residents = residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
+    let residents =
+        residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
     let places = Places::new(ring.log2_degree, schedule, residents);
     let mut seen = BTreeSet::new();
     let launches = ready(ring, limits, &PolyKnobs::default(), &places, schedule)?;
-    let new = launches.into_iter().filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
+    let new = launches
+        .into_iter()
+        .filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
     Ok(new.map(|l| (l.source, l.shared_bytes)).collect())
 }

@@ -1,4 +1,5 @@
-//! Where the limbs of a schedule lie: an entry of a call's table of bases, and an offset from there.
+//! Where the limbs of a schedule lie: an entry of a call's table of bases, and an offset from
+//! there.
 //!
 //! Entry 0 is address 0, so that resident limbs, which no call moves, are addressed outright; then
 //! come the call's arena, its inputs and its outputs.
@@ -63,7 +64,12 @@ impl Places {
     }
 
     /// The table of a call with its arena at `arena`.
-    pub fn bases(&self, arena: u64, inputs: &[u64], outputs: &[u64]) -> Result<Vec<u64>, BackendError> {
+    pub fn bases(
+        &self,
+        arena: u64,
+        inputs: &[u64],
+        outputs: &[u64],
+    ) -> Result<Vec<u64>, BackendError> {
         if inputs.len() < self.inputs || outputs.len() < self.outputs {
             return Err(BackendError::InvalidRequest(format!(
                 "a call binds {} inputs and {} outputs; its routine has {} and {}",
@@ -78,14 +84,24 @@ impl Places {
 
     /// Where `limb` lies.
     pub fn place(&self, limb: Limb) -> Result<Place, BackendError> {
-        let in_base = |base: u32, limb: u64| Place { base, offset: limb * self.limb_bytes(), log2_run: 0, montgomery: false };
+        let in_base = |base: u32, limb: u64| Place {
+            base,
+            offset: limb * self.limb_bytes(),
+            log2_run: 0,
+            montgomery: false,
+        };
         Ok(match limb {
             Limb::Arena(i) => in_base(ARENA, i.into()),
             Limb::Input { slot, limb } => in_base(ARENA + 1 + u32::from(slot), limb.into()),
-            Limb::Output { slot, limb } => in_base(ARENA + 1 + self.inputs as u32 + u32::from(slot), limb.into()),
+            Limb::Output { slot, limb } => {
+                in_base(ARENA + 1 + self.inputs as u32 + u32::from(slot), limb.into())
+            }
             Limb::Resident { slot, limb } => {
                 let of = self.residents.get(slot as usize).ok_or_else(|| {
-                    BackendError::InvalidRequest(format!("resident slot {slot} of a routine that binds {}", self.residents.len()))
+                    BackendError::InvalidRequest(format!(
+                        "resident slot {slot} of a routine that binds {}",
+                        self.residents.len()
+                    ))
                 })?;
                 let offset = of.address + u64::from(limb) * (self.limb_bytes() >> of.log2_run);
                 Place { base: 0, offset, log2_run: of.log2_run, montgomery: true }

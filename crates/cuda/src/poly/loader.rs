@@ -16,11 +16,15 @@ const TEAM_BYTES: usize = 12 << 10;
 /// What `lower` should assume of a device with these limits.
 pub fn plan(limits: &DeviceLimits) -> PolyPlan {
     let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
-    PolyPlan { most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots), ..PolyPlan::default() }
+    PolyPlan {
+        most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots),
+        ..PolyPlan::default()
+    }
 }
 
 impl CudaBackend {
-    /// Lets a ring that is opened from now on allocate so many bytes and no more, as on a smaller device.
+    /// Lets a ring that is opened from now on allocate so many bytes and no more, as on a smaller
+    /// device.
     pub fn limit_memory(&mut self, bytes: Option<u64>) {
         self.memory_limit = bytes;
     }
@@ -33,7 +37,13 @@ impl CudaBackend {
 
 impl Loader for CudaBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        Ok(Box::new(CudaPoly::open(self.gpu.clone(), self.info.limits.clone(), self.poly_knobs, ring, self.memory_limit)?))
+        Ok(Box::new(CudaPoly::open(
+            self.gpu.clone(),
+            self.info.limits.clone(),
+            self.poly_knobs,
+            ring,
+            self.memory_limit,
+        )?))
     }
 
     fn plan(&self, _: &RingShape) -> PolyPlan {
@@ -44,7 +54,13 @@ impl Loader for CudaBackend {
 #[cfg(feature = "emulation")]
 impl Loader for EmulatedBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        Ok(Box::new(CudaPoly::open(self.machine.clone(), self.info.limits.clone(), PolyKnobs::default(), ring, None)?))
+        Ok(Box::new(CudaPoly::open(
+            self.machine.clone(),
+            self.info.limits.clone(),
+            PolyKnobs::default(),
+            ring,
+            None,
+        )?))
     }
 
     fn plan(&self, _: &RingShape) -> PolyPlan {

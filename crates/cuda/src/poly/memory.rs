@@ -27,7 +27,8 @@ pub(crate) struct Memory {
     kept: u64,
 }
 
-/// Sizes go in eighths of powers of two, so that freed pieces are found again: at most an eighth is lost.
+/// Sizes go in eighths of powers of two, so that freed pieces are found again: at most an eighth is
+/// lost.
 fn rounded(bytes: usize) -> usize {
     let bytes = bytes.max(LEAST);
     bytes.next_multiple_of((bytes.next_power_of_two() / 16).max(LEAST))
@@ -51,7 +52,9 @@ impl Memory {
             self.used += size as u64;
             return Ok(Block { address, bytes: size });
         }
-        let over = |memory: &Self| memory.limit.is_some_and(|limit| memory.used + memory.kept + size as u64 > limit);
+        let over = |memory: &Self| {
+            memory.limit.is_some_and(|limit| memory.used + memory.kept + size as u64 > limit)
+        };
         if over(self) {
             self.release();
         }
@@ -59,7 +62,9 @@ impl Memory {
             device: memory.machine.id().into(),
             bytes: size as u64,
             what: match memory.limit {
-                Some(limit) => format!("{what} ({} bytes are in use, limited to {limit})", memory.used),
+                Some(limit) => {
+                    format!("{what} ({} bytes are in use, limited to {limit})", memory.used)
+                }
                 None => format!("{what} ({} bytes are in use)", memory.used),
             },
         };

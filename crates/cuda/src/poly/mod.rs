@@ -46,7 +46,8 @@ pub(crate) const HEADERS: &[Header] = &[
     ("column_tile.cuh", include_str!("../../../../cuda/poly/column_tile.cuh")),
 ];
 
-/// Everything of this family runs in one queue, in the order in which it is called. Other families' queues come first.
+/// Everything of this family runs in one queue, in the order in which it is called. Other families'
+/// queues come first.
 pub(crate) const PROGRAMS: Queue = Queue::new(4, "programs", 0);
 
 /// log2 of the smallest degree.

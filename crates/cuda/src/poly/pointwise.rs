@@ -25,7 +25,12 @@ const THREADS: usize = 256;
 const ROUNDS: usize = 4;
 
 /// The launches of a list of tiles.
-pub(crate) fn ready(ring: &RingShape, knobs: &PolyKnobs, places: &Places, tiles: &[RowTile]) -> Result<Vec<ReadyLaunch>, BackendError> {
+pub(crate) fn ready(
+    ring: &RingShape,
+    knobs: &PolyKnobs,
+    places: &Places,
+    tiles: &[RowTile],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut shapes = by_shape(ring, places, tiles)?;
     if shapes.iter().any(|(s, _)| s.buffers() > 0) {
         return Err(BackendError::InvalidRequest(
@@ -41,7 +46,12 @@ pub(crate) fn ready(ring: &RingShape, knobs: &PolyKnobs, places: &Places, tiles:
     Ok(launches)
 }
 
-fn launch(ring: &RingShape, knobs: &PolyKnobs, places: &Places, shapes: &[(RowShape, Vec<NormalTile>)]) -> ReadyLaunch {
+fn launch(
+    ring: &RingShape,
+    knobs: &PolyKnobs,
+    places: &Places,
+    shapes: &[(RowShape, Vec<NormalTile>)],
+) -> ReadyLaunch {
     let most = |of: fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let operands = most(RowShape::operands).max(1);
     let words = 4 * operands + 2 * most(RowShape::constants);
@@ -62,8 +72,13 @@ fn launch(ring: &RingShape, knobs: &PolyKnobs, places: &Places, shapes: &[(RowSh
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);
-    let mut arguments =
-        vec![Argument::Primes, Argument::Data(0), Argument::Bases, Argument::Word(places.stride() as u32), Argument::Word(records.items)];
+    let mut arguments = vec![
+        Argument::Primes,
+        Argument::Data(0),
+        Argument::Bases,
+        Argument::Word(places.stride() as u32),
+        Argument::Word(records.items),
+    ];
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
     ReadyLaunch {

@@ -13,8 +13,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `cuda/poly/rows.cu`.
-pub(crate) const POLY_ROWS: KernelFile =
-    KernelFile { name: "poly_rows", text: include_str!("../../../../cuda/poly/rows.cu"), kernels: &["poly_rows"], headers: HEADERS };
+pub(crate) const POLY_ROWS: KernelFile = KernelFile {
+    name: "poly_rows",
+    text: include_str!("../../../../cuda/poly/rows.cu"),
+    kernels: &["poly_rows"],
+    headers: HEADERS,
+};
 
 /// Most shapes of one kernel: more make its text long and its arguments large.
 const MOST_SHAPES: usize = 16;
@@ -22,7 +26,11 @@ const MOST_SHAPES: usize = 16;
 const LONE_TEAMS: usize = 4;
 
 /// Tiles by shape, the costliest first.
-pub(crate) fn by_shape(ring: &RingShape, places: &Places, tiles: &[RowTile]) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
+pub(crate) fn by_shape(
+    ring: &RingShape,
+    places: &Places,
+    tiles: &[RowTile],
+) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
     let normalizer = Normalizer { ring, places };
     let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
     for tile in tiles {
@@ -44,8 +52,12 @@ pub(crate) struct Records {
 
 impl Records {
     /// `tile_items` of each tile of a shape.
-    pub fn new(shapes: &[(RowShape, Vec<NormalTile>)], tile_items: impl Fn(&RowShape) -> usize) -> Self {
-        let mut all = Self { words: Vec::new(), first_item: Vec::new(), first_record: Vec::new(), items: 0 };
+    pub fn new(
+        shapes: &[(RowShape, Vec<NormalTile>)],
+        tile_items: impl Fn(&RowShape) -> usize,
+    ) -> Self {
+        let mut all =
+            Self { words: Vec::new(), first_item: Vec::new(), first_record: Vec::new(), items: 0 };
         for (shape, tiles) in shapes {
             all.first_item.push(all.items);
             all.first_record.push((all.words.len() / 4) as u32);
@@ -70,7 +82,12 @@ impl TeamSize {
         let row = 1usize << log2_row(log2_degree);
         let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
         let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
-        (2 * self.operands * 4 + 2 * self.constants * 2 + factors + self.staged * 1024 + self.buffers * buffer).next_multiple_of(4)
+        (2 * self.operands * 4
+            + 2 * self.constants * 2
+            + factors
+            + self.staged * 1024
+            + self.buffers * buffer)
+            .next_multiple_of(4)
     }
 }
 
@@ -99,13 +116,15 @@ fn launch(
     places: &Places,
     shapes: &[(RowShape, Vec<NormalTile>)],
 ) -> Result<ReadyLaunch, BackendError> {
-    let most = |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
+    let most =
+        |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let log2_degree = ring.log2_degree;
     let is_short = log2_row(log2_degree) < 10;
     let rows = 1usize << (log2_degree - log2_row(log2_degree));
     let team = most(&RowShape::team);
     let teams = if team == 1 { LONE_TEAMS } else { 1 };
-    // Each warp of a team takes a row of its own where a row has one transform, and there are as many rows.
+    // Each warp of a team takes a row of its own where a row has one transform, and there are as
+    // many rows.
     let is_alone = |s: &RowShape| s.team() == 1 && rows >= team;
     let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
     let staged = most(&|s| s.halves() * copies(s));
@@ -168,17 +187,30 @@ fn launch(
     arguments.extend(shape_words(&records.first_record));
     let numbers = |s: &RowShape| {
         let transforms = s.halves() + s.half_stores();
-        [s.halves(), transforms, s.operands(), s.constants(), s.record_words() / 4, usize::from(is_alone(s))]
+        [
+            s.halves(),
+            transforms,
+            s.operands(),
+            s.constants(),
+            s.record_words() / 4,
+            usize::from(is_alone(s)),
+        ]
     };
     let numbers: Vec<usize> = shapes.iter().flat_map(|(s, _)| numbers(s)).collect();
-    arguments.extend((0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))));
+    arguments.extend(
+        (0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))),
+    );
     let items = records.items as usize;
     Ok(ReadyLaunch {
         source: Source { file: POLY_ROWS, constants },
         threads,
         shared_bytes,
         // Where nothing is copied ahead, blocks that take turns only lose.
-        blocks: if size.staged > 0 { Blocks::Resident { teams, items } } else { Blocks::PerCall(items.div_ceil(teams)) },
+        blocks: if size.staged > 0 {
+            Blocks::Resident { teams, items }
+        } else {
+            Blocks::PerCall(items.div_ceil(teams))
+        },
         data: vec![records.words],
         arguments,
         beside: false,

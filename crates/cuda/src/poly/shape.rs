@@ -1,8 +1,8 @@
 //! What tiles of rows have in common, as text of a kernel, and what they have not, as records.
 //!
-//! Tiles of one [`RowShape`] run the same instructions: as many transforms, the same products of the
-//! same operands. A product of a resident polynomial (whose words are stored times 2^32) needs no
-//! constant; one of two others, or with a factor, is summed with its like and multiplied by a
+//! Tiles of one [`RowShape`] run the same instructions: as many transforms, the same products of
+//! the same operands. A product of a resident polynomial (whose words are stored times 2^32) needs
+//! no constant; one of two others, or with a factor, is summed with its like and multiplied by a
 //! constant once. An operand alone is multiplied by its constant.
 
 use crate::poly::limbs::{Place, Places};
@@ -132,8 +132,12 @@ impl RowShape {
 
     /// What a row costs, roughly, in products: to start with the longest.
     pub fn cost(&self) -> usize {
-        let terms: usize =
-            self.sums.iter().flat_map(|s| &s.terms).map(|t| if let TermShape::Group(p, _) = t { p.len() + 2 } else { 1 }).sum();
+        let terms: usize = self
+            .sums
+            .iter()
+            .flat_map(|s| &s.terms)
+            .map(|t| if let TermShape::Group(p, _) = t { p.len() + 2 } else { 1 })
+            .sum();
         15 * (self.halves + self.half_stores) + 2 * terms + 4 * self.reads.len()
     }
 
@@ -141,7 +145,8 @@ impl RowShape {
     pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
         let mut t = String::new();
         // Transformed words stay in registers from sum to sum, four of each slot.
-        let fetched = self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
+        let fetched =
+            self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
         // Writing to a string cannot fail.
         let _ = write!(
             t,
@@ -160,14 +165,23 @@ impl RowShape {
             self.record_words() / 4,
             if self.cost() > 200 { 1 } else { 8 },
             self.buffers(),
-            self.reads.iter().map(|&f| (f as u8).to_string()).chain(["0".into()]).collect::<Vec<_>>().join(", "),
+            self.reads
+                .iter()
+                .map(|&f| (f as u8).to_string())
+                .chain(["0".into()])
+                .collect::<Vec<_>>()
+                .join(", "),
         );
         for (i, sum) in self.sums.iter().enumerate() {
             sum.text(i, &mut t);
         }
         for (i, sum) in self.sums.iter().enumerate() {
             for &s in &sum.stores {
-                let _ = writeln!(t, "        x.template store<{}>({s}, v{i});", self.stores[usize::from(s)]);
+                let _ = writeln!(
+                    t,
+                    "        x.template store<{}>({s}, v{i});",
+                    self.stores[usize::from(s)]
+                );
             }
             for &s in &sum.half_stores {
                 let _ = writeln!(t, "        x.keep({s}, v{i});");
@@ -188,13 +202,24 @@ impl SumShape {
         for (i, term) in self.terms.iter().enumerate() {
             let _ = match term {
                 TermShape::Copy(_) => Ok(()),
-                TermShape::Product(a, b) => writeln!(t, "        s{number}.product({}, {});", a.text(), b.text()),
-                TermShape::Scaled(a, c) => writeln!(t, "        s{number}.scaled({}, x.constant({c}));", a.text()),
-                TermShape::Constant(c) => writeln!(t, "        s{number}.constant(x.constant({c}));"),
+                TermShape::Product(a, b) => {
+                    writeln!(t, "        s{number}.product({}, {});", a.text(), b.text())
+                }
+                TermShape::Scaled(a, c) => {
+                    writeln!(t, "        s{number}.scaled({}, x.constant({c}));", a.text())
+                }
+                TermShape::Constant(c) => {
+                    writeln!(t, "        s{number}.constant(x.constant({c}));")
+                }
                 TermShape::Group(products, c) => {
                     let _ = writeln!(t, "        auto g{number}_{i} = x.sum();");
                     for (a, b) in products {
-                        let _ = writeln!(t, "        g{number}_{i}.product({}, {});", a.text(), b.text());
+                        let _ = writeln!(
+                            t,
+                            "        g{number}_{i}.product({}, {});",
+                            a.text(),
+                            b.text()
+                        );
                     }
                     writeln!(t, "        s{number}.scaled(g{number}_{i}.value(), x.constant({c}));")
                 }
@@ -266,15 +291,19 @@ impl Normalizer<'_> {
         let (mut stores, mut half_stores) = (Vec::new(), Vec::new());
         for (number, sum) in tile.sums.iter().enumerate() {
             let operand = |source: Source| match source {
-                Source::Slot(slot) => {
-                    slots.get(usize::from(slot)).copied().ok_or_else(|| refused(format!("a sum reads slot {slot} too early")))
-                }
+                Source::Slot(slot) => slots
+                    .get(usize::from(slot))
+                    .copied()
+                    .ok_or_else(|| refused(format!("a sum reads slot {slot} too early"))),
                 Source::Stream(load) if load.form == Form::Evaluations => Ok(Operand::Memory(load)),
                 Source::Stream(_) => Err(refused("a stream that is not of evaluations")),
             };
             let mut terms = Vec::new();
             for term in &sum.terms {
-                terms.push(Term { factor: term.factor, operands: [term.a.map(operand).transpose()?, term.b.map(operand).transpose()?] });
+                terms.push(Term {
+                    factor: term.factor,
+                    operands: [term.a.map(operand).transpose()?, term.b.map(operand).transpose()?],
+                });
             }
             let mut shape = builder.sum(&terms)?;
             for store in &sum.stores {
@@ -308,7 +337,10 @@ impl Normalizer<'_> {
             // Stores scatter by the inverse.
             let inverse = match store.automorphism {
                 1 => 1,
-                g => Automorphism::new(self.ring.degree(), g as usize).map_err(|e| refused(e.to_string()))?.inverse().exponent() as u32,
+                g => Automorphism::new(self.ring.degree(), g as usize)
+                    .map_err(|e| refused(e.to_string()))?
+                    .inverse()
+                    .exponent() as u32,
             };
             operand_record(&mut record, self.places.place(store.to)?, inverse);
         }
@@ -320,14 +352,20 @@ impl Normalizer<'_> {
 }
 
 fn operand_record(record: &mut Vec<u32>, place: Place, automorphism: u32) {
-    record.extend([place.offset as u32, (place.offset >> 32) as u32, place.base | (place.log2_run << 24), automorphism]);
+    record.extend([
+        place.offset as u32,
+        (place.offset >> 32) as u32,
+        place.base | (place.log2_run << 24),
+        automorphism,
+    ]);
 }
 
 impl Builder<'_> {
     fn sum(&mut self, terms: &[Term]) -> Result<SumShape, BackendError> {
         let p = self.modulus;
         let r = p.reduce(1 << 32);
-        let (mut products, mut groups) = (Vec::new(), Vec::<((usize, [u32; 2]), Vec<(Operand, Operand)>)>::new());
+        let (mut products, mut groups) =
+            (Vec::new(), Vec::<((usize, [u32; 2]), Vec<(Operand, Operand)>)>::new());
         let mut scaled = Vec::<(Operand, [u32; 2])>::new();
         let mut constant = None::<[u32; 2]>;
         for term in terms {
@@ -339,13 +377,18 @@ impl Builder<'_> {
                     let sum = constant.get_or_insert([0, 0]);
                     *sum = [p.add(sum[0], term.factor[0]), p.add(sum[1], term.factor[1])];
                 }
-                [Some(a), None] | [None, Some(a)] => match scaled.iter_mut().find(|(b, _)| *b == a) {
-                    Some((_, factor)) => *factor = [p.add(factor[0], term.factor[0]), p.add(factor[1], term.factor[1])],
+                [Some(a), None] | [None, Some(a)] => match scaled.iter_mut().find(|(b, _)| *b == a)
+                {
+                    Some((_, factor)) => {
+                        *factor =
+                            [p.add(factor[0], term.factor[0]), p.add(factor[1], term.factor[1])]
+                    }
                     None => scaled.push((a, term.factor)),
                 },
                 [Some(a), Some(b)] => {
                     let pair = if rank(a) <= rank(b) { (a, b) } else { (b, a) };
-                    let residents = usize::from(self.is_montgomery(a)?) + usize::from(self.is_montgomery(b)?);
+                    let residents =
+                        usize::from(self.is_montgomery(a)?) + usize::from(self.is_montgomery(b)?);
                     if residents == 1 && term.factor == [1, 1] {
                         products.push(pair);
                     } else {
@@ -367,14 +410,19 @@ impl Builder<'_> {
         // In an order that does not depend on how a schedule lists terms.
         products.sort_by_key(|&(a, b)| (rank(a), rank(b)));
         scaled.sort_by_key(|&(a, _)| rank(a));
-        groups.sort_by_key(|(_, pairs)| (std::cmp::Reverse(pairs.len()), pairs.iter().map(|&(a, b)| (rank(a), rank(b))).min()));
+        groups.sort_by_key(|(_, pairs)| {
+            (std::cmp::Reverse(pairs.len()), pairs.iter().map(|&(a, b)| (rank(a), rank(b))).min())
+        });
         let mut shapes = Vec::new();
         for (a, b) in products {
             shapes.push(TermShape::Product(self.value(a)?, self.value(b)?));
         }
         for ((residents, factor), mut pairs) in groups {
             pairs.sort_by_key(|&(a, b)| (rank(a), rank(b)));
-            let pairs = pairs.into_iter().map(|(a, b)| Ok((self.value(a)?, self.value(b)?))).collect::<Result<_, BackendError>>()?;
+            let pairs = pairs
+                .into_iter()
+                .map(|(a, b)| Ok((self.value(a)?, self.value(b)?)))
+                .collect::<Result<_, BackendError>>()?;
             let power = [p.mul(r, r), r, 1][residents];
             let constant = self.constant(factor.map(|f| p.mul(f, power)));
             shapes.push(TermShape::Group(pairs, constant));

@@ -88,7 +88,11 @@ fn direction(log2_degree: u32, roots: (&[u32], &[u32])) -> Direction {
     let rows = 1usize << log2_columns;
     let columns = (0..rows).map(pair).collect();
     if log2_row(log2_degree) < 10 {
-        return Direction { columns, whole: (0..roots.0.len()).map(pair).collect(), ..Direction::default() };
+        return Direction {
+            columns,
+            whole: (0..roots.0.len()).map(pair).collect(),
+            ..Direction::default()
+        };
     }
     let mut first = Vec::with_capacity(rows * THREAD_POINTS);
     let mut last = Vec::with_capacity(rows * 5 * THREAD_POINTS);
@@ -99,7 +103,10 @@ fn direction(log2_degree: u32, roots: (&[u32], &[u32])) -> Direction {
             first.extend((0..1 << stage).map(|block| pair(((rows + row) << stage) + block)));
         }
         for stage in 5..10 {
-            last.extend((0..THREAD_POINTS).map(|thread| roots.0[((rows + row) << stage) + (thread << (stage - 5))]));
+            last.extend(
+                (0..THREAD_POINTS)
+                    .map(|thread| roots.0[((rows + row) << stage) + (thread << (stage - 5))]),
+            );
         }
     }
     Direction { first, last, steps: (0..16).map(pair).collect(), columns, whole: Vec::new() }
@@ -119,9 +126,13 @@ impl RingTables {
             .primes
             .par_iter()
             .map(|&p| {
-                let ntt = SplitNtt::new(p, ring.degree())
-                    .map_err(|e| BackendError::InvalidRequest(format!("the ring's prime {}: {e}", p.value())))?;
-                Ok([direction(ring.log2_degree, ntt.roots()), direction(ring.log2_degree, ntt.inverse_roots())])
+                let ntt = SplitNtt::new(p, ring.degree()).map_err(|e| {
+                    BackendError::InvalidRequest(format!("the ring's prime {}: {e}", p.value()))
+                })?;
+                Ok([
+                    direction(ring.log2_degree, ntt.roots()),
+                    direction(ring.log2_degree, ntt.inverse_roots()),
+                ])
             })
             .collect::<Result<_, BackendError>>()?;
         let mut buffers = Vec::new();
@@ -132,11 +143,16 @@ impl RingTables {
             Ok(address)
         };
         let primes: Vec<Prime> = ring.primes.iter().map(|&p| prime(p)).collect();
-        let mut addresses = TableAddresses { primes: upload(bytes_of(&primes))?, ..Default::default() };
+        let mut addresses =
+            TableAddresses { primes: upload(bytes_of(&primes))?, ..Default::default() };
         for d in 0..2 {
-            let pairs = |of: fn(&Direction) -> &Vec<[u32; 2]>| all.iter().flat_map(|p| of(&p[d]).iter().copied()).collect::<Vec<_>>();
+            let pairs = |of: fn(&Direction) -> &Vec<[u32; 2]>| {
+                all.iter().flat_map(|p| of(&p[d]).iter().copied()).collect::<Vec<_>>()
+            };
             addresses.first[d] = upload(bytes_of(&pairs(|t| &t.first)))?;
-            addresses.last[d] = upload(bytes_of(&all.iter().flat_map(|p| p[d].last.iter().copied()).collect::<Vec<u32>>()))?;
+            addresses.last[d] = upload(bytes_of(
+                &all.iter().flat_map(|p| p[d].last.iter().copied()).collect::<Vec<u32>>(),
+            ))?;
             addresses.steps[d] = upload(bytes_of(&pairs(|t| &t.steps)))?;
             addresses.columns[d] = upload(bytes_of(&pairs(|t| &t.columns)))?;
             addresses.whole[d] = upload(bytes_of(&pairs(|t| &t.whole)))?;

@@ -30,7 +30,8 @@ impl std::fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the cache or compiled now.
+/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the cache or
+/// compiled now.
 ///
 /// # Errors
 /// Where there is no compiler, or it refuses.
@@ -54,8 +55,16 @@ pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
 
 /// Where the cubin is kept; nowhere if the system has no cache folder.
 fn cached_path(source: &Source, capability: u32) -> Option<PathBuf> {
-    let key = cache_key(&[source.whole_text().as_bytes(), capability.to_string().as_bytes(), compiler_version().as_bytes()]);
-    Some(cache_folder()?.join("cuda").join(format!("{}-sm_{capability}-{key}.cubin", source.file.name)))
+    let key = cache_key(&[
+        source.whole_text().as_bytes(),
+        capability.to_string().as_bytes(),
+        compiler_version().as_bytes(),
+    ]);
+    Some(
+        cache_folder()?
+            .join("cuda")
+            .join(format!("{}-sm_{capability}-{key}.cubin", source.file.name)),
+    )
 }
 
 /// NVRTC's version, `13.0`.
@@ -81,7 +90,11 @@ impl Drop for Program {
 }
 
 fn check(result: sys::nvrtcResult, doing: &str) -> Result<(), CompileError> {
-    if result == sys::nvrtcResult::NVRTC_SUCCESS { Ok(()) } else { Err(CompileError::Refused(format!("{doing}: {result:?}"))) }
+    if result == sys::nvrtcResult::NVRTC_SUCCESS {
+        Ok(())
+    } else {
+        Err(CompileError::Refused(format!("{doing}: {result:?}")))
+    }
 }
 
 fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError> {
@@ -92,10 +105,12 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
         names.push(text(name)?);
         headers.push(text(header)?);
     }
-    let pointers = |strings: &[CString]| strings.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
+    let pointers =
+        |strings: &[CString]| strings.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
     let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));
     let mut program = Program(std::ptr::null_mut());
-    // SAFETY: all strings end with a zero byte and live until the call returns; both lists have `headers.len()` entries.
+    // SAFETY: all strings end with a zero byte and live until the call returns; both lists have
+    // `headers.len()` entries.
     let created = unsafe {
         sys::nvrtcCreateProgram(
             &mut program.0,
@@ -108,13 +123,23 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
     };
     check(created, "creating a program")?;
     // Lambdas in kernels carry no annotation: `-default-device` makes them device code.
-    let options =
-        [text(&format!("--gpu-architecture=sm_{capability}"))?, text("--std=c++17")?, text("-default-device")?, text("-lineinfo")?];
+    let options = [
+        text(&format!("--gpu-architecture=sm_{capability}"))?,
+        text("--std=c++17")?,
+        text("-default-device")?,
+        text("-lineinfo")?,
+    ];
     let option_pointers = pointers(&options);
     // SAFETY: `options` lives until the call returns.
-    let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, option_pointers.as_ptr()) };
+    let compiled = unsafe {
+        sys::nvrtcCompileProgram(program.0, options.len() as i32, option_pointers.as_ptr())
+    };
     if compiled != sys::nvrtcResult::NVRTC_SUCCESS {
-        return Err(CompileError::Refused(format!("{}.cu: {}", source.file.name, log_of(&program))));
+        return Err(CompileError::Refused(format!(
+            "{}.cu: {}",
+            source.file.name,
+            log_of(&program)
+        )));
     }
     let mut size = 0;
     // SAFETY: the program was compiled for a real architecture, so it has a cubin.
@@ -128,7 +153,9 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
 fn log_of(program: &Program) -> String {
     let mut size = 0;
     // SAFETY: writes one integer.
-    if unsafe { sys::nvrtcGetProgramLogSize(program.0, &mut size) } != sys::nvrtcResult::NVRTC_SUCCESS {
+    if unsafe { sys::nvrtcGetProgramLogSize(program.0, &mut size) }
+        != sys::nvrtcResult::NVRTC_SUCCESS
+    {
         return "no log".into();
     }
     let mut log = vec![0u8; size];

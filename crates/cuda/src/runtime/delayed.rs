@@ -1,5 +1,5 @@
-//! The emulated machine with work put off: queues run as late, or in as odd an order, as their waits allow. What an engine
-//! gets right here does not rest on the order in which it calls.
+//! The emulated machine with work put off: queues run as late, or in as odd an order, as their
+//! waits allow. What an engine gets right here does not rest on the order in which it calls.
 
 use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
@@ -31,8 +31,8 @@ pub(crate) struct Delayed {
     inner: Arc<Emulated>,
     delay: Delay,
     queues: Vec<Queue>,
-    /// Queues that do not wait for each other, and for which downloads do not wait either: what tests leave out to see that it is
-    /// missed.
+    /// Queues that do not wait for each other, and for which downloads do not wait either: what
+    /// tests leave out to see that it is missed.
     careless: &'static [Queue],
     state: Mutex<State>,
 }
@@ -48,9 +48,20 @@ struct State {
 
 impl Delayed {
     /// With the queues of a family, of which the `careless` ones lack their waits for each other.
-    pub fn new(inner: Arc<Emulated>, delay: Delay, queues: &[Queue], careless: &'static [Queue]) -> Self {
+    pub fn new(
+        inner: Arc<Emulated>,
+        delay: Delay,
+        queues: &[Queue],
+        careless: &'static [Queue],
+    ) -> Self {
         let dice = if let Delay::Dice(seed) = delay { seed } else { 0 };
-        Self { inner, delay, queues: Queue::with(queues), careless, state: Mutex::new(State { dice, ..State::default() }) }
+        Self {
+            inner,
+            delay,
+            queues: Queue::with(queues),
+            careless,
+            state: Mutex::new(State { dice, ..State::default() }),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -70,7 +81,11 @@ impl Delayed {
         }
     }
 
-    fn work(&self, queue: Queue, work: impl FnOnce(&Emulated) -> Result<(), BackendError> + Send + 'static) -> Result<(), BackendError> {
+    fn work(
+        &self,
+        queue: Queue,
+        work: impl FnOnce(&Emulated) -> Result<(), BackendError> + Send + 'static,
+    ) -> Result<(), BackendError> {
         self.call(queue, Call::Work(Box::new(work)))
     }
 }
@@ -100,7 +115,9 @@ impl State {
     fn run(&mut self, machine: &Emulated, queue: Queue, to: u64) -> Result<(), BackendError> {
         while self.reached[queue.index()] < to {
             match self.queues[queue.index()].front() {
-                Some(&Call::Wait(mark)) if self.reached[mark.queue.index()] < mark.number => self.run(machine, mark.queue, mark.number)?,
+                Some(&Call::Wait(mark)) if self.reached[mark.queue.index()] < mark.number => {
+                    self.run(machine, mark.queue, mark.number)?
+                }
                 Some(_) => self.step(machine, queue)?,
                 None => return Ok(()),
             }
@@ -145,7 +162,8 @@ impl Machine for Delayed {
 
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
         let careless = |queue| self.careless.contains(&queue);
-        let forgotten = (queue == Queue::DOWNLOADS && !self.careless.is_empty()) || (careless(queue) && careless(mark.queue));
+        let forgotten = (queue == Queue::DOWNLOADS && !self.careless.is_empty())
+            || (careless(queue) && careless(mark.queue));
         if forgotten { Ok(()) } else { self.call(queue, Call::Wait(mark)) }
     }
 
@@ -175,7 +193,13 @@ impl Machine for Delayed {
         false
     }
 
-    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
+    fn launch(
+        &self,
+        queue: Queue,
+        kernel: Kernel,
+        size: LaunchSize,
+        arguments: &[u8],
+    ) -> Result<(), BackendError> {
         let arguments = arguments.to_vec();
         self.work(queue, move |machine| machine.launch(queue, kernel, size, &arguments))
     }

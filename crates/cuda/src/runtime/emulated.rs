@@ -1,5 +1,5 @@
-//! The host in the place of a GPU: kernels compiled by the system's C++ compiler and run thread by thread
-//! (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
+//! The host in the place of a GPU: kernels compiled by the system's C++ compiler and run thread by
+//! thread (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
 #![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
@@ -17,7 +17,8 @@ const ID: &str = "cuda:emulated";
 const EMULATION: &str = include_str!("../../../../cuda/host/emulation.hpp");
 const ALIGNMENT: usize = 256;
 
-/// Kernels keep their state in globals, which the loader shares among all libraries: one launch at a time.
+/// Kernels keep their state in globals, which the loader shares among all libraries: one launch at
+/// a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 type Launch = unsafe extern "C" fn(*const c_void, c_uint, c_uint, c_uint) -> c_int;
@@ -42,11 +43,16 @@ impl Emulated {
     /// An emulated machine, if a C++ compiler answers.
     pub fn new() -> Result<Self, BackendError> {
         let missing = |why: String| BackendError::NoDevice { requested: ID.into(), why };
-        Command::new(compiler()).arg("--version").output().map_err(|e| missing(format!("no C++ compiler `{}`: {e}", compiler())))?;
+        Command::new(compiler())
+            .arg("--version")
+            .output()
+            .map_err(|e| missing(format!("no C++ compiler `{}`: {e}", compiler())))?;
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("girih-emulation-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| missing(format!("{}: {e}", folder.display())))?;
+        let folder =
+            std::env::temp_dir().join(format!("girih-emulation-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder)
+            .map_err(|e| missing(format!("{}: {e}", folder.display())))?;
         Ok(Self { folder, state: Mutex::default() })
     }
 
@@ -56,8 +62,11 @@ impl Emulated {
         if library.exists() {
             return Ok(library);
         }
-        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).map_err(|e| failed(format!("{name}: {e}")));
-        std::fs::create_dir_all(&folder).map_err(|e| failed(format!("{}: {e}", folder.display())))?;
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).map_err(|e| failed(format!("{name}: {e}")))
+        };
+        std::fs::create_dir_all(&folder)
+            .map_err(|e| failed(format!("{}: {e}", folder.display())))?;
         for (name, text) in source.file.headers {
             write(name, text)?;
         }
@@ -84,7 +93,11 @@ impl Emulated {
             .arg(&library)
             .output()
             .map_err(|e| failed(e.to_string()))?;
-        if output.status.success() { Ok(library) } else { Err(failed(String::from_utf8_lossy(&output.stderr))) }
+        if output.status.success() {
+            Ok(library)
+        } else {
+            Err(failed(String::from_utf8_lossy(&output.stderr)))
+        }
     }
 }
 
@@ -105,22 +118,34 @@ impl Machine for Emulated {
     }
 
     fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
-        let out_of_memory = || BackendError::OutOfMemory { device: ID.into(), bytes: bytes as u64, what: what.into() };
+        let out_of_memory = || BackendError::OutOfMemory {
+            device: ID.into(),
+            bytes: bytes as u64,
+            what: what.into(),
+        };
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| out_of_memory())?;
         // SAFETY: `Buffer` never asks for zero bytes.
         let address = unsafe { std::alloc::alloc(layout) } as u64;
         if address == 0 {
             return Err(out_of_memory());
         }
-        // SAFETY: just allocated with this size. Device memory has no defined contents; a pattern shows reads of it.
+        // SAFETY: just allocated with this size. Device memory has no defined contents; a pattern
+        // shows reads of it.
         unsafe { std::ptr::write_bytes(address as *mut u8, 0xa5, bytes) };
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.insert(address, layout);
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .allocations
+            .insert(address, layout);
         Ok(address)
     }
 
     fn free(&self, address: u64) {
-        if let Some(layout) = self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.remove(&address) {
-            // SAFETY: allocated in `allocate` with this layout, removed from the list, so freed once.
+        if let Some(layout) =
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.remove(&address)
+        {
+            // SAFETY: allocated in `allocate` with this layout, removed from the list, so freed
+            // once.
             unsafe { std::alloc::dealloc(address as *mut u8, layout) }
         }
     }
@@ -142,7 +167,9 @@ impl Machine for Emulated {
 
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
         // SAFETY: as in `upload`.
-        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len())
+        };
         Ok(())
     }
 
@@ -164,15 +191,18 @@ impl Machine for Emulated {
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
         let path = self.compile(source)?;
-        // SAFETY: a library just compiled from this crate's own sources, without initialisers that do anything.
-        let library = unsafe { libloading::Library::new(&path) }.map_err(|e| failed(e.to_string()))?;
+        // SAFETY: a library just compiled from this crate's own sources, without initialisers that
+        // do anything.
+        let library =
+            unsafe { libloading::Library::new(&path) }.map_err(|e| failed(e.to_string()))?;
         let kernels = source
             .file
             .kernels
             .iter()
             .map(|name| {
                 // SAFETY: `EXPORT` in emulation.hpp declares every kernel with this type.
-                let symbol = unsafe { library.get::<Launch>(format!("launch_{name}\0").as_bytes()) };
+                let symbol =
+                    unsafe { library.get::<Launch>(format!("launch_{name}\0").as_bytes()) };
                 symbol.map(|f| Kernel(*f as usize)).map_err(|e| failed(e.to_string()))
             })
             .collect();
@@ -184,12 +214,27 @@ impl Machine for Emulated {
         Ok(KernelCost::default())
     }
 
-    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError> {
+    fn launch(
+        &self,
+        _: Queue,
+        kernel: Kernel,
+        size: LaunchSize,
+        arguments: &[u8],
+    ) -> Result<(), BackendError> {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: `load` made the kernel from a function of this type in a library that `state` keeps.
+        // SAFETY: `load` made the kernel from a function of this type in a library that `state`
+        // keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
-        // SAFETY: the arguments are the struct that the kernel takes, its addresses those of live buffers.
-        match unsafe { launch(arguments.as_ptr().cast(), size.blocks as u32, size.threads as u32, size.shared_bytes as u32) } {
+        // SAFETY: the arguments are the struct that the kernel takes, its addresses those of live
+        // buffers.
+        match unsafe {
+            launch(
+                arguments.as_ptr().cast(),
+                size.blocks as u32,
+                size.threads as u32,
+                size.shared_bytes as u32,
+            )
+        } {
             0 => Ok(()),
             _ => Err(failed("a barrier that some threads never reach")),
         }

@@ -1,5 +1,6 @@
-//! What runs kernels: a GPU, or the host in its place. Addresses are device addresses. Work goes into queues: calls of one
-//! queue take effect in order, those of different queues in any, except where one waits for a mark of the other.
+//! What runs kernels: a GPU, or the host in its place. Addresses are device addresses. Work goes
+//! into queues: calls of one queue take effect in order, those of different queues in any, except
+//! where one waits for a mark of the other.
 
 use crate::runtime::source::Source;
 use girih_backend::BackendError;
@@ -21,14 +22,16 @@ pub(crate) struct KernelCost {
     pub resident_clusters: Option<i32>,
 }
 
-/// Where work waits for the device. A family names its queues, and a device is opened with those of all its families.
+/// Where work waits for the device. A family names its queues, and a device is opened with those of
+/// all its families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Queue {
     /// From 0 on, without gaps among the queues that a device is opened with.
     number: u8,
     /// What a timeline calls it.
     pub name: &'static str,
-    /// Of waiting blocks those of the smallest number go first; where a device knows fewer, it takes the nearest.
+    /// Of waiting blocks those of the smallest number go first; where a device knows fewer, it
+    /// takes the nearest.
     pub priority: i32,
 }
 
@@ -52,7 +55,9 @@ impl Queue {
     /// All queues of a device whose families have these, in the order of their numbers.
     pub fn with(families: &[Self]) -> Vec<Self> {
         let all = [&[Self::UPLOADS, Self::DOWNLOADS], families].concat();
-        debug_assert!(all.len() <= Self::MOST && all.iter().enumerate().all(|(i, q)| q.index() == i));
+        debug_assert!(
+            all.len() <= Self::MOST && all.iter().enumerate().all(|(i, q)| q.index() == i)
+        );
         all
     }
 }
@@ -92,7 +97,8 @@ pub(crate) trait Machine: Send + Sync {
     fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError>;
     /// Waits for all work first.
     fn free(&self, address: u64);
-    /// Copies to the device, in [`Queue::UPLOADS`]; may return before the copy is done, but has read `bytes`.
+    /// Copies to the device, in [`Queue::UPLOADS`]; may return before the copy is done, but has
+    /// read `bytes`.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
     /// Copies from the device, in [`Queue::DOWNLOADS`], and waits for the copy.
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
@@ -101,7 +107,8 @@ pub(crate) trait Machine: Send + Sync {
     /// Lets what is called in `queue` from now on come after `mark`.
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
-    /// Writes a little, such as a table of addresses, in `queue` itself; has read `bytes` when it returns.
+    /// Writes a little, such as a table of addresses, in `queue` itself; has read `bytes` when it
+    /// returns.
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
@@ -110,8 +117,15 @@ pub(crate) trait Machine: Send + Sync {
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError>;
     /// Whether durations of launches say anything about the device that is emulated or real.
     fn keeps_time(&self) -> bool;
-    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<(), BackendError>;
-    /// Records launches that run one after the other, or nothing where launches cannot be recorded: then they are to be called one by one.
+    fn launch(
+        &self,
+        queue: Queue,
+        kernel: Kernel,
+        size: LaunchSize,
+        arguments: &[u8],
+    ) -> Result<(), BackendError>;
+    /// Records launches that run one after the other, or nothing where launches cannot be recorded:
+    /// then they are to be called one by one.
     fn record(&self, _: Queue, _: &[RecordedLaunch]) -> Result<Option<Graph>, BackendError> {
         Ok(None)
     }
@@ -140,7 +154,11 @@ impl Buffer {
     }
 
     /// Device memory that holds `data`.
-    pub fn holding(machine: &Arc<dyn Machine>, data: &[u8], what: &str) -> Result<Self, BackendError> {
+    pub fn holding(
+        machine: &Arc<dyn Machine>,
+        data: &[u8],
+        what: &str,
+    ) -> Result<Self, BackendError> {
         let buffer = Self::new(machine, data.len(), what)?;
         machine.upload(buffer.address, data)?;
         Ok(buffer)
@@ -155,7 +173,13 @@ impl Buffer {
     }
 
     /// Makes it hold at least `bytes`, keeping the first `kept` and zeroing the rest, in `queue`.
-    pub fn grow(&mut self, queue: Queue, bytes: usize, kept: usize, what: &str) -> Result<(), BackendError> {
+    pub fn grow(
+        &mut self,
+        queue: Queue,
+        bytes: usize,
+        kept: usize,
+        what: &str,
+    ) -> Result<(), BackendError> {
         if bytes <= self.bytes {
             return Ok(());
         }

@@ -40,7 +40,9 @@ impl Marks {
     /// Lets what is called in `queue` from now on come after all of these.
     pub fn wait(&self, machine: &dyn Machine, queue: Queue) -> Result<(), BackendError> {
         let others = self.0.iter().flatten().filter(|(of, _)| *of != queue);
-        others.map(|&(queue, number)| Mark { queue, number }).try_for_each(|mark| machine.wait(queue, mark))
+        others
+            .map(|&(queue, number)| Mark { queue, number })
+            .try_for_each(|mark| machine.wait(queue, mark))
     }
 }
 
@@ -77,7 +79,11 @@ impl Order {
 
     /// What to wait for before a call that reads and writes these places.
     pub fn before(&self, reads: &Range<usize>, writes: &Range<usize>) -> Marks {
-        self.last(|call| overlap(&call.writes, reads) || overlap(&call.writes, writes) || overlap(&call.reads, writes))
+        self.last(|call| {
+            overlap(&call.writes, reads)
+                || overlap(&call.writes, writes)
+                || overlap(&call.reads, writes)
+        })
     }
 }
 
@@ -110,12 +116,20 @@ mod tests {
         order.add(20..30, 0..10, mark(first, 1));
         order.add(0..0, 10..20, mark(first, 2));
         order.add(0..0, 5..6, mark(first, 3));
-        for (places, last) in [(0..5, 1), (0..10, 3), (6..10, 1), (9..11, 2), (10..20, 2), (5..6, 3), (0..40, 3)] {
+        for (places, last) in
+            [(0..5, 1), (0..10, 3), (6..10, 1), (9..11, 2), (10..20, 2), (5..6, 3), (0..40, 3)]
+        {
             assert_eq!(order.settled(&places), marks([(first, last)]), "{places:?}");
         }
         // What a call reads may be read beside it, but not overwritten.
-        assert_eq!((order.settled(&(25..26)), order.free(&(25..26))), (marks([]), marks([(first, 1)])));
-        assert_eq!((order.before(&(25..26), &(40..41)), order.before(&(40..41), &(25..26))), (marks([]), marks([(first, 1)])));
+        assert_eq!(
+            (order.settled(&(25..26)), order.free(&(25..26))),
+            (marks([]), marks([(first, 1)]))
+        );
+        assert_eq!(
+            (order.before(&(25..26), &(40..41)), order.before(&(40..41), &(25..26))),
+            (marks([]), marks([(first, 1)]))
+        );
         assert_eq!(order.before(&(9..12), &(40..41)), marks([(first, 2)]));
         // Queues know nothing of each other: each has a mark to wait for.
         order.add(0..5, 30..31, mark(second, 7));

@@ -36,7 +36,8 @@ pub struct Source {
 impl Source {
     /// Everything that decides what is compiled, for cache keys.
     pub fn whole_text(&self) -> String {
-        let headers: String = self.file.headers.iter().map(|(name, text)| format!("{name}\n{text}\n")).collect();
+        let headers: String =
+            self.file.headers.iter().map(|(name, text)| format!("{name}\n{text}\n")).collect();
         format!("{}\n{}\n{}\n{headers}", self.file.name, self.file.text, self.constants)
     }
 }

@@ -1,4 +1,5 @@
-//! When the device did what, for [`girih_backend::timeline`]: a pair of events around each copy and launch.
+//! When the device did what, for [`girih_backend::timeline`]: a pair of events around each copy and
+//! launch.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::runtime::machine::Queue;
@@ -32,7 +33,8 @@ fn event_on(stream: sys::CUstream) -> Result<sys::CUevent, DriverError> {
 }
 
 impl DeviceSpans {
-    /// Queues `work` on the stream of `queue`, between events where the timeline is on. The context is current.
+    /// Queues `work` on the stream of `queue`, between events where the timeline is on. The context
+    /// is current.
     pub fn around(
         &self,
         stream: sys::CUstream,
@@ -62,7 +64,9 @@ impl DeviceSpans {
             result::event::synchronize(now)?;
             let at = Instant::now();
             for Open { queue, what, begin, end } in spans {
-                let seconds = |event| Ok::<_, DriverError>(f64::from(result::event::elapsed(event, now)?) / 1e3);
+                let seconds = |event| {
+                    Ok::<_, DriverError>(f64::from(result::event::elapsed(event, now)?) / 1e3)
+                };
                 timeline::add(queue.name, &what, at, -seconds(begin)?, -seconds(end)?);
                 result::event::destroy(begin)?;
                 result::event::destroy(end)?;

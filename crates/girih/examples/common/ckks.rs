@@ -11,7 +11,8 @@ pub struct Parties {
 }
 
 impl Parties {
-    /// Opens the device, makes the keys that `kinds` names for the chosen set or `default_set`, and loads them.
+    /// Opens the device, makes the keys that `kinds` names for the chosen set or `default_set`, and
+    /// loads them.
     pub fn start(
         options: &Options,
         default_set: &str,
@@ -30,7 +31,12 @@ impl Parties {
     }
 
     /// Writes the record that `--json` asks for.
-    pub fn record(&self, options: &Options, example: &str, figures: &impl serde::Serialize) -> Result<(), Failure> {
+    pub fn record(
+        &self,
+        options: &Options,
+        example: &str,
+        figures: &impl serde::Serialize,
+    ) -> Result<(), Failure> {
         options.write(serde_json::json!({
             "example": example,
             "device": self.device,

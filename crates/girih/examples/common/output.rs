@@ -1,9 +1,11 @@
-//! Files that records go to, those of examples and of `cargo xtask` alike: refused before the work that fills them.
+//! Files that records go to, those of examples and of `cargo xtask` alike: refused before the work
+//! that fills them.
 
 use std::io::{Error, Result, Write as _};
 use std::path::Path;
 
-/// Refuses a file that could not be written when the work that fills it is done. `option` is what named it.
+/// Refuses a file that could not be written when the work that fills it is done. `option` is what
+/// named it.
 pub fn check_file(option: &str, path: &str) -> Result<()> {
     let check = |path: &Path| {
         make_folder(path)?;
@@ -14,7 +16,8 @@ pub fn check_file(option: &str, path: &str) -> Result<()> {
     if path == "-" {
         return Ok(());
     }
-    check(Path::new(path)).map_err(|e| Error::new(e.kind(), format!("{option} {path}: cannot be written: {e}")))
+    check(Path::new(path))
+        .map_err(|e| Error::new(e.kind(), format!("{option} {path}: cannot be written: {e}")))
 }
 
 /// Writes pretty JSON to a file, or to standard output for `-`.
@@ -38,7 +41,11 @@ mod tests {
     #[test]
     fn files_that_cannot_be_written_are_refused_and_others_left_as_they_are() {
         // Each example that brings this file along runs it, at the same time.
-        let folder = std::env::temp_dir().join(format!("girih-output-{}-{}", std::process::id(), module_path!().replace("::", "-")));
+        let folder = std::env::temp_dir().join(format!(
+            "girih-output-{}-{}",
+            std::process::id(),
+            module_path!().replace("::", "-")
+        ));
         let path = |name: &str| folder.join(name).display().to_string();
         check_file("--json", &path("new/record.json")).expect("a folder to be made");
         assert!(folder.join("new").is_dir() && !folder.join("new/record.json").exists());

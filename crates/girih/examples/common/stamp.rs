@@ -1,4 +1,5 @@
-//! Which program ran when: what every record ends with, those of examples and of `cargo xtask bench` alike.
+//! Which program ran when: what every record ends with, those of examples and of `cargo xtask
+//! bench` alike.
 
 /// The commit that was built, `unknown` outside a checkout; `-dirty` where files differ from it.
 pub fn commit() -> String {
@@ -11,19 +12,27 @@ pub fn commit() -> String {
     };
     match git(&["rev-parse", "--short=12", "HEAD"]) {
         None => "unknown".into(),
-        Some(hash) if git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|s| !s.is_empty()) => hash + "-dirty",
+        Some(hash)
+            if git(&["status", "--porcelain", "--untracked-files=no"])
+                .is_none_or(|s| !s.is_empty()) =>
+        {
+            hash + "-dirty"
+        }
         Some(hash) => hash,
     }
 }
 
 /// Today, as year-month-day (UTC).
 pub fn today() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let seconds = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
     let (year, month, day) = civil_from_days((seconds / 86_400) as i64);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Gregorian date of a day counted from 1970-01-01, by walking years and months: short, and called once.
+/// Gregorian date of a day counted from 1970-01-01, by walking years and months: short, and called
+/// once.
 fn civil_from_days(mut days: i64) -> (i64, i64, i64) {
     let leap = |y: i64| (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     let mut year = 1970;

@@ -26,7 +26,12 @@ impl Parties {
     }
 
     /// Writes the record that `--json` asks for.
-    pub fn record(&self, options: &Options, example: &str, figures: &impl serde::Serialize) -> Result<(), Failure> {
+    pub fn record(
+        &self,
+        options: &Options,
+        example: &str,
+        figures: &impl serde::Serialize,
+    ) -> Result<(), Failure> {
         options.write(serde_json::json!({
             "example": example,
             "device": self.device,

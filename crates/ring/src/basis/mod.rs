@@ -48,7 +48,8 @@ impl RnsBasis {
     /// The primes at these positions, in the order named.
     ///
     /// # Errors
-    /// [`RingError::NoSuchPrime`]; and as [`RnsBasis::new`] if `indices` is empty or repeats itself.
+    /// [`RingError::NoSuchPrime`]; and as [`RnsBasis::new`] if `indices` is empty or repeats
+    /// itself.
     pub fn select(&self, indices: &[usize]) -> Result<Self, RingError> {
         let len = self.len();
         let prime = |&index: &usize| {

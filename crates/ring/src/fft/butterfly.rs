@@ -1,9 +1,10 @@
 //! Butterflies on complex vectors in registers, of radix 4 and 8.
 //!
-//! All are of the tree `X^(2h) - w^2 = (X^h - w)(X^h + w)`: a pair `(u, v)` of residues modulo the left side goes to
-//! `(u + w v, u - w v)`, the residues modulo the two factors. Where a block has the root w^2, its halves have w and -w, so
-//! the next twiddles are sqrt(w) and i sqrt(w): multiplication by i is a swap, and radix 8 loads four twiddles, not seven.
-//! Each butterfly is four multiplications (two fused) and four additions, which matches processors that have as many
+//! All are of the tree `X^(2h) - w^2 = (X^h - w)(X^h + w)`: a pair `(u, v)` of residues modulo the
+//! left side goes to `(u + w v, u - w v)`, the residues modulo the two factors. Where a block has
+//! the root w^2, its halves have w and -w, so the next twiddles are sqrt(w) and i sqrt(w):
+//! multiplication by i is a swap, and radix 8 loads four twiddles, not seven. Each butterfly is
+//! four multiplications (two fused) and four additions, which matches processors that have as many
 //! adders as multipliers.
 
 use super::lanes::{Complex, Lanes};

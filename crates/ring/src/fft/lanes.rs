@@ -1,8 +1,9 @@
 //! Vectors of doubles, chosen at run time.
 //!
-//! Code that wants them is written once, generic over [`Lanes`], as a [`Kernel`]; [`Simd::run`] runs it compiled for the
-//! instruction set named. A value of a `Lanes` type exists only where the processor has its instructions (it is made by
-//! `Simd::run` after detection and nowhere else), so its methods are safe.
+//! Code that wants them is written once, generic over [`Lanes`], as a [`Kernel`]; [`Simd::run`]
+//! runs it compiled for the instruction set named. A value of a `Lanes` type exists only where the
+//! processor has its instructions (it is made by `Simd::run` after detection and nowhere else), so
+//! its methods are safe.
 #![allow(unsafe_code)] // Vector intrinsics, and views of aligned doubles as vectors.
 
 /// A vector of real parts and one of imaginary parts.
@@ -44,7 +45,8 @@ pub trait Lanes: Copy + sealed::Sealed {
     fn round(self, a: Self::F) -> Self::F;
     /// Transposes `WIDTH` vectors as a matrix.
     fn transpose(self, rows: &mut [Self::F]);
-    /// Asks for the cache line of `data[index]` to be brought into the second-level cache. Out of range is allowed.
+    /// Asks for the cache line of `data[index]` to be brought into the second-level cache. Out of
+    /// range is allowed.
     fn prefetch(self, data: &[f64], index: usize);
 
     /// `data` as complex vectors.
@@ -54,7 +56,8 @@ pub trait Lanes: Copy + sealed::Sealed {
     #[inline(always)]
     fn view(self, data: &[f64]) -> &[Complex<Self::F>] {
         check_view::<Self>(data);
-        // SAFETY: aligned and of whole length as just checked; a Complex is two vectors (repr C), a vector is WIDTH doubles.
+        // SAFETY: aligned and of whole length as just checked; a Complex is two vectors (repr C), a
+        // vector is WIDTH doubles.
         unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), data.len() / (2 * Self::WIDTH)) }
     }
 
@@ -81,7 +84,8 @@ fn check_view<L: Lanes>(data: &[f64]) {
     assert!(data.len().is_multiple_of(2 * L::WIDTH), "data must be whole complex vectors");
 }
 
-/// Code to be compiled for each instruction set. `run` must be `#[inline(always)]`, and so must all it calls with lanes.
+/// Code to be compiled for each instruction set. `run` must be `#[inline(always)]`, and so must all
+/// it calls with lanes.
 pub trait Kernel {
     /// What it returns.
     type Output;
@@ -92,7 +96,8 @@ pub trait Kernel {
 /// An instruction set for [`Lanes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Simd {
-    /// What every processor of the target has: arrays of four, which the compiler turns into SSE2 or NEON.
+    /// What every processor of the target has: arrays of four, which the compiler turns into SSE2
+    /// or NEON.
     Portable,
     /// AVX2 and FMA: four lanes.
     Avx2,
@@ -165,8 +170,8 @@ impl Simd {
     }
 }
 
-/// Asks for all of `data` to be brought into the second-level cache. A hint: it changes nothing but time, and does nothing on
-/// processors for which the compiler offers no such hint.
+/// Asks for all of `data` to be brought into the second-level cache. A hint: it changes nothing but
+/// time, and does nothing on processors for which the compiler offers no such hint.
 #[inline]
 pub fn prefetch<T>(data: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -198,7 +203,8 @@ mod sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Portable(());
 
-/// Whether `f64::mul_add` is an instruction on every processor of this target, not a call into libm.
+/// Whether `f64::mul_add` is an instruction on every processor of this target, not a call into
+/// libm.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
 #[inline(always)]
@@ -211,7 +217,8 @@ fn map3(a: [f64; 4], b: [f64; 4], c: [f64; 4], f: impl Fn(f64, f64, f64) -> f64)
     [f(a[0], b[0], c[0]), f(a[1], b[1], c[1]), f(a[2], b[2], c[2]), f(a[3], b[3], c[3])]
 }
 
-/// `z - q m` with one rounding: the exact product as a sum of two doubles (Dekker 1971), whose first cancels exactly.
+/// `z - q m` with one rounding: the exact product as a sum of two doubles (Dekker 1971), whose
+/// first cancels exactly.
 #[inline(always)]
 fn remainder_unfused(z: f64, q: f64, m: f64) -> f64 {
     let split = |x: f64| {
@@ -267,7 +274,8 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     fn round(self, a: [f64; 4]) -> [f64; 4] {
-        // Adding and taking away 2^52 rounds what is smaller; anything larger is an integer already.
+        // Adding and taking away 2^52 rounds what is smaller; anything larger is an integer
+        // already.
         const LARGE: f64 = 4_503_599_627_370_496.0;
         a.map(|x| {
             let shift = LARGE.copysign(x);
@@ -315,7 +323,8 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub struct Avx2(());
 
-    // SAFETY of every block below: `self` exists only inside `run_avx2`, after the features were detected.
+    // SAFETY of every block below: `self` exists only inside `run_avx2`, after the features were
+    // detected.
     impl Lanes for Avx2 {
         type F = __m256d;
         const WIDTH: usize = 4;
@@ -323,7 +332,8 @@ mod x86 {
         #[inline(always)]
         fn load(self, data: &[f64]) -> __m256d {
             let data = &data[..Self::WIDTH];
-            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no alignment.
+            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no
+            // alignment.
             unsafe { _mm256_loadu_pd(data.as_ptr()) }
         }
         #[inline(always)]
@@ -416,7 +426,8 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub struct Avx512(());
 
-    // SAFETY of every block below: `self` exists only inside `run_avx512`, after the features were detected.
+    // SAFETY of every block below: `self` exists only inside `run_avx512`, after the features were
+    // detected.
     impl Lanes for Avx512 {
         type F = __m512d;
         const WIDTH: usize = 8;
@@ -424,7 +435,8 @@ mod x86 {
         #[inline(always)]
         fn load(self, data: &[f64]) -> __m512d {
             let data = &data[..Self::WIDTH];
-            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no alignment.
+            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no
+            // alignment.
             unsafe { _mm512_loadu_pd(data.as_ptr()) }
         }
         #[inline(always)]
@@ -477,7 +489,8 @@ mod x86 {
             let r: &mut [__m512d; 8] = rows.try_into().expect("eight rows");
             // SAFETY: see the impl.
             unsafe {
-                // Pairs of rows interleaved: `even` holds columns 0 2 4 6 of two rows, `odd` columns 1 3 5 7.
+                // Pairs of rows interleaved: `even` holds columns 0 2 4 6 of two rows, `odd`
+                // columns 1 3 5 7.
                 let even = [
                     _mm512_unpacklo_pd(r[0], r[1]),
                     _mm512_unpacklo_pd(r[2], r[3]),

@@ -1,20 +1,23 @@
 //! Folded f64 FFT of negacyclic polynomials.
 //!
-//! A real polynomial `a` modulo `X^N + 1` is folded into `z_j = a_j + i a_(j+M)`, `M = N/2`: its residue modulo `X^M - i`,
-//! which holds all of `a` because the other factor, `X^M + i`, is conjugate. The forward transform takes `z` down the tree
-//! `X^(2h) - w^2 = (X^h - w)(X^h + w)` to M values of `a` at roots of `X^M - i`. No twist is needed before or after: the
-//! twiddles of the tree carry it (Bernstein, "The tangent FFT", 2007, section 2 tells the tree's story).
+//! A real polynomial `a` modulo `X^N + 1` is folded into `z_j = a_j + i a_(j+M)`, `M = N/2`: its
+//! residue modulo `X^M - i`, which holds all of `a` because the other factor, `X^M + i`, is
+//! conjugate. The forward transform takes `z` down the tree `X^(2h) - w^2 = (X^h - w)(X^h + w)` to
+//! M values of `a` at roots of `X^M - i`. No twist is needed before or after: the twiddles of the
+//! tree carry it (Bernstein, "The tangent FFT", 2007, section 2 tells the tree's story).
 //!
-//! **Order.** Position `p` of the M outputs holds `a(zeta^(1 + 4 brv(p)))`, `zeta = exp(i pi / N)`, `brv` reversing log2 M
-//! bits. In memory, positions lie in vectors of `W` lanes, real parts then imaginary parts, and within each run of W^2
-//! positions vector `c`, lane `l` is position `W l + c`: the last passes run with their blocks across the lanes and the
-//! transposition is never undone. This order belongs to the CPU and to one vector width; kernels of other devices define
+//! **Order.** Position `p` of the M outputs holds `a(zeta^(1 + 4 brv(p)))`, `zeta = exp(i pi / N)`,
+//! `brv` reversing log2 M bits. In memory, positions lie in vectors of `W` lanes, real parts then
+//! imaginary parts, and within each run of W^2 positions vector `c`, lane `l` is position `W l +
+//! c`: the last passes run with their blocks across the lanes and the transposition is never
+//! undone. This order belongs to the CPU and to one vector width; kernels of other devices define
 //! their own. Values of two transforms may be multiplied only where both come from one [`Fft`].
 //!
-//! **Error.** Twiddles are the nearest doubles. For `L K` products of digits uniform in `[-B/2, B/2)` with residues uniform
-//! modulo M, transformed, multiplied, summed and transformed back, the deviation of one coefficient from the exact sum is
-//! `c 2^-53 sqrt(L K N) B M / 6` with c from 1.4 to 2.8 (tested). A step of a blind rotation adds two products, each times `X^e - 1`
-//! of mean square 2, which doubles c.
+//! **Error.** Twiddles are the nearest doubles. For `L K` products of digits uniform in `[-B/2,
+//! B/2)` with residues uniform modulo M, transformed, multiplied, summed and transformed back, the
+//! deviation of one coefficient from the exact sum is `c 2^-53 sqrt(L K N) B M / 6` with c from 1.4
+//! to 2.8 (tested). A step of a blind rotation adds two products, each times `X^e - 1` of mean
+//! square 2, which doubles c.
 
 mod butterfly;
 mod lanes;
@@ -31,12 +34,14 @@ use butterfly::{forward4, forward8, inverse4, inverse8, mul};
 
 type C<L> = Complex<<L as Lanes>::F>;
 
-/// Where a forward transform reads its folded coefficients: vector `index` holds `z_(W index) .. z_(W index + W - 1)`.
+/// Where a forward transform reads its folded coefficients: vector `index` holds `z_(W index) ..
+/// z_(W index + W - 1)`.
 pub trait Source<L: Lanes> {
     /// Reads one vector. Implement with `#[inline(always)]`.
     fn load(&mut self, lanes: L, index: usize) -> C<L>;
 
-    /// Called once a butterfly, [`Fft::butterflies`] times a transform: room for a prefetch of what comes next.
+    /// Called once a butterfly, [`Fft::butterflies`] times a transform: room for a prefetch of what
+    /// comes next.
     #[inline(always)]
     fn between(&mut self, _: L) {}
 }
@@ -51,11 +56,13 @@ pub trait Sink<L: Lanes> {
     fn between(&mut self, _: L) {}
 }
 
-/// Levels done together on whole vectors: `radix` vectors, `stride` apart, in each of several blocks.
+/// Levels done together on whole vectors: `radix` vectors, `stride` apart, in each of several
+/// blocks.
 struct Pass {
     radix: usize,
     stride: usize,
-    /// One entry a block: the twiddles of [`butterfly`], real and imaginary parts in turn; radix 4 uses the first two.
+    /// One entry a block: the twiddles of [`butterfly`], real and imaginary parts in turn; radix 4
+    /// uses the first two.
     twiddles: Vec<[f64; 8]>,
 }
 
@@ -65,13 +72,15 @@ pub struct Fft {
     /// log2 M.
     log2_points: u32,
     passes: Vec<Pass>,
-    /// For each run of W^2 positions, the twiddles of its W blocks, a block a lane: 4 complex vectors (W = 8) or 2 (W = 4).
+    /// For each run of W^2 positions, the twiddles of its W blocks, a block a lane: 4 complex
+    /// vectors (W = 8) or 2 (W = 4).
     lane_twiddles: Buffer,
     /// `zeta^i`, i < 2N.
     roots: Vec<[f64; 2]>,
     /// Point exponent of lane 0 of each vector, modulo 2N.
     vector_exponents: Vec<u32>,
-    /// Entry e: over the lanes l, `exp(2 pi i e brv(l) / W^2)`: how lane l's power of X differs from lane 0's.
+    /// Entry e: over the lanes l, `exp(2 pi i e brv(l) / W^2)`: how lane l's power of X differs
+    /// from lane 0's.
     lane_roots: Buffer,
 }
 
@@ -83,7 +92,8 @@ impl Fft {
         Self::with_simd(size, Simd::detect())
     }
 
-    /// The same on `simd`, or on a narrower set where N is too small: eight lanes need N of 128 and more.
+    /// The same on `simd`, or on a narrower set where N is too small: eight lanes need N of 128 and
+    /// more.
     ///
     /// `None` as for `new`, and where this processor lacks `simd`.
     pub fn with_simd(size: usize, simd: Simd) -> Option<Self> {
@@ -108,7 +118,8 @@ impl Fft {
         Some(fft)
     }
 
-    /// `exp(i pi (1 + 4 brv(block)) / 2^(level + 2))`: the twiddle of `block` among the `2^level` at that depth of the tree.
+    /// `exp(i pi (1 + 4 brv(block)) / 2^(level + 2))`: the twiddle of `block` among the `2^level`
+    /// at that depth of the tree.
     fn twiddle(&self, level: u32, block: usize) -> [f64; 2] {
         self.roots[(1 + 4 * bit_reverse(block, level)) << (self.log2_points - 1 - level)]
     }
@@ -191,7 +202,8 @@ impl Fft {
         self.passes.iter().map(|pass| vectors / pass.radix).sum::<usize>() + vectors / width
     }
 
-    /// The e for which lane `lane` of vector `vector` holds the value at `zeta^e`, `zeta = exp(i pi / N)`; e < 2N.
+    /// The e for which lane `lane` of vector `vector` holds the value at `zeta^e`, `zeta = exp(i pi
+    /// / N)`; e < 2N.
     pub fn exponent(&self, vector: usize, lane: usize) -> usize {
         let width = self.simd.width();
         let position = vector / width * width * width + lane * width + vector % width;
@@ -456,7 +468,8 @@ impl Fft {
         self.simd.run(ForwardKernel { fft: self, coefficients, out });
     }
 
-    /// Transforms back into N coefficients, `1/M` included. What `data` holds afterwards is not specified.
+    /// Transforms back into N coefficients, `1/M` included. What `data` holds afterwards is not
+    /// specified.
     ///
     /// # Panics
     /// As for `forward`.

@@ -1,15 +1,17 @@
 //! Roots of unity, each coordinate the double nearest to the true value.
 //!
-//! The angle is brought into the first octant exactly, on integers; cosine and sine there are Taylor sums in 124-bit fixed
-//! point. Their error is below 2^-118, so the rounding to 53 bits is the right one unless the true value lies within
-//! 2^-118 of the middle between two doubles; the tests find none such for the sizes in use.
+//! The angle is brought into the first octant exactly, on integers; cosine and sine there are
+//! Taylor sums in 124-bit fixed point. Their error is below 2^-118, so the rounding to 53 bits is
+//! the right one unless the true value lies within 2^-118 of the middle between two doubles; the
+//! tests find none such for the sizes in use.
 
 /// Fraction bits of the fixed point.
 const FRACTION: u32 = 124;
 /// floor(pi * 2^124).
 const PI: u128 = 0x3243_F6A8_885A_308D_3131_98A2_E037_0734;
 
-/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to 2^17.
+/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to
+/// 2^17.
 pub fn roots_of_unity(size: usize) -> Vec<[f64; 2]> {
     assert!(
         size.is_power_of_two() && (4..=1 << 17).contains(&size),
@@ -99,7 +101,8 @@ mod tests {
         sum
     }
 
-    /// Cosine and sine of pi j / size by angle addition from the series of the smallest angle: another way than the code's.
+    /// Cosine and sine of pi j / size by angle addition from the series of the smallest angle:
+    /// another way than the code's.
     fn reference(size: usize) -> Vec<[BigInt; 2]> {
         let pi = inverse_tangent(5) * 16 - inverse_tangent(239) * 4;
         let x = pi / size;

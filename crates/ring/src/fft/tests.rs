@@ -93,7 +93,8 @@ fn forward_agrees_with_rustfft_at_every_size() {
         let a = doubles(&centred(2, 2 * fft.points(), 1 << 20));
         let (n, m) = (a.len(), fft.points());
         let roots = roots_of_unity(n);
-        // a(zeta^(1 + 4t)) = sum_j z_j zeta^j exp(2 pi i j t / M): rustfft's inverse direction after the twist.
+        // a(zeta^(1 + 4t)) = sum_j z_j zeta^j exp(2 pi i j t / M): rustfft's inverse direction
+        // after the twist.
         let mut points: Vec<Complex64> = (0..m)
             .map(|j| Complex64::new(a[j], a[j + m]) * Complex64::new(roots[j][0], roots[j][1]))
             .collect();
@@ -153,8 +154,8 @@ fn small_products_round_to_the_exact_ones_extremes_included() {
     }
 }
 
-/// Transform, multiply and transform back one product of a digit in base B and a residue modulo M: the measured constant of
-/// `c 2^-53 sqrt(N) B M / 6`.
+/// Transform, multiply and transform back one product of a digit in base B and a residue modulo M:
+/// the measured constant of `c 2^-53 sqrt(N) B M / 6`.
 fn error_constant(fft: &Fft, log2_base: u32, log2_modulus: u32) -> f64 {
     let n = 2 * fft.points();
     let (a, b) = (centred(6, n, 1 << log2_base), centred(7, n, 1 << log2_modulus));

@@ -1,4 +1,5 @@
-//! Automorphisms of evaluations, sixteen words at a time. See [`Automorphism`](crate::Automorphism).
+//! Automorphisms of evaluations, sixteen words at a time. See
+//! [`Automorphism`](crate::Automorphism).
 
 use super::lanes::{WordKernel, WordLanes};
 

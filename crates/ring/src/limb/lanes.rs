@@ -1,9 +1,9 @@
 //! Vectors of 32-bit words, chosen at run time, as [`crate::fft`] has vectors of doubles.
 //!
 //! Code that wants them is written once, generic over [`WordLanes`], as a [`WordKernel`];
-//! [`dispatch`] runs it compiled for the instruction set named. A value of a `WordLanes` type exists
-//! only where the processor has its instructions (`dispatch` makes it after detection, nothing else
-//! does), so its methods are safe.
+//! [`dispatch`] runs it compiled for the instruction set named. A value of a `WordLanes` type
+//! exists only where the processor has its instructions (`dispatch` makes it after detection,
+//! nothing else does), so its methods are safe.
 
 use crate::fft::Simd;
 
@@ -26,8 +26,8 @@ pub(crate) trait WordLanes: Copy {
     fn arrays_mut(self, data: &mut [u32]) -> &mut [Self::Array];
     fn load(self, data: &Self::Array) -> Self::Words;
     fn store(self, a: Self::Words, out: &mut Self::Array);
-    /// The vector at `data[at..]`, which panics where `data` ends before it does. A call for what is
-    /// left over would make every loop keep its vectors in memory; see [`whole`].
+    /// The vector at `data[at..]`, which panics where `data` ends before it does. A call for what
+    /// is left over would make every loop keep its vectors in memory; see [`whole`].
     fn load_at(self, data: &[u32], at: usize) -> Self::Words;
     /// Writes the vector at `out[at..]`, likewise.
     fn store_at(self, a: Self::Words, out: &mut [u32], at: usize);
@@ -77,7 +77,8 @@ pub(crate) trait WordLanes: Copy {
         self.min(x, self.sub(x, bound))
     }
 
-    /// `x w` modulo p in `[0, 2p)`, for any `x`; `w` with its quotient. See `Modulus::mul_shoup_lazy`.
+    /// `x w` modulo p in `[0, 2p)`, for any `x`; `w` with its quotient. See
+    /// `Modulus::mul_shoup_lazy`.
     #[inline(always)]
     fn mul_shoup_lazy(
         self,

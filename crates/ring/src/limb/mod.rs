@@ -1,8 +1,8 @@
 //! Loops over whole limbs, or rows and tiles of them, on the vectors of the processor at hand.
 //!
 //! Every loop is written once for vectors of any width and compiled for AVX-512, for AVX2 and for
-//! what every processor has; all words that come out are canonical, so that the three agree in every
-//! bit. Transforms, conversions and automorphisms run on the same vectors:
+//! what every processor has; all words that come out are canonical, so that the three agree in
+//! every bit. Transforms, conversions and automorphisms run on the same vectors:
 //! [`SplitNtt`](crate::SplitNtt), [`BaseConversion`](crate::BaseConversion),
 //! [`Automorphism`](crate::Automorphism).
 

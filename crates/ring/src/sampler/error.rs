@@ -2,18 +2,21 @@
 
 use super::RandomStream;
 
-/// A rounded Gaussian: the nearest integer to a normal variable, with *standard deviation of the integer* sigma.
+/// A rounded Gaussian: the nearest integer to a normal variable, with *standard deviation of the
+/// integer* sigma.
 ///
-/// The width of the normal variable is a little below sigma (its variance is sigma^2 - 1/12, solved for exactly), so
-/// that the deviation of what is drawn is the sigma that noise models and security estimates speak of.
+/// The width of the normal variable is a little below sigma (its variance is sigma^2 - 1/12, solved
+/// for exactly), so that the deviation of what is drawn is the sigma that noise models and security
+/// estimates speak of.
 ///
-/// Sampling is by inversion of the cumulative table and takes the same time and the same memory accesses for every
-/// value. A magnitude x is drawn when a uniform 63-bit number lies below exactly x thresholds
-/// `2^63 P(|X| > i)`; a 64th bit gives the sign. The table ends where thresholds round to 0 (9.1 sigma).
+/// Sampling is by inversion of the cumulative table and takes the same time and the same memory
+/// accesses for every value. A magnitude x is drawn when a uniform 63-bit number lies below exactly
+/// x thresholds `2^63 P(|X| > i)`; a 64th bit gives the sign. The table ends where thresholds round
+/// to 0 (9.1 sigma).
 ///
-/// The statistical distance to the rounded Gaussian of exactly that deviation is below 2^-48 for every sigma up to 64:
-/// thresholds are computed with 53 bits, and their errors add up over the table (2^-52.2 at 3.19, 2^-49.8 at 25, 2^-48.6 at 64,
-/// by an exact computation in the tests).
+/// The statistical distance to the rounded Gaussian of exactly that deviation is below 2^-48 for
+/// every sigma up to 64: thresholds are computed with 53 bits, and their errors add up over the
+/// table (2^-52.2 at 3.19, 2^-49.8 at 25, 2^-48.6 at 64, by an exact computation in the tests).
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     sigma: f64,
@@ -58,7 +61,8 @@ impl Gaussian {
     pub fn sample(&self, stream: &mut RandomStream) -> i64 {
         let bits = stream.next_u64();
         let uniform = (bits >> 1) as i64;
-        // Both are in [0, 2^63), so the difference cannot overflow and its sign bit is the comparison.
+        // Both are in [0, 2^63), so the difference cannot overflow and its sign bit is the
+        // comparison.
         let magnitude = self.thresholds.iter().fold(0, |sum, &t| sum - ((uniform - t) >> 63));
         let sign = -((bits & 1) as i64);
         (magnitude ^ sign) - sign
@@ -79,9 +83,11 @@ fn variance(width: f64) -> f64 {
         .sum()
 }
 
-/// TUniform(b): integers in `[-2^b, 2^b]`, all equally likely except the two ends, which have half weight.
+/// TUniform(b): integers in `[-2^b, 2^b]`, all equally likely except the two ends, which have half
+/// weight.
 ///
-/// It is the sum of a uniform `b + 1`-bit number and a bit, minus 2^b: constant time. Variance `(2^(2b+1) + 1) / 6`.
+/// It is the sum of a uniform `b + 1`-bit number and a bit, minus 2^b: constant time. Variance
+/// `(2^(2b+1) + 1) / 6`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TUniform {
     log2_bound: u32,
@@ -113,7 +119,8 @@ mod tests {
 
     const SAMPLES: usize = 10_000_000;
 
-    /// Everything a sampler must hold, as one judgement, so that a wrong sampler can be shown to fail it.
+    /// Everything a sampler must hold, as one judgement, so that a wrong sampler can be shown to
+    /// fail it.
     fn judge_gaussian(sigma: f64, draws: impl Iterator<Item = i64>) -> Result<(), String> {
         let (mut sum, mut squares, mut fourth, mut counts) = (0f64, 0f64, 0f64, vec![0u64; 40]);
         let mut total = 0f64;
@@ -177,7 +184,8 @@ mod tests {
             let mut s = SecretSeed::new([3; 32]).stream(0, 0);
             let squares: f64 =
                 (0..1_000_000).map(|_| (gaussian.sample(&mut s) as f64).powi(2)).sum();
-            // Narrow ones are mostly zeros: their fourth moment is larger, so is the error of this estimate.
+            // Narrow ones are mostly zeros: their fourth moment is larger, so is the error of this
+            // estimate.
             assert!(
                 ((squares / 1e6).sqrt() / sigma - 1.0).abs() < 0.012,
                 "{sigma}: {}",
@@ -189,7 +197,8 @@ mod tests {
         }
     }
 
-    /// Statistical distance between what is drawn and the rounded Gaussian of deviation exactly sigma, in 256-bit fixed point.
+    /// Statistical distance between what is drawn and the rounded Gaussian of deviation exactly
+    /// sigma, in 256-bit fixed point.
     #[test]
     fn gaussian_distance_is_what_is_claimed() {
         for sigma in [0.3, 1.0, 3.19, 25.0, 64.0] {
@@ -257,7 +266,8 @@ mod tests {
             (over(&(2 * one()), &pi()) << BITS).sqrt()
         }
 
-        /// `P(|Z| > z)` of a standard normal Z: 1 - sqrt(2/pi) e^(-z^2/2) sum_n z^(2n+1) / (1 3 5 .. (2n+1)).
+        /// `P(|Z| > z)` of a standard normal Z: 1 - sqrt(2/pi) e^(-z^2/2) sum_n z^(2n+1) / (1 3 5
+        /// .. (2n+1)).
         fn tail(z: &BigInt, factor: &BigInt) -> BigInt {
             let square = times(z, z);
             let (mut term, mut sum, mut n) = (z.clone(), BigInt::from(0), 1u32);

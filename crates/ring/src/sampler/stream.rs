@@ -8,8 +8,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaskSeed(pub [u8; 32]);
 
-/// A seed of secrets and errors: wiped when dropped, and never printed. It stays where it was made, so that no copy is left behind
-/// when its owner moves.
+/// A seed of secrets and errors: wiped when dropped, and never printed. It stays where it was made,
+/// so that no copy is left behind when its owner moves.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SecretSeed(Box<[u8; 32]>);
 
@@ -52,7 +52,8 @@ impl SecretSeed {
 
 /// One ChaCha20 key stream; its state is wiped when dropped.
 ///
-/// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0, words are little-endian.
+/// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0, words are
+/// little-endian.
 pub struct RandomStream(ChaCha20Rng);
 
 impl std::fmt::Debug for RandomStream {
@@ -83,9 +84,9 @@ impl RandomStream {
 
     /// Uniform in `[0, bound)`, for `1 <= bound <= 2^62`, without bias.
     ///
-    /// Multiply and reject (Lemire, "Fast random integer generation in an interval", 2019): `x * bound / 2^w` over
-    /// words of w = 32 bits where the bound is below 2^32, else 64 bits. A draw is repeated with probability below
-    /// `bound / 2^w`, independent of the value returned.
+    /// Multiply and reject (Lemire, "Fast random integer generation in an interval", 2019): `x *
+    /// bound / 2^w` over words of w = 32 bits where the bound is below 2^32, else 64 bits. A draw
+    /// is repeated with probability below `bound / 2^w`, independent of the value returned.
     #[inline]
     pub fn uniform_below(&mut self, bound: u64) -> u64 {
         debug_assert!((1..=1 << 62).contains(&bound));
@@ -110,7 +111,8 @@ impl RandomStream {
         }
     }
 
-    /// Fills `out` with words uniform in `[0, bound)`, as [`RandomStream::uniform_below`] draws them.
+    /// Fills `out` with words uniform in `[0, bound)`, as [`RandomStream::uniform_below`] draws
+    /// them.
     pub fn fill_below(&mut self, bound: u64, out: &mut [u64]) {
         for x in out {
             *x = self.uniform_below(bound);
@@ -119,8 +121,8 @@ impl RandomStream {
 
     /// Fills `out` with words uniform in `[0, 2^bits)`, `bits <= 64`.
     ///
-    /// Up to 16 bits a stream word gives two values (its lower half first), up to 32 bits one, above that two give one.
-    /// A call starts at a whole word.
+    /// Up to 16 bits a stream word gives two values (its lower half first), up to 32 bits one,
+    /// above that two give one. A call starts at a whole word.
     pub fn fill_bits(&mut self, bits: u32, out: &mut [u64]) {
         debug_assert!((1..=64).contains(&bits));
         let mask = u64::MAX >> (64 - bits);
@@ -181,7 +183,8 @@ mod tests {
     #[test]
     fn uniform_below_any_bound_is_uniform() {
         let mut s = stream();
-        // Bounds just above a power of two, where a biased reduction shows most; large ones are folded into 64 cells.
+        // Bounds just above a power of two, where a biased reduction shows most; large ones are
+        // folded into 64 cells.
         for bound in [
             2,
             3,
@@ -232,9 +235,11 @@ mod tests {
         assert!(chi_squared(2, 3_000_000, || s.binary() as usize) < limit(2));
     }
 
-    /// The numbers come from an independent implementation of ChaCha20 and of the rules documented above.
+    /// The numbers come from an independent implementation of ChaCha20 and of the rules documented
+    /// above.
     ///
-    /// Changing any of them changes what stored keys expand to: raise the version of their format with them.
+    /// Changing any of them changes what stored keys expand to: raise the version of their format
+    /// with them.
     #[test]
     fn the_expansion_of_masks_is_pinned() {
         let seed = MaskSeed(std::array::from_fn(|i| i as u8));
@@ -250,7 +255,8 @@ mod tests {
         s.fill_bits(21, &mut bits[1]);
         s.fill_bits(35, &mut bits[2]);
         assert_eq!(bits, PINNED_BITS, "{bits:?}");
-        // A long run, folded (FNV-1a over little-endian words), so that a change after the first block shows too.
+        // A long run, folded (FNV-1a over little-endian words), so that a change after the first
+        // block shows too.
         let mut long = vec![0; 4096];
         seed.stream(1, 0).fill_below(33_538_049 * 33_550_337, &mut long);
         let hash = long

@@ -1,14 +1,16 @@
 //! The primal attack on LWE by lattice reduction, as the lattice estimator costs it.
 //!
-//! Kannan's embedding has one unusually short vector, which BKZ finds once its block is large enough (the condition of Alkim,
-//! Ducas, Pöppelmann and Schwabe 2016, section 6.3, verified by Albrecht, Göpfert, Virdia and Wunderer 2017), under the geometric
-//! series assumption with the root Hermite factor of Chen's thesis (2013). Becker, Ducas, Gama and Laarhoven 2016 give the cost of
-//! one short-vector problem; BKZ solves eight for each dimension.
+//! Kannan's embedding has one unusually short vector, which BKZ finds once its block is large
+//! enough (the condition of Alkim, Ducas, Pöppelmann and Schwabe 2016, section 6.3, verified by
+//! Albrecht, Göpfert, Virdia and Wunderer 2017), under the geometric series assumption with the
+//! root Hermite factor of Chen's thesis (2013). Becker, Ducas, Gama and Laarhoven 2016 give the
+//! cost of one short-vector problem; BKZ solves eight for each dimension.
 
 use super::LweProblem;
 use std::f64::consts::{E, PI};
 
-/// Smallest block: below it the Hermite factor is not that of its formula, and a set has no security to speak of.
+/// Smallest block: below it the Hermite factor is not that of its formula, and a set has no
+/// security to speak of.
 const LEAST_BLOCK: usize = 60;
 
 /// Largest block that is looked at: over 1,000 bits.

@@ -40,8 +40,8 @@ struct Word {
     secrets: Zeroizing<Vec<u32>>,
 }
 
-/// Bits of a limb of a mask on the native torus: products of limbs with a secret stay below `k N 2^32 <= 2^47`, far inside
-/// [`LIMB_PRIMES_BITS`], so they come out of two prime words as integers.
+/// Bits of a limb of a mask on the native torus: products of limbs with a secret stay below `k N
+/// 2^32 <= 2^47`, far inside [`LIMB_PRIMES_BITS`], so they come out of two prime words as integers.
 const LIMB_BITS: u32 = 32;
 
 /// log2 of the product of the two primes that carry limbs.
@@ -50,7 +50,8 @@ const LIMB_PRIMES_BITS: u32 = 60;
 /// Makes the bodies of any step; shared by all threads.
 pub(super) struct Generator<'a> {
     client: &'a ClientKey,
-    /// The words that products are computed in: those of M, or two primes for the limbs of the native torus.
+    /// The words that products are computed in: those of M, or two primes for the limbs of the
+    /// native torus.
     rns: Rns,
     words: Vec<Word>,
     masks: MaskStreams,
@@ -71,20 +72,33 @@ struct Scratch {
 
 impl<'a> Generator<'a> {
     /// `None` if there are no primes for the set: not for any checked set.
-    pub fn new(client: &'a ClientKey, masks: MaskStreams, errors: &'a SecretStreams) -> Option<Self> {
+    pub fn new(
+        client: &'a ClientKey,
+        masks: MaskStreams,
+        errors: &'a SecretStreams,
+    ) -> Option<Self> {
         let shape = client.set().shape();
         let rns = match &shape.key_modulus {
             KeyModulus::Words(primes) => Rns::new(primes)?,
-            KeyModulus::Torus64 => Rns::new(&largest_ntt_prime_pair(LIMB_PRIMES_BITS, 2 * shape.polynomial_size as u32)?)?,
+            KeyModulus::Torus64 => Rns::new(&largest_ntt_prime_pair(
+                LIMB_PRIMES_BITS,
+                2 * shape.polynomial_size as u32,
+            )?)?,
         };
         let words = rns
             .words()
             .iter()
             .map(|&modulus| {
                 let table = NttTable::new(modulus, shape.polynomial_size)?;
-                let mut secrets = Zeroizing::new(Vec::with_capacity(shape.packing * shape.ks_indices()));
+                let mut secrets =
+                    Zeroizing::new(Vec::with_capacity(shape.packing * shape.ks_indices()));
                 for slot in 0..shape.packing {
-                    secrets.extend(client.glwe_secret(slot).iter().map(|&s| modulus.reduce_small(i32::from(s))));
+                    secrets.extend(
+                        client
+                            .glwe_secret(slot)
+                            .iter()
+                            .map(|&s| modulus.reduce_small(i32::from(s))),
+                    );
                 }
                 for polynomial in secrets.chunks_exact_mut(shape.polynomial_size) {
                     table.forward(polynomial);
@@ -129,16 +143,20 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// What GGSW ciphertext `ggsw` of step `index` encrypts in a slot. Ternary: whether the secret is 1 (C0) or -1 (C1); binary:
-    /// whether exactly the secrets of its set are 1. No branch depends on a secret.
+    /// What GGSW ciphertext `ggsw` of step `index` encrypts in a slot. Ternary: whether the secret
+    /// is 1 (C0) or -1 (C1); binary: whether exactly the secrets of its set are 1. No branch
+    /// depends on a secret.
     fn encrypted_bit(&self, slot: usize, index: usize, ggsw: usize) -> u64 {
         let shape = self.client.set().shape();
         let secrets = &self.client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
         match shape.secret {
-            SecretKind::Ternary => equal_mask(secrets[0].into(), if ggsw == 0 { 1 } else { -1 }) & 1,
+            SecretKind::Ternary => {
+                equal_mask(secrets[0].into(), if ggsw == 0 { 1 } else { -1 }) & 1
+            }
             SecretKind::Binary => {
                 let set = ggsw + 1;
-                let agrees = |(i, &s): (usize, &i8)| equal_mask(s.into(), (set >> i & 1) as i64) & 1;
+                let agrees =
+                    |(i, &s): (usize, &i8)| equal_mask(s.into(), (set >> i & 1) as i64) & 1;
                 secrets.iter().enumerate().map(agrees).product()
             }
         }
@@ -147,13 +165,21 @@ impl<'a> Generator<'a> {
     fn transform_masks(&self, scratch: &mut Scratch) {
         let size = scratch.body.len();
         let (torus, words) = (self.client.set().shape().is_torus(), self.words.len());
-        for (which, transformed) in scratch.transformed.chunks_exact_mut(scratch.masks.len()).enumerate() {
+        for (which, transformed) in
+            scratch.transformed.chunks_exact_mut(scratch.masks.len()).enumerate()
+        {
             let (limb, word) = (which / words, &self.words[which % words]);
             let modulus = word.table.modulus();
             for (x, &mask) in transformed.iter_mut().zip(&scratch.masks) {
-                *x = modulus.reduce(if torus { mask >> (LIMB_BITS * limb as u32) & u64::from(u32::MAX) } else { mask });
+                *x = modulus.reduce(if torus {
+                    mask >> (LIMB_BITS * limb as u32) & u64::from(u32::MAX)
+                } else {
+                    mask
+                });
             }
-            transformed.chunks_exact_mut(size).for_each(|polynomial| word.table.forward(polynomial));
+            transformed
+                .chunks_exact_mut(size)
+                .for_each(|polynomial| word.table.forward(polynomial));
         }
     }
 
@@ -179,10 +205,17 @@ impl<'a> Generator<'a> {
     fn multiply(&self, slot: usize, transformed: &[u32], products: &mut [u32]) {
         let all = transformed.len() / self.words.len();
         let size = products.len() / self.words.len();
-        for ((word, masks), product) in self.words.iter().zip(transformed.chunks_exact(all)).zip(products.chunks_exact_mut(size)) {
+        for ((word, masks), product) in self
+            .words
+            .iter()
+            .zip(transformed.chunks_exact(all))
+            .zip(products.chunks_exact_mut(size))
+        {
             let modulus = word.table.modulus();
             product.fill(0);
-            for (mask, secret) in masks.chunks_exact(size).zip(word.secrets[slot * all..][..all].chunks_exact(size)) {
+            for (mask, secret) in
+                masks.chunks_exact(size).zip(word.secrets[slot * all..][..all].chunks_exact(size))
+            {
                 for ((sum, &a), &s) in product.iter_mut().zip(mask).zip(secret) {
                     *sum = modulus.add(*sum, modulus.mul_montgomery(a, s));
                 }
@@ -197,7 +230,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Row p < k carries `-S_{j,p} m_j g` in body j; row k + j carries `m_j g` in body j alone. `scaled` is `m_j g`.
+    /// Row p < k carries `-S_{j,p} m_j g` in body j; row k + j carries `m_j g` in body j alone.
+    /// `scaled` is `m_j g`.
     fn add_payload(&self, row: usize, slot: usize, scaled: i64, body: &mut [u64]) {
         let k = self.client.set().shape().glwe_dimension;
         if row < k {

@@ -9,10 +9,11 @@ use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{Entropy, Secret, SecretDistribution, SetId};
 use zeroize::Zeroizing;
 
-/// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys). Never leaves its owner.
+/// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys). Never
+/// leaves its owner.
 ///
-/// It holds r independent LWE secrets of n coefficients and r GLWE secrets of k polynomials (tfhe.md section 1); they
-/// are wiped when it is dropped and never printed.
+/// It holds r independent LWE secrets of n coefficients and r GLWE secrets of k polynomials
+/// (tfhe.md section 1); they are wiped when it is dropped and never printed.
 pub struct ClientKey {
     set: ParameterSet,
     id: KeyId,
@@ -47,14 +48,17 @@ impl ClientKey {
         Self::draw(set, Entropy::system(SetId::of(set)))
     }
 
-    /// **For tests and benchmarks only**: draws a key, and everything it makes later, from one seed, so that they repeat.
+    /// **For tests and benchmarks only**: draws a key, and everything it makes later, from one
+    /// seed, so that they repeat.
     ///
-    /// Whoever knows the seed knows the key, and a seed that is typed in can be guessed: nothing made this way protects anything.
-    /// Streams are bound to the set and to what they are for, so that a program that starts again with the same seed makes the same
-    /// things or unrelated ones, and never two things with one mask.
+    /// Whoever knows the seed knows the key, and a seed that is typed in can be guessed: nothing
+    /// made this way protects anything. Streams are bound to the set and to what they are for, so
+    /// that a program that starts again with the same seed makes the same things or unrelated ones,
+    /// and never two things with one mask.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for errors out of range, which no checked set has.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for errors out of range, which no checked
+    /// set has.
     pub fn generate_seeded_for_tests(set: &ParameterSet, seed: [u8; 32]) -> Result<Self> {
         Self::draw(set, Entropy::seeded_for_tests(SetId::of(set), seed))
     }
@@ -63,14 +67,24 @@ impl ClientKey {
         let (lwe_len, glwe_len) = secret_lens(set);
         let root = entropy.key_seed()?;
         let secrets = root.secrets();
-        let sample = |len, index| Secret::sample(distribution(set), len, &mut secrets.stream(domain::SECRETS, index));
+        let sample = |len, index| {
+            Secret::sample(distribution(set), len, &mut secrets.stream(domain::SECRETS, index))
+        };
         Self::assemble(set, root.name(), sample(lwe_len, 0), sample(glwe_len, 1), entropy)
     }
 
-    fn assemble(set: &ParameterSet, id: KeyId, lwe: Secret, glwe: Secret, entropy: Entropy) -> Result<Self> {
+    fn assemble(
+        set: &ParameterSet,
+        id: KeyId,
+        lwe: Secret,
+        glwe: Secret,
+        entropy: Entropy,
+    ) -> Result<Self> {
         let out_of_range = || set.unsupported("its errors are out of range");
         let errors = match set.errors() {
-            ErrorDistribution::Gaussian { sigma } => Errors::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?),
+            ErrorDistribution::Gaussian { sigma } => {
+                Errors::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?)
+            }
             ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => Errors::TUniform {
                 lwe: TUniform::new(lwe_log2_bound).ok_or_else(out_of_range)?,
                 glwe: TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?,
@@ -79,10 +93,12 @@ impl ClientKey {
         Ok(Self { set: set.clone(), id, lwe, glwe, entropy, errors })
     }
 
-    /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`. Equal secrets give keys of one [`KeyId`].
+    /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`. Equal secrets
+    /// give keys of one [`KeyId`].
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) naming a wrong length or a coefficient that the set's secrets cannot have.
+    /// [`Error::Malformed`](crate::Error::Malformed) naming a wrong length or a coefficient that
+    /// the set's secrets cannot have.
     pub fn from_secrets(set: &ParameterSet, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
         let (lwe_len, glwe_len) = secret_lens(set);
         // Both are in hands that wipe them before either is judged.
@@ -103,8 +119,8 @@ impl ClientKey {
         self.id
     }
 
-    /// The same secrets, by the same name, under another set of equal dimensions, such as one with another gadget; what it makes has errors
-    /// and masks of its own.
+    /// The same secrets, by the same name, under another set of equal dimensions, such as one with
+    /// another gadget; what it makes has errors and masks of its own.
     pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
         if distribution(set) != distribution(&self.set) {
             return error::mismatch(format!("{set} has other secrets than {}", self.set));
@@ -112,7 +128,13 @@ impl ClientKey {
         if secret_lens(set) != secret_lens(&self.set) {
             return error::mismatch(format!("{set} has other dimensions than {}", self.set));
         }
-        Self::assemble(set, self.id, self.lwe.duplicate(), self.glwe.duplicate(), self.entropy.child(SetId::of(set)))
+        Self::assemble(
+            set,
+            self.id,
+            self.lwe.duplicate(),
+            self.glwe.duplicate(),
+            self.entropy.child(SetId::of(set)),
+        )
     }
 
     /// LWE secret of slot `slot < r`: n coefficients.
@@ -121,13 +143,15 @@ impl ClientKey {
         &self.lwe.coefficients()[slot * n..][..n]
     }
 
-    /// GLWE secret of slot `slot < r`: `[k][N]`, which is also the LWE secret of extracted ciphertexts.
+    /// GLWE secret of slot `slot < r`: `[k][N]`, which is also the LWE secret of extracted
+    /// ciphertexts.
     pub(crate) fn glwe_secret(&self, slot: usize) -> &[i8] {
         let len = self.set.shape().ks_indices();
         &self.glwe.coefficients()[slot * len..][..len]
     }
 
-    /// The secret that stored ciphertexts of slot `slot` are under: the LWE secret; native torus: the GLWE secret.
+    /// The secret that stored ciphertexts of slot `slot` are under: the LWE secret; native torus:
+    /// the GLWE secret.
     pub(crate) fn stored_secret(&self, slot: usize) -> &[i8] {
         if self.set.shape().is_torus() { self.glwe_secret(slot) } else { self.lwe_secret(slot) }
     }
@@ -153,23 +177,30 @@ impl ClientKey {
         }
     }
 
-    /// Encrypts messages below `modulus`: slot j of ciphertext c holds message `c r + j` as `m q / modulus`.
+    /// Encrypts messages below `modulus`: slot j of ciphertext c holds message `c r + j` as `m q /
+    /// modulus`.
     ///
-    /// Bits of gates have modulus 4 ([`ClientKey::encrypt_bits`]); inputs of look-up tables have one bit of padding
-    /// ([`ClientKey::encrypt_messages`]).
+    /// Bits of gates have modulus 4 ([`ClientKey::encrypt_bits`]); inputs of look-up tables have
+    /// one bit of padding ([`ClientKey::encrypt_messages`]).
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty batch, one that is not a multiple of r, a message that
-    /// is not below `modulus`, or a modulus outside `2..=q`.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty batch, one that is not a multiple
+    /// of r, a message that is not below `modulus`, or a modulus outside `2..=q`.
     pub fn encrypt(&self, messages: &[u64], modulus: u64) -> Result<LweCiphertexts> {
         self.encrypt_at(messages, modulus, self.set.shape().log2_stored_modulus())
     }
 
-    /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of q.
+    /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of
+    /// q.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt`], and for a ciphertext modulus below 8, above 2^30 or above Q_ks.
-    pub fn encrypt_at(&self, messages: &[u64], modulus: u64, log2_modulus: u32) -> Result<LweCiphertexts> {
+    pub fn encrypt_at(
+        &self,
+        messages: &[u64],
+        modulus: u64,
+        log2_modulus: u32,
+    ) -> Result<LweCiphertexts> {
         LweCiphertexts::encrypt(self, messages, modulus, log2_modulus)
     }
 
@@ -193,10 +224,12 @@ impl ClientKey {
         self.encrypt(messages, messages_modulus)
     }
 
-    /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own modulus.
+    /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own
+    /// modulus.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another key, or a modulus outside `2..=q`.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
+    /// key, or a modulus outside `2..=q`.
     pub fn decrypt(&self, ciphertexts: &LweCiphertexts, modulus: u64) -> Result<Vec<u64>> {
         ciphertexts.decrypt(self, modulus)
     }
@@ -204,12 +237,15 @@ impl ClientKey {
     /// Decrypts bits of gates.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt`], and if a slot decrypts to neither 0 nor 1; the error says neither which nor to what. Even that there
-    /// was one says something of the secrets to whoever chose the ciphertexts: see SECURITY.md.
+    /// As [`ClientKey::decrypt`], and if a slot decrypts to neither 0 nor 1; the error says neither
+    /// which nor to what. Even that there was one says something of the secrets to whoever chose
+    /// the ciphertexts: see SECURITY.md.
     pub fn decrypt_bits(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<bool>> {
         let values = self.decrypt(ciphertexts, 4)?;
         if any_above(&values, 1) {
-            return error::mismatch(format!("a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"));
+            return error::mismatch(format!(
+                "a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"
+            ));
         }
         Ok(values.into_iter().map(|v| v == 1).collect())
     }
@@ -217,23 +253,28 @@ impl ClientKey {
     /// Decrypts messages of `bits` bits.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt`], and as [`ClientKey::decrypt_bits`] if a slot has its padding bit set.
+    /// As [`ClientKey::decrypt`], and as [`ClientKey::decrypt_bits`] if a slot has its padding bit
+    /// set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
         let values = self.decrypt(ciphertexts, modulus)?;
         if any_above(&values, modulus / 2 - 1) {
-            return error::mismatch(format!("a message of {ciphertexts:?} decrypts to more than {bits} bits"));
+            return error::mismatch(format!(
+                "a message of {ciphertexts:?} decrypts to more than {bits} bits"
+            ));
         }
         Ok(values)
     }
 
-    /// Phases `b_j - <a, s_j>` of every slot modulo the ciphertexts' modulus, error included: what noise is measured on.
+    /// Phases `b_j - <a, s_j>` of every slot modulo the ciphertexts' modulus, error included: what
+    /// noise is measured on.
     ///
-    /// **They are as secret as the key**: masks are public, so n of them give the secret by linear algebra. They serve measurements on
-    /// one's own machine, and are shown to nobody.
+    /// **They are as secret as the key**: masks are public, so n of them give the secret by linear
+    /// algebra. They serve measurements on one's own machine, and are shown to nobody.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another key.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
+    /// key.
     pub fn phases(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<u64>> {
         ciphertexts.phases(self)
     }
@@ -245,19 +286,27 @@ impl ClientKey {
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         let (lwe, glwe) = (self.lwe.to_bytes(), self.glwe.to_bytes());
         let payload = (Bytes(&lwe), Bytes(&glwe));
-        Ok(Zeroizing::new(wire::encode(CLIENT_KEY, &self.set, Some(self.id), lwe.len() + glwe.len(), &payload)?))
+        Ok(Zeroizing::new(wire::encode(
+            CLIENT_KEY,
+            &self.set,
+            Some(self.id),
+            lwe.len() + glwe.len(),
+            &payload,
+        )?))
     }
 
-    /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness from the operating system.
+    /// Reads and checks what [`ClientKey::to_bytes`] wrote. A key read back draws its randomness
+    /// from the operating system.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a wrong length, an
-    /// impossible coefficient.
+    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged,
+    /// another version, a wrong length, an impossible coefficient.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::read(wire::open(CLIENT_KEY, bytes)?)
     }
 
-    /// The same for a key of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    /// The same for a key of `set` and no other: whatever else these bytes may hold is refused
+    /// before it is looked at.
     ///
     /// # Errors
     /// As [`ClientKey::from_bytes`], and for a key of another set.
@@ -277,8 +326,17 @@ impl ClientKey {
 }
 
 /// A secret, or an error that says which of a key's it is.
-fn accept(set: &ParameterSet, name: &str, secret: std::result::Result<Secret, String>) -> Result<Secret> {
-    secret.or_else(|why| error::malformed("client key", format!("the {name} secret {why} ({:?} secrets of {set})", set.shape().secret)))
+fn accept(
+    set: &ParameterSet,
+    name: &str,
+    secret: std::result::Result<Secret, String>,
+) -> Result<Secret> {
+    secret.or_else(|why| {
+        error::malformed(
+            "client key",
+            format!("the {name} secret {why} ({:?} secrets of {set})", set.shape().secret),
+        )
+    })
 }
 
 /// The distribution of both secrets.
@@ -289,7 +347,8 @@ fn distribution(set: &ParameterSet) -> SecretDistribution {
     }
 }
 
-/// Whether any of the decrypted values (below 2^63) is above `most`: all are looked at alike, so that time does not tell which.
+/// Whether any of the decrypted values (below 2^63) is above `most`: all are looked at alike, so
+/// that time does not tell which.
 fn any_above(values: &[u64], most: u64) -> bool {
     values.iter().fold(0, |above, &v| above | most.wrapping_sub(v) >> 63) != 0
 }

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bootstrapping and key-switching key, public: what a device loads.
 ///
-/// Only bodies are stored; every mask is expanded from one 32-byte seed whenever a block is asked for, from any
-/// thread. So the key of STD128 takes 30 MB instead of 160, and a device's copy is the only whole one.
+/// Only bodies are stored; every mask is expanded from one 32-byte seed whenever a block is asked
+/// for, from any thread. So the key of STD128 takes 30 MB instead of 160, and a device's copy is
+/// the only whole one.
 pub struct EvaluationKeys {
     set: ParameterSet,
     id: KeyId,
@@ -61,26 +62,53 @@ impl EvaluationKeys {
     /// Makes the public keys of `client`, on all threads.
     ///
     /// # Errors
-    /// [`Error::Entropy`](crate::Error::Entropy), and [`BackendError::OutOfMemory`] where this machine cannot hold them.
+    /// [`Error::Entropy`](crate::Error::Entropy), and [`BackendError::OutOfMemory`] where this
+    /// machine cannot hold them.
     pub fn generate(client: &ClientKey, progress: &dyn Progress) -> Result<Self> {
         let set = client.set();
         let layout = Layout::new(set.shape());
         let room = |what: &str, largest, len| {
-            let refuse = |bytes| BackendError::OutOfMemory { device: "this machine".into(), bytes, what: format!("the {what} of {set}") };
+            let refuse = |bytes| BackendError::OutOfMemory {
+                device: "this machine".into(),
+                bytes,
+                what: format!("the {what} of {set}"),
+            };
             PackedWords::zeroed(largest, len).map_err(refuse)
         };
         // Both before the work on either.
-        let mut bootstrapping = room("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len)?;
-        let mut key_switching = room("key-switching key", layout.key_switching_largest, layout.key_switching_len)?;
+        let mut bootstrapping =
+            room("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len)?;
+        let mut key_switching =
+            room("key-switching key", layout.key_switching_largest, layout.key_switching_len)?;
         let fresh = client.entropy.fresh("evaluation keys", &[])?;
-        let (seed, masks, errors) = (fresh.masks, fresh.masks.streams(client.entropy.set()), fresh.errors);
+        let (seed, masks, errors) =
+            (fresh.masks, fresh.masks.streams(client.entropy.set()), fresh.errors);
         let Some(generator) = bootstrapping::Generator::new(client, masks, &errors) else {
             return Err(set.unsupported("its modulus has no number-theoretic transform"));
         };
-        fill(&mut bootstrapping, set.shape().steps(), "bootstrapping key", progress, |index, block| generator.block(index, block));
+        fill(
+            &mut bootstrapping,
+            set.shape().steps(),
+            "bootstrapping key",
+            progress,
+            |index, block| generator.block(index, block),
+        );
         let generator = key_switching::Generator::new(client, masks, &errors);
-        fill(&mut key_switching, set.shape().ks_indices(), "key-switching key", progress, |index, block| generator.block(index, block));
-        Ok(Self { set: set.clone(), id: client.key_id(), seed, masks, bootstrapping, key_switching })
+        fill(
+            &mut key_switching,
+            set.shape().ks_indices(),
+            "key-switching key",
+            progress,
+            |index, block| generator.block(index, block),
+        );
+        Ok(Self {
+            set: set.clone(),
+            id: client.key_id(),
+            seed,
+            masks,
+            bootstrapping,
+            key_switching,
+        })
     }
 
     /// The parameter set.
@@ -103,33 +131,42 @@ impl EvaluationKeys {
         &self.masks
     }
 
-    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no authentication.
+    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no
+    /// authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let payload = (self.seed.as_bytes(), Bytes(self.bootstrapping.as_bytes()), Bytes(self.key_switching.as_bytes()));
+        let payload = (
+            self.seed.as_bytes(),
+            Bytes(self.bootstrapping.as_bytes()),
+            Bytes(self.key_switching.as_bytes()),
+        );
         Ok(wire::encode(EVALUATION_KEYS, &self.set, Some(self.id), self.bytes(), &payload)?)
     }
 
     /// Reads what [`EvaluationKeys::to_bytes`] wrote and checks every word of it.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged, another version, a
-    /// wrong length, a word out of range, or a set whose keys a device would have to expand to more than
-    /// [`EvaluationKeys::LARGEST_EXPANSION`] ([`EvaluationKeys::from_bytes_for`] takes any set).
+    /// [`Error::Malformed`](crate::Error::Malformed) naming what is wrong: truncated, damaged,
+    /// another version, a wrong length, a word out of range, or a set whose keys a device would
+    /// have to expand to more than [`EvaluationKeys::LARGEST_EXPANSION`]
+    /// ([`EvaluationKeys::from_bytes_for`] takes any set).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let opened: Opened<'_, ParameterSet> = wire::open(EVALUATION_KEYS, bytes)?;
         let (expanded, most) = (Self::expanded_bytes(&opened.set), Self::LARGEST_EXPANSION);
         if expanded > most {
             let set = &opened.set;
-            let why = format!("keys of {set} expand to {expanded} bytes, {most} are the most where the set is not known beforehand");
+            let why = format!(
+                "keys of {set} expand to {expanded} bytes, {most} are the most where the set is not known beforehand"
+            );
             return error::malformed("evaluation keys", why);
         }
         Self::read(opened)
     }
 
-    /// The same for keys of `set` and no other: whatever else these bytes may hold is refused before it is looked at.
+    /// The same for keys of `set` and no other: whatever else these bytes may hold is refused
+    /// before it is looked at.
     ///
     /// # Errors
     /// As [`EvaluationKeys::from_bytes`], and for keys of another set.
@@ -137,34 +174,61 @@ impl EvaluationKeys {
         Self::read(wire::open_for(EVALUATION_KEYS, set, Layout::new(set.shape()).bytes(), bytes)?)
     }
 
-    /// Bytes of keys with all their masks, beyond which [`EvaluationKeys::from_bytes`] refuses a set that a stranger chose: 64 GiB,
-    /// more than any published set takes.
+    /// Bytes of keys with all their masks, beyond which [`EvaluationKeys::from_bytes`] refuses a
+    /// set that a stranger chose: 64 GiB, more than any published set takes.
     pub const LARGEST_EXPANSION: u64 = 64 << 30;
 
     /// Bytes that the keys of `set` take with all their masks, 8 a word.
     pub fn expanded_bytes(set: &ParameterSet) -> u64 {
         let shape = set.shape();
-        let words = shape.steps() * shape.bootstrapping_block_len() + shape.ks_indices() * shape.key_switching_block_len();
+        let words = shape.steps() * shape.bootstrapping_block_len()
+            + shape.ks_indices() * shape.key_switching_block_len();
         8 * words as u64
     }
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let (id, layout) = (opened.named_key()?, Layout::new(opened.set.shape()));
         opened.check_payload(layout.bytes())?;
-        let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], &[u8], &[u8])) = opened.payload()?;
-        let check = |name: &str, largest, len, bytes: &[u8]| match PackedWords::checked(largest, len, bytes) {
+        let (set, (seed, bootstrapping, key_switching)): (_, ([u8; 32], &[u8], &[u8])) =
+            opened.payload()?;
+        let check = |name: &str, largest, len, bytes: &[u8]| match PackedWords::checked(
+            largest, len, bytes,
+        ) {
             Ok(words) => Ok(words),
             Err(why) => error::malformed("evaluation keys", format!("{name} of {set}: {why}")),
         };
-        let bootstrapping = check("bootstrapping key", layout.bootstrapping_largest, layout.bootstrapping_len, bootstrapping)?;
-        let key_switching = check("key-switching key", layout.key_switching_largest, layout.key_switching_len, key_switching)?;
+        let bootstrapping = check(
+            "bootstrapping key",
+            layout.bootstrapping_largest,
+            layout.bootstrapping_len,
+            bootstrapping,
+        )?;
+        let key_switching = check(
+            "key-switching key",
+            layout.key_switching_largest,
+            layout.key_switching_len,
+            key_switching,
+        )?;
         let seed = MaskSeed::from_bytes(seed);
-        Ok(Self { id, seed, masks: seed.streams(&SetId::of(&set)), bootstrapping, key_switching, set })
+        Ok(Self {
+            id,
+            seed,
+            masks: seed.streams(&SetId::of(&set)),
+            bootstrapping,
+            key_switching,
+            set,
+        })
     }
 }
 
 /// Fills `count` equal blocks in parallel and reports how many are done.
-fn fill(words: &mut PackedWords, count: usize, what: &str, progress: &dyn Progress, block: impl Fn(usize, &mut [u8]) + Sync) {
+fn fill(
+    words: &mut PackedWords,
+    count: usize,
+    what: &str,
+    progress: &dyn Progress,
+    block: impl Fn(usize, &mut [u8]) + Sync,
+) {
     let done = AtomicUsize::new(0);
     let per_block = words.len() / count;
     words.blocks_mut(per_block).enumerate().for_each(|(index, bytes)| {
@@ -196,8 +260,10 @@ impl KeySource for EvaluationKeys {
         let mut stream = key_switching::mask_stream(&self.masks, index);
         let mut first = index * key_switching::bodies_len(shape);
         let len = shape.switched_len();
-        // A table begins with value 0, which is nowhere stored; the rows of the native torus are all stored.
-        let (per_digit, zeros) = if shape.is_torus() { (len, 0) } else { (shape.ks_base() * len, len) };
+        // A table begins with value 0, which is nowhere stored; the rows of the native torus are
+        // all stored.
+        let (per_digit, zeros) =
+            if shape.is_torus() { (len, 0) } else { (shape.ks_base() * len, len) };
         for digit in out.chunks_exact_mut(per_digit) {
             let (zero, entries) = digit.split_at_mut(zeros);
             zero.fill(0);

@@ -19,20 +19,24 @@ pub(super) fn largest_word(shape: &BootstrapShape) -> u64 {
 
 /// Draws the mask of one entry, n words, from the stream of its index.
 ///
-/// A stream serves the entries of one index in the order `[digit][value 1..B_ks]` (native torus: `[digit]`): part of the
-/// wire format.
+/// A stream serves the entries of one index in the order `[digit][value 1..B_ks]` (native torus:
+/// `[digit]`): part of the wire format.
 pub(super) fn draw_mask(shape: &BootstrapShape, stream: &mut RandomStream, out: &mut [u64]) {
     stream.fill_bits(log2_modulus(shape), out);
 }
 
-/// What entries of one index carry, in the order of [`draw_mask`]: `v B_ks^digit` for digit and value `v = 1..B_ks`, or, on the
-/// native torus, the weights `2^(64 - b (digit + 1))`.
+/// What entries of one index carry, in the order of [`draw_mask`]: `v B_ks^digit` for digit and
+/// value `v = 1..B_ks`, or, on the native torus, the weights `2^(64 - b (digit + 1))`.
 fn weights(shape: &BootstrapShape) -> Vec<u64> {
     let (digits, log2_base) = (shape.ks_digits() as u32, shape.log2_ks_base);
     if shape.is_torus() {
         return (1..=digits).map(|digit| 1 << (64 - log2_base * digit)).collect();
     }
-    (0..digits).flat_map(|digit| (1..shape.ks_base() as u64).map(move |value| value << (digit * log2_base))).collect()
+    (0..digits)
+        .flat_map(|digit| {
+            (1..shape.ks_base() as u64).map(move |value| value << (digit * log2_base))
+        })
+        .collect()
 }
 
 /// The mask stream of index `index` below kN.
@@ -40,7 +44,8 @@ pub(super) fn mask_stream(masks: &MaskStreams, index: usize) -> RandomStream {
     masks.stream(domain::KEY_SWITCHING, index as u64)
 }
 
-/// Words of bodies of one index: `[digit][value 1..B_ks][r]`, value 0 is zero and not stored; native torus: `[digit][r]`.
+/// Words of bodies of one index: `[digit][value 1..B_ks][r]`, value 0 is zero and not stored;
+/// native torus: `[digit][r]`.
 pub(super) fn bodies_len(shape: &BootstrapShape) -> usize {
     let values = if shape.is_torus() { 1 } else { shape.ks_base() - 1 };
     shape.ks_digits() * values * shape.packing
@@ -49,7 +54,8 @@ pub(super) fn bodies_len(shape: &BootstrapShape) -> usize {
 /// Makes the bodies of any index; shared by all threads.
 pub(super) struct Generator<'a> {
     client: &'a ClientKey,
-    /// For each slot, all ones where the LWE secret is 1, then all ones where it is -1: `[r][2][n]`.
+    /// For each slot, all ones where the LWE secret is 1, then all ones where it is -1:
+    /// `[r][2][n]`.
     selectors: Zeroizing<Vec<u64>>,
     masks: MaskStreams,
     errors: &'a SecretStreams,
@@ -60,7 +66,8 @@ impl<'a> Generator<'a> {
         let mut selectors = Zeroizing::new(Vec::new());
         for slot in 0..client.set().packing() {
             for wanted in [1, -1] {
-                selectors.extend(client.lwe_secret(slot).iter().map(|&s| equal_mask(s.into(), wanted)));
+                selectors
+                    .extend(client.lwe_secret(slot).iter().map(|&s| equal_mask(s.into(), wanted)));
             }
         }
         Self { client, selectors, masks, errors }
@@ -81,9 +88,12 @@ impl<'a> Generator<'a> {
                     .iter()
                     .zip(ones)
                     .zip(minus_ones)
-                    .fold(0u64, |sum, ((&a, &plus), &minus)| sum.wrapping_add(a & plus).wrapping_sub(a & minus));
+                    .fold(0u64, |sum, ((&a, &plus), &minus)| {
+                        sum.wrapping_add(a & plus).wrapping_sub(a & minus)
+                    });
                 // Modulo 2^64, which every modulus of entries divides.
-                let payload = weight.wrapping_mul(i64::from(self.client.glwe_secret(slot)[index]) as u64);
+                let payload =
+                    weight.wrapping_mul(i64::from(self.client.glwe_secret(slot)[index]) as u64);
                 let error = self.client.lwe_error(&mut errors) as u64;
                 *body = product.wrapping_add(payload).wrapping_add(error) & largest;
             }

@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-/// Words up to a largest one, each in `width` little-endian bytes: 2 for key-switching bodies of most sets, 4 for one
-/// prime word, 6 for the key modulus of most modulus-raising sets, 8 on the native torus.
+/// Words up to a largest one, each in `width` little-endian bytes: 2 for key-switching bodies of
+/// most sets, 4 for one prime word, 6 for the key modulus of most modulus-raising sets, 8 on the
+/// native torus.
 #[derive(Clone)]
 pub(super) struct PackedWords {
     width: usize,
@@ -24,7 +25,8 @@ impl PackedWords {
         let width = Self::width(largest);
         let wanted = (width as u64).saturating_mul(len as u64);
         let bytes = usize::try_from(wanted).map_err(|_| wanted)?;
-        // Asked for first and given back: zeros straight from the system cost nothing, but end the program where there are none.
+        // Asked for first and given back: zeros straight from the system cost nothing, but end the
+        // program where there are none.
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| wanted)?;
         Ok(Self { width, bytes: vec![0; bytes] })
     }
@@ -36,11 +38,17 @@ impl PackedWords {
     pub fn checked(largest: u64, len: usize, bytes: &[u8]) -> Result<Self, String> {
         let width = Self::width(largest);
         if bytes.len() != width * len {
-            return Err(format!("{} bytes where {len} words of {width} bytes must stand", bytes.len()));
+            return Err(format!(
+                "{} bytes where {len} words of {width} bytes must stand",
+                bytes.len()
+            ));
         }
         let words = Self { width, bytes: bytes.to_vec() };
         if let Some(index) = (0..len).into_par_iter().find_any(|&i| words.get(i) > largest) {
-            return Err(format!("word {index} is {}, which is above the largest residue {largest}", words.get(index)));
+            return Err(format!(
+                "word {index} is {}, which is above the largest residue {largest}",
+                words.get(index)
+            ));
         }
         Ok(words)
     }
@@ -89,13 +97,25 @@ mod tests {
 
     #[test]
     fn stores_every_width_and_refuses_what_does_not_fit() {
-        for (largest, width) in
-            [(1u64, 1), (255, 1), (256, 2), ((1 << 14) - 1, 2), (134_215_680, 4), ((1 << 35) - 1, 5), ((1 << 41) - 1, 6), (u64::MAX, 8)]
-        {
+        for (largest, width) in [
+            (1u64, 1),
+            (255, 1),
+            (256, 2),
+            ((1 << 14) - 1, 2),
+            (134_215_680, 4),
+            ((1 << 35) - 1, 5),
+            ((1 << 41) - 1, 6),
+            (u64::MAX, 8),
+        ] {
             assert_eq!(PackedWords::width(largest), width);
             let mut words = PackedWords::zeroed(largest, 6).expect("a few bytes");
-            assert_eq!(PackedWords::zeroed(largest, usize::MAX / 8).err(), Some((width * (usize::MAX / 8)) as u64));
-            words.blocks_mut(3).for_each(|block| PackedWords::write(largest, block, 1, &[largest, largest / 2]));
+            assert_eq!(
+                PackedWords::zeroed(largest, usize::MAX / 8).err(),
+                Some((width * (usize::MAX / 8)) as u64)
+            );
+            words
+                .blocks_mut(3)
+                .for_each(|block| PackedWords::write(largest, block, 1, &[largest, largest / 2]));
             assert_eq!((words.get(0), words.get(1), words.get(5)), (0, largest, largest / 2));
             let mut out = [0; 3];
             words.read(3, &mut out);
@@ -105,7 +125,10 @@ mod tests {
             assert!(PackedWords::checked(largest, 5, &bytes).is_err_and(|e| e.contains("5 words")));
             if !largest.wrapping_add(1).is_power_of_two() && largest != u64::MAX || largest == 1 {
                 let full = vec![0xFF; bytes.len()];
-                assert!(PackedWords::checked(largest, 6, &full).is_err_and(|e| e.contains("above the largest")));
+                assert!(
+                    PackedWords::checked(largest, 6, &full)
+                        .is_err_and(|e| e.contains("above the largest"))
+                );
             }
         }
     }

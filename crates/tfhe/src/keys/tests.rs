@@ -4,13 +4,20 @@ use super::{ClientKey, EvaluationKeys, ExplicitKeys};
 use crate::{ErrorDistribution, ParameterSet};
 use girih_backend::{KeySource, NoProgress, SecretKind};
 
-/// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both kinds of secret are all opened.
+/// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both
+/// kinds of secret are all opened.
 fn clients() -> Vec<ClientKey> {
     let packings = [1, 3, 2, 2, 1, 5, 1, 2, 2];
-    let (sets, grouped) = (ParameterSet::insecure(), ["INSECURE_TOY_GROUP_2_R2", "INSECURE_TOY_GROUP_4", "INSECURE_TOY_TORUS_GROUP_2"]);
+    let (sets, grouped) = (
+        ParameterSet::insecure(),
+        ["INSECURE_TOY_GROUP_2_R2", "INSECURE_TOY_GROUP_4", "INSECURE_TOY_TORUS_GROUP_2"],
+    );
     let packed = sets.iter().zip(packings).map(|(set, r)| set.with_packing(r).expect("1 to 16"));
     let grouped = grouped.iter().map(|name| ParameterSet::by_name(name).expect("built in"));
-    packed.chain(grouped).map(|set| ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid")).collect()
+    packed
+        .chain(grouped)
+        .map(|set| ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid"))
+        .collect()
 }
 
 /// Collects errors and judges them as samples of one deviation.
@@ -46,7 +53,10 @@ impl Errors {
 
     fn judge(&self, what: &str) {
         let deviation = (self.squares / self.count).sqrt();
-        assert!((deviation / self.deviation - 1.0).abs() < 4.0 / (2.0 * self.count).sqrt(), "{what}: deviation {deviation}");
+        assert!(
+            (deviation / self.deviation - 1.0).abs() < 4.0 / (2.0 * self.count).sqrt(),
+            "{what}: deviation {deviation}"
+        );
     }
 }
 
@@ -68,7 +78,8 @@ fn product(masks: &[u64], secret: &[i8], size: usize) -> Vec<i128> {
 fn bootstrapping_rows_carry_what_the_scheme_says() {
     for client in clients() {
         let set = client.set();
-        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
+        let (shape, keys) =
+            (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
         let (size, k, columns) = (shape.polynomial_size, shape.glwe_dimension, shape.columns());
         let modulus = shape.key_modulus_value().map_or(1 << 64, u128::from);
         let mut errors = Errors::new(set, true);
@@ -77,23 +88,32 @@ fn bootstrapping_rows_carry_what_the_scheme_says() {
         for index in [3, 0, shape.steps() - 1] {
             keys.bootstrapping_block(index, &mut block);
             for (i, row) in block.chunks_exact(columns * size).enumerate() {
-                let (ggsw, level, p) = (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
+                let (ggsw, level, p) =
+                    (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
                 let (masks, bodies) = row.split_at(k * size);
                 for (slot, body) in bodies.chunks_exact(size).enumerate() {
-                    let secrets = &client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
+                    let secrets =
+                        &client.lwe_secret(slot)[index * shape.grouping..][..shape.grouping];
                     let bit = i128::from(match shape.secret {
                         SecretKind::Ternary => secrets == [[1, -1][ggsw]],
-                        SecretKind::Binary => secrets.iter().rev().fold(0, |set, &s| 2 * set + s as usize) == ggsw + 1,
+                        SecretKind::Binary => {
+                            secrets.iter().rev().fold(0, |set, &s| 2 * set + s as usize) == ggsw + 1
+                        }
                     });
                     let payload = bit * i128::from(shape.gadget_weights()[level]);
-                    let (secret, hidden) = (client.glwe_secret(slot), product(masks, client.glwe_secret(slot), size));
+                    let (secret, hidden) =
+                        (client.glwe_secret(slot), product(masks, client.glwe_secret(slot), size));
                     for c in 0..size {
                         let carried = match p {
                             p if p < k => -i128::from(secret[p * size + c]) * payload,
                             p if p == k + slot && c == 0 => payload,
                             _ => 0,
                         };
-                        errors.add(i128::from(body[c]) - hidden[c] - carried, modulus, &format!("{set}: index {index}, row {i}"));
+                        errors.add(
+                            i128::from(body[c]) - hidden[c] - carried,
+                            modulus,
+                            &format!("{set}: index {index}, row {i}"),
+                        );
                     }
                 }
             }
@@ -106,8 +126,12 @@ fn bootstrapping_rows_carry_what_the_scheme_says() {
 fn key_switching_entries_carry_multiples_of_the_secret() {
     for client in clients() {
         let set = client.set();
-        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
-        let (modulus, len) = (if shape.is_torus() { 1u128 << 64 } else { 1 << shape.log2_ks_modulus }, shape.switched_len());
+        let (shape, keys) =
+            (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("valid"));
+        let (modulus, len) = (
+            if shape.is_torus() { 1u128 << 64 } else { 1 << shape.log2_ks_modulus },
+            shape.switched_len(),
+        );
         let mut errors = Errors::new(set, false);
         let mut block = vec![0; shape.key_switching_block_len()];
         for index in [shape.ks_indices() - 1, 0, 7] {
@@ -128,7 +152,11 @@ fn key_switching_entries_carry_multiples_of_the_secret() {
                     let hidden: i128 = masks.map(|(&a, &s)| i128::from(a) * i128::from(s)).sum();
                     let carried = i128::from(client.glwe_secret(slot)[index]) * weight;
                     let error = i128::from(entry[shape.lwe_dimension + slot]) - hidden - carried;
-                    errors.add(error, modulus, &format!("{set}: index {index}, digit {digit}, value {value}"));
+                    errors.add(
+                        error,
+                        modulus,
+                        &format!("{set}: index {index}, digit {digit}, value {value}"),
+                    );
                 }
             }
         }
@@ -141,23 +169,40 @@ fn fresh_ciphertexts_hide_and_carry_their_message() {
     for client in clients() {
         let (set, q) = (client.set(), client.set().lwe_modulus());
         for modulus in [2, 3, 4, 7, 16] {
-            let messages: Vec<u64> = (0..set.packing() as u64 * 200).map(|i| i * i % modulus).collect();
+            let messages: Vec<u64> =
+                (0..set.packing() as u64 * 200).map(|i| i * i % modulus).collect();
             let batch = client.encrypt(&messages, modulus).expect("whole ciphertexts");
             let mut errors = Errors::new(set, set.shape().is_torus());
             for (phase, &m) in client.phases(&batch).expect("same set").iter().zip(&messages) {
-                let carried = (2 * u128::from(m) * q + u128::from(modulus)) / (2 * u128::from(modulus));
-                errors.add(i128::from(*phase) - carried as i128, q, &format!("{set}, modulus {modulus}"));
+                let carried =
+                    (2 * u128::from(m) * q + u128::from(modulus)) / (2 * u128::from(modulus));
+                errors.add(
+                    i128::from(*phase) - carried as i128,
+                    q,
+                    &format!("{set}, modulus {modulus}"),
+                );
             }
             errors.judge(&format!("ciphertexts of {set}"));
             if q / u128::from(modulus) > 60 {
-                assert_eq!(client.decrypt(&batch, modulus).expect("same set"), messages, "{set}, modulus {modulus}");
+                assert_eq!(
+                    client.decrypt(&batch, modulus).expect("same set"),
+                    messages,
+                    "{set}, modulus {modulus}"
+                );
             }
             // Masks fill their range: the mean is q/2 within five deviations.
-            let masks: Vec<u32> =
-                batch.words().chunks_exact(set.shape().ciphertext_len()).flat_map(|c| c[..set.shape().lwe_dimension].to_vec()).collect();
+            let masks: Vec<u32> = batch
+                .words()
+                .chunks_exact(set.shape().ciphertext_len())
+                .flat_map(|c| c[..set.shape().lwe_dimension].to_vec())
+                .collect();
             let mean = masks.iter().map(|&a| f64::from(a)).sum::<f64>() / masks.len() as f64;
             // Of the torus these are halves of words.
-            assert!((mean / q.min(1 << 32) as f64 - 0.5).abs() < 5.0 * 0.289 / (masks.len() as f64).sqrt(), "{set}: mean {mean}");
+            assert!(
+                (mean / q.min(1 << 32) as f64 - 0.5).abs()
+                    < 5.0 * 0.289 / (masks.len() as f64).sqrt(),
+                "{set}: mean {mean}"
+            );
         }
     }
 }
@@ -169,10 +214,16 @@ fn slots_have_independent_secrets_and_seeds_decide_everything() {
     let client = make(1);
     assert_ne!(client.lwe_secret(0), client.lwe_secret(1));
     assert_ne!(client.glwe_secret(0), client.glwe_secret(1));
-    let bytes = |client: &ClientKey| EvaluationKeys::generate(client, &NoProgress).expect("valid").to_bytes().expect("valid");
+    let bytes = |client: &ClientKey| {
+        EvaluationKeys::generate(client, &NoProgress).expect("valid").to_bytes().expect("valid")
+    };
     let first = bytes(&client);
     assert_eq!(first, bytes(&make(1)), "the same seed, whatever the threads do");
-    assert_ne!(first, bytes(&client), "a second key from one client has errors and masks of its own");
+    assert_ne!(
+        first,
+        bytes(&client),
+        "a second key from one client has errors and masks of its own"
+    );
     assert_ne!(make(1).lwe_secret(0), make(2).lwe_secret(0));
     let [a, b] = [1, 2].map(|_| ClientKey::generate(&set).expect("randomness"));
     assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
@@ -180,8 +231,8 @@ fn slots_have_independent_secrets_and_seeds_decide_everything() {
     assert_ne!(encrypted[0], encrypted[1]);
 }
 
-/// Errors of the bodies of one step of a bootstrapping key, slot 0, rows without a payload in the first coefficient left in: what the
-/// rows carry is taken off by the definition.
+/// Errors of the bodies of one step of a bootstrapping key, slot 0, rows without a payload in the
+/// first coefficient left in: what the rows carry is taken off by the definition.
 fn step_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i128> {
     let shape = client.set().shape();
     let (size, k, columns) = (shape.polynomial_size, shape.glwe_dimension, shape.columns());
@@ -190,8 +241,10 @@ fn step_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i
     keys.bootstrapping_block(index, &mut block);
     let (secret, mut errors) = (client.glwe_secret(0), Vec::new());
     for (i, row) in block.chunks_exact(columns * size).enumerate() {
-        let (ggsw, level, p) = (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
-        let bit = i128::from(client.lwe_secret(0)[index] == [1, -1][ggsw]) * i128::from(shape.gadget_weights()[level]);
+        let (ggsw, level, p) =
+            (i / columns / shape.levels(), i / columns % shape.levels(), i % columns);
+        let bit = i128::from(client.lwe_secret(0)[index] == [1, -1][ggsw])
+            * i128::from(shape.gadget_weights()[level]);
         let hidden = product(&row[..k * size], secret, size);
         for c in 0..size {
             let carried = match p {
@@ -206,8 +259,9 @@ fn step_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i
     errors
 }
 
-/// Whoever finds two things made of one stream can subtract them: errors and masks of all steps, of both kinds of key and of two keys
-/// of one client are their own, and no error comes from the stream of a mask, which is public.
+/// Whoever finds two things made of one stream can subtract them: errors and masks of all steps, of
+/// both kinds of key and of two keys of one client are their own, and no error comes from the
+/// stream of a mask, which is public.
 #[test]
 fn no_two_parts_of_keys_share_a_stream() {
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
@@ -223,11 +277,16 @@ fn no_two_parts_of_keys_share_a_stream() {
             for domain in 0..8 {
                 let mut mask = key.mask_streams().stream(domain, index as u64);
                 let drawn = (0..4000).map(|_| i128::from(gaussian.sample(&mut mask))).collect();
-                streams.push((format!("masks {domain} of step {index} of key {which}, drawn as errors"), drawn));
+                streams.push((
+                    format!("masks {domain} of step {index} of key {which}, drawn as errors"),
+                    drawn,
+                ));
             }
         }
     }
-    let alike = |a: &[i128], b: &[i128]| a.iter().zip(b).filter(|(x, y)| x == y).count() as f64 / a.len().min(b.len()) as f64;
+    let alike = |a: &[i128], b: &[i128]| {
+        a.iter().zip(b).filter(|(x, y)| x == y).count() as f64 / a.len().min(b.len()) as f64
+    };
     for (i, (a, x)) in streams.iter().enumerate() {
         for (b, y) in &streams[..i] {
             // Two draws of deviation 3.19 agree once in 11.
@@ -237,17 +296,24 @@ fn no_two_parts_of_keys_share_a_stream() {
     }
 }
 
-/// Every bit of every mask is fair, in keys and in ciphertexts: a bit that is not tells of what it hides.
+/// Every bit of every mask is fair, in keys and in ciphertexts: a bit that is not tells of what it
+/// hides.
 #[test]
 fn bits_of_masks_are_fair() {
     for client in clients() {
         let set = client.set();
-        let (shape, keys) = (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("memory"));
+        let (shape, keys) =
+            (set.shape(), EvaluationKeys::generate(&client, &NoProgress).expect("memory"));
         let fair = |what: &str, masks: &[u64], log2_modulus: u32| {
             for bit in 0..log2_modulus {
                 let ones = masks.iter().filter(|&&word| word >> bit & 1 == 1).count() as f64;
-                let (mean, deviation) = (masks.len() as f64 / 2.0, (masks.len() as f64).sqrt() / 2.0);
-                assert!((ones - mean).abs() < 5.5 * deviation, "{set}, {what}, bit {bit}: {ones} of {}", masks.len());
+                let (mean, deviation) =
+                    (masks.len() as f64 / 2.0, (masks.len() as f64).sqrt() / 2.0);
+                assert!(
+                    (ones - mean).abs() < 5.5 * deviation,
+                    "{set}, {what}, bit {bit}: {ones} of {}",
+                    masks.len()
+                );
             }
         };
         let mut block = vec![0; shape.key_switching_block_len()];
@@ -255,7 +321,9 @@ fn bits_of_masks_are_fair() {
         let masks: Vec<u64> = (0..8)
             .flat_map(|index| {
                 keys.key_switching_block(index, &mut block);
-                let entries = block.chunks_exact(shape.switched_len()).filter(|entry| entry.iter().any(|&w| w != 0));
+                let entries = block
+                    .chunks_exact(shape.switched_len())
+                    .filter(|entry| entry.iter().any(|&w| w != 0));
                 entries.flat_map(|entry| entry[..shape.lwe_dimension].to_vec()).collect::<Vec<_>>()
             })
             .collect();
@@ -263,29 +331,40 @@ fn bits_of_masks_are_fair() {
         let batch = client.encrypt(&vec![0; 200 * set.packing()], 4).expect("whole ciphertexts");
         let len = shape.ciphertext_len();
         let width = if shape.is_torus() { 2 } else { 1 };
-        let words = batch.words().chunks_exact(len).flat_map(|c| c[..shape.stored_mask_len() * width].to_vec());
-        fair("ciphertexts", &words.map(u64::from).collect::<Vec<_>>(), shape.log2_stored_modulus().min(32));
+        let words = batch
+            .words()
+            .chunks_exact(len)
+            .flat_map(|c| c[..shape.stored_mask_len() * width].to_vec());
+        fair(
+            "ciphertexts",
+            &words.map(u64::from).collect::<Vec<_>>(),
+            shape.log2_stored_modulus().min(32),
+        );
         // Modulo a prime the low bits are fair up to 1/p.
         let mut block = vec![0; shape.bootstrapping_block_len()];
         keys.bootstrapping_block(0, &mut block);
         let row = shape.columns() * shape.polynomial_size;
-        let masks: Vec<u64> = block.chunks_exact(row).flat_map(|row| row[..shape.ks_indices()].to_vec()).collect();
+        let masks: Vec<u64> =
+            block.chunks_exact(row).flat_map(|row| row[..shape.ks_indices()].to_vec()).collect();
         fair("bootstrapping key", &masks, 16);
     }
 }
 
-/// One seed, two sets of the same dimensions: subtracting what one publishes from what the other does must tell nothing.
+/// One seed, two sets of the same dimensions: subtracting what one publishes from what the other
+/// does must tell nothing.
 #[test]
 fn one_seed_under_two_sets_makes_unrelated_keys() {
     let mut literal = ParameterSet::by_name("INSECURE_TOY").expect("built in").literal();
     let one = ParameterSet::new(&literal).expect("built in");
     (literal.name, literal.base_ks) = ("INSECURE_OTHER".into(), 64);
     let other = ParameterSet::new(&literal).expect("valid");
-    let [a, b] = [&one, &other].map(|set| ClientKey::generate_seeded_for_tests(set, [5; 32]).expect("valid"));
+    let [a, b] = [&one, &other]
+        .map(|set| ClientKey::generate_seeded_for_tests(set, [5; 32]).expect("valid"));
     assert_ne!(a.key_id(), b.key_id());
     assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
     assert_ne!(a.glwe_secret(0), b.glwe_secret(0));
-    // The same secrets under the other set: masks of their own, even against a key that was drawn there.
+    // The same secrets under the other set: masks of their own, even against a key that was drawn
+    // there.
     let moved = a.under(&other).expect("same dimensions");
     assert_eq!(moved.glwe_secret(0), a.glwe_secret(0));
     let first_block = |client: &ClientKey| {
@@ -303,7 +382,8 @@ fn one_seed_under_two_sets_makes_unrelated_keys() {
     }
 }
 
-/// A program that starts again with its seed makes the same things or unrelated ones, whatever order it makes them in.
+/// A program that starts again with its seed makes the same things or unrelated ones, whatever
+/// order it makes them in.
 #[test]
 fn no_mask_serves_two_messages_after_a_restart() {
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
@@ -331,19 +411,24 @@ fn no_mask_serves_two_messages_after_a_restart() {
     }
 }
 
-/// Masks, errors and secrets of a seeded key come from four domains: no published seed opens anything else.
+/// Masks, errors and secrets of a seeded key come from four domains: no published seed opens
+/// anything else.
 #[test]
 fn a_published_seed_is_no_seed_of_secrets() {
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("valid");
-    let bytes = EvaluationKeys::generate(&client, &NoProgress).expect("memory").to_bytes().expect("serializes");
+    let bytes = EvaluationKeys::generate(&client, &NoProgress)
+        .expect("memory")
+        .to_bytes()
+        .expect("serializes");
     // Right behind the set.
     let set_len = usize::from(u16::from_le_bytes([bytes[32], bytes[33]]));
     let seed: [u8; 32] = bytes[34 + set_len..][..32].try_into().expect("32 bytes");
     let thief = ClientKey::generate_seeded_for_tests(&set, seed).expect("valid");
     assert_ne!(thief.lwe_secret(0), client.lwe_secret(0));
     for _ in 0..4 {
-        let (own, guess) = (client.encrypt_bits(&[true]).expect("one"), thief.encrypt_bits(&[true]).expect("one"));
+        let (own, guess) =
+            (client.encrypt_bits(&[true]).expect("one"), thief.encrypt_bits(&[true]).expect("one"));
         let equal = own.words().iter().zip(guess.words()).filter(|(a, b)| a == b).count();
         assert!(equal < 8, "{equal} words agree");
     }
@@ -354,11 +439,17 @@ fn explicit_keys_are_the_same_keys() {
     let client = &clients()[0];
     let keys = EvaluationKeys::generate(client, &NoProgress).expect("valid");
     let explicit = ExplicitKeys::expand(&keys).expect("good keys");
-    let mut blocks = [vec![0; keys.shape().bootstrapping_block_len()], vec![0; keys.shape().bootstrapping_block_len()]];
+    let mut blocks = [
+        vec![0; keys.shape().bootstrapping_block_len()],
+        vec![0; keys.shape().bootstrapping_block_len()],
+    ];
     keys.bootstrapping_block(5, &mut blocks[0]);
     explicit.bootstrapping_block(5, &mut blocks[1]);
     assert_eq!(blocks[0], blocks[1]);
-    let mut blocks = [vec![0; keys.shape().key_switching_block_len()], vec![0; keys.shape().key_switching_block_len()]];
+    let mut blocks = [
+        vec![0; keys.shape().key_switching_block_len()],
+        vec![0; keys.shape().key_switching_block_len()],
+    ];
     keys.key_switching_block(5, &mut blocks[0]);
     explicit.key_switching_block(5, &mut blocks[1]);
     assert_eq!(blocks[0], blocks[1]);

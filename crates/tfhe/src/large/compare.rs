@@ -6,11 +6,13 @@ use crate::{Gate, LweCiphertexts, Result, error};
 impl LargeServer {
     /// `a < b` for every pair, as bits for gates: the sign of the difference.
     ///
-    /// Right where the difference fits in two's complement, so for unsigned messages below half their range, and for
-    /// signed messages of a quarter of it either way. The errors of both inputs add up.
+    /// Right where the difference fits in two's complement, so for unsigned messages below half
+    /// their range, and for signed messages of a quarter of it either way. The errors of both
+    /// inputs add up.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches that differ in length or modulus, and as [`LargeServer::sign`].
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches that differ in length or modulus,
+    /// and as [`LargeServer::sign`].
     pub fn less(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.sign(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)
     }
@@ -23,33 +25,46 @@ impl LargeServer {
         Ok(self.less(b, a)?.not())
     }
 
-    /// `a == b` for every pair: the signs of `a - b` and of `a - b - 1`, in one batch, and one gate.
+    /// `a == b` for every pair: the signs of `a - b` and of `a - b - 1`, in one batch, and one
+    /// gate.
     ///
     /// # Errors
     /// As [`LargeServer::less`].
     pub fn equal(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
         let difference = LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?;
-        let less_by_one = LweCiphertexts::weighted_sum(&[(&difference, 1)], -2 * self.parameters().beta() as i64)?;
+        let less_by_one = LweCiphertexts::weighted_sum(
+            &[(&difference, 1)],
+            -2 * self.parameters().beta() as i64,
+        )?;
         let signs = self.sign(&LweCiphertexts::concatenate(&[&difference, &less_by_one])?)?;
         self.gate(Gate::And, &signs.slice(0..a.len())?.not(), &signs.slice(a.len()..signs.len())?)
     }
 
-    /// Which of several batches holds the largest message, place by place: the bits of its position, least significant
-    /// first, for gates. The first of equals wins. Messages are as for [`LargeServer::less`].
+    /// Which of several batches holds the largest message, place by place: the bits of its
+    /// position, least significant first, for gates. The first of equals wins. Messages are as for
+    /// [`LargeServer::less`].
     ///
-    /// All pairs are compared in one batch; a candidate that loses to none, by a tree of OR, is the one.
+    /// All pairs are compared in one batch; a candidate that loses to none, by a tree of OR, is the
+    /// one.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for fewer than two or more than 256 batches, and as [`LargeServer::less`].
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for fewer than two or more than 256 batches, and
+    /// as [`LargeServer::less`].
     pub fn argmax(&self, candidates: &[&LweCiphertexts]) -> Result<Vec<LweCiphertexts>> {
         let count = candidates.len();
         if !(2..=256).contains(&count) {
-            return error::mismatch(format!("the largest of {count} batches: there must be 2 to 256"));
+            return error::mismatch(format!(
+                "the largest of {count} batches: there must be 2 to 256"
+            ));
         }
-        let pairs: Vec<(usize, usize)> = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
-        let difference = |&(i, j): &(usize, usize)| LweCiphertexts::weighted_sum(&[(candidates[i], 1), (candidates[j], -1)], 0);
+        let pairs: Vec<(usize, usize)> =
+            (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
+        let difference = |&(i, j): &(usize, usize)| {
+            LweCiphertexts::weighted_sum(&[(candidates[i], 1), (candidates[j], -1)], 0)
+        };
         let differences = pairs.iter().map(difference).collect::<Result<Vec<_>>>()?;
-        let less = self.sign(&LweCiphertexts::concatenate(&differences.iter().collect::<Vec<_>>())?)?;
+        let less =
+            self.sign(&LweCiphertexts::concatenate(&differences.iter().collect::<Vec<_>>())?)?;
         // losses[i] holds a bit for each rival of i; an earlier candidate wins ties.
         let mut losses = vec![Vec::with_capacity(count - 1); count];
         let len = candidates[0].len();
@@ -65,7 +80,12 @@ impl LargeServer {
         // A bit of the position is set where one of the candidates with that bit wins.
         let bits = usize::BITS - (count - 1).leading_zeros();
         let sums = (0..bits).map(|bit| {
-            let terms: Vec<_> = winners.iter().enumerate().filter(|(i, _)| i >> bit & 1 == 1).map(|(_, w)| w).collect();
+            let terms: Vec<_> = winners
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| i >> bit & 1 == 1)
+                .map(|(_, w)| w)
+                .collect();
             self.any(terms)
         });
         sums.collect()
@@ -75,7 +95,8 @@ impl LargeServer {
     fn or_pairs(&self, lists: Vec<Vec<LweCiphertexts>>) -> Result<Vec<Vec<LweCiphertexts>>> {
         let len = lists[0][0].len();
         let halves = |side: usize| {
-            let parts: Vec<_> = lists.iter().flat_map(|l| l.chunks_exact(2).map(move |pair| &pair[side])).collect();
+            let parts: Vec<_> =
+                lists.iter().flat_map(|l| l.chunks_exact(2).map(move |pair| &pair[side])).collect();
             LweCiphertexts::concatenate(&parts)
         };
         let ors = self.gate(Gate::Or, &halves(0)?, &halves(1)?)?;
@@ -110,12 +131,20 @@ impl LargeServer {
     ///
     /// # Errors
     /// As [`ServerKey::gate`](crate::ServerKey::gate).
-    pub fn gate(&self, gate: Gate, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
+    pub fn gate(
+        &self,
+        gate: Gate,
+        a: &LweCiphertexts,
+        b: &LweCiphertexts,
+    ) -> Result<LweCiphertexts> {
         let home = self.parameters().home();
         let log2_q = home.shape().log2_lwe_modulus;
         [a, b].into_iter().try_for_each(|c| self.parameters().check_home(c.set()))?;
         if a.log2_modulus() != log2_q {
-            return error::mismatch(format!("ciphertexts modulo 2^{}: bits of gates are modulo 2^{log2_q}", a.log2_modulus()));
+            return error::mismatch(format!(
+                "ciphertexts modulo 2^{}: bits of gates are modulo 2^{log2_q}",
+                a.log2_modulus()
+            ));
         }
         let server = self.server(log2_q)?;
         server.gate(gate, &a.named(server.set())?, &b.named(server.set())?)?.named(home)

@@ -1,9 +1,10 @@
 //! Which gadget each bootstrapping of an operation takes.
 //!
-//! A floor's two bootstrappings bear different errors. The first moves a digit into the middle half of a rotation: its error and
-//! that of the input together must stay below beta, or the floor errs. The second gives the digit back, whatever the first
-//! left in it: its error goes into the result, and on the way to the next round it is divided by the digit's range. So the
-//! second may often be coarser.
+//! A floor's two bootstrappings bear different errors. The first moves a digit into the middle half
+//! of a rotation: its error and that of the input together must stay below beta, or the floor errs.
+//! The second gives the digit back, whatever the first left in it: its error goes into the result,
+//! and on the way to the next round it is divided by the digit's range. So the second may often be
+//! coarser.
 
 use super::{LargeOperation, LargeParameters};
 use crate::Result;
@@ -31,10 +32,12 @@ pub(super) struct Course {
 }
 
 impl LargeParameters {
-    /// The cheapest course of `operation` from modulus `2^log2_modulus` on, with the gadgets that `usable` names.
+    /// The cheapest course of `operation` from modulus `2^log2_modulus` on, with the gadgets that
+    /// `usable` names.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the modulus that no gadget is fine enough for, and the key to load.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the modulus that no gadget is fine enough
+    /// for, and the key to load.
     pub(super) fn course(
         &self,
         operation: LargeOperation,
@@ -45,7 +48,10 @@ impl LargeParameters {
         if operation == LargeOperation::Floor {
             // Its result is no round's: whatever comes next must be able to read it as it is.
             let gadget = self.gadget_among(log2_modulus, transform, usable)?;
-            return Ok(Course { rounds: vec![Round { log2_modulus, decide: gadget, read: gadget }], last: None });
+            return Ok(Course {
+                rounds: vec![Round { log2_modulus, decide: gadget, read: gadget }],
+                last: None,
+            });
         }
         let rounds = match self.rounds(log2_modulus).as_slice() {
             [] => Vec::new(),
@@ -69,28 +75,39 @@ struct Search<'a> {
     limit: f64,
 }
 
-/// How much more often a product with a sign may fail than roundings alone make it, log2, where that is above the target.
+/// How much more often a product with a sign may fail than roundings alone make it, log2, where
+/// that is above the target.
 const LOG2_ABOVE_ROUNDING: f64 = 4.0;
 
 impl<'a> Search<'a> {
-    fn new(parameters: &'a LargeParameters, operation: LargeOperation, transform: Transform, usable: &'a dyn Fn(usize) -> bool) -> Self {
+    fn new(
+        parameters: &'a LargeParameters,
+        operation: LargeOperation,
+        transform: Transform,
+        usable: &'a dyn Fn(usize) -> bool,
+    ) -> Self {
         let sigma_sign = parameters.sigma_sign(operation, transform);
         let mut limit = parameters.log2_target();
         if operation == LargeOperation::Relu {
             let rounding = parameters.model(0, transform).sigma_rounding();
-            let least = log2_beyond(parameters.beta() as f64, sigma_sign.hypot(rounding).hypot(rounding));
+            let least =
+                log2_beyond(parameters.beta() as f64, sigma_sign.hypot(rounding).hypot(rounding));
             limit = limit.max(least + LOG2_ABOVE_ROUNDING);
         }
         Self { parameters, transform, usable, sigma_sign, limit }
     }
 
-    /// Digits of all bootstrappings together, and the rounds, from `moduli[0]` on, for inputs of deviation `sigma`.
+    /// Digits of all bootstrappings together, and the rounds, from `moduli[0]` on, for inputs of
+    /// deviation `sigma`.
     fn rounds(&self, moduli: &[u32], sigma: Option<f64>) -> Result<(usize, Vec<Round>)> {
         let p = self.parameters;
         let Some((&log2_modulus, rest)) = moduli.split_first() else { return Ok((0, Vec::new())) };
         let decide = self.decide(log2_modulus, sigma)?;
         // No finer one than the first bootstrapping's: that one's result would do as well.
-        let candidates = p.ladder(self.transform, self.usable).into_iter().filter(|&g| p.digits(g) <= p.digits(decide));
+        let candidates = p
+            .ladder(self.transform, self.usable)
+            .into_iter()
+            .filter(|&g| p.digits(g) <= p.digits(decide));
         let (mut best, mut refused) = (None, None);
         for read in candidates {
             match self.after(rest, p.sigma_switched(read, log2_modulus, self.transform)) {
@@ -105,22 +122,35 @@ impl<'a> Search<'a> {
                 Err(error) => refused = Some(error),
             }
         }
-        best.map_or_else(|| Err(refused.expect("at least the first bootstrapping's gadget was tried")), Ok)
+        best.map_or_else(
+            || Err(refused.expect("at least the first bootstrapping's gadget was tried")),
+            Ok,
+        )
     }
 
     /// The gadget of a floor's first bootstrapping.
     fn decide(&self, log2_modulus: u32, sigma: Option<f64>) -> Result<usize> {
         let (p, transform) = (self.parameters, self.transform);
-        let seen = |g| sigma.unwrap_or_else(|| p.sigma_switched(g, log2_modulus, transform)).hypot(self.sigma_sign);
+        let seen = |g| {
+            sigma
+                .unwrap_or_else(|| p.sigma_switched(g, log2_modulus, transform))
+                .hypot(self.sigma_sign)
+        };
         let good = |g| p.log2_misread(seen(g), g, log2_modulus, transform) <= self.limit;
         p.chosen(&format!("results modulo 2^{log2_modulus}"), transform, self.usable, good)
     }
 
-    /// What follows a round that leaves errors of deviation `sigma`: more rounds, or a last reading.
+    /// What follows a round that leaves errors of deviation `sigma`: more rounds, or a last
+    /// reading.
     fn after(&self, rest: &[u32], sigma: f64) -> Result<(usize, Vec<Round>)> {
         let p = self.parameters;
-        if rest.is_empty() && log2_beyond(p.beta() as f64, sigma.hypot(self.sigma_sign)) > self.limit {
-            return mismatch(format!("errors of deviation {sigma:.1} are left, too often beyond beta = {}", p.beta()));
+        if rest.is_empty()
+            && log2_beyond(p.beta() as f64, sigma.hypot(self.sigma_sign)) > self.limit
+        {
+            return mismatch(format!(
+                "errors of deviation {sigma:.1} are left, too often beyond beta = {}",
+                p.beta()
+            ));
         }
         self.rounds(rest, Some(sigma))
     }
@@ -132,8 +162,13 @@ mod tests {
     use LargeOperation::{Floor, Relu, Sign};
 
     /// Rounds as (modulus, first, second).
-    fn rounds(p: &LargeParameters, operation: LargeOperation, log2_modulus: u32) -> Vec<(u32, &str, &str)> {
-        let course = p.course(operation, log2_modulus, Transform::Fft, &|_| true).expect("in range");
+    fn rounds(
+        p: &LargeParameters,
+        operation: LargeOperation,
+        log2_modulus: u32,
+    ) -> Vec<(u32, &str, &str)> {
+        let course =
+            p.course(operation, log2_modulus, Transform::Fft, &|_| true).expect("in range");
         let name = |g: usize| p.sets()[g].name();
         course.rounds.iter().map(|r| (r.log2_modulus, name(r.decide), name(r.read))).collect()
     }
@@ -164,9 +199,13 @@ mod tests {
     fn what_is_not_loaded_is_not_used() {
         let p = LargeParameters::default();
         // G4_2X15 and G4_4X9.
-        let course = p.course(Sign, 24, Transform::Fft, &|g| g == 3 || g == 6).expect("fine enough");
-        assert!(course.rounds.iter().all(|r| r.decide == 3 && r.read == 3) && course.last == Some(3));
-        let message = p.course(Sign, 24, Transform::Fft, &|g| g == 1).expect_err("too coarse").to_string();
+        let course =
+            p.course(Sign, 24, Transform::Fft, &|g| g == 3 || g == 6).expect("fine enough");
+        assert!(
+            course.rounds.iter().all(|r| r.decide == 3 && r.read == 3) && course.last == Some(3)
+        );
+        let message =
+            p.course(Sign, 24, Transform::Fft, &|g| g == 1).expect_err("too coarse").to_string();
         assert!(message.contains("2^24") && message.contains("the key of G4_2X15"), "{message}");
     }
 }

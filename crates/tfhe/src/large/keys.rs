@@ -6,7 +6,8 @@ use girih_backend::Progress;
 
 /// Evaluation keys under one pair of secrets, one for each gadget that was asked for.
 ///
-/// To send them, serialize each of [`LargeKeys::keys`] and put them together again with [`LargeKeys::new`].
+/// To send them, serialize each of [`LargeKeys::keys`] and put them together again with
+/// [`LargeKeys::new`].
 #[derive(Debug)]
 pub struct LargeKeys {
     parameters: LargeParameters,
@@ -14,17 +15,25 @@ pub struct LargeKeys {
 }
 
 impl LargeKeys {
-    /// Makes the keys of some gadgets, given as positions in [`LargeParameters::sets`]; [`LargeParameters::gadgets`] says which
-    /// ones messages of some modulus need.
+    /// Makes the keys of some gadgets, given as positions in [`LargeParameters::sets`];
+    /// [`LargeParameters::gadgets`] says which ones messages of some modulus need.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set or a gadget that does not exist or
-    /// is named twice, and as [`EvaluationKeys::generate`].
-    pub fn generate(parameters: &LargeParameters, client: &ClientKey, gadgets: &[usize], progress: &dyn Progress) -> Result<Self> {
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set or
+    /// a gadget that does not exist or is named twice, and as [`EvaluationKeys::generate`].
+    pub fn generate(
+        parameters: &LargeParameters,
+        client: &ClientKey,
+        gadgets: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         parameters.check_home(client.set())?;
         let make = |&gadget: &usize| match parameters.sets().get(gadget) {
             Some(set) => EvaluationKeys::generate(&client.under(set)?, progress),
-            None => error::mismatch(format!("gadget {gadget} of a context that has {}", parameters.sets().len())),
+            None => error::mismatch(format!(
+                "gadget {gadget} of a context that has {}",
+                parameters.sets().len()
+            )),
         };
         Self::new(parameters, gadgets.iter().map(make).collect::<Result<_>>()?)
     }
@@ -32,13 +41,18 @@ impl LargeKeys {
     /// Puts keys together that were made by one client for this context.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the context's, two of one set, or keys of
-    /// two clients.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the
+    /// context's, two of one set, or keys of two clients.
     pub fn new(parameters: &LargeParameters, keys: Vec<EvaluationKeys>) -> Result<Self> {
-        let Some(first) = keys.first() else { return error::mismatch("a large-precision context needs at least one key") };
+        let Some(first) = keys.first() else {
+            return error::mismatch("a large-precision context needs at least one key");
+        };
         for (index, key) in keys.iter().enumerate() {
             if !parameters.sets().contains(key.set()) {
-                return error::mismatch(format!("keys of {}, which is no set of this context", key.set()));
+                return error::mismatch(format!(
+                    "keys of {}, which is no set of this context",
+                    key.set()
+                ));
             }
             if keys[..index].iter().any(|k| k.set() == key.set()) {
                 return error::mismatch(format!("two keys of {}", key.set()));

@@ -1,8 +1,9 @@
-//! Large-precision functions: messages of up to 21 bits under moduli up to 2^29 (Liu-Micciancio-Polyakov 2022).
+//! Large-precision functions: messages of up to 21 bits under moduli up to 2^29
+//! (Liu-Micciancio-Polyakov 2022).
 //!
-//! A rotation reads only a dozen bits. These functions take a long message apart, digit by digit from the low end, and
-//! come back to the long modulus: the last step of a bootstrapping switches to any modulus, so its result can be
-//! subtracted from the ciphertext that it was read from.
+//! A rotation reads only a dozen bits. These functions take a long message apart, digit by digit
+//! from the low end, and come back to the long modulus: the last step of a bootstrapping switches
+//! to any modulus, so its result can be subtracted from the ciphertext that it was read from.
 //!
 //! ```
 //! use girih_backend::{LoadOptions, NoProgress, Transform};
@@ -31,16 +32,18 @@
 //!
 //! # One step of beta
 //!
-//! beta bounds every error: p messages fill a modulus of 2 beta p, and a message is read by adding beta and taking the
-//! floor. All functions here fail only where an error exceeds beta ([`LargeParameters::log2_failure`]).
+//! beta bounds every error: p messages fill a modulus of 2 beta p, and a message is read by adding
+//! beta and taking the floor. All functions here fail only where an error exceeds beta
+//! ([`LargeParameters::log2_failure`]).
 //!
 //! # Several gadgets
 //!
-//! Noise in units of the ciphertext modulus grows with the modulus, with the range of the gadget's digits and with the bits
-//! that they leave out; time grows with their number. So each bootstrapping takes the gadget with the fewest digits that its
-//! own part in the function bears, by the noise model under the transform in use, and each gadget in use has a bootstrapping
-//! key. All of them share one LWE and one ring secret, and on a device one store and one key-switching table, so that nothing
-//! passes through the host inside a function.
+//! Noise in units of the ciphertext modulus grows with the modulus, with the range of the gadget's
+//! digits and with the bits that they leave out; time grows with their number. So each
+//! bootstrapping takes the gadget with the fewest digits that its own part in the function bears,
+//! by the noise model under the transform in use, and each gadget in use has a bootstrapping key.
+//! All of them share one LWE and one ring secret, and on a device one store and one key-switching
+//! table, so that nothing passes through the host inside a function.
 
 mod compare;
 mod course;

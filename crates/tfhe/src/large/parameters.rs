@@ -8,8 +8,9 @@ pub(super) const MAX_LOG2_MODULUS: u32 = 29;
 
 /// A bound on the error and parameter sets that differ in their gadget alone.
 ///
-/// Ciphertexts name the first set as theirs (*home*). Which of them a bootstrapping uses follows from the noise model: of those
-/// whose error it bears, one with the fewest digits, and of these the one with the least error under the transform in use.
+/// Ciphertexts name the first set as theirs (*home*). Which of them a bootstrapping uses follows
+/// from the noise model: of those whose error it bears, one with the fewest digits, and of these
+/// the one with the least error under the transform in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LargeParameters {
     sets: Vec<ParameterSet>,
@@ -34,9 +35,9 @@ pub enum LargeOperation {
 }
 
 impl Default for LargeParameters {
-    /// LMP22 and OpenFHE: n = 1305, N = 2048, Q of 54 bits, beta = 128; gadget bases 2^27, 2^18 and 2^14 for exact transforms,
-    /// and one to four digits that drop more bits for the f64 transform. Reading a refreshed message fails with probability
-    /// below 2^-56, a fresh one below 2^-70.
+    /// LMP22 and OpenFHE: n = 1305, N = 2048, Q of 54 bits, beta = 128; gadget bases 2^27, 2^18 and
+    /// 2^14 for exact transforms, and one to four digits that drop more bits for the f64 transform.
+    /// Reading a refreshed message fails with probability below 2^-56, a fresh one below 2^-70.
     fn default() -> Self {
         let names = ["G4", "G4_1X23", "G4_BASE2P18", "G4_2X15", "G4_BASE2P14", "G4_3X12", "G4_4X9"];
         let sets = names.map(|name| ParameterSet::by_name(name).expect("built in"));
@@ -46,51 +47,73 @@ impl Default for LargeParameters {
 
 fn check_target(log2_target: f64) -> Result<()> {
     if log2_target.is_nan() || log2_target >= 0.0 {
-        return error::mismatch(format!("a failure probability of at most 2^{log2_target}: the exponent must be below 0"));
+        return error::mismatch(format!(
+            "a failure probability of at most 2^{log2_target}: the exponent must be below 0"
+        ));
     }
     Ok(())
 }
 
 impl LargeParameters {
-    /// A context of one's own: sets that share everything but the gadget, those with fewer digits first; log2 of beta; log2
-    /// of the largest failure probability that one bootstrapping may have, below 0.
+    /// A context of one's own: sets that share everything but the gadget, those with fewer digits
+    /// first; log2 of beta; log2 of the largest failure probability that one bootstrapping may
+    /// have, below 0.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or what beta or the probability may be.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or
+    /// what beta or the probability may be.
     pub fn new(sets: Vec<ParameterSet>, log2_beta: u32, log2_target: f64) -> Result<Self> {
-        let Some(home) = sets.first() else { return error::mismatch("a large-precision context needs at least one parameter set") };
-        let common = |set: &ParameterSet| BootstrapShape { gadget: home.shape().gadget, ..set.shape().clone() };
+        let Some(home) = sets.first() else {
+            return error::mismatch("a large-precision context needs at least one parameter set");
+        };
+        let common = |set: &ParameterSet| BootstrapShape {
+            gadget: home.shape().gadget,
+            ..set.shape().clone()
+        };
         for pair in sets.windows(2) {
-            let more_digits = pair[0].shape().levels() <= pair[1].shape().levels() && pair[0].shape().gadget != pair[1].shape().gadget;
-            if common(&pair[1]) != *home.shape() || pair[1].errors() != home.errors() || !more_digits {
+            let more_digits = pair[0].shape().levels() <= pair[1].shape().levels()
+                && pair[0].shape().gadget != pair[1].shape().gadget;
+            if common(&pair[1]) != *home.shape()
+                || pair[1].errors() != home.errors()
+                || !more_digits
+            {
                 return error::mismatch(format!(
                     "{} and {}: sets must differ in their gadget alone, those with fewer digits first",
                     pair[0], pair[1]
                 ));
             }
         }
-        if let Some(set) = sets.iter().find(|s| !matches!(s.shape().gadget, Gadget::Decomposition { .. })) {
-            return error::mismatch(format!("{set}: large precision needs sets with gadget decomposition"));
+        if let Some(set) =
+            sets.iter().find(|s| !matches!(s.shape().gadget, Gadget::Decomposition { .. }))
+        {
+            return error::mismatch(format!(
+                "{set}: large precision needs sets with gadget decomposition"
+            ));
         }
         let most = home.shape().log2_monomials() - 2;
         if !(1..=most).contains(&log2_beta) {
-            return error::mismatch(format!("beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"));
+            return error::mismatch(format!(
+                "beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"
+            ));
         }
         check_target(log2_target)?;
-        let models = [Transform::Ntt, Transform::Fft].map(|t| sets.iter().map(|s| NoiseModel::with_transform(s, t)).collect());
+        let models = [Transform::Ntt, Transform::Fft]
+            .map(|t| sets.iter().map(|s| NoiseModel::with_transform(s, t)).collect());
         Ok(Self { sets, models, log2_beta, log2_target })
     }
 
-    /// OpenFHE's context for an 11-bit modulus: N = 1024 and Q of 27 bits. Half the time, but only for moduli up to 2^11
-    /// and functions that are not arbitrary.
+    /// OpenFHE's context for an 11-bit modulus: N = 1024 and Q of 27 bits. Half the time, but only
+    /// for moduli up to 2^11 and functions that are not arbitrary.
     pub fn small() -> Self {
         let set = ParameterSet::by_name("G5").expect("built in");
         Self::new(vec![set], 7, -60.0).expect("a single set with gadget decomposition")
     }
 
-    /// A toy without any security, for tests: n = 32, N = 256, beta = 16, so that digits have 4 bits as they should.
+    /// A toy without any security, for tests: n = 32, N = 256, beta = 16, so that digits have 4
+    /// bits as they should.
     pub fn insecure() -> Self {
-        let names = ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2X15", "INSECURE_LARGE_2P9"];
+        let names =
+            ["INSECURE_LARGE", "INSECURE_LARGE_2P18", "INSECURE_LARGE_2X15", "INSECURE_LARGE_2P9"];
         let sets = names.map(|n| ParameterSet::by_name(n).expect("built in"));
         Self::new(sets.to_vec(), 4, -40.0).expect("the built-in sets differ in their gadget alone")
     }
@@ -104,8 +127,8 @@ impl LargeParameters {
         Self::new(sets, self.log2_beta, self.log2_target)
     }
 
-    /// The same context, in which one bootstrapping fails on a refreshed message with a probability of at most `2^log2_target`: less
-    /// takes more digits.
+    /// The same context, in which one bootstrapping fails on a refreshed message with a probability
+    /// of at most `2^log2_target`: less takes more digits.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for an exponent that is not below 0.
@@ -129,7 +152,8 @@ impl LargeParameters {
         1 << self.log2_beta
     }
 
-    /// Bits of the digits that [`LargeServer::decompose`](super::LargeServer::decompose) gives, all of a rotation: log2 of `2N / 2 beta`.
+    /// Bits of the digits that [`LargeServer::decompose`](super::LargeServer::decompose) gives, all
+    /// of a rotation: log2 of `2N / 2 beta`.
     pub fn digit_bits(&self) -> u32 {
         self.log2_rotation() - self.log2_beta - 1
     }
@@ -154,17 +178,24 @@ impl LargeParameters {
         Ok(log2_modulus - self.log2_beta - 1)
     }
 
-    /// log2 of the modulus that messages of `bits` bits take; [`LargeParameters::message_bits`] says whether there is one.
+    /// log2 of the modulus that messages of `bits` bits take; [`LargeParameters::message_bits`]
+    /// says whether there is one.
     pub fn log2_modulus(&self, bits: u32) -> u32 {
         bits.saturating_add(self.log2_beta + 1)
     }
 
-    /// Encrypts messages under the modulus `2^log2_modulus`; see [`LargeParameters::message_bits`] for their size.
+    /// Encrypts messages under the modulus `2^log2_modulus`; see [`LargeParameters::message_bits`]
+    /// for their size.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set, a modulus out of range, an empty
-    /// batch, or a message that does not fit.
-    pub fn encrypt(&self, client: &ClientKey, messages: &[u64], log2_modulus: u32) -> Result<LweCiphertexts> {
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set, a
+    /// modulus out of range, an empty batch, or a message that does not fit.
+    pub fn encrypt(
+        &self,
+        client: &ClientKey,
+        messages: &[u64],
+        log2_modulus: u32,
+    ) -> Result<LweCiphertexts> {
         self.check_home(client.set())?;
         client.encrypt_at(messages, 1 << self.message_bits(log2_modulus)?, log2_modulus)
     }
@@ -180,7 +211,10 @@ impl LargeParameters {
 
     pub(super) fn check_home(&self, set: &ParameterSet) -> Result<()> {
         if set != self.home() {
-            return error::mismatch(format!("keys or ciphertexts of {set} in a large-precision context of {}", self.home()));
+            return error::mismatch(format!(
+                "keys or ciphertexts of {set} in a large-precision context of {}",
+                self.home()
+            ));
         }
         Ok(())
     }
@@ -190,8 +224,13 @@ impl LargeParameters {
         self.sets[gadget].shape().levels()
     }
 
-    /// The gadgets that `usable` names, of those with as many digits only the one with the least error; fewest digits first.
-    pub(super) fn ladder(&self, transform: Transform, usable: impl Fn(usize) -> bool) -> Vec<usize> {
+    /// The gadgets that `usable` names, of those with as many digits only the one with the least
+    /// error; fewest digits first.
+    pub(super) fn ladder(
+        &self,
+        transform: Transform,
+        usable: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.sets.len()).filter(|&g| usable(g)).collect();
         let key = |g: usize| (self.digits(g), self.model(g, transform).sigma_acc());
         all.sort_by(|&a, &b| key(a).partial_cmp(&key(b)).expect("deviations are numbers"));
@@ -199,15 +238,29 @@ impl LargeParameters {
         all
     }
 
-    /// Position of the cheapest gadget, of those that `usable` names, whose results modulo `2^log2_output` can be read and read
-    /// from: errors of a refreshed input and of one bootstrapping together stay below beta.
-    pub(super) fn gadget_among(&self, log2_output: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
-        let good = |g| self.log2_misread(self.sigma_switched(g, log2_output, transform), g, log2_output, transform) <= self.log2_target;
+    /// Position of the cheapest gadget, of those that `usable` names, whose results modulo
+    /// `2^log2_output` can be read and read from: errors of a refreshed input and of one
+    /// bootstrapping together stay below beta.
+    pub(super) fn gadget_among(
+        &self,
+        log2_output: u32,
+        transform: Transform,
+        usable: impl Fn(usize) -> bool,
+    ) -> Result<usize> {
+        let good = |g| {
+            self.log2_misread(
+                self.sigma_switched(g, log2_output, transform),
+                g,
+                log2_output,
+                transform,
+            ) <= self.log2_target
+        };
         self.chosen(&format!("results modulo 2^{log2_output}"), transform, usable, good)
     }
 
-    /// Position in [`LargeParameters::sets`] of the cheapest gadget whose results modulo `2^log2_output` are good enough: what
-    /// a [`Function`](crate::Function) with such results, or a floor under such a modulus, needs a key of.
+    /// Position in [`LargeParameters::sets`] of the cheapest gadget whose results modulo
+    /// `2^log2_output` are good enough: what a [`Function`](crate::Function) with such results, or
+    /// a floor under such a modulus, needs a key of.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) where no gadget is fine enough.
@@ -215,12 +268,19 @@ impl LargeParameters {
         self.gadget_among(log2_output, transform, |_| true)
     }
 
-    /// Gadgets that some operations meet, from messages modulo `2^log2_modulus` on as that modulus shrinks, as positions in
-    /// [`LargeParameters::sets`]: what [`LargeKeys::generate`](super::LargeKeys::generate) takes.
+    /// Gadgets that some operations meet, from messages modulo `2^log2_modulus` on as that modulus
+    /// shrinks, as positions in [`LargeParameters::sets`]: what
+    /// [`LargeKeys::generate`](super::LargeKeys::generate) takes.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no gadget is fine enough for.
-    pub fn gadgets(&self, operations: &[LargeOperation], log2_modulus: u32, transform: Transform) -> Result<Vec<usize>> {
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no
+    /// gadget is fine enough for.
+    pub fn gadgets(
+        &self,
+        operations: &[LargeOperation],
+        log2_modulus: u32,
+        transform: Transform,
+    ) -> Result<Vec<usize>> {
         self.message_bits(log2_modulus)?;
         let mut gadgets = Vec::new();
         for &operation in operations {
@@ -240,44 +300,71 @@ impl LargeParameters {
         Ok(gadgets)
     }
 
-    /// log2 of the modulus that products with a sign are summed in, before the sum is rounded to `2^log2_modulus`: so many
-    /// bootstrapped terms would leave too much error in a sum under that modulus itself.
+    /// log2 of the modulus that products with a sign are summed in, before the sum is rounded to
+    /// `2^log2_modulus`: so many bootstrapped terms would leave too much error in a sum under that
+    /// modulus itself.
     pub(super) fn log2_product(log2_modulus: u32) -> u32 {
         (log2_modulus + 4).min(MAX_LOG2_MODULUS + 1)
     }
 
     /// As [`LargeParameters::gadget_among`], for the terms of a product with a sign.
-    pub(super) fn product_gadget(&self, log2_modulus: u32, transform: Transform, usable: impl Fn(usize) -> bool) -> Result<usize> {
-        let good = |g: usize| noise::log2_beyond(self.beta() as f64, self.sigma_product(g, log2_modulus, transform)) <= self.log2_target;
-        self.chosen(&format!("products with a sign modulo 2^{log2_modulus}"), transform, usable, good)
+    pub(super) fn product_gadget(
+        &self,
+        log2_modulus: u32,
+        transform: Transform,
+        usable: impl Fn(usize) -> bool,
+    ) -> Result<usize> {
+        let good = |g: usize| {
+            noise::log2_beyond(self.beta() as f64, self.sigma_product(g, log2_modulus, transform))
+                <= self.log2_target
+        };
+        self.chosen(
+            &format!("products with a sign modulo 2^{log2_modulus}"),
+            transform,
+            usable,
+            good,
+        )
     }
 
     /// Deviation of a sum of products with a sign, rounded to `2^log2_modulus`.
     fn sigma_product(&self, gadget: usize, log2_modulus: u32, transform: Transform) -> f64 {
-        let (wide, terms) = (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
+        let (wide, terms) =
+            (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
         let model = self.model(gadget, transform);
-        let sigma = model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
+        let sigma =
+            model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
         sigma.hypot(model.sigma_rounding())
     }
 
-    /// Deviation of the error of an operation's results on messages modulo `2^log2_modulus`, of the last digit for
-    /// [`LargeOperation::Decompose`], in units of their modulus.
+    /// Deviation of the error of an operation's results on messages modulo `2^log2_modulus`, of the
+    /// last digit for [`LargeOperation::Decompose`], in units of their modulus.
     ///
     /// # Errors
     /// As [`LargeParameters::gadgets`].
-    pub fn sigma_result(&self, operation: LargeOperation, log2_modulus: u32, transform: Transform) -> Result<f64> {
+    pub fn sigma_result(
+        &self,
+        operation: LargeOperation,
+        log2_modulus: u32,
+        transform: Transform,
+    ) -> Result<f64> {
         self.message_bits(log2_modulus)?;
         let course = self.course(operation, log2_modulus, transform, &|_| true)?;
         let log2_q = self.home().shape().log2_lwe_modulus;
         Ok(match (operation, course.rounds.last(), course.last) {
-            (LargeOperation::Floor, Some(round), _) => self.model(round.read, transform).sigma_out_at(log2_modulus),
-            (LargeOperation::Sign, _, Some(last)) => self.model(last, transform).sigma_out_at(log2_q),
-            (LargeOperation::Relu, ..) if log2_modulus < self.log2_rotation() => {
-                self.model(self.gadget(log2_modulus + 1, transform)?, transform).sigma_out_at(log2_modulus)
+            (LargeOperation::Floor, Some(round), _) => {
+                self.model(round.read, transform).sigma_out_at(log2_modulus)
             }
-            (LargeOperation::Relu, ..) => {
-                self.sigma_product(self.product_gadget(log2_modulus, transform, |_| true)?, log2_modulus, transform)
+            (LargeOperation::Sign, _, Some(last)) => {
+                self.model(last, transform).sigma_out_at(log2_q)
             }
+            (LargeOperation::Relu, ..) if log2_modulus < self.log2_rotation() => self
+                .model(self.gadget(log2_modulus + 1, transform)?, transform)
+                .sigma_out_at(log2_modulus),
+            (LargeOperation::Relu, ..) => self.sigma_product(
+                self.product_gadget(log2_modulus, transform, |_| true)?,
+                log2_modulus,
+                transform,
+            ),
             (_, Some(round), _) => self.sigma_switched(round.read, round.log2_modulus, transform),
             // Nothing was done.
             _ => self.model(0, transform).sigma_fresh(),
@@ -296,8 +383,13 @@ impl LargeParameters {
             return Ok(gadget);
         }
         match self.ladder(transform, |_| true).into_iter().find(|&g| good(g)) {
-            Some(g) => error::mismatch(format!("{what}: no loaded key is fine enough; make and load the key of {}", self.sets[g])),
-            None => error::mismatch(format!("{what}: no gadget of this context is fine enough under {transform}")),
+            Some(g) => error::mismatch(format!(
+                "{what}: no loaded key is fine enough; make and load the key of {}",
+                self.sets[g]
+            )),
+            None => error::mismatch(format!(
+                "{what}: no gadget of this context is fine enough under {transform}"
+            )),
         }
     }
 
@@ -324,35 +416,52 @@ impl LargeParameters {
         }
     }
 
-    /// log2 of the probability that an operation goes wrong on one message modulo `2^log2_modulus` whose error has
-    /// deviation `sigma_input` ([`NoiseModel::sigma_fresh`] of a fresh ciphertext), by the noise model, all rounds together.
+    /// log2 of the probability that an operation goes wrong on one message modulo `2^log2_modulus`
+    /// whose error has deviation `sigma_input` ([`NoiseModel::sigma_fresh`] of a fresh ciphertext),
+    /// by the noise model, all rounds together.
     ///
-    /// A floor errs where the input's error and that of its first bootstrapping together exceed beta; a sign, where any of
-    /// its floors or the last reading does. Rounds after the first see the error that rounding to a smaller modulus leaves.
+    /// A floor errs where the input's error and that of its first bootstrapping together exceed
+    /// beta; a sign, where any of its floors or the last reading does. Rounds after the first see
+    /// the error that rounding to a smaller modulus leaves.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no gadget is fine enough for.
-    pub fn log2_failure(&self, operation: LargeOperation, log2_modulus: u32, transform: Transform, sigma_input: f64) -> Result<f64> {
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no
+    /// gadget is fine enough for.
+    pub fn log2_failure(
+        &self,
+        operation: LargeOperation,
+        log2_modulus: u32,
+        transform: Transform,
+        sigma_input: f64,
+    ) -> Result<f64> {
         self.message_bits(log2_modulus)?;
         let gadget = |l: u32| self.gadget(l, transform);
         if operation == LargeOperation::Relu && log2_modulus < self.log2_rotation() {
             // Two bootstrappings, under the modulus of a rotation.
-            let first = self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
+            let first =
+                self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
         let course = self.course(operation, log2_modulus, transform, &|_| true)?;
-        // A product with the sign sees the sign's own error beside that of the part it is applied to.
+        // A product with the sign sees the sign's own error beside that of the part it is applied
+        // to.
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         for round in &course.rounds {
             let seen = sigma.hypot(sign_sigma);
-            failure = log2_sum(failure, self.log2_misread(seen, round.decide, round.log2_modulus, transform));
+            failure = log2_sum(
+                failure,
+                self.log2_misread(seen, round.decide, round.log2_modulus, transform),
+            );
             sigma = self.sigma_switched(round.read, round.log2_modulus, transform);
         }
-        // What is left is read by a bootstrapping of this operation, or is itself handed out where nothing was taken off.
-        let reads_last = matches!(operation, LargeOperation::Sign | LargeOperation::Relu) || course.rounds.is_empty();
+        // What is left is read by a bootstrapping of this operation, or is itself handed out where
+        // nothing was taken off.
+        let reads_last = matches!(operation, LargeOperation::Sign | LargeOperation::Relu)
+            || course.rounds.is_empty();
         if reads_last {
-            failure = log2_sum(failure, noise::log2_beyond(self.beta() as f64, sigma.hypot(sign_sigma)));
+            failure =
+                log2_sum(failure, noise::log2_beyond(self.beta() as f64, sigma.hypot(sign_sigma)));
         }
         Ok(failure)
     }
@@ -371,17 +480,33 @@ impl LargeParameters {
         self.model(gadget, transform).sigma_out_at(self.log2_rotation())
     }
 
-    /// Deviation of the error after a floor modulo `2^log2_modulus` whose digit was read with `gadget`, and the switch to the
-    /// next round's modulus.
-    pub(super) fn sigma_switched(&self, gadget: usize, log2_modulus: u32, transform: Transform) -> f64 {
+    /// Deviation of the error after a floor modulo `2^log2_modulus` whose digit was read with
+    /// `gadget`, and the switch to the next round's modulus.
+    pub(super) fn sigma_switched(
+        &self,
+        gadget: usize,
+        log2_modulus: u32,
+        transform: Transform,
+    ) -> f64 {
         let model = self.model(gadget, transform);
-        (model.sigma_out_at(log2_modulus) / f64::from(1u32 << self.digit_bits())).hypot(model.sigma_rounding())
+        (model.sigma_out_at(log2_modulus) / f64::from(1u32 << self.digit_bits()))
+            .hypot(model.sigma_rounding())
     }
 
-    /// log2 of the probability that a floor modulo `2^log2_modulus` errs: that errors of deviation `sigma_input` and of its first
-    /// bootstrapping, with gadget `decide`, are beyond beta together. Its second bootstrapping only hands its error on.
-    pub(super) fn log2_misread(&self, sigma_input: f64, decide: usize, log2_modulus: u32, transform: Transform) -> f64 {
-        noise::log2_beyond(self.beta() as f64, sigma_input.hypot(self.model(decide, transform).sigma_out_at(log2_modulus)))
+    /// log2 of the probability that a floor modulo `2^log2_modulus` errs: that errors of deviation
+    /// `sigma_input` and of its first bootstrapping, with gadget `decide`, are beyond beta
+    /// together. Its second bootstrapping only hands its error on.
+    pub(super) fn log2_misread(
+        &self,
+        sigma_input: f64,
+        decide: usize,
+        log2_modulus: u32,
+        transform: Transform,
+    ) -> f64 {
+        noise::log2_beyond(
+            self.beta() as f64,
+            sigma_input.hypot(self.model(decide, transform).sigma_out_at(log2_modulus)),
+        )
     }
 
     /// log2 of the failure probability that one bootstrapping may have.

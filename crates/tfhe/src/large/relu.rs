@@ -1,8 +1,9 @@
 //! Products of a message with its own sign: what is kept where the message is not negative.
 //!
-//! No function reads a whole long message and its sign at once, but the digits can: a digit's ciphertext plus half of its
-//! modulus where the sign s is set reads the negative of a negacyclic table, that is `(-1)^s` times what it would have read.
-//! With d the digit, `(1 + (-1)^s) d` is 2d or nothing, so tables of half a digit give the digit itself or nothing.
+//! No function reads a whole long message and its sign at once, but the digits can: a digit's
+//! ciphertext plus half of its modulus where the sign s is set reads the negative of a negacyclic
+//! table, that is `(-1)^s` times what it would have read. With d the digit, `(1 + (-1)^s) d` is 2d
+//! or nothing, so tables of half a digit give the digit itself or nothing.
 
 use super::rounds::{Rotation, combine, extract_sign, operand, phase_table, rotate};
 use super::{LargeOperation, LargeParameters, LargeServer};
@@ -10,13 +11,15 @@ use crate::server::HeldTables;
 use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey};
 
 impl LargeServer {
-    /// `max(a, 0)` of every message in two's complement: the message where its top bit is clear, 0 where it is set.
+    /// `max(a, 0)` of every message in two's complement: the message where its top bit is clear, 0
+    /// where it is set.
     ///
-    /// One function of two bootstrappings below the modulus of a rotation; from there on the sign and then, for each digit, four
-    /// products ([`LargeParameters::bootstraps`]).
+    /// One function of two bootstrappings below the modulus of a rotation; from there on the sign
+    /// and then, for each digit, four products ([`LargeParameters::bootstraps`]).
     ///
     /// # Errors
-    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum the products exactly enough.
+    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum the products exactly
+    /// enough.
     pub fn relu(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         let (bits, log2_modulus) = (self.check(a)?, a.log2_modulus());
         let rotation = self.parameters().log2_rotation();
@@ -28,11 +31,13 @@ impl LargeServer {
         let (server, last_server) = (self.product_server(log2_modulus)?, self.last(&course)?);
         let (words, _) = server.run_words(&[a.words()], log2_modulus, &|inputs, _| {
             let mut digits = Vec::new();
-            let last = self.shorten(&course, inputs[0], |before, halfway| digits.push((before, halfway)))?;
+            let last =
+                self.shorten(&course, inputs[0], |before, halfway| digits.push((before, halfway)))?;
             let last = last.as_ref().unwrap_or(inputs[0]);
             // Half of a rotation, or nothing.
             let sign = extract_sign(last_server, last, self.parameters().beta(), 4, rotation)?;
-            Products::new(self.parameters(), server, sign, log2_modulus).all(inputs[0], &digits, last)
+            Products::new(self.parameters(), server, sign, log2_modulus)
+                .all(inputs[0], &digits, last)
         })?;
         self.result(log2_modulus, words)
     }
@@ -70,7 +75,12 @@ struct Products<'s> {
 }
 
 impl<'s> Products<'s> {
-    fn new(parameters: &LargeParameters, server: &'s ServerKey, sign: DeviceCiphertexts, log2_modulus: u32) -> Self {
+    fn new(
+        parameters: &LargeParameters,
+        server: &'s ServerKey,
+        sign: DeviceCiphertexts,
+        log2_modulus: u32,
+    ) -> Self {
         Self {
             server,
             sign,
@@ -87,8 +97,8 @@ impl<'s> Products<'s> {
         self.beta << (self.log2_wide - self.log2_modulus + self.digit_bits * round as u32)
     }
 
-    /// The sum over all digits: those with a round, given as they were before it (none: `input`) and between its bootstrappings,
-    /// and the last, whose top bit is the sign.
+    /// The sum over all digits: those with a round, given as they were before it (none: `input`)
+    /// and between its bootstrappings, and the last, whose top bit is the sign.
     fn all(
         &self,
         input: &DeviceCiphertexts,
@@ -102,16 +112,28 @@ impl<'s> Products<'s> {
             let unit = self.half_unit(round);
             // The top bit of the digit, h in all if set: h/2 + h/2 t with t = -1 or 1.
             let top = self.table(|_| -half_digit / 2 * unit)?;
-            terms.extend(self.twice(before.as_ref().unwrap_or(input), (1, self.beta as u32), &top)?);
+            terms.extend(self.twice(
+                before.as_ref().unwrap_or(input),
+                (1, self.beta as u32),
+                &top,
+            )?);
             constant += half_digit / 2 * unit;
             // The rest, which stands in the middle half: h/2 to 3h/2.
             let cell = |x: i64| x / (2 * self.beta);
-            let rest = |x| if cell(x) < half_digit / 2 { -(cell(x) + half_digit / 2) } else { cell(x) - half_digit / 2 };
+            let rest = |x| {
+                if cell(x) < half_digit / 2 {
+                    -(cell(x) + half_digit / 2)
+                } else {
+                    cell(x) - half_digit / 2
+                }
+            };
             terms.extend(self.twice(halfway, (1, 0), &self.table(|x| rest(x) * unit)?)?);
         }
         if constant > 0 {
             // h/2 times the sign itself, for all digits together.
-            terms.push(self.rotate(&self.table(|_| constant)?, |c| (vec![operand(self.sign.at(c), 1)], 1 << (self.log2_rotation - 2)))?);
+            terms.push(self.rotate(&self.table(|_| constant)?, |c| {
+                (vec![operand(self.sign.at(c), 1)], 1 << (self.log2_rotation - 2))
+            })?);
         }
         // Spread over a whole rotation.
         let spread = 1i64 << (self.log2_rotation - last.log2_modulus());
@@ -125,15 +147,31 @@ impl<'s> Products<'s> {
         phase_table(self.server, self.log2_rotation, self.log2_wide, f)
     }
 
-    fn rotate(&self, table: &HeldTables, input: impl Fn(usize) -> (Vec<girih_backend::Operand>, u32)) -> Result<DeviceCiphertexts> {
-        let rotation = Rotation { log2_input: self.log2_rotation, table, offset: 0, log2_output: self.log2_wide };
+    fn rotate(
+        &self,
+        table: &HeldTables,
+        input: impl Fn(usize) -> (Vec<girih_backend::Operand>, u32),
+    ) -> Result<DeviceCiphertexts> {
+        let rotation = Rotation {
+            log2_input: self.log2_rotation,
+            table,
+            offset: 0,
+            log2_output: self.log2_wide,
+        };
         rotate(self.server, &rotation, self.sign.len(), input)
     }
 
     /// `weight input + constant` through a table, without the sign and with it.
-    fn twice(&self, input: &DeviceCiphertexts, (weight, constant): (i32, u32), table: &HeldTables) -> Result<[DeviceCiphertexts; 2]> {
+    fn twice(
+        &self,
+        input: &DeviceCiphertexts,
+        (weight, constant): (i32, u32),
+        table: &HeldTables,
+    ) -> Result<[DeviceCiphertexts; 2]> {
         let plain = self.rotate(table, |c| (vec![operand(input.at(c), weight)], constant))?;
-        let signed = self.rotate(table, |c| (vec![operand(input.at(c), weight), operand(self.sign.at(c), 1)], constant))?;
+        let signed = self.rotate(table, |c| {
+            (vec![operand(input.at(c), weight), operand(self.sign.at(c), 1)], constant)
+        })?;
         Ok([plain, signed])
     }
 
@@ -142,9 +180,12 @@ impl<'s> Products<'s> {
         let (len, wide) = (self.sign.len(), self.log2_wide);
         while terms.len() > 4 {
             let group: Vec<DeviceCiphertexts> = terms.drain(..4).collect();
-            terms.push(combine(self.server, (wide, wide), len, |c| (group.iter().map(|t| operand(t.at(c), 1)).collect(), 0))?);
+            terms.push(combine(self.server, (wide, wide), len, |c| {
+                (group.iter().map(|t| operand(t.at(c), 1)).collect(), 0)
+            })?);
         }
-        let input = |c| (terms.iter().map(|t: &DeviceCiphertexts| operand(t.at(c), 1)).collect(), constant);
+        let input =
+            |c| (terms.iter().map(|t: &DeviceCiphertexts| operand(t.at(c), 1)).collect(), constant);
         combine(self.server, (wide, self.log2_modulus), len, input)
     }
 }

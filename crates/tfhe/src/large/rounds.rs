@@ -53,16 +53,26 @@ pub(super) fn combine(
     let out = server.allocate_at(len, log2_result)?;
     let job = |c| {
         let (operands, constant) = input(c);
-        LinearJob { input: Combination::new(&operands, constant, log2_modulus), log2_output_modulus: log2_result, output: out.at(c) }
+        LinearJob {
+            input: Combination::new(&operands, constant, log2_modulus),
+            log2_output_modulus: log2_result,
+            output: out.at(c),
+        }
     };
     server.engine().combine(&(0..len).map(job).collect::<Vec<_>>())?;
     Ok(out)
 }
 
-/// The test polynomial that maps phase x, `0 <= x < 2^log2_input / 2`, to phase `f(x)` modulo `2^log2_output`: coefficient u holds
-/// `f(floor(u 2^log2_input / 2N)) Q / 2^log2_output`.
-pub(super) fn phase_table(server: &ServerKey, log2_input: u32, log2_output: u32, f: impl Fn(i64) -> i64) -> Result<HeldTables> {
-    let (size, modulus) = (server.set().shape().polynomial_size as u64, server.accumulator_modulus()?);
+/// The test polynomial that maps phase x, `0 <= x < 2^log2_input / 2`, to phase `f(x)` modulo
+/// `2^log2_output`: coefficient u holds `f(floor(u 2^log2_input / 2N)) Q / 2^log2_output`.
+pub(super) fn phase_table(
+    server: &ServerKey,
+    log2_input: u32,
+    log2_output: u32,
+    f: impl Fn(i64) -> i64,
+) -> Result<HeldTables> {
+    let (size, modulus) =
+        (server.set().shape().polynomial_size as u64, server.accumulator_modulus()?);
     let value = |u: u64| {
         let phase = f(((u << log2_input) / (2 * size)) as i64);
         mod_switch(phase.rem_euclid(1 << log2_output) as u64, 1 << log2_output, modulus)
@@ -78,12 +88,13 @@ pub(super) struct Floor {
     pub halfway: DeviceCiphertexts,
 }
 
-/// LMP22, algorithm HomFloor: clears what lies below `2^log2_digit`, then rescales to `2^log2_result`. The two bootstrappings
-/// are by the keys `decide` and `read`.
+/// LMP22, algorithm HomFloor: clears what lies below `2^log2_digit`, then rescales to
+/// `2^log2_result`. The two bootstrappings are by the keys `decide` and `read`.
 ///
-/// The digit x with beta added, modulo q = `2^log2_digit`, is first moved into the middle half `[q/4, 3q/4)` by a quarter up or
-/// down, whichever the first bootstrapping sees fit. The second, negacyclic where x is the identity on that half, then
-/// gives all of it to be subtracted. Both choose exactly on the ciphertexts they read: no bound on x near q/2 is needed.
+/// The digit x with beta added, modulo q = `2^log2_digit`, is first moved into the middle half
+/// `[q/4, 3q/4)` by a quarter up or down, whichever the first bootstrapping sees fit. The second,
+/// negacyclic where x is the identity on that half, then gives all of it to be subtracted. Both
+/// choose exactly on the ciphertexts they read: no bound on x near q/2 is needed.
 pub(super) fn floor(
     [decide, read]: [&ServerKey; 2],
     input: &DeviceCiphertexts,
@@ -93,18 +104,26 @@ pub(super) fn floor(
 ) -> Result<Floor> {
     let (len, log2_modulus) = (input.len(), input.log2_modulus());
     let q = 1i64 << log2_digit;
-    let rotation = |table| Rotation { log2_input: log2_digit, table, offset: 0, log2_output: log2_modulus };
+    let rotation =
+        |table| Rotation { log2_input: log2_digit, table, offset: 0, log2_output: log2_modulus };
     let down_or_up = phase_table(decide, log2_digit, log2_modulus, |_| -q / 4)?;
-    let quarter = rotate(decide, &rotation(&down_or_up), len, |c| (vec![operand(input.at(c), 1)], beta as u32))?;
-    let halfway =
-        combine(read, (log2_modulus, log2_modulus), len, |c| (vec![operand(input.at(c), 1), operand(quarter.at(c), -1)], beta as u32))?;
-    let identity = phase_table(read, log2_digit, log2_modulus, |x| if x < q / 4 { -q / 2 - x } else { x })?;
+    let quarter = rotate(decide, &rotation(&down_or_up), len, |c| {
+        (vec![operand(input.at(c), 1)], beta as u32)
+    })?;
+    let halfway = combine(read, (log2_modulus, log2_modulus), len, |c| {
+        (vec![operand(input.at(c), 1), operand(quarter.at(c), -1)], beta as u32)
+    })?;
+    let identity =
+        phase_table(read, log2_digit, log2_modulus, |x| if x < q / 4 { -q / 2 - x } else { x })?;
     let digit = rotate(read, &rotation(&identity), len, |c| (vec![operand(halfway.at(c), 1)], 0))?;
-    let result = combine(read, (log2_modulus, log2_result), len, |c| (vec![operand(halfway.at(c), 1), operand(digit.at(c), -1)], 0))?;
+    let result = combine(read, (log2_modulus, log2_result), len, |c| {
+        (vec![operand(halfway.at(c), 1), operand(digit.at(c), -1)], 0)
+    })?;
     Ok(Floor { result, halfway })
 }
 
-/// Top bits of messages whose modulus divides 2N: `2 / parts` of `2^log2_output` where the bit is set, 0 where it is not.
+/// Top bits of messages whose modulus divides 2N: `2 / parts` of `2^log2_output` where the bit is
+/// set, 0 where it is not.
 pub(super) fn extract_sign(
     server: &ServerKey,
     input: &DeviceCiphertexts,
@@ -115,6 +134,7 @@ pub(super) fn extract_sign(
     let modulus = server.accumulator_modulus()?;
     let offset = mod_switch(1, parts, modulus);
     let table = server.constant_table(modulus - offset)?;
-    let rotation = Rotation { log2_input: input.log2_modulus(), table: &table, offset, log2_output };
+    let rotation =
+        Rotation { log2_input: input.log2_modulus(), table: &table, offset, log2_output };
     rotate(server, &rotation, input.len(), |c| (vec![operand(input.at(c), 1)], beta as u32))
 }

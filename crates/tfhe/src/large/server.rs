@@ -6,10 +6,12 @@ use super::{LargeKeys, LargeOperation, LargeParameters};
 use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
 use girih_backend::{Backend, LoadOptions, Progress, Transform};
 
-/// Keys loaded on a device, one engine for each gadget: runs large-precision functions on batches of any size.
+/// Keys loaded on a device, one engine for each gadget: runs large-precision functions on batches
+/// of any size.
 ///
-/// Messages fill the modulus of their ciphertexts: `2^l / 2 beta` values, 2 beta apart. All engines work on one store and with one
-/// key-switching table, so a function uploads its input and downloads its result, and nothing between.
+/// Messages fill the modulus of their ciphertexts: `2^l / 2 beta` values, 2 beta apart. All engines
+/// work on one store and with one key-switching table, so a function uploads its input and
+/// downloads its result, and nothing between.
 #[derive(Debug)]
 pub struct LargeServer {
     parameters: LargeParameters,
@@ -20,13 +22,21 @@ pub struct LargeServer {
 }
 
 impl LargeServer {
-    /// Loads keys on a device, all under one transform: the one asked for, or the first that the device names.
+    /// Loads keys on a device, all under one transform: the one asked for, or the first that the
+    /// device names.
     ///
     /// # Errors
     /// As [`ServerKey::load`].
-    pub fn load(backend: &dyn Backend, keys: &LargeKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
+    pub fn load(
+        backend: &dyn Backend,
+        keys: &LargeKeys,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         let parameters = keys.parameters().clone();
-        let Some(transform) = options.transform.or_else(|| backend.info().transforms.first().copied()) else {
+        let Some(transform) =
+            options.transform.or_else(|| backend.info().transforms.first().copied())
+        else {
             return error::mismatch(format!("{} names no transform", backend.info().id));
         };
         let options = LoadOptions { transform: Some(transform), ..options.clone() };
@@ -61,55 +71,78 @@ impl LargeServer {
         self.servers.iter().flatten()
     }
 
-    /// The loaded key with the cheapest gadget whose results modulo `2^log2_output` are good enough.
+    /// The loaded key with the cheapest gadget whose results modulo `2^log2_output` are good
+    /// enough.
     pub(super) fn server(&self, log2_output: u32) -> Result<&ServerKey> {
-        self.loaded(self.parameters.gadget_among(log2_output, self.transform, |g| self.servers[g].is_some())?)
+        self.loaded(
+            self.parameters
+                .gadget_among(log2_output, self.transform, |g| self.servers[g].is_some())?,
+        )
     }
 
     /// The same for products with a sign.
     pub(super) fn product_server(&self, log2_modulus: u32) -> Result<&ServerKey> {
-        self.loaded(self.parameters.product_gadget(log2_modulus, self.transform, |g| self.servers[g].is_some())?)
+        self.loaded(
+            self.parameters
+                .product_gadget(log2_modulus, self.transform, |g| self.servers[g].is_some())?,
+        )
     }
 
     /// The course of `operation` with the keys that are loaded.
     pub(super) fn course(&self, operation: LargeOperation, log2_modulus: u32) -> Result<Course> {
-        self.parameters.course(operation, log2_modulus, self.transform, &|g| self.servers[g].is_some())
+        self.parameters
+            .course(operation, log2_modulus, self.transform, &|g| self.servers[g].is_some())
     }
 
     pub(super) fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
         match &self.servers[gadget] {
             Some(server) => Ok(server),
-            None => error::mismatch(format!("no key of {} is loaded", self.parameters.sets()[gadget])),
+            None => {
+                error::mismatch(format!("no key of {} is loaded", self.parameters.sets()[gadget]))
+            }
         }
     }
 
-    /// EvalFunc: any function of messages of up to a digit, at one or two bootstrappings. Its outputs choose the modulus of the
-    /// result: `2 beta` times their number. See [`Function`] for what moduli inputs may have.
+    /// EvalFunc: any function of messages of up to a digit, at one or two bootstrappings. Its
+    /// outputs choose the modulus of the result: `2 beta` times their number. See [`Function`] for
+    /// what moduli inputs may have.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) if the function's inputs are not as many as the ciphertexts' messages, for moduli out
-    /// of range or without a loaded key, for ciphertexts of another context or key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if the function's inputs are not as many as the
+    /// ciphertexts' messages, for moduli out of range or without a loaded key, for ciphertexts of
+    /// another context or key, and failures of the device.
     pub fn function(&self, a: &LweCiphertexts, function: &Function) -> Result<LweCiphertexts> {
         let bits = self.check(a)?;
         if function.input_bits() != bits {
             let inputs = function.input_bits();
-            return error::mismatch(format!("a function of {inputs}-bit messages on messages of {bits} bits"));
+            return error::mismatch(format!(
+                "a function of {inputs}-bit messages on messages of {bits} bits"
+            ));
         }
         let log2_output = self.parameters.log2_modulus(function.output_bits());
         self.parameters.message_bits(log2_output)?;
-        let log2_widest = log2_output.max(function.log2_rotation(a.log2_modulus()).min(self.parameters.log2_rotation()));
-        let words = self.server(log2_widest)?.evaluate_words(a.words(), a.log2_modulus(), function, log2_output)?;
+        let log2_widest = log2_output
+            .max(function.log2_rotation(a.log2_modulus()).min(self.parameters.log2_rotation()));
+        let words = self.server(log2_widest)?.evaluate_words(
+            a.words(),
+            a.log2_modulus(),
+            function,
+            log2_output,
+        )?;
         self.result(log2_output, words)
     }
 
     /// EvalFloor: clears the `bits` lowest bits of every message, by two bootstrappings.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for no bits or more than a digit or the message has, and as [`LargeServer::sign`].
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no bits or more than a digit or the message
+    /// has, and as [`LargeServer::sign`].
     pub fn floor(&self, a: &LweCiphertexts, bits: u32) -> Result<LweCiphertexts> {
         let most = self.check(a)?.min(self.parameters.digit_bits());
         if !(1..=most).contains(&bits) {
-            return error::mismatch(format!("{bits} bits to clear: there may be 1 to {most} at a time"));
+            return error::mismatch(format!(
+                "{bits} bits to clear: there may be 1 to {most} at a time"
+            ));
         }
         let log2_modulus = a.log2_modulus();
         let log2_digit = self.parameters.log2_modulus(bits);
@@ -120,13 +153,15 @@ impl LargeServer {
         self.result(words.1, words.0)
     }
 
-    /// EvalSign: the top bit of every message, which is the sign of a message in two's complement, as bits for gates.
+    /// EvalSign: the top bit of every message, which is the sign of a message in two's complement,
+    /// as bits for gates.
     ///
-    /// Floors take digits off from the low end until a rotation sees the top one: 2 bootstrappings a digit and 1 more.
+    /// Floors take digits off from the low end until a rotation sees the top one: 2 bootstrappings
+    /// a digit and 1 more.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another context or key, or a modulus out of range or without a loaded
-    /// key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another context or key, or a
+    /// modulus out of range or without a loaded key, and failures of the device.
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
@@ -135,13 +170,20 @@ impl LargeServer {
         let (words, _) = server.run_words(&[a.words()], a.log2_modulus(), &|inputs, _| {
             let shortened = self.shorten(&course, inputs[0], |_, _| {})?;
             // A bit of a gate: a quarter of q or nothing.
-            extract_sign(server, shortened.as_ref().unwrap_or(inputs[0]), self.parameters.beta(), 8, log2_q)
+            extract_sign(
+                server,
+                shortened.as_ref().unwrap_or(inputs[0]),
+                self.parameters.beta(),
+                8,
+                log2_q,
+            )
         })?;
         self.result(log2_q, words)
     }
 
-    /// EvalDecomp: the digits of every message, least significant first, each under the modulus of a rotation but the last,
-    /// whose modulus is what is left: 2 bootstrappings a digit but the last.
+    /// EvalDecomp: the digits of every message, least significant first, each under the modulus of
+    /// a rotation but the last, whose modulus is what is left: 2 bootstrappings a digit but the
+    /// last.
     ///
     /// # Errors
     /// As [`LargeServer::sign`].
@@ -151,11 +193,16 @@ impl LargeServer {
         let course = self.course(LargeOperation::Decompose, a.log2_modulus())?;
         let Some(first) = course.rounds.first() else { return Ok(vec![a.clone()]) };
         // The first digit is the input itself; the others are what each round leaves.
-        let results = self.loaded(first.decide)?.run_words_to(&[a.words()], a.log2_modulus(), course.rounds.len(), &|inputs, _| {
-            let mut left = Vec::with_capacity(course.rounds.len());
-            let last = self.shorten(&course, inputs[0], |before, _| left.extend(before))?;
-            Ok(left.into_iter().chain(last).collect())
-        })?;
+        let results = self.loaded(first.decide)?.run_words_to(
+            &[a.words()],
+            a.log2_modulus(),
+            course.rounds.len(),
+            &|inputs, _| {
+                let mut left = Vec::with_capacity(course.rounds.len());
+                let last = self.shorten(&course, inputs[0], |before, _| left.extend(before))?;
+                Ok(left.into_iter().chain(last).collect())
+            },
+        )?;
         let reduce = |words: &[u32]| words.iter().map(|w| w & ((1 << rotation) - 1)).collect();
         let mut digits = vec![self.result(rotation, reduce(a.words()))?];
         for (words, log2_modulus) in results {
@@ -174,8 +221,9 @@ impl LargeServer {
         }
     }
 
-    /// Takes digits off until a rotation sees the whole message; `None` where it sees the input's. `each` is told what every round
-    /// was given, where that is not the input, and the ciphertexts between its two bootstrappings.
+    /// Takes digits off until a rotation sees the whole message; `None` where it sees the input's.
+    /// `each` is told what every round was given, where that is not the input, and the ciphertexts
+    /// between its two bootstrappings.
     pub(super) fn shorten(
         &self,
         course: &Course,
@@ -187,7 +235,13 @@ impl LargeServer {
         for round in &course.rounds {
             let keys = [self.loaded(round.decide)?, self.loaded(round.read)?];
             let before = left.as_ref().unwrap_or(input);
-            let Floor { result, halfway } = floor(keys, before, beta, self.parameters.log2_rotation(), round.log2_modulus - bits)?;
+            let Floor { result, halfway } = floor(
+                keys,
+                before,
+                beta,
+                self.parameters.log2_rotation(),
+                round.log2_modulus - bits,
+            )?;
             each(left.replace(result), halfway);
         }
         Ok(left)
@@ -195,7 +249,8 @@ impl LargeServer {
 
     /// What this server computed.
     pub(super) fn result(&self, log2_modulus: u32, words: Vec<u32>) -> Result<LweCiphertexts> {
-        Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?.under(Some(self.id)))
+        Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?
+            .under(Some(self.id)))
     }
 
     /// Bits of the messages of a batch of this context and key.

@@ -1,7 +1,9 @@
-//! The noise model: exact variances of everything a bootstrapping adds, and what they mean for failures.
+//! The noise model: exact variances of everything a bootstrapping adds, and what they mean for
+//! failures.
 //!
-//! Variances are those of tfhe.md's section 5, written out at [`NoiseModel::new`]; [`measure()`] checks them on a device.
-//! BOLT-FHE's eq. (15) is a bound on the accumulator noise that counts the key noise three times over.
+//! Variances are those of tfhe.md's section 5, written out at [`NoiseModel::new`]; [`measure()`]
+//! checks them on a device. BOLT-FHE's eq. (15) is a bound on the accumulator noise that counts the
+//! key noise three times over.
 
 mod measure;
 
@@ -17,7 +19,8 @@ pub struct NoiseModel {
     accumulator: f64,
     /// Q.
     accumulator_modulus: f64,
-    /// Of the ciphertext after the key switch, apart from the accumulator's share, in units of Q_ks.
+    /// Of the ciphertext after the key switch, apart from the accumulator's share, in units of
+    /// Q_ks.
     key_switch: f64,
     /// Of rounding one mask and body to a smaller modulus: `(1 + n E[s^2]) / 12`.
     rounding: f64,
@@ -25,8 +28,9 @@ pub struct NoiseModel {
     log2_lwe_modulus: u32,
     /// Of a fresh ciphertext, in units of q.
     fresh: f64,
-    /// Native torus: log2 of 2N, to which an input is rounded after its key switch. There q and Q_ks stand for 2^64, and both
-    /// variances belong to the input of a bootstrapping, not to its output.
+    /// Native torus: log2 of 2N, to which an input is rounded after its key switch. There q and
+    /// Q_ks stand for 2^64, and both variances belong to the input of a bootstrapping, not to its
+    /// output.
     switches_first: Option<u32>,
 }
 
@@ -42,7 +46,8 @@ struct Moduli {
 impl Moduli {
     fn of(shape: &BootstrapShape) -> Self {
         let real = |modulus: Option<u64>| modulus.map_or(2f64.powi(64), |m| m as f64);
-        let (accumulator, key) = (real(shape.accumulator_modulus()), real(shape.key_modulus_value()));
+        let (accumulator, key) =
+            (real(shape.accumulator_modulus()), real(shape.key_modulus_value()));
         Self { accumulator, key, gadget_rounding: key / accumulator - (key / accumulator).round() }
     }
 }
@@ -50,39 +55,47 @@ impl Moduli {
 impl NoiseModel {
     /// The model of `set`.
     ///
-    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW ciphertexts a step (2, or 2^g - 1 of
-    /// binary secrets), t = 1 - (1 - s2)^g the share of steps that turn the accumulator, and X^e - 1 of two terms, each of the
-    /// n / g steps adds to a phase coefficient:
-    /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full digit, R^2/12 of the top
-    ///   digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's one;
+    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW
+    /// ciphertexts a step (2, or 2^g - 1 of binary secrets), t = 1 - (1 - s2)^g the share of steps
+    /// that turn the accumulator, and X^e - 1 of two terms, each of the n / g steps adds to a phase
+    /// coefficient:
+    /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full
+    ///   digit, R^2/12 of the top digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's
+    ///   one;
     /// - what the dropped bits leave out: `2 t (4^dropped_bits / 12)(1 + k N s2)`;
-    /// - MR: the one rounding T -> Q, `(1 + k N s2) / 12`, and the gadget's own rounding d = T/Q - round(T/Q),
-    ///   `2 t d^2 (Q^2/12)(1 + k N s2)(Q/T)^2`.
+    /// - MR: the one rounding T -> Q, `(1 + k N s2) / 12`, and the gadget's own rounding d = T/Q -
+    ///   round(T/Q), `2 t d^2 (Q^2/12)(1 + k N s2)(Q/T)^2`.
     ///
-    /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N digits (1 - 1/B_ks) sigma^2`
-    /// (one entry a digit, none for value 0; a shorter top digit is counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
+    /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N
+    /// digits (1 - 1/B_ks) sigma^2` (one entry a digit, none for value 0; a shorter top digit is
+    /// counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
     ///
-    /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the key switch adds
-    /// `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its rows; rounding to 2N adds `(1 + n V) / 12`
-    /// with V the variance of a secret coefficient where its mean is taken out (binary: 1/4), else `E[s^2]`.
+    /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
+    /// key switch adds `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its
+    /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of a secret coefficient where
+    /// its mean is taken out (binary: 1/4), else `E[s^2]`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
     }
 
-    /// The model of `set` on a device that multiplies polynomials by `transform`: the f64 transform adds an error of its own.
+    /// The model of `set` on a device that multiplies polynomials by `transform`: the f64 transform
+    /// adds an error of its own.
     ///
-    /// Before a step rounds, that error has deviation `e = c u sqrt(K N sum_l R_l^2) M / 6` with u = 2^-53, c = 4.4 (3.0 to
-    /// 4.3 measured) and digits of range R_l, in units of the key modulus M (tfhe.md section 4; for MR the one range is Q, and
-    /// e is scaled by Q/T). Rounding to integers takes it away from GD where e is small; the accumulator's phase sees it
-    /// `1 + k N s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance grows with their number.
-    /// With binary secrets the first step counts more than any other (tfhe.md section 4, too): the model takes the table that makes most
-    /// of it.
+    /// Before a step rounds, that error has deviation `e = c u sqrt(K N sum_l R_l^2) M / 6` with u
+    /// = 2^-53, c = 4.4 (3.0 to 4.3 measured) and digits of range R_l, in units of the key modulus
+    /// M (tfhe.md section 4; for MR the one range is Q, and e is scaled by Q/T). Rounding to
+    /// integers takes it away from GD where e is small; the accumulator's phase sees it `1 + k N
+    /// s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance
+    /// grows with their number. With binary secrets the first step counts more than any other
+    /// (tfhe.md section 4, too): the model takes the table that makes most of it.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
         if transform == Transform::Fft {
             let shape = set.shape();
-            let steps = shape.steps() as f64 * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
-            model.accumulator += (steps + first_step(shape)) * fft_variance(shape, Moduli::of(shape));
+            let steps = shape.steps() as f64
+                * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
+            model.accumulator +=
+                (steps + first_step(shape)) * fft_variance(shape, Moduli::of(shape));
         }
         model
     }
@@ -120,7 +133,8 @@ impl NoiseModel {
             SecretKind::Ternary => square,
         };
         Self {
-            key_switch: indices * square * left_out + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+            key_switch: indices * square * left_out
+                + indices * digits * base.powi(2) / 12.0 * lwe_variance,
             rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
             log2_ks_modulus: 64,
             log2_lwe_modulus: 64,
@@ -139,14 +153,16 @@ impl NoiseModel {
         self.sigma_out_at(self.log2_lwe_modulus)
     }
 
-    /// Deviation of a bootstrapped ciphertext whose last switch goes to `2^log2_modulus`, in its units.
+    /// Deviation of a bootstrapped ciphertext whose last switch goes to `2^log2_modulus`, in its
+    /// units.
     pub fn sigma_out_at(&self, log2_modulus: u32) -> f64 {
         let modulus = 2f64.powi(log2_modulus as i32);
         let from_accumulator = self.accumulator * (modulus / self.accumulator_modulus).powi(2);
         if self.switches_first.is_some() {
             return from_accumulator.sqrt();
         }
-        let from_key_switch = self.key_switch * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32);
+        let from_key_switch =
+            self.key_switch * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32);
         (from_accumulator + from_key_switch + self.rounding).sqrt()
     }
 
@@ -160,7 +176,8 @@ impl NoiseModel {
         self.fresh.sqrt()
     }
 
-    /// log2 of the probability that a two-input gate on bootstrapped bits fails: an error of `c1 + c2` beyond q/8.
+    /// log2 of the probability that a two-input gate on bootstrapped bits fails: an error of `c1 +
+    /// c2` beyond q/8.
     pub fn log2_failure(&self) -> f64 {
         self.log2_failure_of(0.125, &[1, 1])
     }
@@ -170,18 +187,21 @@ impl NoiseModel {
         self.log2_failure_of(0.125, &[1, 1, 1])
     }
 
-    /// The same for one look-up of a message of `input_bits` bits in a sum of bootstrapped ciphertexts with `weights`.
+    /// The same for one look-up of a message of `input_bits` bits in a sum of bootstrapped
+    /// ciphertexts with `weights`.
     pub fn log2_failure_table(&self, input_bits: u32, weights: &[i32]) -> f64 {
         self.log2_failure_of(0.25 / 2f64.powi(input_bits as i32), weights)
     }
 
-    /// log2 of the probability that the error of `sum weights_i c_i`, all bootstrapped, exceeds `margin` of q either way.
+    /// log2 of the probability that the error of `sum weights_i c_i`, all bootstrapped, exceeds
+    /// `margin` of q either way.
     pub fn log2_failure_of(&self, margin: f64, weights: &[i32]) -> f64 {
         let squares: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
         log2_beyond(margin * 2f64.powi(self.log2_lwe_modulus as i32), self.input_deviation(squares))
     }
 
-    /// Deviation that a rotation sees of a sum of bootstrapped ciphertexts whose weights have this sum of squares.
+    /// Deviation that a rotation sees of a sum of bootstrapped ciphertexts whose weights have this
+    /// sum of squares.
     fn input_deviation(&self, squares: f64) -> f64 {
         match self.switches_first {
             None => squares.sqrt() * self.sigma_out(),
@@ -211,10 +231,13 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
     let square = secret_square(shape.secret);
     let extracted = 1.0 + shape.ks_indices() as f64 * square;
     let turning = 1.0 - (1.0 - square).powi(shape.grouping as i32);
-    let key = 2.0 * (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64 * error_variance;
+    let key = 2.0
+        * (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64
+        * error_variance;
     match shape.gadget {
         Gadget::Decomposition { dropped_bits, .. } => {
-            let left_out = if dropped_bits == 0 { 0.0 } else { 4f64.powi(dropped_bits as i32) / 12.0 };
+            let left_out =
+                if dropped_bits == 0 { 0.0 } else { 4f64.powi(dropped_bits as i32) / 12.0 };
             key * digit_squares(shape, moduli) / 12.0 + 2.0 * turning * left_out * extracted
         }
         Gadget::ModulusRaising { .. } => {
@@ -232,50 +255,67 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
     }
 }
 
-/// Sum of the squared ranges of gadget digits: B^2 of each but the top one, which takes what is left.
+/// Sum of the squared ranges of gadget digits: B^2 of each but the top one, which takes what is
+/// left.
 fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     match shape.gadget {
         Gadget::Decomposition { log2_base, levels, dropped_bits } => {
             let below = (levels - 1) as i32;
-            let top = moduli.accumulator / 2f64.powi(dropped_bits as i32 + log2_base as i32 * below);
+            let top =
+                moduli.accumulator / 2f64.powi(dropped_bits as i32 + log2_base as i32 * below);
             f64::from(below) * 4f64.powi(log2_base as i32) + top.powi(2)
         }
         Gadget::ModulusRaising { .. } => moduli.accumulator.powi(2),
-        Gadget::ClosestRepresentative { log2_base, levels } => levels as f64 * 4f64.powi(log2_base as i32),
+        Gadget::ClosestRepresentative { log2_base, levels } => {
+            levels as f64 * 4f64.powi(log2_base as i32)
+        }
     }
 }
 
-/// What the f64 transform adds to a phase in the first step of a rotation, over what it adds to a coefficient in any other.
+/// What the f64 transform adds to a phase in the first step of a rotation, over what it adds to a
+/// coefficient in any other.
 ///
-/// Digits of that step are those of the test polynomial v alone, no noise: most of it may stand at the lowest frequency,
-/// z = exp(i pi / N), and there the transform errs in proportion. A binary secret is large at that very frequency:
-/// its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2 in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r
-/// slots, white digits having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md, section 4).
+/// Digits of that step are those of the test polynomial v alone, no noise: most of it may stand at
+/// the lowest frequency, z = exp(i pi / N), and there the transform errs in proportion. A binary
+/// secret is large at that very frequency: its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2
+/// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
+/// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md, section
+/// 4).
 fn first_step(shape: &BootstrapShape) -> f64 {
-    /// Share of the error's variance that is in proportion to the spectrum: what key entries, products and the transforms'
-    /// stages of small blocks make. Measured with N = 2048 in the mean of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and
-    /// 0.68 for one, three and seven GGSW ciphertexts.
+    /// Share of the error's variance that is in proportion to the spectrum: what key entries,
+    /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the mean
+    /// of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and 0.68 for one, three and seven
+    /// GGSW ciphertexts.
     const LOCAL: f64 = 0.7;
     match shape.secret {
         SecretKind::Ternary => 0.0,
         SecretKind::Binary => {
-            let polynomials = (shape.glwe_dimension * shape.packing) as f64 / shape.columns() as f64;
-            LOCAL * 6.0 * polynomials * (shape.polynomial_size as f64).powi(2) / std::f64::consts::PI.powi(4)
+            let polynomials =
+                (shape.glwe_dimension * shape.packing) as f64 / shape.columns() as f64;
+            LOCAL * 6.0 * polynomials * (shape.polynomial_size as f64).powi(2)
+                / std::f64::consts::PI.powi(4)
         }
     }
 }
 
-/// Variance that the f64 transform adds to a coefficient in one step, in units of Q; see [`NoiseModel::with_transform`].
+/// Variance that the f64 transform adds to a coefficient in one step, in units of Q; see
+/// [`NoiseModel::with_transform`].
 fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     let rows = (shape.columns() * shape.polynomial_size) as f64;
     // One product where binary secrets have one GGSW ciphertext: half the variance of two.
     let products = shape.ggsw_per_step() as f64 / 2.0;
-    let scale = 4.4 * 2f64.powi(-53) * (products * rows * digit_squares(shape, moduli)).sqrt() / 6.0;
+    let scale =
+        4.4 * 2f64.powi(-53) * (products * rows * digit_squares(shape, moduli)).sqrt() / 6.0;
     match shape.gadget {
         Gadget::Decomposition { .. } => {
             let error = scale * moduli.key;
-            // The true product is an integer: of a small error, only what passes 1/2 survives rounding.
-            if error < 1.0 { libm::erfc(0.5 / (error * std::f64::consts::SQRT_2)) } else { error.powi(2) + 1.0 / 12.0 }
+            // The true product is an integer: of a small error, only what passes 1/2 survives
+            // rounding.
+            if error < 1.0 {
+                libm::erfc(0.5 / (error * std::f64::consts::SQRT_2))
+            } else {
+                error.powi(2) + 1.0 / 12.0
+            }
         }
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
         Gadget::ClosestRepresentative { .. } => (scale * moduli.key).powi(2),
@@ -287,7 +327,8 @@ fn log2_erfc(x: f64) -> f64 {
     if x < 10.0 {
         return libm::erfc(x).log2();
     }
-    // erfc(x) = exp(-x^2) / (x sqrt(pi)) (1 - 1/(2x^2) + 3/(4x^4) - 15/(8x^6) + ..); the next term is below 1e-7 here.
+    // erfc(x) = exp(-x^2) / (x sqrt(pi)) (1 - 1/(2x^2) + 3/(4x^4) - 15/(8x^6) + ..); the next term
+    // is below 1e-7 here.
     let y = 1.0 / (2.0 * x * x);
     let series = 1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y));
     (series / (x * std::f64::consts::PI.sqrt())).log2() - x * x * std::f64::consts::LOG2_E
@@ -298,7 +339,8 @@ mod tests {
     use super::*;
     use crate::{Mode, ParameterLiteral};
 
-    /// A row of tfhe.md's section 5: set, packing, dropped digits, sigma_acc, sigma_out, log2 p_fail, each as printed there.
+    /// A row of tfhe.md's section 5: set, packing, dropped digits, sigma_acc, sigma_out, log2
+    /// p_fail, each as printed there.
     type Row = (&'static str, usize, i64, &'static str, &'static str, &'static str);
 
     const TABLE: [Row; 21] = [
@@ -327,12 +369,14 @@ mod tests {
     ];
 
     fn row_set(name: &str, packing: usize, dropped: i64) -> ParameterSet {
-        let set = ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
+        let set =
+            ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
         let literal = set.literal();
         match literal.mode {
             Mode::GD if literal.dropped != Some(dropped) => {
                 let name = format!("{name}_{dropped}_DROPPED");
-                ParameterSet::new(&ParameterLiteral { name, dropped: Some(dropped), ..literal }).expect("valid")
+                ParameterSet::new(&ParameterLiteral { name, dropped: Some(dropped), ..literal })
+                    .expect("valid")
             }
             _ => set,
         }
@@ -354,14 +398,26 @@ mod tests {
             let set = row_set(name, packing, dropped);
             let exact = Moduli::of(set.shape());
             let nominal = |m: f64| 2f64.powf(m.log2().round());
-            let model = NoiseModel::with_moduli(&set, Moduli { accumulator: nominal(exact.accumulator), key: nominal(exact.key), ..exact });
+            let model = NoiseModel::with_moduli(
+                &set,
+                Moduli {
+                    accumulator: nominal(exact.accumulator),
+                    key: nominal(exact.key),
+                    ..exact
+                },
+            );
             assert_eq!(like(model.sigma_acc(), acc), acc, "sigma_acc of {set}, dropped {dropped}");
             assert_eq!(like(model.sigma_out(), out), out, "sigma_out of {set}, dropped {dropped}");
-            assert_eq!(like(model.log2_failure(), failure), failure, "p_fail of {set}, dropped {dropped}");
+            assert_eq!(
+                like(model.log2_failure(), failure),
+                failure,
+                "p_fail of {set}, dropped {dropped}"
+            );
         }
     }
 
-    /// With the moduli that keys really have, deviations differ from the table by less than 0.7 %: M6's T is 0.9 % above 2^37.
+    /// With the moduli that keys really have, deviations differ from the table by less than 0.7 %:
+    /// M6's T is 0.9 % above 2^37.
     #[test]
     fn exact_moduli_move_the_table_by_less_than_a_percent() {
         for (name, packing, dropped, acc, out, _) in TABLE {
@@ -373,7 +429,8 @@ mod tests {
         }
     }
 
-    /// tfhe.md section 4: exact for GD on one word; below 0.5 % of the noise of M1, M3..M6; 28 % for M2; outputs as good as unchanged.
+    /// tfhe.md section 4: exact for GD on one word; below 0.5 % of the noise of M1, M3..M6; 28 %
+    /// for M2; outputs as good as unchanged.
     #[test]
     fn the_f64_transform_adds_what_section_4_says() {
         for (name, least, most) in [
@@ -389,7 +446,8 @@ mod tests {
             ("M2", 0.2, 0.4),
         ] {
             let set = ParameterSet::by_name(name).expect("built in");
-            let [exact, fft] = [Transform::Ntt, Transform::Fft].map(|t| NoiseModel::with_transform(&set, t));
+            let [exact, fft] =
+                [Transform::Ntt, Transform::Fft].map(|t| NoiseModel::with_transform(&set, t));
             let added = (fft.accumulator - exact.accumulator).sqrt() / exact.sigma_acc();
             assert!((least..=most).contains(&added), "{name}: {added}");
             assert!(fft.sigma_out() / exact.sigma_out() < 1.001, "{name}");

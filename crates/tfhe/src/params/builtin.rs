@@ -43,7 +43,8 @@ macro_rules! rows {
     };
 }
 
-/// Sets that are another one but for the LWE indices a step takes: name, that set's, g, where it comes from.
+/// Sets that are another one but for the LWE indices a step takes: name, that set's, g, where it
+/// comes from.
 type Grouped = (&'static str, &'static str, i64, &'static str);
 
 #[rustfmt::skip]
@@ -60,7 +61,8 @@ const INSECURE_GROUPED: &[Grouped] = &[
     ("INSECURE_TOY_TORUS_GROUP_2", "INSECURE_TOY_TORUS",  2, "a toy for tests: native torus, secrets in pairs"),
 ];
 
-/// BOLT-FHE Table 6, OpenFHE v1.5.1 (method GINX), TFHE-rs 1.8. Q of GD rows is the largest prime (pair) of its size.
+/// BOLT-FHE Table 6, OpenFHE v1.5.1 (method GINX), TFHE-rs 1.8. Q of GD rows is the largest prime
+/// (pair) of its size.
 #[rustfmt::skip]
 const PUBLISHED: &[Row] = rows! {
 //  name            n    q   N     k  accumulator                            Q_ks B_ks claim p_fail
@@ -173,15 +175,23 @@ impl Row {
                 literal.tuniform_glwe = Some(glwe);
             }
         }
-        let origin = Origin { description: self.description, claim: (!insecure).then_some(self.claim), log2_failure: self.log2_failure };
-        ParameterSet::checked(&literal, self.size as usize, origin).expect("every row of the table is a valid set")
+        let origin = Origin {
+            description: self.description,
+            claim: (!insecure).then_some(self.claim),
+            log2_failure: self.log2_failure,
+        };
+        ParameterSet::checked(&literal, self.size as usize, origin)
+            .expect("every row of the table is a valid set")
     }
 }
 
 /// `rows`, then the sets that group the indices of one of them.
 fn with_grouped(rows: &[Row], grouped: &[Grouped]) -> Vec<ParameterSet> {
     let grouped = grouped.iter().map(|&(name, of, grouping, description)| {
-        let row = rows.iter().find(|row| row.name == of).expect("it groups the indices of a row of this table");
+        let row = rows
+            .iter()
+            .find(|row| row.name == of)
+            .expect("it groups the indices of a row of this table");
         // What the source states of failures is about its own key.
         Row { name, grouping, log2_failure: None, description, ..*row }.set()
     });
@@ -191,7 +201,9 @@ fn with_grouped(rows: &[Row], grouped: &[Grouped]) -> Vec<ParameterSet> {
 fn tables() -> &'static (Vec<ParameterSet>, Vec<ParameterSet>) {
     // Finding the primes of every row takes a while: once.
     static TABLES: OnceLock<(Vec<ParameterSet>, Vec<ParameterSet>)> = OnceLock::new();
-    TABLES.get_or_init(|| (with_grouped(PUBLISHED, GROUPED), with_grouped(INSECURE, INSECURE_GROUPED)))
+    TABLES.get_or_init(|| {
+        (with_grouped(PUBLISHED, GROUPED), with_grouped(INSECURE, INSECURE_GROUPED))
+    })
 }
 
 pub(super) fn published() -> Vec<ParameterSet> {

@@ -18,8 +18,8 @@ pub enum Mode {
 /// A parameter set as anyone can write it down; nothing in it is checked until
 /// [`ParameterSet::new`](crate::ParameterSet::new) takes it.
 ///
-/// Fields and their spelling are those of a TOML parameter file. Numbers are wide and signed, so that a value out of
-/// range is refused by the rule it breaks.
+/// Fields and their spelling are those of a TOML parameter file. Numbers are wide and signed, so
+/// that a value out of range is refused by the rule it breaks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterLiteral {
@@ -31,7 +31,8 @@ pub struct ParameterLiteral {
     pub secret: SecretKind,
     /// n, length of an LWE mask: 1..=8192.
     pub n: i64,
-    /// q, modulus of LWE ciphertexts: a power of two that divides 2N. TORUS: 2N, to which a switched ciphertext is rounded.
+    /// q, modulus of LWE ciphertexts: a power of two that divides 2N. TORUS: 2N, to which a
+    /// switched ciphertext is rounded.
     pub q: i64,
     /// N, coefficients of a polynomial: a power of two in 256..=8192.
     #[serde(rename = "N")]
@@ -40,12 +41,12 @@ pub struct ParameterLiteral {
     pub k: i64,
     /// r, bodies that share one mask: 1..=16.
     pub r: i64,
-    /// g, LWE indices that one step of the blind rotation takes together, 1..=4; it divides n and takes binary secrets. Left
-    /// out: 1.
+    /// g, LWE indices that one step of the blind rotation takes together, 1..=4; it divides n and
+    /// takes binary secrets. Left out: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grouping: Option<i64>,
-    /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above 31 bits); MR: Q = 2^log2_Q;
-    /// TORUS: 64.
+    /// log2 of the accumulator modulus Q. GD: Q is the largest prime of that size (two words above
+    /// 31 bits); MR: Q = 2^log2_Q; TORUS: 64.
     #[serde(rename = "log2_Q")]
     pub log2_accumulator_modulus: i64,
     /// MR: log2 of the key modulus T, the library's pair of primes just above.
@@ -57,21 +58,23 @@ pub struct ParameterLiteral {
     /// GD: lowest digits left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<i64>,
-    /// GD, in the place of `dropped`: lowest bits left out, where these are no whole number of digits.
+    /// GD, in the place of `dropped`: lowest bits left out, where these are no whole number of
+    /// digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_bits: Option<i64>,
     /// TORUS: gadget digits in use, from the most significant on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<i64>,
-    /// Q_ks, modulus of the key-switching key: a power of two from q to 2^40. TORUS: the leading bits of a word that its
-    /// digits represent, as a power of two: a power of `base_ks`.
+    /// Q_ks, modulus of the key-switching key: a power of two from q to 2^40. TORUS: the leading
+    /// bits of a word that its digits represent, as a power of two: a power of `base_ks`.
     pub q_ks: i64,
     /// B_ks, base of the key-switching digits: a power of two from 2 to 4096.
     pub base_ks: i64,
     /// GD and MR: standard deviation of every error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sigma: Option<f64>,
-    /// TORUS: errors of LWE ciphertexts are uniform on `[-2^b, 2^b]`, half weight at both ends; this is b.
+    /// TORUS: errors of LWE ciphertexts are uniform on `[-2^b, 2^b]`, half weight at both ends;
+    /// this is b.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuniform_lwe: Option<i64>,
     /// TORUS: b of GLWE ciphertexts.
@@ -86,7 +89,8 @@ impl ParameterLiteral {
     /// Reads the fields from TOML.
     ///
     /// # Errors
-    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong type.
+    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong
+    /// type.
     pub fn from_toml(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
     }
@@ -100,14 +104,21 @@ impl ParameterLiteral {
 /// What the TOML reader found, in one sentence, with the line it found it on.
 fn one_sentence(text: &str, error: &toml::de::Error) -> String {
     // Words of Rust's types and of the parser mean nothing to whoever writes a file.
-    let message = error.message().replace('\n', " ").replace("expected i64", "expected a whole number of 64 bits");
-    let message = message.replace("expected f64", "expected a number").replace("wanted string or table", "expected a name in quotes");
+    let message = error
+        .message()
+        .replace('\n', " ")
+        .replace("expected i64", "expected a whole number of 64 bits");
+    let message = message
+        .replace("expected f64", "expected a number")
+        .replace("wanted string or table", "expected a name in quotes");
     let line = error.span().and_then(|span| {
         let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
         Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())
     });
     match line {
-        Some(line) if line.contains('=') && !message.starts_with("missing field") => format!("in `{line}`: {message}"),
+        Some(line) if line.contains('=') && !message.starts_with("missing field") => {
+            format!("in `{line}`: {message}")
+        }
         _ => message,
     }
 }

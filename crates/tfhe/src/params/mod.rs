@@ -32,7 +32,8 @@ pub enum ErrorDistribution {
 
 /// A parameter set whose every relation has been checked. Cheap to clone.
 ///
-/// Two sets are equal if they have the same name and the same numbers; keys and ciphertexts of unequal sets do not mix.
+/// Two sets are equal if they have the same name and the same numbers; keys and ciphertexts of
+/// unequal sets do not mix.
 #[derive(Clone)]
 pub struct ParameterSet(Arc<Inner>);
 
@@ -58,7 +59,8 @@ struct Origin {
 /// A set whose gates fail more often than this computes nothing.
 const LARGEST_LOG2_FAILURE: f64 = -5.0;
 
-/// A set whose gates fail more often than this earns a warning: 2^-30 is one wrong gate in a billion.
+/// A set whose gates fail more often than this earns a warning: 2^-30 is one wrong gate in a
+/// billion.
 const NOTEWORTHY_LOG2_FAILURE: f64 = -30.0;
 
 const CUSTOM: Origin = Origin { description: "a custom set", claim: None, log2_failure: None };
@@ -71,7 +73,11 @@ impl PartialEq for ParameterSet {
 
 impl std::fmt::Debug for ParameterSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ParameterSet").field("name", &self.name()).field("shape", self.shape()).field("errors", &self.errors()).finish()
+        f.debug_struct("ParameterSet")
+            .field("name", &self.name())
+            .field("shape", self.shape())
+            .field("errors", &self.errors())
+            .finish()
     }
 }
 
@@ -95,11 +101,13 @@ impl Default for ParameterSet {
 impl ParameterSet {
     /// Checks every field of `literal` and every relation between them.
     ///
-    /// A literal equal to a built-in set, packing aside, becomes that set with what is known about it. Any other takes a name that
-    /// no built-in set has, with or without a packing or a prefix: nobody is to mistake it for one that was judged.
+    /// A literal equal to a built-in set, packing aside, becomes that set with what is known about
+    /// it. Any other takes a name that no built-in set has, with or without a packing or a prefix:
+    /// nobody is to mistake it for one that was judged.
     ///
     /// # Errors
-    /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it breaks.
+    /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it
+    /// breaks.
     pub fn new(literal: &ParameterLiteral) -> Result<Self> {
         let size = unsigned("N", literal.polynomial_size, 256, 8192)?;
         if !size.is_power_of_two() {
@@ -125,16 +133,25 @@ impl ParameterSet {
         let bare = name.strip_prefix("BOLT_").unwrap_or(name);
         let of_packing = || {
             let (base, packing) = bare.rsplit_once("_R")?;
-            (!packing.is_empty() && packing.bytes().all(|c| c.is_ascii_digit())).then(|| builtin::find(base))?
+            (!packing.is_empty() && packing.bytes().all(|c| c.is_ascii_digit()))
+                .then(|| builtin::find(base))?
         };
         builtin::find(bare).or_else(of_packing)
     }
 
     fn checked(literal: &ParameterLiteral, size: usize, origin: Origin) -> Result<Self> {
         let valid_name = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
-        if literal.name.is_empty() || literal.name.len() > 64 || !literal.name.chars().all(valid_name) {
+        if literal.name.is_empty()
+            || literal.name.len() > 64
+            || !literal.name.chars().all(valid_name)
+        {
             let shown: String = literal.name.chars().take(64).collect();
-            return Err(ShapeError::new("name", format!("{shown:?}"), "must be 1 to 64 letters, digits and `_`, `-`, `+`, `.`").into());
+            return Err(ShapeError::new(
+                "name",
+                format!("{shown:?}"),
+                "must be 1 to 64 letters, digits and `_`, `-`, `+`, `.`",
+            )
+            .into());
         }
         let double = 2 * size as u64;
         let q_rule = || format!("must be a power of two that divides 2N = {double}");
@@ -155,11 +172,20 @@ impl ParameterSet {
             glwe_dimension: unsigned("k", literal.k, 1, 4)?,
             packing: unsigned("r", literal.r, 1, 16)?,
             secret: literal.secret,
-            grouping: unsigned("grouping", literal.grouping.unwrap_or(1), 1, BootstrapShape::MAX_GROUPING as u64)?,
+            grouping: unsigned(
+                "grouping",
+                literal.grouping.unwrap_or(1),
+                1,
+                BootstrapShape::MAX_GROUPING as u64,
+            )?,
             gadget,
             key_modulus,
-            log2_ks_modulus: log2("q_ks", literal.q_ks, || format!("must be a power of two from q = {} to 2^40", literal.q))?,
-            log2_ks_base: log2("base_ks", literal.base_ks, || "must be a power of two from 2 to 4096".into())?,
+            log2_ks_modulus: log2("q_ks", literal.q_ks, || {
+                format!("must be a power of two from q = {} to 2^40", literal.q)
+            })?,
+            log2_ks_base: log2("base_ks", literal.base_ks, || {
+                "must be a power of two from 2 to 4096".into()
+            })?,
         };
         shape.validate()?;
         Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })).if_it_computes()
@@ -174,7 +200,9 @@ impl ParameterSet {
             );
             let (field, value) = match self.errors() {
                 ErrorDistribution::Gaussian { sigma } => ("sigma", sigma.to_string()),
-                ErrorDistribution::TUniform { lwe_log2_bound, .. } => ("tuniform_lwe", lwe_log2_bound.to_string()),
+                ErrorDistribution::TUniform { lwe_log2_bound, .. } => {
+                    ("tuniform_lwe", lwe_log2_bound.to_string())
+                }
             };
             return Err(ShapeError::new(field, value, rule).into());
         }
@@ -207,7 +235,9 @@ impl ParameterSet {
             k: shape.glwe_dimension as i64,
             r: shape.packing as i64,
             grouping: (shape.grouping > 1).then_some(shape.grouping as i64),
-            log2_accumulator_modulus: shape.key_modulus_value().map_or(64, |modulus| i64::from((modulus - 1).ilog2()) + 1),
+            log2_accumulator_modulus: shape
+                .key_modulus_value()
+                .map_or(64, |modulus| i64::from((modulus - 1).ilog2()) + 1),
             log2_key_modulus: None,
             base_g: None,
             dropped: None,
@@ -242,7 +272,8 @@ impl ParameterSet {
             Gadget::ModulusRaising { log2_modulus } => {
                 literal.mode = Mode::MR;
                 literal.log2_accumulator_modulus = i64::from(log2_modulus);
-                literal.log2_key_modulus = shape.key_modulus_value().map(|modulus| i64::from(modulus.ilog2()));
+                literal.log2_key_modulus =
+                    shape.key_modulus_value().map(|modulus| i64::from(modulus.ilog2()));
             }
             Gadget::ClosestRepresentative { log2_base, levels } => {
                 literal.mode = Mode::TORUS;
@@ -267,7 +298,8 @@ impl ParameterSet {
         {
             return set.with_packing(packing);
         }
-        let known: Vec<_> = Self::all().iter().chain(&Self::insecure()).map(|s| s.name().to_owned()).collect();
+        let known: Vec<_> =
+            Self::all().iter().chain(&Self::insecure()).map(|s| s.name().to_owned()).collect();
         Err(Error::UnknownSet { name: name.chars().take(64).collect(), known: known.join(", ") })
     }
 
@@ -288,7 +320,13 @@ impl ParameterSet {
     pub fn with_packing(&self, packing: usize) -> Result<Self> {
         let shape = BootstrapShape { packing, ..self.shape().clone() };
         shape.validate()?;
-        Self(Arc::new(Inner { name: self.0.name.clone(), shape, errors: self.0.errors, origin: self.0.origin })).if_it_computes()
+        Self(Arc::new(Inner {
+            name: self.0.name.clone(),
+            shape,
+            errors: self.0.errors,
+            origin: self.0.origin,
+        }))
+        .if_it_computes()
     }
 
     /// The name, without the packing.
@@ -321,7 +359,8 @@ impl ParameterSet {
         1 << self.shape().log2_stored_modulus()
     }
 
-    /// log2 of the failure probability of a two-input gate that the source of the set states, if it does.
+    /// log2 of the failure probability of a two-input gate that the source of the set states, if it
+    /// does.
     pub fn published_log2_failure(&self) -> Option<f64> {
         self.0.origin.log2_failure
     }
@@ -331,11 +370,13 @@ impl ParameterSet {
         security::judge(self)
     }
 
-    /// What a user must be told before relying on this set: weak or unknown security, frequent failures.
+    /// What a user must be told before relying on this set: weak or unknown security, frequent
+    /// failures.
     pub fn warnings(&self) -> Vec<String> {
         let failure = NoiseModel::new(self).log2_failure();
         let fails = failure > NOTEWORTHY_LOG2_FAILURE;
-        let failure = fails.then(|| format!("a gate of {self} fails with probability 2^{failure:.1}"));
+        let failure =
+            fails.then(|| format!("a gate of {self} fails with probability 2^{failure:.1}"));
         self.security().warning.into_iter().chain(failure).collect()
     }
 
@@ -353,7 +394,10 @@ fn foreign(field: &'static str, value: i64, mode: Mode) -> Error {
 }
 
 /// Refuses fields that belong to other modes.
-fn refuse_foreign(literal: &ParameterLiteral, fields: &[(&'static str, Option<i64>)]) -> Result<()> {
+fn refuse_foreign(
+    literal: &ParameterLiteral,
+    fields: &[(&'static str, Option<i64>)],
+) -> Result<()> {
     match fields.iter().find_map(|&(field, value)| Some((field, value?))) {
         Some((field, value)) => Err(foreign(field, value, literal.mode)),
         None => Ok(()),
@@ -362,44 +406,87 @@ fn refuse_foreign(literal: &ParameterLiteral, fields: &[(&'static str, Option<i6
 
 /// The distribution of errors: sigma, or the two bounds of the native torus.
 fn errors(literal: &ParameterLiteral) -> Result<ErrorDistribution> {
-    let (bounds, mode) = ([("tuniform_lwe", literal.tuniform_lwe), ("tuniform_glwe", literal.tuniform_glwe)], literal.mode);
+    let (bounds, mode) = (
+        [("tuniform_lwe", literal.tuniform_lwe), ("tuniform_glwe", literal.tuniform_glwe)],
+        literal.mode,
+    );
     if mode != Mode::TORUS {
         refuse_foreign(literal, &bounds)?;
-        let sigma =
-            literal.sigma.ok_or_else(|| missing("sigma", mode, "the standard deviation of its errors (3.19 in all published sets)"))?;
+        let sigma = literal.sigma.ok_or_else(|| {
+            missing(
+                "sigma",
+                mode,
+                "the standard deviation of its errors (3.19 in all published sets)",
+            )
+        })?;
         if !(0.25..=64.0).contains(&sigma) {
             return Err(ShapeError::new("sigma", sigma, "must be in 0.25..=64").into());
         }
         return Ok(ErrorDistribution::Gaussian { sigma });
     }
     if let Some(sigma) = literal.sigma {
-        return Err(ShapeError::new("sigma", sigma, "does not belong to mode TORUS; give tuniform_lwe and tuniform_glwe instead").into());
+        return Err(ShapeError::new(
+            "sigma",
+            sigma,
+            "does not belong to mode TORUS; give tuniform_lwe and tuniform_glwe instead",
+        )
+        .into());
     }
     let [lwe_log2_bound, glwe_log2_bound] = bounds.map(|(field, bound)| {
-        let bound = bound.ok_or_else(|| missing(field, mode, "the log2 of the bound of its errors"))?;
+        let bound =
+            bound.ok_or_else(|| missing(field, mode, "the log2 of the bound of its errors"))?;
         unsigned(field, bound, 0, 61).map(|b| b as u32)
     });
-    Ok(ErrorDistribution::TUniform { lwe_log2_bound: lwe_log2_bound?, glwe_log2_bound: glwe_log2_bound? })
+    Ok(ErrorDistribution::TUniform {
+        lwe_log2_bound: lwe_log2_bound?,
+        glwe_log2_bound: glwe_log2_bound?,
+    })
 }
 
 /// Digits of the native torus.
 fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
-    refuse_foreign(literal, &[("log2_T", literal.log2_key_modulus), ("dropped", literal.dropped), ("dropped_bits", literal.dropped_bits)])?;
+    refuse_foreign(
+        literal,
+        &[
+            ("log2_T", literal.log2_key_modulus),
+            ("dropped", literal.dropped),
+            ("dropped_bits", literal.dropped_bits),
+        ],
+    )?;
     if let Some(words) = &literal.words {
-        return Err(ShapeError::new("words", format!("{words:?}"), "does not belong to mode TORUS; leave it out").into());
+        return Err(ShapeError::new(
+            "words",
+            format!("{words:?}"),
+            "does not belong to mode TORUS; leave it out",
+        )
+        .into());
     }
     if literal.log2_accumulator_modulus != 64 {
-        return Err(ShapeError::new("log2_Q", literal.log2_accumulator_modulus, "must be 64 in mode TORUS").into());
+        return Err(ShapeError::new(
+            "log2_Q",
+            literal.log2_accumulator_modulus,
+            "must be 64 in mode TORUS",
+        )
+        .into());
     }
     if literal.q != 2 * size as i64 {
-        return Err(ShapeError::new("q", literal.q, format!("must be 2N = {} in mode TORUS", 2 * size)).into());
+        return Err(ShapeError::new(
+            "q",
+            literal.q,
+            format!("must be 2N = {} in mode TORUS", 2 * size),
+        )
+        .into());
     }
-    let base = literal.base_g.ok_or_else(|| missing("base_g", Mode::TORUS, "the base of its digits, a power of two"))?;
+    let base = literal
+        .base_g
+        .ok_or_else(|| missing("base_g", Mode::TORUS, "the base of its digits, a power of two"))?;
     let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
     if !(1..=31).contains(&log2_base) {
         return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
     }
-    let digits = literal.digits.ok_or_else(|| missing("digits", Mode::TORUS, "the number of its digits, from the most significant on"))?;
+    let digits = literal.digits.ok_or_else(|| {
+        missing("digits", Mode::TORUS, "the number of its digits, from the most significant on")
+    })?;
     let levels = unsigned("digits", digits, 1, u64::from(63 / log2_base))?;
     Ok((Gadget::ClosestRepresentative { log2_base, levels }, KeyModulus::Torus64))
 }
@@ -408,10 +495,17 @@ fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)
 fn given_words(literal: &ParameterLiteral) -> Result<Option<Vec<u32>>> {
     let Some(given) = &literal.words else { return Ok(None) };
     if !(1..=2).contains(&given.len()) {
-        return Err(ShapeError::new("words", format!("{} numbers", given.len()), "must be one or two primes").into());
+        return Err(ShapeError::new(
+            "words",
+            format!("{} numbers", given.len()),
+            "must be one or two primes",
+        )
+        .into());
     }
     let words: Option<Vec<u32>> = given.iter().map(|&w| u32::try_from(w).ok()).collect();
-    words.map(Some).ok_or_else(|| ShapeError::new("words", format!("{given:?}"), "must be primes below 2^31").into())
+    words.map(Some).ok_or_else(|| {
+        ShapeError::new("words", format!("{given:?}"), "must be primes below 2^31").into()
+    })
 }
 
 /// Digits and primes of gadget decomposition.
@@ -424,24 +518,52 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
         None if bits <= 31 => girih_ring::largest_ntt_prime(bits, order).map(|w| vec![w]),
         None => girih_ring::largest_ntt_prime_pair(bits, order).map(|w| w.to_vec()),
     };
-    let words =
-        found.ok_or_else(|| ShapeError::new("log2_Q", bits, format!("there are no primes of that size that are 1 modulo 2N = {order}")))?;
+    let words = found.ok_or_else(|| {
+        ShapeError::new(
+            "log2_Q",
+            bits,
+            format!("there are no primes of that size that are 1 modulo 2N = {order}"),
+        )
+    })?;
     let modulus = words.iter().fold(1u128, |product, &w| product * u128::from(w));
     let actual = 128 - modulus.saturating_sub(1).leading_zeros();
     if actual != bits {
-        return Err(ShapeError::new("log2_Q", bits, format!("the product of words {words:?} has {actual} bits")).into());
+        return Err(ShapeError::new(
+            "log2_Q",
+            bits,
+            format!("the product of words {words:?} has {actual} bits"),
+        )
+        .into());
     }
-    let base = literal.base_g.ok_or_else(|| missing("base_g", Mode::GD, "the base of its digits, a power of two"))?;
+    let base = literal
+        .base_g
+        .ok_or_else(|| missing("base_g", Mode::GD, "the base of its digits, a power of two"))?;
     let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
     if !(1..=31).contains(&log2_base) {
         return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
     }
     let dropped_bits = match (literal.dropped, literal.dropped_bits) {
-        (Some(dropped), None) => unsigned("dropped", dropped, 0, u64::from(bits.div_ceil(log2_base)) - 1)? as u32 * log2_base,
-        (None, Some(dropped_bits)) => unsigned("dropped_bits", dropped_bits, 0, u64::from(bits) - 1)? as u32,
-        (None, None) => return Err(missing("dropped", Mode::GD, "the number of lowest digits left out (usually 1)")),
+        (Some(dropped), None) => {
+            unsigned("dropped", dropped, 0, u64::from(bits.div_ceil(log2_base)) - 1)? as u32
+                * log2_base
+        }
+        (None, Some(dropped_bits)) => {
+            unsigned("dropped_bits", dropped_bits, 0, u64::from(bits) - 1)? as u32
+        }
+        (None, None) => {
+            return Err(missing(
+                "dropped",
+                Mode::GD,
+                "the number of lowest digits left out (usually 1)",
+            ));
+        }
         (Some(_), Some(both)) => {
-            return Err(ShapeError::new("dropped_bits", both, "is given with dropped; give one of them").into());
+            return Err(ShapeError::new(
+                "dropped_bits",
+                both,
+                "is given with dropped; give one of them",
+            )
+            .into());
         }
     };
     let levels = (bits - dropped_bits).div_ceil(log2_base) as usize;
@@ -452,25 +574,39 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
 fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
     refuse_foreign(
         literal,
-        &[("base_g", literal.base_g), ("dropped", literal.dropped), ("dropped_bits", literal.dropped_bits), ("digits", literal.digits)],
+        &[
+            ("base_g", literal.base_g),
+            ("dropped", literal.dropped),
+            ("dropped_bits", literal.dropped_bits),
+            ("digits", literal.digits),
+        ],
     )?;
     let order = 2 * size as u32;
     let log2_modulus = unsigned("log2_Q", literal.log2_accumulator_modulus, 8, 30)? as u32;
-    let bits = literal.log2_key_modulus.ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;
+    let bits = literal
+        .log2_key_modulus
+        .ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;
     let bits = unsigned("log2_T", bits, u64::from(log2_modulus) + 1, 60)? as u32;
     let words = match given_words(literal)? {
         Some(words) => words,
         None => girih_ring::ntt_prime_pair_above(bits, order)
             .ok_or_else(|| {
-                ShapeError::new("log2_T", bits, format!("there is no pair of primes 1 modulo 2N = {order} just above 2^{bits}"))
+                ShapeError::new(
+                    "log2_T",
+                    bits,
+                    format!("there is no pair of primes 1 modulo 2N = {order} just above 2^{bits}"),
+                )
             })?
             .to_vec(),
     };
     let modulus = words.iter().fold(1u128, |product, &w| product * u128::from(w));
     if modulus >> bits != 1 {
-        return Err(
-            ShapeError::new("log2_T", bits, format!("the product of words {words:?} must lie between 2^{bits} and twice that")).into()
-        );
+        return Err(ShapeError::new(
+            "log2_T",
+            bits,
+            format!("the product of words {words:?} must lie between 2^{bits} and twice that"),
+        )
+        .into());
     }
     Ok((Gadget::ModulusRaising { log2_modulus }, KeyModulus::Words(words)))
 }

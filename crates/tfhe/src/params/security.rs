@@ -29,14 +29,26 @@ fn problems(set: &ParameterSet) -> [LweProblem; 2] {
     let uniform = |b: u32| ((2f64.powi(2 * b as i32 + 1) + 1.0) / 6.0).sqrt();
     let (lwe_error, ring_error) = match set.errors() {
         ErrorDistribution::Gaussian { sigma } => (sigma, sigma),
-        ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => (uniform(lwe_log2_bound), uniform(glwe_log2_bound)),
+        ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
+            (uniform(lwe_log2_bound), uniform(glwe_log2_bound))
+        }
     };
     let log2_ring = shape.key_modulus_value().map_or(64.0, |modulus| (modulus as f64).log2());
     // The native torus has the one modulus 2^64; q_ks says there which bits its digits represent.
     let log2_lwe = if shape.is_torus() { 64 } else { shape.log2_ks_modulus };
     [
-        LweProblem { dimension: shape.lwe_dimension, log2_modulus: f64::from(log2_lwe), error: lwe_error, secret },
-        LweProblem { dimension: shape.ks_indices(), log2_modulus: log2_ring, error: ring_error, secret },
+        LweProblem {
+            dimension: shape.lwe_dimension,
+            log2_modulus: f64::from(log2_lwe),
+            error: lwe_error,
+            secret,
+        },
+        LweProblem {
+            dimension: shape.ks_indices(),
+            log2_modulus: log2_ring,
+            error: ring_error,
+            secret,
+        },
     ]
 }
 
@@ -45,21 +57,40 @@ const WEAK: f64 = 100.0;
 
 pub(super) fn judge(set: &ParameterSet) -> Security {
     let (estimate, claim) = (Estimate::of(&problems(set)), set.0.origin.claim);
-    let claimed = claim.map_or_else(|| "no published claim".to_owned(), |bits| format!("its source claims {bits} bits"));
-    let packed = if set.packing() > 1 { format!(" Packing costs at most a factor {}.", set.packing()) } else { String::new() };
+    let claimed = claim.map_or_else(
+        || "no published claim".to_owned(),
+        |bits| format!("its source claims {bits} bits"),
+    );
+    let packed = if set.packing() > 1 {
+        format!(" Packing costs at most a factor {}.", set.packing())
+    } else {
+        String::new()
+    };
     let cheapest = match estimate.cheapest_matzov {
-        Some(bits) => format!("at least {bits} against the cheapest attack (MATZOV) by the lattice estimator"),
+        Some(bits) => {
+            format!("at least {bits} against the cheapest attack (MATZOV) by the lattice estimator")
+        }
         None => "the cheapest attack was not estimated (4 to 16 bits less where it was)".to_owned(),
     };
-    let text = format!("{:.1} bits against uSVP (BDGL16), {cheapest}; {claimed}.{packed}", estimate.usvp_bdgl16);
+    let text = format!(
+        "{:.1} bits against uSVP (BDGL16), {cheapest}; {claimed}.{packed}",
+        estimate.usvp_bdgl16
+    );
     let name = set.name();
     let warning = match (estimate.cheapest_matzov, claim) {
-        _ if name.starts_with("INSECURE") => Some(format!("{name} is a toy for tests: it has no security at all")),
-        (Some(bits), _) if bits < WEAK => Some(format!("{name} is a {bits:.0}-bit set (MATZOV): below {WEAK} bits")),
-        _ if estimate.usvp_bdgl16 < WEAK => {
-            Some(format!("{name} is a {:.0}-bit set (uSVP, BDGL16): below {WEAK} bits", estimate.usvp_bdgl16))
+        _ if name.starts_with("INSECURE") => {
+            Some(format!("{name} is a toy for tests: it has no security at all"))
         }
-        (None, None) => Some(format!("of {name} only the primal attack was estimated; have the lattice estimator look at all of them")),
+        (Some(bits), _) if bits < WEAK => {
+            Some(format!("{name} is a {bits:.0}-bit set (MATZOV): below {WEAK} bits"))
+        }
+        _ if estimate.usvp_bdgl16 < WEAK => Some(format!(
+            "{name} is a {:.0}-bit set (uSVP, BDGL16): below {WEAK} bits",
+            estimate.usvp_bdgl16
+        )),
+        (None, None) => Some(format!(
+            "of {name} only the primal attack was estimated; have the lattice estimator look at all of them"
+        )),
         _ => None,
     };
     Security { estimate, claim, text, warning }

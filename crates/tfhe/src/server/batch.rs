@@ -7,21 +7,23 @@ use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Ciphertexts that one upload carries at most for each device: bounds memory on both sides while a batch of any size is worked
-/// through, and lets the allocator keep buffers between chunks.
+/// Ciphertexts that one upload carries at most for each device: bounds memory on both sides while a
+/// batch of any size is worked through, and lets the allocator keep buffers between chunks.
 pub(crate) const CHUNK: usize = 3168;
-/// Chunks on the device whose results are not asked for yet: it works on the first of them and has the next at hand.
+/// Chunks on the device whose results are not asked for yet: it works on the first of them and has
+/// the next at hand.
 const IN_FLIGHT: usize = 2;
 
-/// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a part less is an unfilled wave
-/// less (eight waves of a data-centre GPU with four ciphertexts a multiprocessor).
+/// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a
+/// part less is an unfilled wave less (eight waves of a data-centre GPU with four ciphertexts a
+/// multiprocessor).
 const ALONE: usize = 4224;
 
 /// The lengths of the chunks of a batch.
 ///
-/// Where transfers overlap, a device waits only for the first upload, and the host for the last download. The first chunk is
-/// what whole waves leave: the device has places for others beside it, and its upload is short. The last is one wave, and those
-/// between grow to what a chunk may be.
+/// Where transfers overlap, a device waits only for the first upload, and the host for the last
+/// download. The first chunk is what whole waves leave: the device has places for others beside it,
+/// and its upload is short. The last is one wave, and those between grow to what a chunk may be.
 ///
 /// `wave` is that of all `devices` together, if their transfers overlap.
 fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
@@ -32,7 +34,8 @@ fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
     let wave = wave.clamp(1, chunk);
     let (left, most) = (batch % wave, chunk / wave);
     let mut waves = (batch / wave).saturating_sub(1);
-    let (mut lengths, mut next) = if left > 0 { (vec![left], 3.min(most)) } else { (Vec::new(), 1) };
+    let (mut lengths, mut next) =
+        if left > 0 { (vec![left], 3.min(most)) } else { (Vec::new(), 1) };
     while waves > 0 {
         let now = waves.min(next);
         lengths.push(now * wave);
@@ -45,13 +48,16 @@ fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
     lengths
 }
 
-/// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first ciphertext in the batch.
+/// What a [`ServerKey`] runs on the device: inputs of equal length, and the position of their first
+/// ciphertext in the batch.
 ///
 /// It may return ciphertexts of another modulus.
-pub(crate) type Operation<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
+pub(crate) type Operation<'a> =
+    &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
 
 /// The same with several results.
-pub(crate) type Operations<'a> = &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<Vec<DeviceCiphertexts>>;
+pub(crate) type Operations<'a> =
+    &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<Vec<DeviceCiphertexts>>;
 
 mod sealed {
     pub trait Sealed {}
@@ -59,7 +65,8 @@ mod sealed {
     impl Sealed for super::DeviceCiphertexts {}
 }
 
-/// A batch that a [`ServerKey`] can work on: [`LweCiphertexts`] on the host or [`DeviceCiphertexts`] on the device.
+/// A batch that a [`ServerKey`] can work on: [`LweCiphertexts`] on the host or
+/// [`DeviceCiphertexts`] on the device.
 pub trait Batch: Sized + sealed::Sealed {
     /// Number of ciphertexts.
     fn ciphertexts(&self) -> usize;
@@ -70,16 +77,26 @@ pub trait Batch: Sized + sealed::Sealed {
     /// Inputs must all be modulo `2^log2_modulus`.
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self>;
+    fn run(
+        server: &ServerKey,
+        inputs: &[&Self],
+        log2_modulus: u32,
+        operation: Operation<'_>,
+    ) -> Result<Self>;
 }
 
 fn check_alike<B: Batch>(inputs: &[&B], log2_modulus: u32) -> Result<()> {
     let lengths: Vec<_> = inputs.iter().map(|i| i.ciphertexts()).collect();
     if lengths.iter().any(|&l| l != lengths[0]) {
-        return error::mismatch(format!("batches of {lengths:?} ciphertexts: they must be equally long"));
+        return error::mismatch(format!(
+            "batches of {lengths:?} ciphertexts: they must be equally long"
+        ));
     }
     match inputs.iter().find(|i| i.log2_modulus() != log2_modulus) {
-        Some(i) => error::mismatch(format!("ciphertexts modulo 2^{} where they must be modulo 2^{log2_modulus}", i.log2_modulus())),
+        Some(i) => error::mismatch(format!(
+            "ciphertexts modulo 2^{} where they must be modulo 2^{log2_modulus}",
+            i.log2_modulus()
+        )),
         None => Ok(()),
     }
 }
@@ -94,7 +111,12 @@ impl Batch for DeviceCiphertexts {
     }
 
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self> {
+    fn run(
+        server: &ServerKey,
+        inputs: &[&Self],
+        log2_modulus: u32,
+        operation: Operation<'_>,
+    ) -> Result<Self> {
         check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check_owner(i))?;
         operation(inputs, 0)
@@ -111,19 +133,31 @@ impl Batch for LweCiphertexts {
     }
 
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
-    fn run(server: &ServerKey, inputs: &[&Self], log2_modulus: u32, operation: Operation<'_>) -> Result<Self> {
+    fn run(
+        server: &ServerKey,
+        inputs: &[&Self],
+        log2_modulus: u32,
+        operation: Operation<'_>,
+    ) -> Result<Self> {
         check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check(i))?;
         let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
         let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
         let _span = timeline::host("check the result");
-        Ok(LweCiphertexts::from_words_at(server.set(), log2_modulus, words)?.under(Some(server.key_id())))
+        Ok(LweCiphertexts::from_words_at(server.set(), log2_modulus, words)?
+            .under(Some(server.key_id())))
     }
 }
 
 impl ServerKey {
-    /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns words and their modulus.
-    pub(crate) fn run_words(&self, inputs: &[&[u32]], log2_modulus: u32, operation: Operation<'_>) -> Result<(Vec<u32>, u32)> {
+    /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns
+    /// words and their modulus.
+    pub(crate) fn run_words(
+        &self,
+        inputs: &[&[u32]],
+        log2_modulus: u32,
+        operation: Operation<'_>,
+    ) -> Result<(Vec<u32>, u32)> {
         let one = |resident: &[&DeviceCiphertexts], first| Ok(vec![operation(resident, first)?]);
         let mut results = self.run_words_to(inputs, log2_modulus, 1, &one)?;
         Ok(results.pop().expect("as many results as were asked for"))
@@ -151,14 +185,19 @@ impl ServerKey {
                 self.download_words(resident, words)
             })
         };
-        // Inputs stay where they are until their result is here: the next upload then need not wait for them.
-        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> = VecDeque::new();
+        // Inputs stay where they are until their result is here: the next upload then need not wait
+        // for them.
+        let mut flying: VecDeque<(Vec<DeviceCiphertexts>, Vec<DeviceCiphertexts>, Range<usize>)> =
+            VecDeque::new();
         let pipelining = self.engine().pipelining();
         let wave = pipelining.overlaps_transfers.then_some(pipelining.wave);
         for length in chunks(total / len, wave, pipelining.devices) {
             let range = first * len..(first + length) * len;
             let span = timeline::host("upload");
-            let resident = inputs.iter().map(|i| self.upload_words(&i[range.clone()], log2_modulus)).collect::<Result<Vec<_>>>()?;
+            let resident = inputs
+                .iter()
+                .map(|i| self.upload_words(&i[range.clone()], log2_modulus))
+                .collect::<Result<Vec<_>>>()?;
             drop(span);
             let span = timeline::host("launch");
             let result = operation(&resident.iter().collect::<Vec<_>>(), first)?;
@@ -178,11 +217,14 @@ impl ServerKey {
     }
 }
 
-/// Makes the system give memory for results while the device is at work on them, not page by page when they arrive.
+/// Makes the system give memory for results while the device is at work on them, not page by page
+/// when they arrive.
 fn touch(words: &mut [u32]) {
     const PAGE: usize = 1024;
     let _span = timeline::host("make room");
-    words.par_chunks_mut(64 * PAGE).for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
+    words
+        .par_chunks_mut(64 * PAGE)
+        .for_each(|words| words.iter_mut().step_by(PAGE).for_each(|word| *word = 0));
 }
 
 #[cfg(test)]

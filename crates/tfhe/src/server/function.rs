@@ -1,4 +1,5 @@
-//! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's EvalFunc).
+//! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's
+//! EvalFunc).
 
 use super::table::check_values;
 use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey};
@@ -8,9 +9,9 @@ use girih_ring::switch::mod_switch;
 
 /// Any function from messages of `input_bits` bits to messages of `output_bits` bits.
 ///
-/// Input m of p values stands as `m 2^l / p` under a ciphertext modulus `2^l`, and all p values may occur: unlike a
-/// [`LookUpTable`](crate::LookUpTable), which keeps one bit of padding. A rotation is negacyclic, so what a function costs
-/// depends on its [`kind`](Function::kind).
+/// Input m of p values stands as `m 2^l / p` under a ciphertext modulus `2^l`, and all p values may
+/// occur: unlike a [`LookUpTable`](crate::LookUpTable), which keeps one bit of padding. A rotation
+/// is negacyclic, so what a function costs depends on its [`kind`](Function::kind).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     input_bits: u32,
@@ -58,7 +59,8 @@ impl Function {
     /// The table of `f`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) unless inputs have 1 to 14 bits, outputs 1 to 29, and every value fits.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) unless inputs have 1 to 14 bits, outputs 1 to
+    /// 29, and every value fits.
     pub fn new(input_bits: u32, output_bits: u32, f: impl Fn(u64) -> u64) -> Result<Self> {
         check_bits(input_bits, output_bits)?;
         Self::from_values(output_bits, (0..1 << input_bits).map(f).collect())
@@ -70,7 +72,10 @@ impl Function {
     /// As [`Function::new`]; the number of values must be a power of two.
     pub fn from_values(output_bits: u32, values: Vec<u64>) -> Result<Self> {
         if !values.len().is_power_of_two() {
-            return error::mismatch(format!("a table of {} values: there must be a power of two, from 2 on", values.len()));
+            return error::mismatch(format!(
+                "a table of {} values: there must be a power of two, from 2 on",
+                values.len()
+            ));
         }
         let input_bits = values.len().ilog2();
         check_bits(input_bits, output_bits)?;
@@ -104,8 +109,9 @@ impl Function {
         self.kind.bootstraps()
     }
 
-    /// The test polynomial of the last bootstrapping: coefficient u holds `f(floor(u p / 2N))` in steps of Q/p', with p in the
-    /// place of p/2 for an arbitrary function, whose modulus is doubled first; less half the constant of a negacyclic one.
+    /// The test polynomial of the last bootstrapping: coefficient u holds `f(floor(u p / 2N))` in
+    /// steps of Q/p', with p in the place of p/2 for an arbitrary function, whose modulus is
+    /// doubled first; less half the constant of a negacyclic one.
     fn test_polynomial(&self, shape: &BootstrapShape, modulus: u64) -> Vec<u64> {
         let (half, constant) = match self.kind {
             FunctionKind::Negacyclic { constant } => (self.values.len() / 2, constant),
@@ -114,14 +120,19 @@ impl Function {
         };
         // In half steps, so that half of an odd constant is exact.
         let steps = 2u64 << self.output_bits;
-        let encode = |value: u64| mod_switch((2 * value + steps - constant) % steps, steps, modulus);
-        (0..shape.polynomial_size).map(|u| encode(self.values[u * half / shape.polynomial_size])).collect()
+        let encode =
+            |value: u64| mod_switch((2 * value + steps - constant) % steps, steps, modulus);
+        (0..shape.polynomial_size)
+            .map(|u| encode(self.values[u * half / shape.polynomial_size]))
+            .collect()
     }
 
     /// What the last bootstrapping adds modulo Q: half the constant.
     fn output_offset(&self, modulus: u64) -> u64 {
         match self.kind {
-            FunctionKind::Negacyclic { constant } => mod_switch(constant, 2 << self.output_bits, modulus),
+            FunctionKind::Negacyclic { constant } => {
+                mod_switch(constant, 2 << self.output_bits, modulus)
+            }
             _ => 0,
         }
     }
@@ -131,8 +142,8 @@ impl Function {
         log2_input.saturating_add(u32::from(self.kind == FunctionKind::Arbitrary))
     }
 
-    /// Whether [`ServerKey::evaluate`] takes ciphertexts of `set` modulo `2^log2_input` through this function to results modulo
-    /// `2^log2_output`: for asking before keys are made.
+    /// Whether [`ServerKey::evaluate`] takes ciphertexts of `set` modulo `2^log2_input` through
+    /// this function to results modulo `2^log2_output`: for asking before keys are made.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) naming the moduli that would do.
@@ -164,18 +175,29 @@ impl Function {
 
 fn check_bits(input_bits: u32, output_bits: u32) -> Result<()> {
     if !(1..=14).contains(&input_bits) || !(1..=29).contains(&output_bits) {
-        return error::mismatch(format!("a function of {input_bits} to {output_bits} bits: they must be from 1 to 14 and from 1 to 29"));
+        return error::mismatch(format!(
+            "a function of {input_bits} to {output_bits} bits: they must be from 1 to 14 and from 1 to 29"
+        ));
     }
     Ok(())
 }
 
 impl NoiseModel {
-    /// log2 of the probability that `function` reads another message than it was given, on ciphertexts modulo
-    /// `2^log2_input` whose error has deviation `sigma_input`: an error beyond half a step, that of the first of two
-    /// bootstrappings included.
-    pub fn log2_failure_function(&self, function: &Function, log2_input: u32, sigma_input: f64) -> f64 {
+    /// log2 of the probability that `function` reads another message than it was given, on
+    /// ciphertexts modulo `2^log2_input` whose error has deviation `sigma_input`: an error beyond
+    /// half a step, that of the first of two bootstrappings included.
+    pub fn log2_failure_function(
+        &self,
+        function: &Function,
+        log2_input: u32,
+        sigma_input: f64,
+    ) -> f64 {
         let half_step = 2f64.powi(log2_input as i32 - function.input_bits as i32 - 1);
-        let first = if function.bootstraps() == 2 { self.sigma_out_at(function.log2_rotation(log2_input)) } else { 0.0 };
+        let first = if function.bootstraps() == 2 {
+            self.sigma_out_at(function.log2_rotation(log2_input))
+        } else {
+            0.0
+        };
         noise::log2_beyond(half_step, sigma_input.hypot(first))
     }
 }
@@ -193,37 +215,65 @@ struct Loaded {
 impl ServerKey {
     /// One function on every message of a batch; results are modulo `2^log2_output`.
     ///
-    /// The input's modulus is that of the ciphertexts, which the message fills: p messages stand `2^l / p` apart.
+    /// The input's modulus is that of the ciphertexts, which the message fills: p messages stand
+    /// `2^l / p` apart.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the moduli that would do, or for a batch of another set or key, and
-    /// failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the moduli that would do, or for a batch
+    /// of another set or key, and failures of the device.
     pub fn evaluate<B: Batch>(&self, a: &B, function: &Function, log2_output: u32) -> Result<B> {
         let loaded = self.load_function(function, a.log2_modulus(), log2_output)?;
-        B::run(self, &[a], a.log2_modulus(), &|inputs, _| self.function_list(inputs[0], log2_output, |_| &loaded))
+        B::run(self, &[a], a.log2_modulus(), &|inputs, _| {
+            self.function_list(inputs[0], log2_output, |_| &loaded)
+        })
     }
 
     /// The same on words of ciphertexts that may name another set of these secrets as theirs.
-    pub(crate) fn evaluate_words(&self, words: &[u32], log2_modulus: u32, function: &Function, log2_output: u32) -> Result<Vec<u32>> {
+    pub(crate) fn evaluate_words(
+        &self,
+        words: &[u32],
+        log2_modulus: u32,
+        function: &Function,
+        log2_output: u32,
+    ) -> Result<Vec<u32>> {
         let loaded = self.load_function(function, log2_modulus, log2_output)?;
-        let operation = |inputs: &[&DeviceCiphertexts], _: usize| self.function_list(inputs[0], log2_output, |_| &loaded);
+        let operation = |inputs: &[&DeviceCiphertexts], _: usize| {
+            self.function_list(inputs[0], log2_output, |_| &loaded)
+        };
         Ok(self.run_words(&[words], log2_modulus, &operation)?.0)
     }
 
-    /// A function of its own for each ciphertext of the batch (it acts on all r slots), all in one or two launches.
+    /// A function of its own for each ciphertext of the batch (it acts on all r slots), all in one
+    /// or two launches.
     ///
     /// # Errors
     /// As [`ServerKey::evaluate`], and if there is not exactly one function for each ciphertext.
-    pub fn evaluate_each<B: Batch>(&self, a: &B, functions: &[Function], log2_output: u32) -> Result<B> {
+    pub fn evaluate_each<B: Batch>(
+        &self,
+        a: &B,
+        functions: &[Function],
+        log2_output: u32,
+    ) -> Result<B> {
         if functions.len() != a.ciphertexts() {
-            return error::mismatch(format!("{} functions for {} ciphertexts", functions.len(), a.ciphertexts()));
+            return error::mismatch(format!(
+                "{} functions for {} ciphertexts",
+                functions.len(),
+                a.ciphertexts()
+            ));
         }
         let load = |f| self.load_function(f, a.log2_modulus(), log2_output);
         let loaded = functions.iter().map(load).collect::<Result<Vec<_>>>()?;
-        B::run(self, &[a], a.log2_modulus(), &|inputs, offset| self.function_list(inputs[0], log2_output, |c| &loaded[offset + c]))
+        B::run(self, &[a], a.log2_modulus(), &|inputs, offset| {
+            self.function_list(inputs[0], log2_output, |c| &loaded[offset + c])
+        })
     }
 
-    fn load_function(&self, function: &Function, log2_input: u32, log2_output: u32) -> Result<Loaded> {
+    fn load_function(
+        &self,
+        function: &Function,
+        log2_input: u32,
+        log2_output: u32,
+    ) -> Result<Loaded> {
         let (shape, modulus) = (self.set.shape(), self.accumulator_modulus()?);
         function.check(&self.set, log2_input, log2_output)?;
         Ok(Loaded {
@@ -239,13 +289,16 @@ impl ServerKey {
     pub(crate) fn accumulator_modulus(&self) -> Result<u64> {
         match self.set.shape().accumulator_modulus() {
             Some(modulus) => Ok(modulus),
-            None => Err(self.set.unsupported("functions on the native torus have no modulus Q to scale to")),
+            None => Err(self
+                .set
+                .unsupported("functions on the native torus have no modulus Q to scale to")),
         }
     }
 
-    /// Phase x of modulus D becomes x mod D/2 in `[0, D/2)` by subtracting a first bootstrapping, -D/4 below D/2 and D/4
-    /// from there on, less D/4; the function then reads half a rotation. A ciphertext modulo q relabelled modulo D = 2q has
-    /// an unknown top bit, which is what goes away, so an arbitrary function is a periodic one of twice the modulus.
+    /// Phase x of modulus D becomes x mod D/2 in `[0, D/2)` by subtracting a first bootstrapping,
+    /// -D/4 below D/2 and D/4 from there on, less D/4; the function then reads half a rotation. A
+    /// ciphertext modulo q relabelled modulo D = 2q has an unknown top bit, which is what goes
+    /// away, so an arbitrary function is a periodic one of twice the modulus.
     fn function_list<'t>(
         &self,
         input: &DeviceCiphertexts,
@@ -300,7 +353,8 @@ impl ServerKey {
         Ok(out)
     }
 
-    /// A test polynomial of one value: that value below half the modulus, its negative from there on.
+    /// A test polynomial of one value: that value below half the modulus, its negative from there
+    /// on.
     pub(crate) fn constant_table(&self, value: u64) -> Result<HeldTables> {
         self.table(vec![value; self.set.shape().polynomial_size])
     }
@@ -313,13 +367,20 @@ mod tests {
     #[test]
     fn functions_are_classified_by_what_they_cost() {
         let kind = |bits, f: fn(u64) -> u64| Function::new(3, bits, f).expect("fits").kind();
-        assert_eq!(kind(3, |m| if m < 4 { m } else { (12 - m) % 8 }), FunctionKind::Negacyclic { constant: 0 });
+        assert_eq!(
+            kind(3, |m| if m < 4 { m } else { (12 - m) % 8 }),
+            FunctionKind::Negacyclic { constant: 0 }
+        );
         assert_eq!(kind(1, |m| m >> 2), FunctionKind::Negacyclic { constant: 1 });
         assert_eq!(kind(4, |_| 9), FunctionKind::Negacyclic { constant: 2 });
         assert_eq!(kind(3, |m| m % 4), FunctionKind::Periodic);
         assert_eq!(kind(3, |m| m), FunctionKind::Arbitrary);
-        // Adding half the range is a negation where it is the output's range, too: m + 4 = 8 - (4 - m).
-        assert_eq!(Function::new(1, 1, |m| m).expect("fits").kind(), FunctionKind::Negacyclic { constant: 1 });
+        // Adding half the range is a negation where it is the output's range, too: m + 4 = 8 - (4 -
+        // m).
+        assert_eq!(
+            Function::new(1, 1, |m| m).expect("fits").kind(),
+            FunctionKind::Negacyclic { constant: 1 }
+        );
         for (function, text) in [
             (Function::new(0, 1, |m| m), "0 to 1 bits"),
             (Function::new(3, 2, |m| m), "maps 4 to 4"),

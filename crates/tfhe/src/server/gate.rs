@@ -43,7 +43,8 @@ impl Gate {
         }
     }
 
-    /// Start of the true window `[low, low + q/2)` in units of q/8 (OpenFHE's gate constants, tfhe.md section 2).
+    /// Start of the true window `[low, low + q/2)` in units of q/8 (OpenFHE's gate constants,
+    /// tfhe.md section 2).
     fn low(self) -> i64 {
         match self {
             Self::Nand => -1,
@@ -79,7 +80,11 @@ impl std::str::FromStr for Gate {
 
     fn from_str(name: &str) -> crate::Result<Self> {
         let found = Self::ALL.into_iter().find(|g| g.to_string().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| crate::Error::Mismatch(format!("no gate `{name}`; there are nand, and, or, nor, xor, xnor")))
+        found.ok_or_else(|| {
+            crate::Error::Mismatch(format!(
+                "no gate `{name}`; there are nand, and, or, nor, xor, xnor"
+            ))
+        })
     }
 }
 
@@ -89,12 +94,15 @@ pub(crate) fn eighth(shape: &BootstrapShape) -> u64 {
     shape.accumulator_modulus().map_or(1 << 61, |modulus| (modulus + 4) / 8)
 }
 
-/// `v_u = f(floor(u q / 2N))`, u < N, where f is +Q/8 on `[low, low + q/2)` (low in units of q/8) and -Q/8 elsewhere.
+/// `v_u = f(floor(u q / 2N))`, u < N, where f is +Q/8 on `[low, low + q/2)` (low in units of q/8)
+/// and -Q/8 elsewhere.
 pub(crate) fn bit_polynomial(shape: &BootstrapShape, low: i64) -> Vec<u64> {
     let (q, size) = (1u64 << shape.log2_lwe_modulus, shape.polynomial_size as u64);
     let low = (low * (q / 8) as i64).rem_euclid(q as i64) as u64;
     let high_value = eighth(shape);
-    let low_value = shape.accumulator_modulus().map_or(high_value.wrapping_neg(), |modulus| modulus - high_value);
+    let low_value = shape
+        .accumulator_modulus()
+        .map_or(high_value.wrapping_neg(), |modulus| modulus - high_value);
     let inside = |u: u64| (u * q / (2 * size) + q - low) % q < q / 2;
     (0..size).map(|u| if inside(u) { high_value } else { low_value }).collect()
 }

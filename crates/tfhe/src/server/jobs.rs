@@ -1,11 +1,13 @@
-//! Job lists on bits: what a circuit needs to run its own levels on ciphertexts that stay on the device.
+//! Job lists on bits: what a circuit needs to run its own levels on ciphertexts that stay on the
+//! device.
 
 use super::{DeviceCiphertexts, Gate, ServerKey, gate};
 use crate::{Result, error};
 use girih_backend::{BootstrapJob, Combination, Operand};
 
 impl ServerKey {
-    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`]; once loaded it stays.
+    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`]; once loaded it
+    /// stays.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
@@ -13,12 +15,19 @@ impl ServerKey {
         self.tables.keep(&self.engine, gate.test_polynomial(self.set.shape()))
     }
 
-    /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added. Operands are places in the engine's store
-    /// (see [`DeviceCiphertexts::at`]); `constant` is in units of 1, see [`ServerKey::quarters`].
+    /// A job whose result is a bit: table values are +-Q/8, and Q/8 is added. Operands are places
+    /// in the engine's store (see [`DeviceCiphertexts::at`]); `constant` is in units of 1, see
+    /// [`ServerKey::quarters`].
     ///
     /// # Panics
     /// For more than [`Combination::MAX_OPERANDS`] operands.
-    pub fn bit_job(&self, operands: &[Operand], constant: u32, table: u32, output: u32) -> BootstrapJob {
+    pub fn bit_job(
+        &self,
+        operands: &[Operand],
+        constant: u32,
+        table: u32,
+        output: u32,
+    ) -> BootstrapJob {
         let shape = self.set.shape();
         BootstrapJob {
             input: Combination::new(operands, constant, shape.log2_stored_modulus()),

@@ -15,7 +15,10 @@ pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
 use crate::{EvaluationKeys, KeyId, LweCiphertexts, ParameterSet, Result, error};
-use girih_backend::{Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand, Progress, timeline};
+use girih_backend::{
+    Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand,
+    Progress, timeline,
+};
 pub(crate) use shelf::HeldTables;
 use shelf::Tables;
 use std::sync::Arc;
@@ -24,8 +27,9 @@ use table::LoadedTables;
 
 /// Evaluation keys loaded on one device: runs gates and look-up tables there.
 ///
-/// Every function takes batches of either kind (see [`Batch`]): [`LweCiphertexts`] on the host are carried to the
-/// device and back in chunks of bounded size; [`DeviceCiphertexts`] stay there between calls. It can be shared between threads.
+/// Every function takes batches of either kind (see [`Batch`]): [`LweCiphertexts`] on the host are
+/// carried to the device and back in chunks of bounded size; [`DeviceCiphertexts`] stay there
+/// between calls. It can be shared between threads.
 ///
 /// Ciphertexts under another client key than its own are refused; results name its own.
 pub struct ServerKey {
@@ -47,25 +51,38 @@ impl ServerKey {
     pub const TABLE_BYTES: usize = 64 << 20;
 
     /// Why it works on the ciphertexts of one client key.
-    pub(crate) const ONE_CLIENT: &str = "each client's ciphertexts need evaluation keys from that client";
+    pub(crate) const ONE_CLIENT: &str =
+        "each client's ciphertexts need evaluation keys from that client";
 
     /// Loads keys on a device. The keys may be dropped afterwards.
     ///
     /// # Errors
-    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs something that it lacks, or
-    /// memory runs out.
-    pub fn load(backend: &dyn Backend, keys: &EvaluationKeys, options: &LoadOptions, progress: &dyn Progress) -> Result<Self> {
+    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs
+    /// something that it lacks, or memory runs out.
+    pub fn load(
+        backend: &dyn Backend,
+        keys: &EvaluationKeys,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
         let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Ok(Self { set: keys.set().clone(), id: keys.key_id(), engine, store: Arc::default(), tables: Arc::new(tables) })
+        Ok(Self {
+            set: keys.set().clone(),
+            id: keys.key_id(),
+            engine,
+            store: Arc::default(),
+            tables: Arc::new(tables),
+        })
     }
 
-    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these: both work on the same
-    /// [`DeviceCiphertexts`], with one key-switching table between them.
+    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these:
+    /// both work on the same [`DeviceCiphertexts`], with one key-switching table between them.
     ///
     /// # Errors
-    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another client, and
-    /// [`Error::Backend`](crate::Error::Backend) for another device or keys that differ in more.
+    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another
+    /// client, and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ
+    /// in more.
     pub fn load_beside(
         &self,
         backend: &dyn Backend,
@@ -80,8 +97,18 @@ impl ServerKey {
                 self.id
             ));
         }
-        let engine = LoadRequest::new(keys).options(options).beside(&self.engine).progress(progress).load(backend)?;
-        Ok(Self { set: keys.set().clone(), id: self.id, engine, store: Arc::clone(&self.store), tables: Arc::clone(&self.tables) })
+        let engine = LoadRequest::new(keys)
+            .options(options)
+            .beside(&self.engine)
+            .progress(progress)
+            .load(backend)?;
+        Ok(Self {
+            set: keys.set().clone(),
+            id: self.id,
+            engine,
+            store: Arc::clone(&self.store),
+            tables: Arc::clone(&self.tables),
+        })
     }
 
     /// The parameter set.
@@ -96,19 +123,21 @@ impl ServerKey {
 
     /// The device's engine, for jobs of one's own and for reading stages.
     ///
-    /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`] instead of choosing them.
-    /// Test polynomials that are added there stay for good.
+    /// Its store is shared with [`DeviceCiphertexts`]: reserve places with [`ServerKey::allocate`]
+    /// instead of choosing them. Test polynomials that are added there stay for good.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Limits the memory of look-up tables to `bytes` on the device and as many on the host, at 8 bytes a coefficient of a test
-    /// polynomial (N of them a table; some devices take 4). Each table is loaded once and stays for later calls; when the limit is
-    /// reached, a new one takes the room of those that have gone unused for longest. Gates stay.
+    /// Limits the memory of look-up tables to `bytes` on the device and as many on the host, at 8
+    /// bytes a coefficient of a test polynomial (N of them a table; some devices take 4). Each
+    /// table is loaded once and stays for later calls; when the limit is reached, a new one takes
+    /// the room of those that have gone unused for longest. Gates stay.
     ///
-    /// A call that has more tables than the limit allows, or calls of several threads that do together, go beyond it for as many as
-    /// they need at one time. Room that there is stays: a lower limit than [`ServerKey::table_bytes`] stops its growth. Keys loaded
-    /// beside each other have one limit.
+    /// A call that has more tables than the limit allows, or calls of several threads that do
+    /// together, go beyond it for as many as they need at one time. Room that there is stays: a
+    /// lower limit than [`ServerKey::table_bytes`] stops its growth. Keys loaded beside each other
+    /// have one limit.
     pub fn limit_tables(&self, bytes: usize) {
         self.tables.limit(bytes);
     }
@@ -125,11 +154,18 @@ impl ServerKey {
     /// [`Error::Backend`](crate::Error::Backend) from the device.
     pub fn upload(&self, ciphertexts: &LweCiphertexts) -> Result<DeviceCiphertexts> {
         self.check(ciphertexts)?;
-        Ok(self.upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?.under(ciphertexts.key_id()))
+        Ok(self
+            .upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?
+            .under(ciphertexts.key_id()))
     }
 
-    pub(crate) fn upload_words(&self, words: &[u32], log2_modulus: u32) -> Result<DeviceCiphertexts> {
-        let resident = self.allocate_at(words.len() / self.set.shape().ciphertext_len(), log2_modulus)?;
+    pub(crate) fn upload_words(
+        &self,
+        words: &[u32],
+        log2_modulus: u32,
+    ) -> Result<DeviceCiphertexts> {
+        let resident =
+            self.allocate_at(words.len() / self.set.shape().ciphertext_len(), log2_modulus)?;
         self.engine.write(resident.first() as usize, words)?;
         Ok(resident)
     }
@@ -137,21 +173,27 @@ impl ServerKey {
     /// Copies a batch back to the host, waiting for the work it depends on.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another server key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another server key, and
+    /// failures of the device.
     pub fn download(&self, ciphertexts: &DeviceCiphertexts) -> Result<LweCiphertexts> {
         let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
         self.download_words(ciphertexts, &mut words)?;
-        Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?.under(ciphertexts.key_id()))
+        Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?
+            .under(ciphertexts.key_id()))
     }
 
-    pub(crate) fn download_words(&self, ciphertexts: &DeviceCiphertexts, words: &mut [u32]) -> Result<()> {
+    pub(crate) fn download_words(
+        &self,
+        ciphertexts: &DeviceCiphertexts,
+        words: &mut [u32],
+    ) -> Result<()> {
         self.check_owner(ciphertexts)?;
         let _span = timeline::host("download");
         Ok(self.engine.read(ciphertexts.first() as usize, words)?)
     }
 
-    /// Reserves places for `count` ciphertexts modulo q on the device, for results under this key; what they hold is unspecified until
-    /// something writes them.
+    /// Reserves places for `count` ciphertexts modulo q on the device, for results under this key;
+    /// what they hold is unspecified until something writes them.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
@@ -160,29 +202,45 @@ impl ServerKey {
     }
 
     pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
-        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &self.engine, count)?.under(Some(self.id)))
+        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &self.engine, count)?
+            .under(Some(self.id)))
     }
 
     /// One gate on every pair of bits of two batches of equal length.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set or key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set
+    /// or key, and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
-        B::run(self, &[a, b], self.log2_q(), &|inputs, _| self.gate_list(|_| gate, inputs[0], inputs[1]))
+        B::run(self, &[a, b], self.log2_q(), &|inputs, _| {
+            self.gate_list(|_| gate, inputs[0], inputs[1])
+        })
     }
 
-    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one launch.
+    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one
+    /// launch.
     ///
     /// # Errors
     /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.
     pub fn gates<B: Batch>(&self, gates: &[Gate], a: &B, b: &B) -> Result<B> {
         if gates.len() != a.ciphertexts() {
-            return error::mismatch(format!("{} gates for {} ciphertexts", gates.len(), a.ciphertexts()));
+            return error::mismatch(format!(
+                "{} gates for {} ciphertexts",
+                gates.len(),
+                a.ciphertexts()
+            ));
         }
-        B::run(self, &[a, b], self.log2_q(), &|inputs, offset| self.gate_list(|c| gates[offset + c], inputs[0], inputs[1]))
+        B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
+            self.gate_list(|c| gates[offset + c], inputs[0], inputs[1])
+        })
     }
 
-    fn gate_list(&self, gate: impl Fn(usize) -> Gate, a: &DeviceCiphertexts, b: &DeviceCiphertexts) -> Result<DeviceCiphertexts> {
+    fn gate_list(
+        &self,
+        gate: impl Fn(usize) -> Gate,
+        a: &DeviceCiphertexts,
+        b: &DeviceCiphertexts,
+    ) -> Result<DeviceCiphertexts> {
         let out = self.allocate(a.len())?;
         let mut known = [None; Gate::ALL.len()];
         let jobs = (0..a.len())
@@ -193,7 +251,10 @@ impl ServerKey {
                     None => *known[gate as usize].insert(self.gate_table(gate)?),
                 };
                 let weight = gate.weight();
-                let operands = [Operand { ciphertext: a.at(c), weight }, Operand { ciphertext: b.at(c), weight }];
+                let operands = [
+                    Operand { ciphertext: a.at(c), weight },
+                    Operand { ciphertext: b.at(c), weight },
+                ];
                 Ok(self.bit_job(&operands, 0, table, out.at(c)))
             })
             .collect::<Result<Vec<_>>>()?;
@@ -204,7 +265,8 @@ impl ServerKey {
     /// NOT of every bit: linear, without bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures
+    /// of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
             let out = self.allocate(inputs[0].len())?;
@@ -230,14 +292,19 @@ impl ServerKey {
             let chosen = self.allocate(2 * len)?;
             let job = |c: usize| {
                 // select AND a, then NOT select AND b with the NOT folded into the combination.
-                let (weight, constant, other) = if c < len { (1, 0, a.at(c)) } else { (-1, self.quarters(1), b.at(c - len)) };
-                let operands = [Operand { ciphertext: select.at(c % len), weight }, Operand { ciphertext: other, weight: 1 }];
+                let (weight, constant, other) =
+                    if c < len { (1, 0, a.at(c)) } else { (-1, self.quarters(1), b.at(c - len)) };
+                let operands = [
+                    Operand { ciphertext: select.at(c % len), weight },
+                    Operand { ciphertext: other, weight: 1 },
+                ];
                 self.bit_job(&operands, constant, table, chosen.at(c))
             };
             self.engine.bootstrap(&(0..2 * len).map(job).collect::<Vec<_>>())?;
             let (out, table) = (self.allocate(len)?, self.gate_table(Gate::Or)?);
             let job = |c: usize| {
-                let operands = [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
+                let operands =
+                    [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
                 self.bit_job(&operands, 0, table, out.at(c))
             };
             self.engine.bootstrap(&(0..len).map(job).collect::<Vec<_>>())?;
@@ -247,7 +314,8 @@ impl ServerKey {
 
     /// Whether at least two of three bits are set: one bootstrapping.
     ///
-    /// The error of three inputs adds up: [`NoiseModel::log2_failure`](crate::NoiseModel::log2_failure) says how likely it fails.
+    /// The error of three inputs adds up:
+    /// [`NoiseModel::log2_failure`](crate::NoiseModel::log2_failure) says how likely it fails.
     ///
     /// # Errors
     /// As [`ServerKey::gate`].
@@ -257,7 +325,8 @@ impl ServerKey {
             // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
             let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
             let job = |c: usize| {
-                let operands: Vec<_> = inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
+                let operands: Vec<_> =
+                    inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
                 self.bit_job(&operands, 0, table.first(), out.at(c))
             };
             self.engine.bootstrap(&(0..out.len()).map(job).collect::<Vec<_>>())?;
@@ -268,19 +337,26 @@ impl ServerKey {
     /// One look-up table on every message of a batch.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a batch of another
-    /// set or key, and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a
+    /// batch of another set or key, and failures of the device.
     pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
         self.apply_weighted(&[a], &[1], table)
     }
 
-    /// One look-up table on `sum weight_i * input_i`: functions of up to four inputs whose weighted sum still fits
-    /// the table's input bits. The errors of the inputs grow with their weights.
+    /// One look-up table on `sum weight_i * input_i`: functions of up to four inputs whose weighted
+    /// sum still fits the table's input bits. The errors of the inputs grow with their weights.
     ///
     /// # Errors
-    /// As [`ServerKey::apply`], and for no or more than four inputs or unequal numbers of inputs and weights.
-    pub fn apply_weighted<B: Batch>(&self, inputs: &[&B], weights: &[i32], table: &LookUpTable) -> Result<B> {
-        if inputs.len() != weights.len() || !(1..=Combination::MAX_OPERANDS).contains(&inputs.len()) {
+    /// As [`ServerKey::apply`], and for no or more than four inputs or unequal numbers of inputs
+    /// and weights.
+    pub fn apply_weighted<B: Batch>(
+        &self,
+        inputs: &[&B],
+        weights: &[i32],
+        table: &LookUpTable,
+    ) -> Result<B> {
+        if inputs.len() != weights.len() || !(1..=Combination::MAX_OPERANDS).contains(&inputs.len())
+        {
             return error::mismatch(format!(
                 "{} inputs and {} weights: there must be 1 to {} of each",
                 inputs.len(),
@@ -291,13 +367,18 @@ impl ServerKey {
         let loaded = self.load_slots(std::slice::from_ref(table))?;
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.table_list(inputs[0].len(), |c| {
-                let operands = inputs.iter().zip(weights).map(|(i, &weight)| Operand { ciphertext: i.at(c), weight }).collect();
+                let operands = inputs
+                    .iter()
+                    .zip(weights)
+                    .map(|(i, &weight)| Operand { ciphertext: i.at(c), weight })
+                    .collect();
                 (operands, &loaded)
             })
         })
     }
 
-    /// A look-up table of its own for each ciphertext of the batch (it acts on all r slots), all in one launch.
+    /// A look-up table of its own for each ciphertext of the batch (it acts on all r slots), all in
+    /// one launch.
     ///
     /// # Errors
     /// As [`ServerKey::apply`], and if there is not exactly one table for each ciphertext.
@@ -305,28 +386,44 @@ impl ServerKey {
         self.apply_lists(a, tables, 1, "ciphertexts")
     }
 
-    /// A look-up table of its own for each message: slot j of ciphertext c goes through table `c r + j`.
+    /// A look-up table of its own for each message: slot j of ciphertext c goes through table `c r
+    /// + j`.
     ///
     /// # Errors
-    /// As [`ServerKey::apply`], and if there is not exactly one table for each message, or tables for slots of one
-    /// ciphertext take inputs of different bits.
+    /// As [`ServerKey::apply`], and if there is not exactly one table for each message, or tables
+    /// for slots of one ciphertext take inputs of different bits.
     pub fn apply_each_slot<B: Batch>(&self, a: &B, tables: &[LookUpTable]) -> Result<B> {
         self.apply_lists(a, tables, self.set.packing(), "messages")
     }
 
-    fn apply_lists<B: Batch>(&self, a: &B, tables: &[LookUpTable], per_ciphertext: usize, what: &str) -> Result<B> {
+    fn apply_lists<B: Batch>(
+        &self,
+        a: &B,
+        tables: &[LookUpTable],
+        per_ciphertext: usize,
+        what: &str,
+    ) -> Result<B> {
         let wanted = a.ciphertexts() * per_ciphertext;
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
-        let loaded = tables.chunks_exact(per_ciphertext).map(|tables| self.load_slots(tables)).collect::<Result<Vec<_>>>()?;
+        let loaded = tables
+            .chunks_exact(per_ciphertext)
+            .map(|tables| self.load_slots(tables))
+            .collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
-            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c]))
+            self.table_list(inputs[0].len(), |c| {
+                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c])
+            })
         })
     }
 
     /// Runs `len` table look-ups: operands and tables of each.
-    fn table_list<'t>(&self, len: usize, job: impl Fn(usize) -> (Vec<Operand>, &'t LoadedTables)) -> Result<DeviceCiphertexts> {
+    fn table_list<'t>(
+        &self,
+        len: usize,
+        job: impl Fn(usize) -> (Vec<Operand>, &'t LoadedTables),
+    ) -> Result<DeviceCiphertexts> {
         let out = self.allocate(len)?;
         let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
@@ -346,7 +443,8 @@ impl ServerKey {
         Ok(out)
     }
 
-    /// Whole test polynomials on the device, where they may already be; to be held until the last call that names them returns.
+    /// Whole test polynomials on the device, where they may already be; to be held until the last
+    /// call that names them returns.
     pub(crate) fn table(&self, polynomials: Vec<u64>) -> Result<HeldTables> {
         self.tables.hold(&self.engine, polynomials)
     }
@@ -359,7 +457,11 @@ impl ServerKey {
     /// Refuses ciphertexts of another set or under another client key.
     fn check(&self, ciphertexts: &LweCiphertexts) -> Result<()> {
         if *ciphertexts.set() != self.set {
-            return error::mismatch(format!("ciphertexts of {} and keys of {}", ciphertexts.set(), self.set));
+            return error::mismatch(format!(
+                "ciphertexts of {} and keys of {}",
+                ciphertexts.set(),
+                self.set
+            ));
         }
         ciphertexts.check_key(self.id, Self::ONE_CLIENT)
     }

@@ -11,8 +11,9 @@ const COEFFICIENT_BYTES: usize = size_of::<u64>();
 
 /// The test polynomials on a device, each list of them once.
 ///
-/// Up to a limit every new list gets room of its own; from there on it takes that of the lists that have gone unused for longest.
-/// What somebody holds stays where it is, and so does what is kept for good: where nothing may give way, the room grows beyond the limit.
+/// Up to a limit every new list gets room of its own; from there on it takes that of the lists that
+/// have gone unused for longest. What somebody holds stays where it is, and so does what is kept
+/// for good: where nothing may give way, the room grows beyond the limit.
 pub(super) struct Tables {
     polynomial_size: usize,
     shelf: Mutex<Shelf>,
@@ -88,7 +89,8 @@ impl Shelf {
         let content: Arc<[u64]> = content.into();
         self.clock += 1;
         self.by_content.insert(Arc::clone(&content), first);
-        self.by_place.insert(first, Entry { content, count, holders: 0, kept: false, used: self.clock });
+        self.by_place
+            .insert(first, Entry { content, count, holders: 0, kept: false, used: self.clock });
         self.idle.insert(self.clock, first);
     }
 }
@@ -100,7 +102,8 @@ impl Tables {
         tables
     }
 
-    // Only an engine can panic while the lock is held: what it was to write is not on the shelf yet, its place stays unused.
+    // Only an engine can panic while the lock is held: what it was to write is not on the shelf
+    // yet, its place stays unused.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,9 +139,12 @@ impl Tables {
         }
         let count = (polynomials.len() / self.polynomial_size) as u32;
         let first = match shelf.take(count) {
-            // Whoever held what was there has made its last call: engines take calls in order, so that call still finds it.
+            // Whoever held what was there has made its last call: engines take calls in order, so
+            // that call still finds it.
             Some(first) => {
-                engine.write_tables(first, &polynomials).inspect_err(|_| shelf.places.give_back(first, count))?;
+                engine
+                    .write_tables(first, &polynomials)
+                    .inspect_err(|_| shelf.places.give_back(first, count))?;
                 first
             }
             None => {
@@ -152,7 +158,8 @@ impl Tables {
     }
 }
 
-/// Test polynomials that stay where they are on the device until this is dropped: not before the call that names them has returned.
+/// Test polynomials that stay where they are on the device until this is dropped: not before the
+/// call that names them has returned.
 pub(crate) struct HeldTables {
     tables: Arc<Tables>,
     first: u32,
@@ -183,7 +190,11 @@ mod tests {
         }
         let count = content.len() as u32;
         let first = shelf.take(count).unwrap_or_else(|| {
-            assert!(shelf.idle.is_empty() || shelf.places.capacity as usize + content.len() <= shelf.limit, "nothing gave way");
+            assert!(
+                shelf.idle.is_empty()
+                    || shelf.places.capacity as usize + content.len() <= shelf.limit,
+                "nothing gave way"
+            );
             shelf.places.capacity += count;
             device.resize(shelf.places.capacity as usize, 0);
             shelf.places.capacity - count
@@ -194,7 +205,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is held or kept stays where it is, what is loaded is found again, and room grows no further than it must.
+        /// Whatever is held or kept stays where it is, what is loaded is found again, and room
+        /// grows no further than it must.
         #[test]
         fn what_is_held_stays(
             limit in 0usize..12,

@@ -54,23 +54,38 @@ pub struct DeviceCiphertexts {
 
 impl std::fmt::Debug for DeviceCiphertexts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DeviceCiphertexts({}, {} ciphertexts modulo 2^{} at {})", self.set, self.len, self.log2_modulus, self.first)
+        write!(
+            f,
+            "DeviceCiphertexts({}, {} ciphertexts modulo 2^{} at {})",
+            self.set, self.len, self.log2_modulus, self.first
+        )
     }
 }
 
 impl DeviceCiphertexts {
-    pub(super) fn new(store: &Arc<Store>, set: &ParameterSet, log2_modulus: u32, engine: &Engine, count: usize) -> Result<Self> {
+    pub(super) fn new(
+        store: &Arc<Store>,
+        set: &ParameterSet,
+        log2_modulus: u32,
+        engine: &Engine,
+        count: usize,
+    ) -> Result<Self> {
         let Ok(len @ 1..) = u32::try_from(count) else {
-            return error::mismatch(format!("{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"));
+            return error::mismatch(format!(
+                "{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"
+            ));
         };
         let mut places = store.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match places.take(len) {
             Some(first) => first,
             None => {
-                // At least half as much again, so that a growing store is not copied for each batch.
+                // At least half as much again, so that a growing store is not copied for each
+                // batch.
                 let capacity = places.capacity;
                 let Some(grown) = capacity.checked_add(len.max(capacity / 2)) else {
-                    return error::mismatch(format!("{capacity} ciphertexts on the device and {len} more are over 2^32"));
+                    return error::mismatch(format!(
+                        "{capacity} ciphertexts on the device and {len} more are over 2^32"
+                    ));
                 };
                 engine.reserve(grown as usize)?;
                 places.capacity = grown;
@@ -139,7 +154,8 @@ impl DeviceCiphertexts {
 
 impl Drop for DeviceCiphertexts {
     fn drop(&mut self) {
-        // Work in flight may still read these places; engines take calls in order, so whoever gets them next writes later.
+        // Work in flight may still read these places; engines take calls in order, so whoever gets
+        // them next writes later.
         self.store.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.first, self.len);
     }
 }
@@ -149,13 +165,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A panic of whoever held the lock (a device that gave up while the store grew) ends nothing else: a handle that is dropped while
-    /// that panic unwinds would end the program.
+    /// A panic of whoever held the lock (a device that gave up while the store grew) ends nothing
+    /// else: a handle that is dropped while that panic unwinds would end the program.
     #[test]
     fn places_come_back_after_a_panic() {
         let store = Arc::new(Store(Mutex::new(Places { capacity: 10, free: BTreeMap::new() })));
         let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
-        let held = DeviceCiphertexts { store: store.clone(), set, key: None, log2_modulus: 9, first: 0, len: 10 };
+        let held = DeviceCiphertexts {
+            store: store.clone(),
+            set,
+            key: None,
+            log2_modulus: 9,
+            first: 0,
+            len: 10,
+        };
         let holder = store.clone();
         let panicked = std::thread::spawn(move || {
             let _places = holder.0.lock();

@@ -6,10 +6,12 @@ use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapShape, Operand, SecretKind};
 use girih_ring::switch::mod_switch;
 
-/// Any function from messages of `input_bits` bits to messages of `output_bits` bits, evaluated by one bootstrapping.
+/// Any function from messages of `input_bits` bits to messages of `output_bits` bits, evaluated by
+/// one bootstrapping.
 ///
-/// A message m of p values stands as `m q / 2p`: one bit of padding keeps phases in the half where the rotation is
-/// not negacyclic. Shifted by `q / 4p`, phase u of 2N looks up `f(floor(u p / N))`, with room for an error of `q / 4p`.
+/// A message m of p values stands as `m q / 2p`: one bit of padding keeps phases in the half where
+/// the rotation is not negacyclic. Shifted by `q / 4p`, phase u of 2N looks up `f(floor(u p / N))`,
+/// with room for an error of `q / 4p`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookUpTable {
     input_bits: u32,
@@ -20,7 +22,10 @@ pub struct LookUpTable {
 /// Refuses a table of which a value does not fit `output_bits` bits.
 pub(super) fn check_values(values: &[u64], output_bits: u32) -> Result<()> {
     match values.iter().position(|v| v >> output_bits != 0) {
-        Some(m) => error::mismatch(format!("the table maps {m} to {}, which does not fit {output_bits} bits", values[m])),
+        Some(m) => error::mismatch(format!(
+            "the table maps {m} to {}, which does not fit {output_bits} bits",
+            values[m]
+        )),
         None => Ok(()),
     }
 }
@@ -29,7 +34,8 @@ impl LookUpTable {
     /// The table of `f`, with outputs of as many bits as inputs.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) unless bits are from 1 to 11 and every value fits the output bits.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) unless bits are from 1 to 11 and every value
+    /// fits the output bits.
     pub fn new(input_bits: u32, f: impl Fn(u64) -> u64) -> Result<Self> {
         Self::with_output_bits(input_bits, input_bits, f)
     }
@@ -38,10 +44,16 @@ impl LookUpTable {
     ///
     /// # Errors
     /// As [`LookUpTable::new`].
-    pub fn with_output_bits(input_bits: u32, output_bits: u32, f: impl Fn(u64) -> u64) -> Result<Self> {
+    pub fn with_output_bits(
+        input_bits: u32,
+        output_bits: u32,
+        f: impl Fn(u64) -> u64,
+    ) -> Result<Self> {
         for bits in [input_bits, output_bits] {
             if !(1..=11).contains(&bits) {
-                return error::mismatch(format!("a table of {input_bits} to {output_bits} bits: both must be from 1 to 11"));
+                return error::mismatch(format!(
+                    "a table of {input_bits} to {output_bits} bits: both must be from 1 to 11"
+                ));
             }
         }
         let values: Vec<u64> = (0..1 << input_bits).map(f).collect();
@@ -68,10 +80,12 @@ impl LookUpTable {
     pub(super) fn shift(&self, set: &ParameterSet) -> Result<u32> {
         padded_modulus(set, self.output_bits)?;
         // In the modulus of constants: the leading half of 2^64 holds it as well.
-        Ok(((1u64 << set.shape().log2_constant_modulus()) / (2 * padded_modulus(set, self.input_bits)?)) as u32)
+        Ok(((1u64 << set.shape().log2_constant_modulus())
+            / (2 * padded_modulus(set, self.input_bits)?)) as u32)
     }
 
-    /// The test polynomial: coefficient u is `f(floor(u p / N))` in steps of `Q / 2p'`, p' output values.
+    /// The test polynomial: coefficient u is `f(floor(u p / N))` in steps of `Q / 2p'`, p' output
+    /// values.
     pub fn test_polynomial(&self, shape: &BootstrapShape) -> Vec<u64> {
         let size = shape.polynomial_size;
         let encode = |value: u64| match shape.accumulator_modulus() {
@@ -82,19 +96,23 @@ impl LookUpTable {
     }
 }
 
-/// Takes the middle of the values off test polynomials of look-ups, and says what a bootstrapping must add to its result instead.
+/// Takes the middle of the values off test polynomials of look-ups, and says what a bootstrapping
+/// must add to its result instead.
 ///
-/// The first step of a rotation cuts digits of the test polynomial alone, and the f64 transform errs most where their spectrum is
-/// large. A mean stands at the lowest frequency, where a binary secret, of mean 1/2, is large too: tfhe.md, section 4. Ternary
-/// secrets have no such frequency. Phases of messages keep to the half of the rotation where `v - c + c` is v.
+/// The first step of a rotation cuts digits of the test polynomial alone, and the f64 transform
+/// errs most where their spectrum is large. A mean stands at the lowest frequency, where a binary
+/// secret, of mean 1/2, is large too: tfhe.md, section 4. Ternary secrets have no such frequency.
+/// Phases of messages keep to the half of the rotation where `v - c + c` is v.
 fn take_off_the_middle(shape: &BootstrapShape, polynomials: &mut [u64]) -> u64 {
     if shape.secret == SecretKind::Ternary {
         return 0;
     }
     // Values are below Q / 2: neither sum nor difference passes Q.
-    let (low, high) = polynomials.iter().fold((u64::MAX, 0), |(low, high), &v| (low.min(v), high.max(v)));
+    let (low, high) =
+        polynomials.iter().fold((u64::MAX, 0), |(low, high), &v| (low.min(v), high.max(v)));
     let middle = low + (high - low) / 2;
-    let below = |v: u64| shape.accumulator_modulus().map_or(v.wrapping_sub(middle), |q| q - (middle - v));
+    let below =
+        |v: u64| shape.accumulator_modulus().map_or(v.wrapping_sub(middle), |q| q - (middle - v));
     polynomials.iter_mut().for_each(|v| *v = if *v < middle { below(*v) } else { *v - middle });
     middle
 }
@@ -112,12 +130,15 @@ pub(super) struct LoadedTables {
 }
 
 impl ServerKey {
-    /// Several values of one input by one bootstrapping: slot j of every ciphertext goes through `tables[j]`.
+    /// Several values of one input by one bootstrapping: slot j of every ciphertext goes through
+    /// `tables[j]`.
     ///
-    /// A message that was encrypted r times over, once for each slot, comes back as r functions of it, and one rotation
-    /// serves them all: k + r polynomials instead of the r (k + 1) of as many look-ups. What comes back is r different
-    /// messages, so a further function of several of them needs them together in one slot, which takes a client.
-    /// [`NoiseModel::log2_failure_table`](crate::NoiseModel::log2_failure_table) of the packed set says how likely each fails.
+    /// A message that was encrypted r times over, once for each slot, comes back as r functions of
+    /// it, and one rotation serves them all: k + r polynomials instead of the r (k + 1) of as many
+    /// look-ups. What comes back is r different messages, so a further function of several of them
+    /// needs them together in one slot, which takes a client.
+    /// [`NoiseModel::log2_failure_table`](crate::NoiseModel::log2_failure_table) of the packed set
+    /// says how likely each fails.
     ///
     /// # Errors
     /// As [`ServerKey::apply`], and unless there are r tables of as many input bits.
@@ -132,7 +153,9 @@ impl ServerKey {
         }
         let loaded = self.load_slots(tables)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
-            self.table_list(inputs[0].len(), |c| (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded))
+            self.table_list(inputs[0].len(), |c| {
+                (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded)
+            })
         })
     }
 
@@ -140,11 +163,19 @@ impl ServerKey {
     pub(super) fn load_slots(&self, tables: &[LookUpTable]) -> Result<LoadedTables> {
         let shift = tables[0].shift(&self.set)?;
         if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
-            return error::mismatch("tables for slots of one ciphertext must take inputs of the same number of bits");
+            return error::mismatch(
+                "tables for slots of one ciphertext must take inputs of the same number of bits",
+            );
         }
-        let mut polynomials: Vec<u64> = tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
+        let mut polynomials: Vec<u64> =
+            tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
         let offset = take_off_the_middle(self.set.shape(), &mut polynomials);
-        Ok(LoadedTables { shift, held: self.table(polynomials)?, stride: u32::from(tables.len() > 1), offset })
+        Ok(LoadedTables {
+            shift,
+            held: self.table(polynomials)?,
+            stride: u32::from(tables.len() > 1),
+            offset,
+        })
     }
 }
 
@@ -154,28 +185,38 @@ mod tests {
 
     #[test]
     fn tables_of_binary_secrets_lie_about_zero() {
-        for (name, ternary) in [("TFHERS_2_2", false), ("INSECURE_TOY_BINARY", false), ("STD128", true)] {
+        for (name, ternary) in
+            [("TFHERS_2_2", false), ("INSECURE_TOY_BINARY", false), ("STD128", true)]
+        {
             let set = ParameterSet::by_name(name).expect("built in");
             let shape = set.shape();
             let centred = |f: fn(u64) -> u64| {
-                let values = LookUpTable::with_output_bits(2, 3, f).expect("fits").test_polynomial(shape);
+                let values =
+                    LookUpTable::with_output_bits(2, 3, f).expect("fits").test_polynomial(shape);
                 let mut polynomial = values.clone();
                 let offset = take_off_the_middle(shape, &mut polynomial);
                 (values, polynomial, offset)
             };
             let (values, polynomial, offset) = centred(|m| 2 * m + 1);
             // Back on the circle of Q, and within half of the values' range of 0.
-            let add = |a: u64| shape.accumulator_modulus().map_or(a.wrapping_add(offset), |q| (a + offset) % q);
+            let add = |a: u64| {
+                shape.accumulator_modulus().map_or(a.wrapping_add(offset), |q| (a + offset) % q)
+            };
             assert!(polynomial.iter().zip(&values).all(|(&p, &v)| add(p) == v), "{name}");
             if ternary {
                 assert_eq!((polynomial, offset), (values, 0), "{name}");
                 continue;
             }
-            let size = |p: u64| shape.accumulator_modulus().map_or(p.min(p.wrapping_neg()), |q| p.min(q - p));
+            let size = |p: u64| {
+                shape.accumulator_modulus().map_or(p.min(p.wrapping_neg()), |q| p.min(q - p))
+            };
             let half_range = (values[shape.polynomial_size - 1] - values[0]).div_ceil(2);
             assert_eq!(polynomial.iter().map(|&p| size(p)).max(), Some(half_range), "{name}");
             let (values, polynomial, offset) = centred(|_| 5);
-            assert!(polynomial.iter().all(|&p| p == 0) && offset == values[0], "{name}: a constant needs no rotation");
+            assert!(
+                polynomial.iter().all(|&p| p == 0) && offset == values[0],
+                "{name}: a constant needs no rotation"
+            );
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::runtime::script::ScriptBuffers;
 use crate::runtime::upload::Uploads;
 use girih_backend::bootstrap::BootstrapDevice;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource, Progress, Stage, StageOutput, Transform,
-    Waiting,
+    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource,
+    Progress, Stage, StageOutput, Transform, Waiting,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -91,15 +91,29 @@ impl WgpuEngine {
                 (Arc::new(table), Arc::new(Mutex::new(State::new(&gpu, &plan.shape))))
             }
         };
-        let mut engine =
-            Self { gpu, plan, source, constant, combine, kernels, traced: OnceLock::new(), key, table, roots: roots_buffer, state };
+        let mut engine = Self {
+            gpu,
+            plan,
+            source,
+            constant,
+            combine,
+            kernels,
+            traced: OnceLock::new(),
+            key,
+            table,
+            roots: roots_buffer,
+            state,
+        };
         engine.kernels.few = engine.few()?;
         Ok(engine)
     }
 
-    /// The variant of `blind_rotate` for few ciphertexts, and up to how many it is taken; none where it never is.
+    /// The variant of `blind_rotate` for few ciphertexts, and up to how many it is taken; none
+    /// where it never is.
     fn few(&self) -> Result<Option<(Pipeline, usize)>, BackendError> {
-        let (Some((_, most)), Some(plan)) = (self.plan.few, self.plan.few_plan()) else { return Ok(None) };
+        let (Some((_, most)), Some(plan)) = (self.plan.few, self.plan.few_plan()) else {
+            return Ok(None);
+        };
         let few = Self::pipeline(&self.gpu, Kernel::BlindRotate, &plan, &self.constant, false)?;
         let most = most.map_or_else(|| self.measure_few(&few), Ok)?;
         Ok((most > 0).then_some((few, most)))
@@ -110,7 +124,13 @@ impl WgpuEngine {
         Arc::ptr_eq(&self.gpu, gpu)
     }
 
-    fn pipeline(gpu: &Gpu, kernel: Kernel, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<Pipeline, BackendError> {
+    fn pipeline(
+        gpu: &Gpu,
+        kernel: Kernel,
+        plan: &WgpuPlan,
+        tables: &Tables,
+        trace: bool,
+    ) -> Result<Pipeline, BackendError> {
         let source = kernel.wgsl(plan, tables, trace).map_err(|why| BackendError::Unsupported {
             device: gpu.name.clone(),
             what: format!("this shape in {}", kernel.name()),
@@ -119,7 +139,12 @@ impl WgpuEngine {
         gpu.pipeline(kernel.name(), &source, bindings(kernel))
     }
 
-    fn compile(gpu: &Gpu, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<Kernels, BackendError> {
+    fn compile(
+        gpu: &Gpu,
+        plan: &WgpuPlan,
+        tables: &Tables,
+        trace: bool,
+    ) -> Result<Kernels, BackendError> {
         let pipeline = |kernel| Self::pipeline(gpu, kernel, plan, tables, trace);
         Ok(Kernels {
             blind_rotate: pipeline(Kernel::BlindRotate)?,
@@ -139,7 +164,8 @@ impl WgpuEngine {
             return Ok(kernels);
         }
         let few = self.kernels.few.as_ref().and_then(|_| self.plan.few_plan());
-        let kernels = Self::compile(&self.gpu, few.as_ref().unwrap_or(&self.plan), &self.constant, true)?;
+        let kernels =
+            Self::compile(&self.gpu, few.as_ref().unwrap_or(&self.plan), &self.constant, true)?;
         Ok(self.traced.get_or_init(|| kernels))
     }
 
@@ -150,7 +176,12 @@ impl WgpuEngine {
             // Below Q < 2^31.
             _ => [job.output_offset as u32, 0],
         };
-        GpuJob { table: job.table, table_stride: job.table_stride, offsets, ..GpuJob::new(&job.input, job.log2_output_modulus, job.output) }
+        GpuJob {
+            table: job.table,
+            table_stride: job.table_stride,
+            offsets,
+            ..GpuJob::new(&job.input, job.log2_output_modulus, job.output)
+        }
     }
 
     /// Bytes of `count` test polynomials on the device.
@@ -168,11 +199,19 @@ impl WgpuEngine {
     }
 
     /// The buffer of test polynomials with room for `bytes`, its first `keep` bytes kept.
-    fn grown_tables<'s>(&self, state: &'s mut State, keep: u64, bytes: u64) -> Result<&'s wgpu::Buffer, BackendError> {
+    fn grown_tables<'s>(
+        &self,
+        state: &'s mut State,
+        keep: u64,
+        bytes: u64,
+    ) -> Result<&'s wgpu::Buffer, BackendError> {
         let old = state.tables.take_if(|b| b.size() < bytes);
         if state.tables.is_none() {
             let roomy = bytes.next_power_of_two().min(self.gpu.binding_bytes()).max(bytes);
-            let new = self.gpu.buffer(roomy, STORAGE, "test polynomials").inspect_err(|_| state.tables.clone_from(&old))?;
+            let new = self
+                .gpu
+                .buffer(roomy, STORAGE, "test polynomials")
+                .inspect_err(|_| state.tables.clone_from(&old))?;
             if let Some(old) = old {
                 self.gpu.copy(&old, &new, keep);
             }
@@ -191,10 +230,14 @@ impl WgpuEngine {
     }
 }
 
-/// What of `plan` exceeds the default limits of WebGPU, with both numbers; buffers never do, they are split.
+/// What of `plan` exceeds the default limits of WebGPU, with both numbers; buffers never do, they
+/// are split.
 fn beyond_webgpu(plan: &WgpuPlan) -> Vec<String> {
     let limits = wgpu::Limits::default();
-    let (memory, threads) = (limits.max_compute_workgroup_storage_size as usize, limits.max_compute_invocations_per_workgroup as usize);
+    let (memory, threads) = (
+        limits.max_compute_workgroup_storage_size as usize,
+        limits.max_compute_invocations_per_workgroup as usize,
+    );
     let staged = plan.few_plan().map_or(0, |few| few.tile.workgroup_bytes);
     [
         ("bytes of workgroup memory", plan.tile.workgroup_bytes, memory),
@@ -209,7 +252,8 @@ fn beyond_webgpu(plan: &WgpuPlan) -> Vec<String> {
 
 /// The tables that checked jobs look up.
 fn tables(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer, BackendError> {
-    slot.as_ref().ok_or_else(|| BackendError::InvalidRequest("there is no test polynomial yet".into()))
+    slot.as_ref()
+        .ok_or_else(|| BackendError::InvalidRequest("there is no test polynomial yet".into()))
 }
 
 impl BootstrapDevice for WgpuEngine {
@@ -260,7 +304,11 @@ impl BootstrapDevice for WgpuEngine {
         self.gpu.check("write")
     }
 
-    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(
+        &'a self,
+        first: usize,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
         Box::pin(async move {
             if words.is_empty() {
                 return self.gpu.finished("read").await;
@@ -321,13 +369,25 @@ impl BootstrapDevice for WgpuEngine {
 
     fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
         let state = &mut *self.state();
-        // Through a buffer in between, however many segments: kernels may not write what they bind for reading.
+        // Through a buffer in between, however many segments: kernels may not write what they bind
+        // for reading.
         for jobs in jobs.chunks(self.chunk_jobs(2)) {
-            let work =
-                state.workspace.work(&self.gpu, Words { gathered: jobs.len() * self.plan.shape.ciphertext_len(), ..Words::default() })?;
+            let work = state.workspace.work(
+                &self.gpu,
+                Words {
+                    gathered: jobs.len() * self.plan.shape.ciphertext_len(),
+                    ..Words::default()
+                },
+            )?;
             let mut script = Script::default();
-            state.store.gather(&mut script, &self.combine, jobs.iter().map(|j| &j.input), &work.gathered);
-            let outputs = jobs.iter().map(|j| (j.input.log2_modulus, j.log2_output_modulus, j.output));
+            state.store.gather(
+                &mut script,
+                &self.combine,
+                jobs.iter().map(|j| &j.input),
+                &work.gathered,
+            );
+            let outputs =
+                jobs.iter().map(|j| (j.input.log2_modulus, j.log2_output_modulus, j.output));
             state.store.scatter(&mut script, &self.combine, outputs, &work.gathered);
             script.submit(&self.gpu, &mut state.scripts, "combine")?;
         }
@@ -338,7 +398,11 @@ impl BootstrapDevice for WgpuEngine {
         Box::pin(self.gpu.finished("synchronize"))
     }
 
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(
+        &self,
+        job: &BootstrapJob,
+        stages: &[Stage],
+    ) -> Result<Vec<StageOutput>, BackendError> {
         crate::bootstrap::trace::trace(self, job, stages)
     }
 }

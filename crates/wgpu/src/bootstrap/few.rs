@@ -16,13 +16,16 @@ const STEPS: usize = 128;
 const SECONDS: f64 = 0.1;
 
 impl WgpuEngine {
-    /// Up to how many ciphertexts `few` is faster than the kernel for many; without end where it is faster for all tried.
+    /// Up to how many ciphertexts `few` is faster than the kernel for many; without end where it is
+    /// faster for all tried.
     pub(crate) fn measure_few(&self, few: &Pipeline) -> Result<usize, BackendError> {
         let steps = self.plan.shape.lwe_dimension.min(STEPS);
         let mut most = 0;
         for batch in BATCHES {
             let words = Words { scratch: batch * self.parked_words(), ..self.words(batch, 1) };
-            if 4 * words.scratch as u64 > CHUNK_BYTES.min(self.gpu.binding_bytes()) || batch > self.chunk_jobs(1) {
+            if 4 * words.scratch as u64 > CHUNK_BYTES.min(self.gpu.binding_bytes())
+                || batch > self.chunk_jobs(1)
+            {
                 return Ok(most);
             }
             let work = Workspace::default().work(&self.gpu, words)?;
@@ -38,13 +41,21 @@ impl WgpuEngine {
         Ok(usize::MAX)
     }
 
-    /// Seconds of the first `steps` of a blind rotation, the best of three. The time does not depend on what is rotated: zeros.
-    fn seconds(&self, kernel: &Pipeline, work: &Work, batch: usize, steps: usize) -> Result<f64, BackendError> {
+    /// Seconds of the first `steps` of a blind rotation, the best of three. The time does not
+    /// depend on what is rotated: zeros.
+    fn seconds(
+        &self,
+        kernel: &Pipeline,
+        work: &Work,
+        batch: usize,
+        steps: usize,
+    ) -> Result<f64, BackendError> {
         let buffer = |words: usize| self.gpu.buffer(4 * words as u64, STORAGE, "a measurement");
         let store = buffer(self.plan.shape.ciphertext_len())?;
         let table = buffer(self.plan.shape.polynomial_size * self.plan.accumulator_words())?;
         let mut script = Script { jobs: vec![GpuJob::default(); batch], ..Default::default() };
-        let launch = GpuLaunch { jobs: batch as u32, trace_step: NO_STEP as u32, ..Default::default() };
+        let launch =
+            GpuLaunch { jobs: batch as u32, trace_step: NO_STEP as u32, ..Default::default() };
         self.push_blind_rotate(&mut script, kernel, [&store, &table], work, steps, launch);
         let mut buffers = ScriptBuffers::default();
         let mut best = f64::INFINITY;

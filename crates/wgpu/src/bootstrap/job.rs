@@ -1,4 +1,5 @@
-//! What kernels are told: jobs and launches, field for field the structs of `shaders/bootstrap/job.wgsl`.
+//! What kernels are told: jobs and launches, field for field the structs of
+//! `shaders/bootstrap/job.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 use girih_backend::Combination;
@@ -21,7 +22,8 @@ pub(crate) struct GpuJob {
 impl GpuJob {
     pub fn new(input: &Combination, log2_output: u32, output: u32) -> Self {
         // Kernels read operands of weight 0 too; index 0 is always there.
-        let index = |i: usize| if input.operands[i].weight == 0 { 0 } else { input.operands[i].ciphertext };
+        let index =
+            |i: usize| if input.operands[i].weight == 0 { 0 } else { input.operands[i].ciphertext };
         Self {
             operands: std::array::from_fn(index),
             weights: input.operands.map(|o| o.weight),
@@ -35,7 +37,13 @@ impl GpuJob {
 
     /// The same job on a combination that lies ready at `place`, with its result there as well.
     pub fn at(self, place: u32) -> Self {
-        Self { operands: [place, 0, 0, 0], weights: [1, 0, 0, 0], constant: 0, output: place, ..self }
+        Self {
+            operands: [place, 0, 0, 0],
+            weights: [1, 0, 0, 0],
+            constant: 0,
+            output: place,
+            ..self
+        }
     }
 }
 
@@ -49,7 +57,8 @@ pub(crate) struct GpuLaunch {
     pub trace_step: u32,
     pub first_job: u32,
     pub jobs: u32,
-    /// Parts that each ciphertext's indices of this dispatch are divided into, and the indices of a part.
+    /// Parts that each ciphertext's indices of this dispatch are divided into, and the indices of a
+    /// part.
     pub parts: u32,
     pub share: u32,
     /// 1: results are added to what is there.

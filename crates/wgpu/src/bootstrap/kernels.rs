@@ -1,10 +1,13 @@
-//! Every kernel that a list of shapes needs, checked without a device: parsed, validated, translated, measured.
+//! Every kernel that a list of shapes needs, checked without a device: parsed, validated,
+//! translated, measured.
 
 use crate::Profile;
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
-use girih_backend::{BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Transform};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Transform,
+};
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
@@ -82,12 +85,16 @@ pub fn desktop_gpu() -> DeviceInfo {
     imagined("wgpu:desktop", "48 KiB of workgroup memory and 1,024 threads", limits)
 }
 
-/// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned for `device` or,
-/// without one, for the default limits of WebGPU. Shapes that do not fit are errors with their reason.
+/// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned
+/// for `device` or, without one, for the default limits of WebGPU. Shapes that do not fit are
+/// errors with their reason.
 ///
 /// # Errors
 /// As [`WgpuPlan::new`], and [`BackendError::Unsupported`] for a shape whose bounds cannot be kept.
-pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&DeviceInfo>) -> Result<Vec<KernelVariant>, BackendError> {
+pub fn kernel_variants(
+    shapes: &[(String, BootstrapShape)],
+    device: Option<&DeviceInfo>,
+) -> Result<Vec<KernelVariant>, BackendError> {
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {
@@ -95,18 +102,31 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
             let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default(), None)?;
             let tables = Tables::new(&plan);
             let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
-            for (kernel, plan, few) in Kernel::ALL.map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few) {
+            for (kernel, plan, few) in
+                Kernel::ALL.map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few)
+            {
                 for traced in [false, true] {
-                    // Neither profile nor trace changes a kernel without modular arithmetic or insides.
+                    // Neither profile nor trace changes a kernel without modular arithmetic or
+                    // insides.
                     if kernel == Kernel::Combine && (traced || profile == Profile::Int64) {
                         continue;
                     }
-                    let wgsl = kernel.wgsl(&plan, &tables, traced).map_err(|why| BackendError::Unsupported {
-                        device: info.name.clone(),
-                        what: format!("{set} in {}", kernel.name()),
-                        why,
+                    let wgsl = kernel.wgsl(&plan, &tables, traced).map_err(|why| {
+                        BackendError::Unsupported {
+                            device: info.name.clone(),
+                            what: format!("{set} in {}", kernel.name()),
+                            why,
+                        }
                     })?;
-                    all.push(KernelVariant { set: set.clone(), kernel, profile, traced, few, plan: plan.clone(), wgsl });
+                    all.push(KernelVariant {
+                        set: set.clone(),
+                        kernel,
+                        profile,
+                        traced,
+                        few,
+                        plan: plan.clone(),
+                        wgsl,
+                    });
                 }
             }
         }
@@ -115,21 +135,25 @@ pub fn kernel_variants(shapes: &[(String, BootstrapShape)], device: Option<&Devi
 }
 
 impl KernelVariant {
-    /// Parses and validates the WGSL, translates it to SPIR-V, Metal and HLSL, and compares its workgroup bytes and
-    /// threads with the plan.
+    /// Parses and validates the WGSL, translates it to SPIR-V, Metal and HLSL, and compares its
+    /// workgroup bytes and threads with the plan.
     ///
     /// # Errors
     /// A sentence naming what failed. Panics of a translator are caught and reported as such.
     pub fn check(&self) -> Result<KernelCheck, String> {
         let check = std::panic::AssertUnwindSafe(|| self.check_uncaught());
         std::panic::catch_unwind(check).unwrap_or_else(|panic| {
-            let what = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_string()));
+            let what = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_string()));
             Err(format!("a translator panicked: {}", what.unwrap_or_else(|| "no message".into())))
         })
     }
 
     fn check_uncaught(&self) -> Result<KernelCheck, String> {
-        let module = naga::front::wgsl::parse_str(&self.wgsl).map_err(|e| e.emit_to_string(&self.wgsl))?;
+        let module =
+            naga::front::wgsl::parse_str(&self.wgsl).map_err(|e| e.emit_to_string(&self.wgsl))?;
         let capabilities = match self.profile {
             Profile::Core => Capabilities::empty(),
             Profile::Int64 => Capabilities::SHADER_INT64,
@@ -139,14 +163,25 @@ impl KernelVariant {
             .map_err(|e| format!("not valid: {}", e.emit_to_string(&self.wgsl)))?;
         let found = KernelCheck {
             workgroup_bytes: workgroup_bytes(&module),
-            workgroup_threads: module.entry_points.first().map_or(0, |e| e.workgroup_size.iter().product::<u32>() as usize),
-            storage_buffers: module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. })).count(),
+            workgroup_threads: module
+                .entry_points
+                .first()
+                .map_or(0, |e| e.workgroup_size.iter().product::<u32>() as usize),
+            storage_buffers: module
+                .global_variables
+                .iter()
+                .filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. }))
+                .count(),
             spirv_words: to_spirv(&module, &info)?.len(),
             msl_bytes: to_msl(&module, &info)?.len(),
             hlsl_bytes: to_hlsl(&module, &info)?.len(),
         };
         for (what, found, planned) in [
-            ("bytes of workgroup memory", found.workgroup_bytes, self.kernel.workgroup_bytes(&self.plan)),
+            (
+                "bytes of workgroup memory",
+                found.workgroup_bytes,
+                self.kernel.workgroup_bytes(&self.plan),
+            ),
             ("threads", found.workgroup_threads, self.kernel.workgroup_threads(&self.plan)),
         ] {
             if found != planned {
@@ -155,7 +190,10 @@ impl KernelVariant {
         }
         let most = wgpu::Limits::default().max_storage_buffers_per_shader_stage as usize;
         if found.storage_buffers > most {
-            return Err(format!("{} storage buffers are more than the {most} that every device has", found.storage_buffers));
+            return Err(format!(
+                "{} storage buffers are more than the {most} that every device has",
+                found.storage_buffers
+            ));
         }
         Ok(found)
     }
@@ -163,7 +201,8 @@ impl KernelVariant {
 
 fn workgroup_bytes(module: &naga::Module) -> usize {
     let context = module.to_ctx();
-    let variables = module.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup);
+    let variables =
+        module.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup);
     variables.map(|(_, v)| module.types[v.ty].inner.size(context) as usize).sum()
 }
 
@@ -172,14 +211,23 @@ fn to_spirv(module: &naga::Module, info: &ModuleInfo) -> Result<Vec<u32>, String
 }
 
 fn to_msl(module: &naga::Module, info: &ModuleInfo) -> Result<String, String> {
-    let options = msl::Options { lang_version: (2, 4), fake_missing_bindings: true, ..Default::default() };
-    msl::write_string(module, info, &options, &msl::PipelineOptions::default()).map(|(text, _)| text).map_err(|e| format!("Metal: {e}"))
+    let options =
+        msl::Options { lang_version: (2, 4), fake_missing_bindings: true, ..Default::default() };
+    msl::write_string(module, info, &options, &msl::PipelineOptions::default())
+        .map(|(text, _)| text)
+        .map_err(|e| format!("Metal: {e}"))
 }
 
 fn to_hlsl(module: &naga::Module, info: &ModuleInfo) -> Result<String, String> {
     let mut text = String::new();
-    let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, fake_missing_bindings: true, ..Default::default() };
+    let options = hlsl::Options {
+        shader_model: hlsl::ShaderModel::V6_0,
+        fake_missing_bindings: true,
+        ..Default::default()
+    };
     let pipeline = hlsl::PipelineOptions::default();
-    hlsl::Writer::new(&mut text, &options, &pipeline).write(module, info, None).map_err(|e| format!("HLSL: {e}"))?;
+    hlsl::Writer::new(&mut text, &options, &pipeline)
+        .write(module, info, None)
+        .map_err(|e| format!("HLSL: {e}"))?;
     Ok(text)
 }

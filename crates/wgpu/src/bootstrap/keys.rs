@@ -1,4 +1,5 @@
-//! Keys on their way to the device: transformed, scaled, put into reading order, split over bindings.
+//! Keys on their way to the device: transformed, scaled, put into reading order, split over
+//! bindings.
 
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::Tables;
@@ -16,7 +17,8 @@ pub(crate) struct Segment {
 /// Bytes handed to the driver between waits: bounds the memory of uploads.
 const UPLOAD_BYTES: u64 = 128 << 20;
 
-/// Makes `count` blocks of `block_words` 32-bit words each with `fill` and uploads them, as few segments as bindings allow.
+/// Makes `count` blocks of `block_words` 32-bit words each with `fill` and uploads them, as few
+/// segments as bindings allow.
 fn upload(
     gpu: &Gpu,
     what: &str,
@@ -31,7 +33,10 @@ fn upload(
         return Err(BackendError::OutOfMemory {
             device: gpu.name.clone(),
             bytes: block_bytes,
-            what: format!("one block of the {what} (one buffer of this device holds at most {} bytes)", gpu.binding_bytes()),
+            what: format!(
+                "one block of the {what} (one buffer of this device holds at most {} bytes)",
+                gpu.binding_bytes()
+            ),
         });
     }
     let batch = (8usize << 20).div_ceil(block_words).clamp(1, 4 * rayon::current_num_threads());
@@ -45,8 +50,15 @@ fn upload(
         for start in (first..last).step_by(batch) {
             let end = last.min(start + batch);
             let words = &mut words[..(end - start) * block_words];
-            words.par_chunks_exact_mut(block_words).enumerate().for_each(|(i, block)| fill(start + i, block));
-            gpu.queue.write_buffer(&buffer, (start - first) as u64 * block_bytes, bytemuck::cast_slice(words));
+            words
+                .par_chunks_exact_mut(block_words)
+                .enumerate()
+                .for_each(|(i, block)| fill(start + i, block));
+            gpu.queue.write_buffer(
+                &buffer,
+                (start - first) as u64 * block_bytes,
+                bytemuck::cast_slice(words),
+            );
             pending += 4 * words.len() as u64;
             if pending > UPLOAD_BYTES {
                 gpu.queue.submit([]);
@@ -62,8 +74,9 @@ fn upload(
     Ok(segments)
 }
 
-/// The bootstrapping key: each polynomial transformed, times `R / N` (times Q for MR), in the order in which
-/// `blind_rotate` reads it: `[word][column][quarter of the items][row][C0|C1][thread]`, four items a vector.
+/// The bootstrapping key: each polynomial transformed, times `R / N` (times Q for MR), in the order
+/// in which `blind_rotate` reads it: `[word][column][quarter of the items][row][C0|C1][thread]`,
+/// four items a vector.
 pub(crate) fn upload_bootstrapping_key(
     gpu: &Gpu,
     plan: &WgpuPlan,
@@ -72,20 +85,29 @@ pub(crate) fn upload_bootstrapping_key(
     progress: &dyn Progress,
 ) -> Result<Vec<Segment>, BackendError> {
     let shape = &plan.shape;
-    upload(gpu, "bootstrapping key", shape.lwe_dimension, plan.key_step_words(), progress, |index, out| {
-        let mut block = vec![0u64; shape.bootstrapping_block_len()];
-        keys.bootstrapping_block(index, &mut block);
-        arrange_block(plan, tables, &block, out);
-    })
+    upload(
+        gpu,
+        "bootstrapping key",
+        shape.lwe_dimension,
+        plan.key_step_words(),
+        progress,
+        |index, out| {
+            let mut block = vec![0u64; shape.bootstrapping_block_len()];
+            keys.bootstrapping_block(index, &mut block);
+            arrange_block(plan, tables, &block, out);
+        },
+    )
 }
 
 /// One LWE index: `block` is `[C0|C1][level][row][column][N]` modulo M.
 fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32]) {
     let shape = &plan.shape;
     let layout = tables.layout();
-    let (size, columns, rows, ggsw) = (shape.polynomial_size, shape.columns(), plan.rows(), shape.ggsw_per_step());
+    let (size, columns, rows, ggsw) =
+        (shape.polynomial_size, shape.columns(), plan.rows(), shape.ggsw_per_step());
     let (items, threads) = (layout.items(), layout.threads());
-    let positions: Vec<usize> = (0..threads * items).map(|i| layout.position(i / items, i % items)).collect();
+    let positions: Vec<usize> =
+        (0..threads * items).map(|i| layout.position(i / items, i % items)).collect();
     let mut polynomial = vec![0u32; size];
     for (word, table) in tables.transforms().iter().enumerate() {
         let m = table.modulus();
@@ -98,17 +120,20 @@ fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32
             table.forward(&mut polynomial);
             for t in 0..threads {
                 for j in 0..items {
-                    let vector = (((word * columns + column) * (items / 4) + j / 4) * rows + row) * ggsw + g;
-                    out[(vector * threads + t) * 4 + j % 4] =
-                        plan.numbers().factor(m.value(), m.mul_shoup(polynomial[positions[t * items + j]], scale));
+                    let vector =
+                        (((word * columns + column) * (items / 4) + j / 4) * rows + row) * ggsw + g;
+                    out[(vector * threads + t) * 4 + j % 4] = plan.numbers().factor(
+                        m.value(),
+                        m.mul_shoup(polynomial[positions[t * items + j]], scale),
+                    );
                 }
             }
         }
     }
 }
 
-/// The factor of the keys of one word: `R / N` undoes one Montgomery reduction (by R) and the inverse transform's N; Q turns
-/// a product y into the y Q that MR's rounding starts from.
+/// The factor of the keys of one word: `R / N` undoes one Montgomery reduction (by R) and the
+/// inverse transform's N; Q turns a product y into the y Q that MR's rounding starts from.
 pub(crate) fn key_scale(plan: &WgpuPlan, tables: &Tables, word: usize) -> u32 {
     let table = &tables.transforms()[word];
     let m = table.modulus();
@@ -127,19 +152,27 @@ pub(crate) fn upload_key_switching_key(
     progress: &dyn Progress,
 ) -> Result<Vec<Segment>, BackendError> {
     let shape = &plan.shape;
-    let (length, row_words, entries) = (shape.ciphertext_len(), 4 * plan.ks_row_vectors(), plan.ks_entries());
-    upload(gpu, "key-switching key", shape.ks_indices(), 4 * plan.ks_block_vectors(), progress, |index, out| {
-        let mut block = vec![0u64; shape.key_switching_block_len()];
-        keys.key_switching_block(index, &mut block);
-        for (to, from) in out.chunks_exact_mut(row_words).zip(block.chunks_exact(length)) {
-            to.fill(0);
-            for (i, &x) in from.iter().enumerate() {
-                match entries {
-                    8 => to[i / 2] |= (x as u32) << (16 * (i % 2)),
-                    4 => to[i] = x as u32,
-                    _ => (to[2 * i], to[2 * i + 1]) = (x as u32, (x >> 32) as u32),
+    let (length, row_words, entries) =
+        (shape.ciphertext_len(), 4 * plan.ks_row_vectors(), plan.ks_entries());
+    upload(
+        gpu,
+        "key-switching key",
+        shape.ks_indices(),
+        4 * plan.ks_block_vectors(),
+        progress,
+        |index, out| {
+            let mut block = vec![0u64; shape.key_switching_block_len()];
+            keys.key_switching_block(index, &mut block);
+            for (to, from) in out.chunks_exact_mut(row_words).zip(block.chunks_exact(length)) {
+                to.fill(0);
+                for (i, &x) in from.iter().enumerate() {
+                    match entries {
+                        8 => to[i / 2] |= (x as u32) << (16 * (i % 2)),
+                        4 => to[i] = x as u32,
+                        _ => (to[2 * i], to[2 * i + 1]) = (x as u32, (x >> 32) as u32),
+                    }
                 }
             }
-        }
-    })
+        },
+    )
 }

@@ -33,7 +33,8 @@ pub(crate) struct Workspace {
 
 /// The buffers of one chunk.
 pub(crate) struct Work {
-    /// Combinations of jobs whose operands lie in several segments of the store, then their results.
+    /// Combinations of jobs whose operands lie in several segments of the store, then their
+    /// results.
     pub gathered: wgpu::Buffer,
     /// Extracted ciphertexts modulo Q_ks.
     pub switched: wgpu::Buffer,
@@ -60,8 +61,9 @@ impl Words {
 
 impl Workspace {
     pub fn work(&mut self, gpu: &Gpu, words: Words) -> Result<Work, BackendError> {
-        let buffer =
-            |slot: &mut Option<wgpu::Buffer>, words: usize, what: &str| gpu.at_least(slot, 4 * words as u64, STORAGE, what).cloned();
+        let buffer = |slot: &mut Option<wgpu::Buffer>, words: usize, what: &str| {
+            gpu.at_least(slot, 4 * words as u64, STORAGE, what).cloned()
+        };
         Ok(Work {
             gathered: buffer(&mut self.gathered, words.gathered, "gathered ciphertexts")?,
             switched: buffer(&mut self.switched, words.switched, "extracted ciphertexts")?,
@@ -90,7 +92,8 @@ pub(crate) struct Pass<'a> {
 pub(crate) const NO_STEP: usize = u32::MAX as usize;
 
 impl WgpuEngine {
-    /// The step ranges (key segment, first, last) of a blind rotation up to `steps`: cut at key segments and at the plan's steps a launch.
+    /// The step ranges (key segment, first, last) of a blind rotation up to `steps`: cut at key
+    /// segments and at the plan's steps a launch.
     pub(crate) fn ranges(&self, steps: usize) -> Vec<(usize, usize, usize)> {
         let mut ranges = Vec::new();
         for (at, segment) in self.key.iter().enumerate() {
@@ -141,14 +144,20 @@ impl WgpuEngine {
     pub(crate) fn chunk_jobs(&self, segments: usize) -> usize {
         // Of so many jobs no ciphertext is divided but where the table is.
         let each = self.words(CHUNK_JOBS, segments).largest().div_ceil(CHUNK_JOBS);
-        ((CHUNK_BYTES.min(self.gpu.binding_bytes()) / (4 * each as u64)) as usize).clamp(1, CHUNK_JOBS)
+        ((CHUNK_BYTES.min(self.gpu.binding_bytes()) / (4 * each as u64)) as usize)
+            .clamp(1, CHUNK_JOBS)
     }
 
     /// Adds the dispatches of one chunk.
     pub(crate) fn push_bootstrap<'a>(&'a self, script: &mut Script<'a>, pass: &Pass<'a>) {
         let (work, whole) = (pass.work, pass.store.whole());
         if whole.is_none() {
-            pass.store.gather(script, &self.combine, pass.jobs.iter().map(|j| &j.input), &work.gathered);
+            pass.store.gather(
+                script,
+                &self.combine,
+                pass.jobs.iter().map(|j| &j.input),
+                &work.gathered,
+            );
         }
         let base = GpuLaunch {
             trace_step: pass.trace_step as u32,
@@ -175,12 +184,14 @@ impl WgpuEngine {
         }
         self.push_key_switch(script, pass, pass.results.unwrap_or(inputs), base);
         if whole.is_none() && pass.results.is_none() {
-            let outputs = pass.jobs.iter().map(|j| (j.log2_output_modulus, j.log2_output_modulus, j.output));
+            let outputs =
+                pass.jobs.iter().map(|j| (j.log2_output_modulus, j.log2_output_modulus, j.output));
             pass.store.scatter(script, &self.combine, outputs, &work.gathered);
         }
     }
 
-    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `inputs` are store and tables.
+    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `inputs` are store
+    /// and tables.
     pub(crate) fn push_blind_rotate<'a>(
         &'a self,
         script: &mut Script<'a>,
@@ -194,16 +205,34 @@ impl WgpuEngine {
             let key = &self.key[segment];
             script.dispatches.push(Dispatch {
                 kernel,
-                buffers: vec![inputs[0], inputs[1], &key.buffer, &self.roots, &work.switched, &work.scratch],
-                launch: GpuLaunch { first_step: first as u32, last_step: last as u32, first_block: key.first as u32, ..base },
+                buffers: vec![
+                    inputs[0],
+                    inputs[1],
+                    &key.buffer,
+                    &self.roots,
+                    &work.switched,
+                    &work.scratch,
+                ],
+                launch: GpuLaunch {
+                    first_step: first as u32,
+                    last_step: last as u32,
+                    first_block: key.first as u32,
+                    ..base
+                },
                 groups: [base.jobs as usize, 1, 1],
             });
         }
     }
 
-    /// Key switch and last mod switch: one dispatch, or, where tables or ciphertexts are divided, one a segment of the table
-    /// and one that finishes the sums.
-    fn push_key_switch<'a>(&'a self, script: &mut Script<'a>, pass: &Pass<'a>, results: &'a wgpu::Buffer, base: GpuLaunch) {
+    /// Key switch and last mod switch: one dispatch, or, where tables or ciphertexts are divided,
+    /// one a segment of the table and one that finishes the sums.
+    fn push_key_switch<'a>(
+        &'a self,
+        script: &mut Script<'a>,
+        pass: &Pass<'a>,
+        results: &'a wgpu::Buffer,
+        base: GpuLaunch,
+    ) {
         let (work, jobs) = (pass.work, pass.jobs.len());
         let parts = self.key_switch_parts(jobs);
         let groups = parts.max(1);

@@ -5,7 +5,8 @@ use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
-    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest, TileLayout, TilePlan, Transform,
+    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus,
+    PlanRequest, TileLayout, TilePlan, Transform,
 };
 
 /// Items a thread that kernels can be generated for.
@@ -32,9 +33,10 @@ const CHOICES: [(&str, &[u32]); 6] = [
     ("few", &[0, 2, 3, 4, 6, 8]),
 ];
 
-/// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is `rolled`, whether words
-/// are `signed`, workgroups that share the key switch of one ciphertext (left open, by the size of the batch), polynomials
-/// staged by the variant for `few` ciphertexts (0: none; left open, the model's, where loading finds it faster).
+/// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is
+/// `rolled`, whether words are `signed`, workgroups that share the key switch of one ciphertext
+/// (left open, by the size of the batch), polynomials staged by the variant for `few` ciphertexts
+/// (0: none; left open, the model's, where loading finds it faster).
 #[derive(Clone, Copy, Default)]
 struct Choices {
     items: Option<usize>,
@@ -52,7 +54,10 @@ impl Choices {
         for (name, &value) in &request.choices {
             let Some((_, values)) = CHOICES.iter().find(|(n, _)| n == name) else {
                 let known: Vec<&str> = CHOICES.iter().map(|(n, _)| *n).collect();
-                return Err((format!("the plan choice `{name}`"), format!("WGSL kernels know {}", known.join(", "))));
+                return Err((
+                    format!("the plan choice `{name}`"),
+                    format!("WGSL kernels know {}", known.join(", ")),
+                ));
             };
             if !values.contains(&value) {
                 return Err((format!("{name} = {value}"), format!("{name} is one of {values:?}")));
@@ -60,7 +65,11 @@ impl Choices {
             match name.as_str() {
                 "items" => all.items = Some(value as usize),
                 "staged" => all.staged = Some(value as usize),
-                "rolled" => all.rolled = Some([Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize]),
+                "rolled" => {
+                    all.rolled = Some(
+                        [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize],
+                    )
+                }
                 "signed" => all.signed = Some(value == 1),
                 "key_switch_parts" => all.key_switch_parts = Some(value as usize),
                 _ => all.few = Some(value as usize),
@@ -83,34 +92,39 @@ pub struct WgpuPlan {
     pub rolled: Rolled,
     /// Whether words are signed: centred residues, for primes below 2^28.
     pub signed: bool,
-    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the device.
+    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the
+    /// device.
     pub key_switch_parts: Option<usize>,
     /// Workgroups that fill the device.
     pub filling_workgroups: usize,
-    /// Polynomials that the variant of `blind_rotate` for few ciphertexts stages, and up to how many ciphertexts it is taken; with
-    /// the number left open, as many as it is found faster for when keys are loaded.
+    /// Polynomials that the variant of `blind_rotate` for few ciphertexts stages, and up to how
+    /// many ciphertexts it is taken; with the number left open, as many as it is found faster for
+    /// when keys are loaded.
     pub few: Option<(usize, Option<usize>)>,
 }
 
 /// Ciphertexts up to which a variant that was asked for is taken.
 const FEW_CIPHERTEXTS: usize = 128;
-/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them large modulus-raising shapes slow down, with 32 all gain.
+/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them
+/// large modulus-raising shapes slow down, with 32 all gain.
 const FEW_REGISTERS: usize = 32;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
-/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of today.
+/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of
+/// today.
 const FILLING_WORKGROUPS: usize = 512;
 
 impl WgpuPlan {
     /// Plans `shape` within the limits of `device`: a pure function.
     ///
-    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 where measured better), two
-    /// polynomials an exchange where they fit, which halves barriers and twiddle loads, and signed words where they gain.
+    /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 where
+    /// measured better), two polynomials an exchange where they fit, which halves barriers and
+    /// twiddle loads, and signed words where they gain.
     ///
     /// # Errors
-    /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`] for a request that
-    /// these kernels do not have.
+    /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`]
+    /// for a request that these kernels do not have.
     pub fn new(
         shape: &BootstrapShape,
         profile: Profile,
@@ -119,9 +133,16 @@ impl WgpuPlan {
         rolled: Option<Rolled>,
     ) -> Result<Self, BackendError> {
         shape.validate()?;
-        let unsupported = |what: String, why: &str| BackendError::Unsupported { device: device.name.clone(), what, why: why.into() };
+        let unsupported = |what: String, why: &str| BackendError::Unsupported {
+            device: device.name.clone(),
+            what,
+            why: why.into(),
+        };
         if shape.key_modulus == KeyModulus::Torus64 {
-            return Err(unsupported("the native torus".into(), "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)"));
+            return Err(unsupported(
+                "the native torus".into(),
+                "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)",
+            ));
         }
         if shape.grouping > 1 {
             let what = format!("{} LWE indices a step", shape.grouping);
@@ -131,10 +152,14 @@ impl WgpuPlan {
             ));
         }
         if request.groups.is_some_and(|g| g != 1) {
-            return Err(unsupported("several ciphertexts a workgroup".into(), "WGSL kernels run one a workgroup; leave `groups` open"));
+            return Err(unsupported(
+                "several ciphertexts a workgroup".into(),
+                "WGSL kernels run one a workgroup; leave `groups` open",
+            ));
         }
         let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
-        let rolled = choices.rolled.or(rolled).unwrap_or_else(|| Self::rolling(shape, device.software));
+        let rolled =
+            choices.rolled.or(rolled).unwrap_or_else(|| Self::rolling(shape, device.software));
         let lanes = device.limits.subgroup_threads.max(1);
         let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
             (Some(items), _) => vec![items],
@@ -142,17 +167,26 @@ impl WgpuPlan {
                 let items = shape.polynomial_size / (subgroups * lanes).max(1);
                 if !ITEMS.contains(&items) {
                     return Err(unsupported(
-                        format!("{subgroups} subgroups of {lanes} a polynomial of {}", shape.polynomial_size),
+                        format!(
+                            "{subgroups} subgroups of {lanes} a polynomial of {}",
+                            shape.polynomial_size
+                        ),
                         "a thread must get 4, 8 or 16 coefficients",
                     ));
                 }
                 vec![items]
             }
-            (None, None) if Self::prefers_four(shape, profile, rolled) && !device.software => vec![4, 8, 16],
+            (None, None) if Self::prefers_four(shape, profile, rolled) && !device.software => {
+                vec![4, 8, 16]
+            }
             (None, None) => vec![8, 16],
         };
         let staged: Vec<usize> = match (&request.layout, choices.staged) {
-            (Some(layout), _) if layout.accumulator != AccumulatorHome::Registers || layout.threads_per_column || layout.staged == 0 => {
+            (Some(layout), _)
+                if layout.accumulator != AccumulatorHome::Registers
+                    || layout.threads_per_column
+                    || layout.staged == 0 =>
+            {
                 return Err(unsupported(
                     format!("{layout:?}"),
                     "these kernels keep accumulators in registers and stage one polynomial or more",
@@ -165,12 +199,21 @@ impl WgpuPlan {
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
-            _ => staged.into_iter().map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 }).collect(),
+            _ => staged
+                .into_iter()
+                .map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 })
+                .collect(),
         };
-        // Measured on an H200: with 64-bit products signed words gain for one word and lose for two.
-        let signed = choices.signed.unwrap_or(Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1));
+        // Measured on an H200: with 64-bit products signed words gain for one word and lose for
+        // two.
+        let signed = choices.signed.unwrap_or(
+            Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1),
+        );
         if signed && !Self::small_primes(shape) {
-            return Err(unsupported(format!("signed words for the primes {:?}", shape.key_modulus), "they must be below 2^28"));
+            return Err(unsupported(
+                format!("signed words for the primes {:?}", shape.key_modulus),
+                "they must be below 2^28",
+            ));
         }
         let mut refusal = None;
         for &items in &items {
@@ -184,7 +227,11 @@ impl WgpuPlan {
                             rolled,
                             signed,
                             key_switch_parts: choices.key_switch_parts,
-                            filling_workgroups: if device.software { rayon::current_num_threads() } else { FILLING_WORKGROUPS },
+                            filling_workgroups: if device.software {
+                                rayon::current_num_threads()
+                            } else {
+                                FILLING_WORKGROUPS
+                            },
                             few: None,
                         };
                         plan.few = plan.few_of(choices.few, device)?;
@@ -194,20 +241,35 @@ impl WgpuPlan {
                 }
             }
         }
-        Err(BackendError::DoesNotFit { device: device.name.clone(), reason: refusal.expect("at least one plan was tried") })
+        Err(BackendError::DoesNotFit {
+            device: device.name.clone(),
+            reason: refusal.expect("at least one plan was tried"),
+        })
     }
 
-    /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for exchanges and barriers more than for
-    /// anything, and the more polynomials go through each, the fewer there are. With many it would hold registers and memory
-    /// that further workgroups need.
-    fn few_of(&self, asked: Option<usize>, device: &DeviceInfo) -> Result<Option<(usize, Option<usize>)>, BackendError> {
+    /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for
+    /// exchanges and barriers more than for anything, and the more polynomials go through each, the
+    /// fewer there are. With many it would hold registers and memory that further workgroups need.
+    fn few_of(
+        &self,
+        asked: Option<usize>,
+        device: &DeviceInfo,
+    ) -> Result<Option<(usize, Option<usize>)>, BackendError> {
         let padded = 4 * self.layout().padded();
-        let counted = if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
-        let fits = |staged: usize| counted.is_multiple_of(staged) && staged * padded <= device.limits.workgroup_memory_bytes;
+        let counted =
+            if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
+        let fits = |staged: usize| {
+            counted.is_multiple_of(staged)
+                && staged * padded <= device.limits.workgroup_memory_bytes
+        };
         let model = || {
             let most = FEW_REGISTERS / self.tile.items_per_thread;
-            // The software driver runs one workgroup a core, however many there are, and compiles slowly.
-            (self.tile.layout.staged + 1..=most).rev().find(|&staged| fits(staged) && !device.software).map(|staged| (staged, None))
+            // The software driver runs one workgroup a core, however many there are, and compiles
+            // slowly.
+            (self.tile.layout.staged + 1..=most)
+                .rev()
+                .find(|&staged| fits(staged) && !device.software)
+                .map(|staged| (staged, None))
         };
         match asked {
             None => Ok(model()),
@@ -234,13 +296,22 @@ impl WgpuPlan {
         Some(plan)
     }
 
-    /// What is worth measuring for `shape` on `device`, the model's own plan first, each spelled out: the orders of work and
-    /// forms of words whose speed depends on a driver's compiler.
-    pub(crate) fn alternatives(shape: &BootstrapShape, profile: Profile, device: &DeviceInfo) -> Result<Vec<PlanRequest>, BackendError> {
+    /// What is worth measuring for `shape` on `device`, the model's own plan first, each spelled
+    /// out: the orders of work and forms of words whose speed depends on a driver's compiler.
+    pub(crate) fn alternatives(
+        shape: &BootstrapShape,
+        profile: Profile,
+        device: &DeviceInfo,
+    ) -> Result<Vec<PlanRequest>, BackendError> {
         let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
         let request = |plan: &Self| {
             let tile = &plan.tile;
-            let values = [tile.items_per_thread as u32, tile.layout.staged as u32, plan.rolled as u32, u32::from(plan.signed)];
+            let values = [
+                tile.items_per_thread as u32,
+                tile.layout.staged as u32,
+                plan.rolled as u32,
+                u32::from(plan.signed),
+            ];
             // The last two stay open: they are chosen by the size of each batch.
             let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
             PlanRequest { choices, ..Default::default() }
@@ -248,15 +319,23 @@ impl WgpuPlan {
         let mut all = vec![request(&model)];
         for signed in [model.signed, !model.signed] {
             for rolled in [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns] {
-                // Unrolled kernels of many columns take minutes to compile and outgrow every instruction cache.
+                // Unrolled kernels of many columns take minutes to compile and outgrow every
+                // instruction cache.
                 if rolled == Rolled::Nothing && model.rolled != Rolled::Nothing {
                     continue;
                 }
                 for items in ITEMS {
                     for staged in [1, 2, 3] {
-                        let choices =
-                            [("items", items as u32), ("staged", staged), ("rolled", rolled as u32), ("signed", u32::from(signed))];
-                        let asked = PlanRequest { choices: choices.map(|(n, v)| (n.to_string(), v)).into(), ..Default::default() };
+                        let choices = [
+                            ("items", items as u32),
+                            ("staged", staged),
+                            ("rolled", rolled as u32),
+                            ("signed", u32::from(signed)),
+                        ];
+                        let asked = PlanRequest {
+                            choices: choices.map(|(n, v)| (n.to_string(), v)).into(),
+                            ..Default::default()
+                        };
                         if let Ok(plan) = Self::new(shape, profile, device, &asked, None) {
                             // A rolled plan may stage fewer than asked for: once is enough.
                             let found = request(&plan);
@@ -315,8 +394,9 @@ impl WgpuPlan {
         Ok(tile)
     }
 
-    /// Unrolled kernels are fastest while they fit registers and instruction caches. The software driver's compiler
-    /// takes time more than in proportion to the length of a kernel: minutes for k + r = 8 unrolled.
+    /// Unrolled kernels are fastest while they fit registers and instruction caches. The software
+    /// driver's compiler takes time more than in proportion to the length of a kernel: minutes for
+    /// k + r = 8 unrolled.
     fn rolling(shape: &BootstrapShape, software: bool) -> Rolled {
         let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
         let products = Self::words_of(shape) * columns * rows * shape.ggsw_per_step();
@@ -340,8 +420,8 @@ impl WgpuPlan {
         Self::accumulator_words_of(&self.shape)
     }
 
-    /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with 64-bit products, whose
-    /// threads wait for their key, and unrolled ones of one word without.
+    /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with
+    /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
     fn prefers_four(shape: &BootstrapShape, profile: Profile, rolled: Rolled) -> bool {
         match profile {
             Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
@@ -365,7 +445,9 @@ impl WgpuPlan {
         match (self.signed, self.profile) {
             (true, Profile::Int64) => Numbers::SignedWide,
             (true, Profile::Core) => Numbers::SignedLimbs,
-            (false, profile) => Numbers::Unsigned { coarse: profile == Profile::Core && Self::small_primes(&self.shape) },
+            (false, profile) => Numbers::Unsigned {
+                coarse: profile == Profile::Core && Self::small_primes(&self.shape),
+            },
         }
     }
 
@@ -383,7 +465,10 @@ impl WgpuPlan {
     }
 
     pub(crate) fn layout(&self) -> Layout {
-        Layout::new(self.shape.polynomial_size.ilog2() as usize, self.tile.items_per_thread.ilog2() as usize)
+        Layout::new(
+            self.shape.polynomial_size.ilog2() as usize,
+            self.tile.items_per_thread.ilog2() as usize,
+        )
     }
 
     /// Rows of the external product: K polynomials of L levels.
@@ -432,8 +517,8 @@ impl WgpuPlan {
         self.ks_row_vectors().div_ceil(self.ks_workgroup().0)
     }
 
-    /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each: until the device is full, or
-    /// a part is what one round of loads asks for.
+    /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each:
+    /// until the device is full, or a part is what one round of loads asks for.
     pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
         let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
         let filling = self.filling_workgroups / (jobs * self.key_switch_column_groups()).max(1);
@@ -447,8 +532,10 @@ impl WgpuPlan {
             return 0;
         }
         let staged = self.tile.layout.staged;
-        let (forward, inverse) = (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
-        // One more barrier between consecutive transforms of one direction; loops have it before the first as well.
+        let (forward, inverse) =
+            (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
+        // One more barrier between consecutive transforms of one direction; loops have it before
+        // the first as well.
         let between = match self.rolled {
             Rolled::Nothing => forward + inverse - 2,
             Rolled::Columns => forward + inverse - 1,

@@ -1,8 +1,9 @@
 //! Ciphertexts that live on the device, in as many buffers as the largest binding makes necessary.
 //!
-//! Kernels address one binding. A store of one buffer is bound as it is; of several, the *segments*, each job's combination is
-//! first added up from segment to segment in a buffer of one chunk of jobs, and results go from there to their segments: whole
-//! dispatches of `combine`, none of them on the host.
+//! Kernels address one binding. A store of one buffer is bound as it is; of several, the
+//! *segments*, each job's combination is first added up from segment to segment in a buffer of one
+//! chunk of jobs, and results go from there to their segments: whole dispatches of `combine`, none
+//! of them on the host.
 
 use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
 use crate::bootstrap::variant::COMBINE_THREADS;
@@ -39,7 +40,11 @@ pub(crate) struct Piece {
 impl Store {
     /// An empty store of ciphertexts of `length` words.
     pub fn new(gpu: &Gpu, length: usize) -> Self {
-        Self { segments: Vec::new(), length, per_segment: (gpu.binding_bytes() / (4 * length as u64)).max(1) as usize }
+        Self {
+            segments: Vec::new(),
+            length,
+            per_segment: (gpu.binding_bytes() / (4 * length as u64)).max(1) as usize,
+        }
     }
 
     pub fn segments(&self) -> usize {
@@ -62,16 +67,31 @@ impl Store {
         4 * (ciphertexts * self.length) as u64
     }
 
-    /// Makes room for `ciphertexts`, more than the `stored` that there are; after an error the store is as it was.
-    pub fn grow(&mut self, gpu: &Gpu, stored: usize, ciphertexts: usize) -> Result<(), BackendError> {
+    /// Makes room for `ciphertexts`, more than the `stored` that there are; after an error the
+    /// store is as it was.
+    pub fn grow(
+        &mut self,
+        gpu: &Gpu,
+        stored: usize,
+        ciphertexts: usize,
+    ) -> Result<(), BackendError> {
         if let Some(most) = gpu.memory_bytes.filter(|&most| self.bytes(ciphertexts) > most) {
-            let what = format!("a store of {ciphertexts} ciphertexts (this device has {most} bytes of memory)");
-            return Err(BackendError::OutOfMemory { device: gpu.name.clone(), bytes: self.bytes(ciphertexts), what });
+            let what = format!(
+                "a store of {ciphertexts} ciphertexts (this device has {most} bytes of memory)"
+            );
+            return Err(BackendError::OutOfMemory {
+                device: gpu.name.clone(),
+                bytes: self.bytes(ciphertexts),
+                what,
+            });
         }
         let before = self.segments.len();
         for segment in stored / self.per_segment..ciphertexts.div_ceil(self.per_segment) {
-            let within = |n: usize| n.saturating_sub(segment * self.per_segment).min(self.per_segment);
-            if let Err(error) = self.reserve_segment(gpu, segment, within(stored), within(ciphertexts)) {
+            let within =
+                |n: usize| n.saturating_sub(segment * self.per_segment).min(self.per_segment);
+            if let Err(error) =
+                self.reserve_segment(gpu, segment, within(stored), within(ciphertexts))
+            {
                 self.segments.truncate(before);
                 return Err(self.refusal(error, stored, ciphertexts));
             }
@@ -79,7 +99,13 @@ impl Store {
         gpu.check("reserve")
     }
 
-    fn reserve_segment(&mut self, gpu: &Gpu, segment: usize, kept: usize, wanted: usize) -> Result<(), BackendError> {
+    fn reserve_segment(
+        &mut self,
+        gpu: &Gpu,
+        segment: usize,
+        kept: usize,
+        wanted: usize,
+    ) -> Result<(), BackendError> {
         let old = self.segments.get(segment);
         if old.is_some_and(|b| b.size() >= self.bytes(wanted)) {
             return Ok(());
@@ -116,7 +142,8 @@ impl Store {
         let (length, per_segment) = (self.length, self.per_segment);
         let last = first + words / length;
         (first / per_segment..last.div_ceil(per_segment)).map(move |segment| {
-            let (from, to) = (first.max(segment * per_segment), last.min((segment + 1) * per_segment));
+            let (from, to) =
+                (first.max(segment * per_segment), last.min((segment + 1) * per_segment));
             Run {
                 segment,
                 offset: 4 * ((from - segment * per_segment) * length) as u64,
@@ -126,22 +153,40 @@ impl Store {
     }
 
     /// Copies whole ciphertexts in from ciphertext `first` on; the range has been checked.
-    pub fn write(&self, gpu: &Gpu, uploads: &mut Uploads, first: usize, words: &[u32]) -> Result<(), BackendError> {
-        self.runs(first, words.len()).try_for_each(|run| uploads.write(gpu, &self.segments[run.segment], run.offset, &words[run.words]))
+    pub fn write(
+        &self,
+        gpu: &Gpu,
+        uploads: &mut Uploads,
+        first: usize,
+        words: &[u32],
+    ) -> Result<(), BackendError> {
+        self.runs(first, words.len()).try_for_each(|run| {
+            uploads.write(gpu, &self.segments[run.segment], run.offset, &words[run.words])
+        })
     }
 
-    /// The pieces, first word and words, in which whole ciphertexts from ciphertext `first` on are read; the range has been checked.
+    /// The pieces, first word and words, in which whole ciphertexts from ciphertext `first` on are
+    /// read; the range has been checked.
     pub fn pieces(&self, first: usize, words: usize) -> Vec<Piece> {
         let pieces = |run: Run| {
             let (segment, offset) = (run.segment, run.offset / 4);
             let starts = (0..run.words.len()).step_by(PIECE);
-            starts.map(move |at| Piece { segment, first: offset + at as u64, words: PIECE.min(run.words.len() - at) })
+            starts.map(move |at| Piece {
+                segment,
+                first: offset + at as u64,
+                words: PIECE.min(run.words.len() - at),
+            })
         };
         self.runs(first, words).flat_map(pieces).collect()
     }
 
     /// Begins to copy a piece out.
-    pub fn begin_read(&self, gpu: &Gpu, staging: &mut Option<wgpu::Buffer>, piece: &Piece) -> Result<Download, BackendError> {
+    pub fn begin_read(
+        &self,
+        gpu: &Gpu,
+        staging: &mut Option<wgpu::Buffer>,
+        piece: &Piece,
+    ) -> Result<Download, BackendError> {
         gpu.begin_read(&self.segments[piece.segment], piece.first, piece.words, staging)
     }
 
@@ -163,12 +208,20 @@ impl Store {
             let mut constant = input.constant;
             for (segment, list) in lists.iter_mut().enumerate() {
                 let here = |o: &Operand| self.locate(o.ciphertext).0 == segment;
-                let operands: Vec<Operand> =
-                    input.used().filter(here).map(|o| Operand { ciphertext: self.locate(o.ciphertext).1, weight: o.weight }).collect();
-                // The constant goes with segment 0, operands there or not, so that it is added once.
+                let operands: Vec<Operand> = input
+                    .used()
+                    .filter(here)
+                    .map(|o| Operand { ciphertext: self.locate(o.ciphertext).1, weight: o.weight })
+                    .collect();
+                // The constant goes with segment 0, operands there or not, so that it is added
+                // once.
                 let constant = std::mem::take(&mut constant);
                 if !operands.is_empty() || constant != 0 {
-                    list.push(GpuJob::new(&Combination::new(&operands, constant, input.log2_modulus), input.log2_modulus, place as u32));
+                    list.push(GpuJob::new(
+                        &Combination::new(&operands, constant, input.log2_modulus),
+                        input.log2_modulus,
+                        place as u32,
+                    ));
                 }
             }
         }
@@ -178,8 +231,8 @@ impl Store {
         }
     }
 
-    /// Adds dispatches that store what lies at place i of `gathered`, modulo `2^from`, as the i-th of `outputs`: rounded to
-    /// modulo `2^to` at that index of the store.
+    /// Adds dispatches that store what lies at place i of `gathered`, modulo `2^from`, as the i-th
+    /// of `outputs`: rounded to modulo `2^to` at that index of the store.
     pub fn scatter<'a>(
         &'a self,
         script: &mut Script<'a>,
@@ -198,14 +251,25 @@ impl Store {
         }
     }
 
-    fn push<'a>(&self, script: &mut Script<'a>, combine: &'a Pipeline, buffers: [&'a wgpu::Buffer; 2], list: Vec<GpuJob>, add: bool) {
+    fn push<'a>(
+        &self,
+        script: &mut Script<'a>,
+        combine: &'a Pipeline,
+        buffers: [&'a wgpu::Buffer; 2],
+        list: Vec<GpuJob>,
+        add: bool,
+    ) {
         if list.is_empty() {
             return;
         }
         script.dispatches.push(Dispatch {
             kernel: combine,
             buffers: buffers.into(),
-            launch: GpuLaunch { first_job: script.jobs.len() as u32, add: u32::from(add), ..Default::default() },
+            launch: GpuLaunch {
+                first_job: script.jobs.len() as u32,
+                add: u32::from(add),
+                ..Default::default()
+            },
             groups: [list.len(), self.length.div_ceil(COMBINE_THREADS), 1],
         });
         script.jobs.extend(list);

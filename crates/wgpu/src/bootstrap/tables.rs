@@ -1,4 +1,5 @@
-//! Constant tables of one plan: twiddles in reading order, monomials, and the numbers that templates ask for.
+//! Constant tables of one plan: twiddles in reading order, monomials, and the numbers that
+//! templates ask for.
 
 use crate::bootstrap::plan::WgpuPlan;
 use crate::runtime::layout::Layout;
@@ -16,11 +17,15 @@ pub struct Tables {
 impl Tables {
     /// The tables of `plan`, whose shape has been validated.
     pub fn new(plan: &WgpuPlan) -> Self {
-        let rns = Rns::new(plan.primes()).expect("a validated shape has one or two distinct primes");
+        let rns =
+            Rns::new(plan.primes()).expect("a validated shape has one or two distinct primes");
         let transforms = rns
             .words()
             .iter()
-            .map(|&m| NttTable::new(m, plan.shape.polynomial_size).expect("a validated shape's primes admit the transform"))
+            .map(|&m| {
+                NttTable::new(m, plan.shape.polynomial_size)
+                    .expect("a validated shape's primes admit the transform")
+            })
             .collect();
         Self { layout: plan.layout(), transforms, rns, numbers: plan.numbers() }
     }
@@ -47,7 +52,9 @@ impl Tables {
         let pairs = |p: usize| self.layout.slots(p) * self.layout.threads();
         let all: usize = (1..passes).map(pairs).sum();
         let monomials = 2 << self.layout.passes()[0].low << self.layout.passes()[0].width;
-        word * (2 * all + monomials) + usize::from(inverse) * all + (1..pass).map(pairs).sum::<usize>()
+        word * (2 * all + monomials)
+            + usize::from(inverse) * all
+            + (1..pass).map(pairs).sum::<usize>()
     }
 
     fn monomial_base(&self, word: usize) -> usize {
@@ -55,9 +62,9 @@ impl Tables {
         self.pass_base(word, true, self.layout.passes().len())
     }
 
-    /// The buffer `roots` of `blind_rotate`: for each word the twiddles (factor, quotient) of passes 1 and up,
-    /// [pass][slot][thread], forward then inverse; then for each i < 2N the pair (X^i - 1, X^-i - 1) times what a Montgomery
-    /// reduction divides by.
+    /// The buffer `roots` of `blind_rotate`: for each word the twiddles (factor, quotient) of
+    /// passes 1 and up, [pass][slot][thread], forward then inverse; then for each i < 2N the pair
+    /// (X^i - 1, X^-i - 1) times what a Montgomery reduction divides by.
     pub(crate) fn roots(&self) -> Vec<[u32; 2]> {
         let mut out = Vec::new();
         for table in &self.transforms {
@@ -73,7 +80,9 @@ impl Tables {
             }
             let (m, powers) = (table.modulus(), table.powers());
             let radix = m.reduce(1 << self.numbers.montgomery_bits());
-            let entry = |i: usize| self.numbers.factor(m.value(), m.mul(m.sub(powers[i % powers.len()], 1), radix));
+            let entry = |i: usize| {
+                self.numbers.factor(m.value(), m.mul(m.sub(powers[i % powers.len()], 1), radix))
+            };
             out.extend((0..powers.len()).map(|i| [entry(i), entry(powers.len() - i)]));
         }
         out

@@ -23,8 +23,13 @@ struct Dump {
     output: Vec<u32>,
 }
 
-pub(crate) fn trace(engine: &WgpuEngine, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>, BackendError> {
-    let reaches = stages.iter().map(|stage| reach(engine, *stage)).collect::<Result<Vec<_>, _>>()?;
+pub(crate) fn trace(
+    engine: &WgpuEngine,
+    job: &BootstrapJob,
+    stages: &[Stage],
+) -> Result<Vec<StageOutput>, BackendError> {
+    let reaches =
+        stages.iter().map(|stage| reach(engine, *stage)).collect::<Result<Vec<_>, _>>()?;
     let mut dumps: Vec<(Reach, Dump)> = Vec::new();
     let mut out = Vec::new();
     for (&stage, reach) in stages.iter().zip(reaches) {
@@ -40,10 +45,16 @@ pub(crate) fn trace(engine: &WgpuEngine, job: &BootstrapJob, stages: &[Stage]) -
 fn reach(engine: &WgpuEngine, stage: Stage) -> Result<Reach, BackendError> {
     let n = engine.plan.shape.lwe_dimension;
     match stage {
-        Stage::Digits { step } | Stage::Transformed { step } | Stage::Products { step } if step < n => Ok(Reach { steps: step + 1, step }),
+        Stage::Digits { step } | Stage::Transformed { step } | Stage::Products { step }
+            if step < n =>
+        {
+            Ok(Reach { steps: step + 1, step })
+        }
         Stage::Accumulator { steps } if steps <= n => Ok(Reach { steps, step: NO_STEP }),
         Stage::Combined | Stage::AccumulatorInitial => Ok(Reach { steps: 0, step: NO_STEP }),
-        Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => Ok(Reach { steps: n, step: NO_STEP }),
+        Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => {
+            Ok(Reach { steps: n, step: NO_STEP })
+        }
         _ => Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the n = {n} steps"))),
     }
 }
@@ -51,16 +62,31 @@ fn reach(engine: &WgpuEngine, stage: Stage) -> Result<Reach, BackendError> {
 fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, BackendError> {
     let kernels = engine.traced()?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
-    let results = engine.gpu.buffer(4 * engine.plan.shape.ciphertext_len() as u64, usage, "a traced result")?;
+    let results = engine.gpu.buffer(
+        4 * engine.plan.shape.ciphertext_len() as u64,
+        usage,
+        "a traced result",
+    )?;
     // In buffers of its own, so that nothing else is in what they show.
     let work = engine.with_state(|store, tables| {
         let words = engine.words(1, store.segments());
         let partial = words.partial.max(engine.partial_words());
-        let work = Workspace::default().work(&engine.gpu, Words { scratch: TraceMap::new(&engine.plan).end, partial, ..words })?;
+        let work = Workspace::default().work(
+            &engine.gpu,
+            Words { scratch: TraceMap::new(&engine.plan).end, partial, ..words },
+        )?;
         let jobs = [*job];
         let mut script = Script::default();
-        let pass =
-            Pass { kernels, store, tables, work: &work, jobs: &jobs, results: Some(&results), steps: reach.steps, trace_step: reach.step };
+        let pass = Pass {
+            kernels,
+            store,
+            tables,
+            work: &work,
+            jobs: &jobs,
+            results: Some(&results),
+            steps: reach.steps,
+            trace_step: reach.step,
+        };
         engine.push_bootstrap(&mut script, &pass);
         script.submit(&engine.gpu, &mut ScriptBuffers::default(), "trace")?;
         Ok(work)
@@ -70,17 +96,27 @@ fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, Ba
         let mut words = vec![0; buffer.size() as usize / 4];
         engine.gpu.read(buffer, 0, &mut words, &mut staging).map(|()| words)
     };
-    Ok(Dump { scratch: read(&work.scratch)?, switched: read(&work.switched)?, partial: read(&work.partial)?, output: read(&results)? })
+    Ok(Dump {
+        scratch: read(&work.scratch)?,
+        switched: read(&work.switched)?,
+        partial: read(&work.partial)?,
+        output: read(&results)?,
+    })
 }
 
 fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
     let (plan, shape) = (&engine.plan, &engine.plan.shape);
     let map = TraceMap::new(plan);
-    let words = |from: usize, count: usize| dump.scratch[from..from + count].iter().map(|&x| u64::from(x)).collect::<Vec<u64>>();
+    let words = |from: usize, count: usize| {
+        dump.scratch[from..from + count].iter().map(|&x| u64::from(x)).collect::<Vec<u64>>()
+    };
     let (size, columns, primes) = (shape.polynomial_size, shape.columns(), plan.primes().len());
     let rns = engine.constant.rns();
     let pairs = |low: &[u32], count: usize| -> StageOutput {
-        low.chunks_exact(plan.ks_words()).take(count).map(|w| w.iter().rev().fold(0, |x, &y| x << 32 | u64::from(y))).collect()
+        low.chunks_exact(plan.ks_words())
+            .take(count)
+            .map(|w| w.iter().rev().fold(0, |x, &y| x << 32 | u64::from(y)))
+            .collect()
     };
     match stage {
         Stage::Combined => words(map.combined, shape.ciphertext_len()),
@@ -89,7 +125,15 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
             let polynomials = dump.scratch[..columns * count * size].chunks_exact(count * size);
             polynomials
                 .flat_map(|p| {
-                    (0..size).map(|i| if count == 2 { rns.compose(p[i], p[size + i]) } else { u64::from(p[i]) }).collect::<Vec<_>>()
+                    (0..size)
+                        .map(|i| {
+                            if count == 2 {
+                                rns.compose(p[i], p[size + i])
+                            } else {
+                                u64::from(p[i])
+                            }
+                        })
+                        .collect::<Vec<_>>()
                 })
                 .collect()
         }
@@ -101,7 +145,8 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Products { .. } => {
             let mut all = words(map.products, primes * columns * size);
             for (word, values) in all.chunks_exact_mut(columns * size).enumerate() {
-                // Keys carry R / N (times Q for MR), and the Montgomery reductions took the R out again.
+                // Keys carry R / N (times Q for MR), and the Montgomery reductions took the R out
+                // again.
                 let m = engine.constant.transforms()[word].modulus();
                 let radix = m.reduce(1 << plan.numbers().montgomery_bits());
                 let undo = m.mul(radix, m.inverse(key_scale(plan, &engine.constant, word)));
@@ -112,10 +157,15 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Extracted => {
             let count = plan.accumulator_words();
             let extracted = &dump.scratch[map.extracted..map.end];
-            extracted.chunks_exact(count).map(|w| if count == 2 { rns.compose(w[0], w[1]) } else { u64::from(w[0]) }).collect()
+            extracted
+                .chunks_exact(count)
+                .map(|w| if count == 2 { rns.compose(w[0], w[1]) } else { u64::from(w[0]) })
+                .collect()
         }
         Stage::SwitchedToKs => pairs(&dump.switched, shape.ks_indices() + shape.packing),
         Stage::KeySwitched => pairs(&dump.partial, shape.ciphertext_len()),
-        Stage::Output => dump.output[..shape.ciphertext_len()].iter().map(|&x| u64::from(x)).collect(),
+        Stage::Output => {
+            dump.output[..shape.ciphertext_len()].iter().map(|&x| u64::from(x)).collect()
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes out.
+//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes
+//! out.
 
 use crate::Profile;
 use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
@@ -44,7 +45,8 @@ pub enum Kernel {
 
 impl Kernel {
     /// All, in the order of a bootstrapping.
-    pub const ALL: [Self; 4] = [Self::Combine, Self::BlindRotate, Self::KeySwitch, Self::KeySwitchFinish];
+    pub const ALL: [Self; 4] =
+        [Self::Combine, Self::BlindRotate, Self::KeySwitch, Self::KeySwitchFinish];
 
     /// The name of its file and entry point.
     pub fn name(self) -> &'static str {
@@ -87,7 +89,9 @@ impl Kernel {
     /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
     pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
         let numbers = plan.numbers();
-        let functions = |name: &str, arguments: &[i128]| bounds_of(numbers, name, arguments).or_else(|| tables.function(name, arguments));
+        let functions = |name: &str, arguments: &[i128]| {
+            bounds_of(numbers, name, arguments).or_else(|| tables.function(name, arguments))
+        };
         let lazy = Lazy::new(plan.primes(), numbers);
         let mut constants = constants(self, plan, trace);
         let mut set = |name: &str, value| constants.insert(name.to_string(), Value::Int(value));
@@ -198,7 +202,9 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
                 Gadget::Decomposition { log2_base, levels, dropped_bits } => {
                     set("LOG2_BASE", i128::from(log2_base));
                     set("DROPPED_BITS", i128::from(dropped_bits));
-                    let balance: i128 = (1..levels as u32).map(|i| 1i128 << (dropped_bits + log2_base * i - 1)).sum();
+                    let balance: i128 = (1..levels as u32)
+                        .map(|i| 1i128 << (dropped_bits + log2_base * i - 1))
+                        .sum();
                     set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
                 }
                 Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
@@ -211,9 +217,13 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("TRACE_PRODUCTS", int(map.products));
             set("TRACE_EXTRACTED", int(map.extracted));
             for pass in 0..layout.passes().len() {
-                all.insert(format!("THREAD_INDEX_{pass}"), Value::Text(layout.thread_expression(pass)));
+                all.insert(
+                    format!("THREAD_INDEX_{pass}"),
+                    Value::Text(layout.thread_expression(pass)),
+                );
             }
-            // Text, because in rolled kernels the first column of a body is only known when it runs.
+            // Text, because in rolled kernels the first column of a body is only known when it
+            // runs.
             let column = match (plan.rolled, kernel) {
                 (Rolled::Nothing, _) => "0u",
                 _ => "column",

@@ -16,10 +16,12 @@ pub(crate) struct Gpu {
     pub queue: wgpu::Queue,
     pub name: String,
     pub limits: wgpu::Limits,
-    /// Bytes of memory, where they are known: a software driver has those of the host, and hands out more than there are.
+    /// Bytes of memory, where they are known: a software driver has those of the host, and hands
+    /// out more than there are.
     pub memory_bytes: Option<u64>,
     checked: bool,
-    /// Adapter and driver, as compiled kernels depend on them; none where the driver hands out no compiled kernels.
+    /// Adapter and driver, as compiled kernels depend on them; none where the driver hands out no
+    /// compiled kernels.
     cache_identity: Option<String>,
     /// What users should hear of caches.
     notes: Mutex<Vec<String>>,
@@ -36,13 +38,21 @@ struct Failures {
 }
 
 /// What kernels read and write, and what is copied in and out of it.
-pub(crate) const STORAGE: wgpu::BufferUsages =
-    wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
+pub(crate) const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_DST)
+    .union(wgpu::BufferUsages::COPY_SRC);
 
 /// Bytes of the host's memory, where the system tells.
 fn host_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kilobytes: u64 = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let kilobytes: u64 = text
+        .lines()
+        .find_map(|l| l.strip_prefix("MemTotal:"))?
+        .trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse()
+        .ok()?;
     kilobytes.checked_mul(1024)
 }
 
@@ -71,13 +81,19 @@ pub(crate) struct Pipeline {
 }
 
 impl Gpu {
-    pub fn open(adapter: &wgpu::Adapter, features: wgpu::Features, limits: wgpu::Limits, checked: bool) -> Result<Self, BackendError> {
+    pub fn open(
+        adapter: &wgpu::Adapter,
+        features: wgpu::Features,
+        limits: wgpu::Limits,
+        checked: bool,
+    ) -> Result<Self, BackendError> {
         let info = adapter.get_info();
         let caching = features.contains(wgpu::Features::PIPELINE_CACHE);
         let cache_identity = wgpu::util::pipeline_cache_key(&info)
             .filter(|_| caching)
             .map(|key| format!("{key} {} {} {}", info.name, info.driver, info.driver_info));
-        let memory_bytes = if info.device_type == wgpu::DeviceType::Cpu { host_memory() } else { None };
+        let memory_bytes =
+            if info.device_type == wgpu::DeviceType::Cpu { host_memory() } else { None };
         let name = info.name;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("girih"),
@@ -85,18 +101,37 @@ impl Gpu {
             required_limits: limits.clone(),
             ..Default::default()
         };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|e| BackendError::DeviceFailed { device: name.clone(), what: format!("opening it: {e}") })?;
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).map_err(|e| {
+                BackendError::DeviceFailed {
+                    device: name.clone(),
+                    what: format!("opening it: {e}"),
+                }
+            })?;
         let failures = Arc::new(Mutex::new(Failures::default()));
         let keep = |record: fn(&mut Failures, String)| {
             let failures = Arc::clone(&failures);
-            move |what: String| record(&mut failures.lock().unwrap_or_else(PoisonError::into_inner), what)
+            move |what: String| {
+                record(&mut failures.lock().unwrap_or_else(PoisonError::into_inner), what)
+            }
         };
         let first = keep(|failures, what| _ = failures.first.get_or_insert(what));
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| first(error.to_string())));
         let lost = keep(|failures, what| _ = failures.lost.get_or_insert(what));
-        device.set_device_lost_callback(move |reason, message| lost(format!("the device was lost ({reason:?}): {message}")));
-        Ok(Self { device, queue, name, limits, memory_bytes, checked, cache_identity, notes: Mutex::default(), failures })
+        device.set_device_lost_callback(move |reason, message| {
+            lost(format!("the device was lost ({reason:?}): {message}"))
+        });
+        Ok(Self {
+            device,
+            queue,
+            name,
+            limits,
+            memory_bytes,
+            checked,
+            cache_identity,
+            notes: Mutex::default(),
+            failures,
+        })
     }
 
     pub fn checked(&self) -> bool {
@@ -109,7 +144,8 @@ impl Gpu {
 
     /// Reports the loss of the device, or the first failure since the last report.
     pub fn check(&self, running: &str) -> Result<(), BackendError> {
-        // A loss is told in a poll only; a call that waits for nothing (a write) must hear of it too.
+        // A loss is told in a poll only; a call that waits for nothing (a write) must hear of it
+        // too.
         _ = self.device.poll(wgpu::PollType::Poll);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match failures.lost.clone().or_else(|| failures.first.take()) {
@@ -131,12 +167,22 @@ impl Gpu {
     }
 
     /// A zeroed buffer of at least `bytes`, for `what`.
-    pub fn buffer(&self, bytes: u64, usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer, BackendError> {
+    pub fn buffer(
+        &self,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+        what: &str,
+    ) -> Result<wgpu::Buffer, BackendError> {
         self.make_buffer(bytes, usage, what, false)
     }
 
     /// The same, mapped for the host to write.
-    pub fn mapped_buffer(&self, bytes: u64, usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer, BackendError> {
+    pub fn mapped_buffer(
+        &self,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+        what: &str,
+    ) -> Result<wgpu::Buffer, BackendError> {
         self.make_buffer(bytes, usage, what, true)
     }
 
@@ -148,13 +194,26 @@ impl Gpu {
         mapped_at_creation: bool,
     ) -> Result<wgpu::Buffer, BackendError> {
         let bytes = bytes.max(16).next_multiple_of(16);
-        let refuse = |why: String| BackendError::OutOfMemory { device: self.name.clone(), bytes, what: format!("{what}{why}") };
-        let most = if usage.contains(wgpu::BufferUsages::STORAGE) { self.binding_bytes() } else { self.limits.max_buffer_size };
+        let refuse = |why: String| BackendError::OutOfMemory {
+            device: self.name.clone(),
+            bytes,
+            what: format!("{what}{why}"),
+        };
+        let most = if usage.contains(wgpu::BufferUsages::STORAGE) {
+            self.binding_bytes()
+        } else {
+            self.limits.max_buffer_size
+        };
         if bytes > most {
             return Err(refuse(format!(" (one buffer of this device holds at most {most} bytes)")));
         }
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation });
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(what),
+            size: bytes,
+            usage,
+            mapped_at_creation,
+        });
         match pollster::block_on(memory.pop()) {
             Some(_) => Err(refuse(String::new())),
             None => Ok(buffer),
@@ -179,7 +238,8 @@ impl Gpu {
 
     /// Copies the first `bytes` of one buffer to another.
     pub fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, bytes: u64) {
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
         self.queue.submit([encoder.finish()]);
     }
@@ -190,31 +250,62 @@ impl Gpu {
     }
 
     fn note<T>(&self, result: Result<T, String>) -> Option<T> {
-        result.map_err(|why| self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(why)).ok()
+        result
+            .map_err(|why| self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(why))
+            .ok()
     }
 
-    /// The driver's cache for one kernel, filled from its file where there is one; whether it was; and the file.
-    fn pipeline_cache(&self, name: &str, source: &str) -> Option<(wgpu::PipelineCache, bool, PathBuf)> {
+    /// The driver's cache for one kernel, filled from its file where there is one; whether it was;
+    /// and the file.
+    fn pipeline_cache(
+        &self,
+        name: &str,
+        source: &str,
+    ) -> Option<(wgpu::PipelineCache, bool, PathBuf)> {
         let identity = self.cache_identity.as_ref()?;
         let checks = [u8::from(self.checked)];
-        let path = pipeline_cache::path(&[identity.as_bytes(), name.as_bytes(), source.as_bytes(), &checks])?;
+        let path = pipeline_cache::path(&[
+            identity.as_bytes(),
+            name.as_bytes(),
+            source.as_bytes(),
+            &checks,
+        ])?;
         let data = self.note(pipeline_cache::read(&path)).flatten();
-        let descriptor = wgpu::PipelineCacheDescriptor { label: Some(name), data: data.as_deref(), fallback: true };
-        // SAFETY: the data is what `get_data` returned for the same adapter, driver and source: its file carries their
-        // names and a checksum. wgpu and the driver check their own headers too, and start empty where those differ.
+        let descriptor = wgpu::PipelineCacheDescriptor {
+            label: Some(name),
+            data: data.as_deref(),
+            fallback: true,
+        };
+        // SAFETY: the data is what `get_data` returned for the same adapter, driver and source: its
+        // file carries their names and a checksum. wgpu and the driver check their own headers too,
+        // and start empty where those differ.
         let cache = unsafe { self.device.create_pipeline_cache(&descriptor) };
         Some((cache, data.is_some(), path))
     }
 
-    /// Compiles `source`, or takes it from the cache of compiled kernels. It binds `bindings` in their order.
-    pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline, BackendError> {
+    /// Compiles `source`, or takes it from the cache of compiled kernels. It binds `bindings` in
+    /// their order.
+    pub fn pipeline(
+        &self,
+        name: &str,
+        source: &str,
+        bindings: &[Binding],
+    ) -> Result<Pipeline, BackendError> {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let checks = if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
-        let descriptor = wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
-        // SAFETY: the WGSL is generated from our own templates for one validated plan. Its indices are bounded by the
-        // plan (buffers are sized from the same plan, what callers index is checked before it gets here), its loops end, and
-        // the same text runs with all checks on in the tests.
+        let checks = if self.checked {
+            wgpu::ShaderRuntimeChecks::checked()
+        } else {
+            wgpu::ShaderRuntimeChecks::unchecked()
+        };
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        };
+        // SAFETY: the WGSL is generated from our own templates for one validated plan. Its indices
+        // are bounded by the plan (buffers are sized from the same plan, what callers index is
+        // checked before it gets here), its loops end, and the same text runs with all checks on in
+        // the tests.
         let module = unsafe { self.device.create_shader_module_trusted(descriptor, checks) };
         let entries: Vec<wgpu::BindGroupLayoutEntry> = bindings
             .iter()
@@ -225,7 +316,9 @@ impl Gpu {
                 ty: wgpu::BindingType::Buffer {
                     ty: match binding {
                         Binding::Uniform => wgpu::BufferBindingType::Uniform,
-                        _ => wgpu::BufferBindingType::Storage { read_only: *binding == Binding::Read },
+                        _ => wgpu::BufferBindingType::Storage {
+                            read_only: *binding == Binding::Read,
+                        },
                     },
                     has_dynamic_offset: *binding == Binding::Uniform,
                     min_binding_size: None,
@@ -233,7 +326,10 @@ impl Gpu {
                 count: None,
             })
             .collect();
-        let layout = self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(name), entries: &entries });
+        let layout = self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(name),
+            entries: &entries,
+        });
         let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(name),
             bind_group_layouts: &[Some(&layout)],
@@ -266,8 +362,14 @@ impl Gpu {
         }
     }
 
-    /// Binds `buffers` in order to the kernel's bindings; a uniform binds its first `uniform_bytes`.
-    pub fn bind(&self, pipeline: &Pipeline, uniform_bytes: u64, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
+    /// Binds `buffers` in order to the kernel's bindings; a uniform binds its first
+    /// `uniform_bytes`.
+    pub fn bind(
+        &self,
+        pipeline: &Pipeline,
+        uniform_bytes: u64,
+        buffers: &[&wgpu::Buffer],
+    ) -> wgpu::BindGroup {
         let entries: Vec<wgpu::BindGroupEntry> = buffers
             .iter()
             .enumerate()
@@ -280,11 +382,15 @@ impl Gpu {
                 }),
             })
             .collect();
-        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &pipeline.layout, entries: &entries })
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.layout,
+            entries: &entries,
+        })
     }
 
-    /// Begins to copy words out of `buffer` from word `first` on, behind all work before; at most [`PIECE`] of them. `staging` may
-    /// hold a buffer from last time.
+    /// Begins to copy words out of `buffer` from word `first` on, behind all work before; at most
+    /// [`PIECE`] of them. `staging` may hold a buffer from last time.
     pub fn begin_read(
         &self,
         buffer: &wgpu::Buffer,
@@ -298,7 +404,8 @@ impl Gpu {
             Some(s) => s,
             None => self.buffer(bytes.next_power_of_two(), usage, "reading results back")?,
         };
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(buffer, 4 * first, &staging, 0, bytes);
         self.queue.submit([encoder.finish()]);
         let signal = Signal::default();
@@ -307,19 +414,26 @@ impl Gpu {
     }
 
     /// Ends what `begin_read` began, into as many words; returns the staging buffer for next time.
-    pub async fn finish_read(&self, download: Download, words: &mut [u32]) -> Result<wgpu::Buffer, BackendError> {
+    pub async fn finish_read(
+        &self,
+        download: Download,
+        words: &mut [u32],
+    ) -> Result<wgpu::Buffer, BackendError> {
         let Download { staging, signal, bytes } = download;
         let mapped = signal.driven(self, "reading results back").await?;
         mapped.map_err(|e| self.failed(format!("mapping results: {e}")))?;
         {
-            let mapped = staging.get_mapped_range(0..bytes).map_err(|e| self.failed(format!("mapping results: {e}")))?;
+            let mapped = staging
+                .get_mapped_range(0..bytes)
+                .map_err(|e| self.failed(format!("mapping results: {e}")))?;
             bytemuck::cast_slice_mut::<u32, u8>(words).copy_from_slice(&mapped);
         }
         staging.unmap();
         Ok(staging)
     }
 
-    /// Copies words out of `buffer` from word `first` on, waiting for all work before. `staging` is kept for next time.
+    /// Copies words out of `buffer` from word `first` on, waiting for all work before. `staging` is
+    /// kept for next time.
     pub fn read(
         &self,
         buffer: &wgpu::Buffer,
@@ -328,7 +442,8 @@ impl Gpu {
         staging: &mut Option<wgpu::Buffer>,
     ) -> Result<(), BackendError> {
         for (piece, words) in words.chunks_mut(PIECE).enumerate() {
-            let download = self.begin_read(buffer, first + (piece * PIECE) as u64, words.len(), staging)?;
+            let download =
+                self.begin_read(buffer, first + (piece * PIECE) as u64, words.len(), staging)?;
             *staging = Some(block_on(self.finish_read(download, words))?);
         }
         Ok(())

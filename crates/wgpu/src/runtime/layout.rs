@@ -1,8 +1,9 @@
-//! Which thread holds which coefficient in each pass of the transform, and the memory orders that follow from it.
+//! Which thread holds which coefficient in each pass of the transform, and the memory orders that
+//! follow from it.
 //!
-//! A workgroup of `T = N / items` threads holds one polynomial, `items` coefficients a thread. Pass `p` transforms some
-//! bits of the coefficient index; those bits number a thread's registers, all other bits number the threads. Between
-//! passes the registers go through workgroup memory.
+//! A workgroup of `T = N / items` threads holds one polynomial, `items` coefficients a thread. Pass
+//! `p` transforms some bits of the coefficient index; those bits number a thread's registers, all
+//! other bits number the threads. Between passes the registers go through workgroup memory.
 
 /// Threads that access workgroup memory together, for the choice of lane bits: 2^5 banks.
 const BANK_BITS: usize = 5;
@@ -20,7 +21,8 @@ pub(crate) struct Layout {
 pub(crate) struct Pass {
     pub low: usize,
     pub width: usize,
-    /// Index bit of each bit of the register number: the butterfly bits, then bits that only number butterflies.
+    /// Index bit of each bit of the register number: the butterfly bits, then bits that only number
+    /// butterflies.
     item_bits: Vec<usize>,
     /// Index bit of each bit of the thread number.
     thread_bits: Vec<usize>,
@@ -36,7 +38,12 @@ impl Layout {
             let low = high - width;
             // A narrow last pass fills its registers with the next bits up.
             let item_bits: Vec<usize> = (low..low + log2_items).collect();
-            passes.push(Pass { low, width, thread_bits: thread_bits(log2_size, &item_bits), item_bits });
+            passes.push(Pass {
+                low,
+                width,
+                thread_bits: thread_bits(log2_size, &item_bits),
+                item_bits,
+            });
             high = low;
         }
         Self { log2_size, log2_items, passes }
@@ -106,7 +113,9 @@ impl Layout {
     /// WGSL of the bit-reversed index that register 0 of thread `t` holds after the last pass.
     pub fn reversed_expression(&self) -> String {
         let top = self.log2_size - 1;
-        scatter_expression(self.passes.last().expect("at least one pass").thread_bits.iter().map(|&b| top - b))
+        scatter_expression(
+            self.passes.last().expect("at least one pass").thread_bits.iter().map(|&b| top - b),
+        )
     }
 
     /// Bit-reversed index of register `item` of thread 0 after the last pass.
@@ -115,14 +124,15 @@ impl Layout {
     }
 }
 
-/// Index with gaps against bank conflicts. Sums of indices with disjoint bits have sums of addresses, since no carry
-/// crosses a gap: a thread's address is one base plus constants.
+/// Index with gaps against bank conflicts. Sums of indices with disjoint bits have sums of
+/// addresses, since no carry crosses a gap: a thread's address is one base plus constants.
 pub(crate) fn pad(index: usize) -> usize {
     index + (index >> BANK_BITS) + (index >> (2 * BANK_BITS))
 }
 
-/// Index bits for the thread number, such that the lanes of a warp meet different banks: bit `b` of an index moves its
-/// address by `2^(b mod 5)` banks, so lane `i` takes a free bit of class `i` where there is one.
+/// Index bits for the thread number, such that the lanes of a warp meet different banks: bit `b` of
+/// an index moves its address by `2^(b mod 5)` banks, so lane `i` takes a free bit of class `i`
+/// where there is one.
 fn thread_bits(log2_size: usize, item_bits: &[usize]) -> Vec<usize> {
     let mut free: Vec<usize> = (0..log2_size).filter(|b| !item_bits.contains(b)).collect();
     let mut bits = Vec::new();
@@ -205,7 +215,8 @@ mod tests {
         for n in [10, 11] {
             let layout = Layout::new(n, 3);
             for (p, pass) in layout.passes().iter().enumerate() {
-                let banks: std::collections::HashSet<usize> = (0..32).map(|t| pad(scatter(t, &pass.thread_bits)) % 32).collect();
+                let banks: std::collections::HashSet<usize> =
+                    (0..32).map(|t| pad(scatter(t, &pass.thread_bits)) % 32).collect();
                 assert_eq!(banks.len(), 32, "N = 2^{n}, pass {p}");
             }
         }
@@ -228,7 +239,8 @@ mod tests {
                             let (u, v, slot) = layout.butterfly(index, stage, b);
                             let w = table.roots()[layout.root_index(index, t, slot)];
                             let product = m.mul_shoup(got[at(v)], w);
-                            (got[at(u)], got[at(v)]) = (m.add(got[at(u)], product), m.sub(got[at(u)], product));
+                            (got[at(u)], got[at(v)]) =
+                                (m.add(got[at(u)], product), m.sub(got[at(u)], product));
                         }
                     }
                 }

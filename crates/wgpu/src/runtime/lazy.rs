@@ -1,8 +1,9 @@
 //! Bounds of lazily reduced words, tracked while a kernel is generated.
 //!
-//! Every scalar that a butterfly touches has an exclusive upper bound. A reduction is emitted only where the next
-//! operation would leave 32 bits, so a 27-bit prime gets a forward transform without any reduction and a 31-bit prime
-//! one after every butterfly, from the same template. A bound that cannot be kept is an error, never a wrong kernel.
+//! Every scalar that a butterfly touches has an exclusive upper bound. A reduction is emitted only
+//! where the next operation would leave 32 bits, so a 27-bit prime gets a forward transform without
+//! any reduction and a 31-bit prime one after every butterfly, from the same template. A bound that
+//! cannot be kept is an error, never a wrong kernel.
 
 use crate::runtime::numbers::Numbers;
 use std::collections::HashMap;
@@ -20,13 +21,20 @@ pub(crate) struct Lazy {
 
 impl Lazy {
     pub fn new(primes: &[u32], numbers: Numbers) -> Self {
-        Self { primes: primes.iter().map(|&p| i128::from(p)).collect(), numbers, bounds: HashMap::new() }
+        Self {
+            primes: primes.iter().map(|&p| i128::from(p)).collect(),
+            numbers,
+            bounds: HashMap::new(),
+        }
     }
 
     /// Declares the bound of `name`.
     pub fn set(&mut self, name: &str, bound: i128) -> Result<()> {
         if !(1..=self.numbers.cap()).contains(&bound) {
-            return Err(format!("the bound {bound} of {name} does not fit a word, which takes {}", self.numbers.cap()));
+            return Err(format!(
+                "the bound {bound} of {name} does not fit a word, which takes {}",
+                self.numbers.cap()
+            ));
         }
         self.bounds.insert(name.to_string(), bound);
         Ok(())
@@ -39,7 +47,13 @@ impl Lazy {
 
     /// After an exchange any of `names` may hold what any other held: all get the largest bound.
     pub fn join(&mut self, names: &[&str]) -> Result<()> {
-        let largest = names.iter().map(|n| self.get(n)).collect::<Result<Vec<_>>>()?.into_iter().max().ok_or("no names")?;
+        let largest = names
+            .iter()
+            .map(|n| self.get(n))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .max()
+            .ok_or("no names")?;
         names.iter().try_for_each(|n| self.set(n, largest))
     }
 
@@ -47,12 +61,14 @@ impl Lazy {
         self.primes.get(word).copied().ok_or(format!("no word {word}"))
     }
 
-    /// Conditional subtractions that bring an unsigned value below `from` under `limit`, as (multiple, bound after it).
+    /// Conditional subtractions that bring an unsigned value below `from` under `limit`, as
+    /// (multiple, bound after it).
     fn subtractions(p: i128, from: i128, limit: i128) -> Vec<(i128, i128)> {
         let mut steps = Vec::new();
         let mut bound = from;
         while bound > limit {
-            // x or x - m, whichever is smaller as unsigned words: below m if x < m, else below bound - m.
+            // x or x - m, whichever is smaller as unsigned words: below m if x < m, else below
+            // bound - m.
             let multiple = (bound + 2 * p - 1) / (2 * p) * p;
             bound = multiple.max(bound - multiple);
             steps.push((multiple, bound));
@@ -67,7 +83,11 @@ impl Lazy {
         if limit < least && self.get(name)? > limit {
             return Err(format!("nothing reduces {name} modulo p = {p} to {limit}"));
         }
-        if self.numbers.signed() { self.reduce_signed(word, name, limit) } else { self.reduce_unsigned(word, name, limit) }
+        if self.numbers.signed() {
+            self.reduce_signed(word, name, limit)
+        } else {
+            self.reduce_unsigned(word, name, limit)
+        }
     }
 
     fn reduce_unsigned(&mut self, word: usize, name: &str, limit: i128) -> Result<String> {
@@ -76,7 +96,8 @@ impl Lazy {
         let mut text = String::new();
         let mut steps = Self::subtractions(p, bound, limit);
         let product = self.numbers.product_bound(p, bound);
-        // A product by one costs about as much as two subtractions with 64-bit products, as six without.
+        // A product by one costs about as much as two subtractions with 64-bit products, as six
+        // without.
         if steps.len() > if product == 2 * p { 3 } else { 7 } {
             text += &format!("{name} = shoup({name}, ONE_{word}, LP_{word});\n");
             bound = product;
@@ -90,7 +111,8 @@ impl Lazy {
         Ok(text)
     }
 
-    /// Subtracts the nearest multiple of p, or nearly: `x - q p` with q = x / p rounded, from the top bits of x.
+    /// Subtracts the nearest multiple of p, or nearly: `x - q p` with q = x / p rounded, from the
+    /// top bits of x.
     fn reduce_signed(&mut self, word: usize, name: &str, limit: i128) -> Result<String> {
         let p = self.prime(word)?;
         let mut text = String::new();
@@ -100,22 +122,30 @@ impl Lazy {
             let (power, excess) = (1 << bits, (1 << bits) - p);
             // x = q 2^bits + rest, |rest| <= 2^(bits - 1): x - q p = rest + q (2^bits - p).
             let after = power / 2 + (bound / power + 1) * excess;
-            // Or (x >> low) 2^(low + shift) / p, rounded, with 17 bits of x and 14 of the factor: both errors count.
+            // Or (x >> low) 2^(low + shift) / p, rounded, with 17 bits of x and 14 of the factor:
+            // both errors count.
             let low = (112 - bound.leading_zeros() as i128).max(0);
             let shift = i128::from(bits) + 13 - low;
             let factor = ((2 << (low + shift)) + p) / (2 * p);
             let scaled = p / 2 + (1 << low) + p * ((bound >> low) + 1) / (2 << shift) + 1;
             let before = text.len();
             if after <= limit || after <= scaled {
-                text += &format!("{name} = {name} - (({name} + {}) >> {bits}u) * LP_{word};\n", power / 2);
+                text += &format!(
+                    "{name} = {name} - (({name} + {}) >> {bits}u) * LP_{word};\n",
+                    power / 2
+                );
                 self.set(name, after)?;
             } else {
-                text +=
-                    &format!("{name} = {name} - ((({name} >> {low}u) * {factor} + {}) >> {shift}u) * LP_{word};\n", 1i128 << (shift - 1));
+                text += &format!(
+                    "{name} = {name} - ((({name} >> {low}u) * {factor} + {}) >> {shift}u) * LP_{word};\n",
+                    1i128 << (shift - 1)
+                );
                 self.set(name, scaled)?;
             }
             if self.get(name)? >= bound || text.len() == before {
-                return Err(format!("nothing reduces {name} modulo p = {p} from {bound} to {limit}"));
+                return Err(format!(
+                    "nothing reduces {name} modulo p = {p} from {bound} to {limit}"
+                ));
             }
         }
         Ok(text)
@@ -144,8 +174,11 @@ impl Lazy {
         if self.numbers.signed() {
             text += &self.reduce(word, u, cap - term)?;
             let quotient = if self.numbers.is_small(from) { "quotient_small" } else { "quotient" };
-            // The sum first: its products and u make one chain of multiply-adds, and 2u - sum is one addition.
-            text += &format!("{{ let sum = {u} + {v} * {w}.x - {quotient}({v}, {w}) * LP_{word}; {v} = {u} + {u} - sum; {u} = sum; }}\n");
+            // The sum first: its products and u make one chain of multiply-adds, and 2u - sum is
+            // one addition.
+            text += &format!(
+                "{{ let sum = {u} + {v} * {w}.x - {quotient}({v}, {w}) * LP_{word}; {v} = {u} + {u} - sum; {u} = sum; }}\n"
+            );
         } else {
             let mut shrink = String::new();
             if self.get(u)? + term > cap {
@@ -184,10 +217,13 @@ impl Lazy {
             (bu, bv) = (self.get(u)?, self.get(v)?);
         }
         let offset = if signed { String::new() } else { format!(" + {}u", above(bv)) };
-        text += &format!("{{ let difference = {u}{offset} - {v}; {u} = {u} + {v}; {v} = shoup(difference, {w}, LP_{word}); }}\n");
+        text += &format!(
+            "{{ let difference = {u}{offset} - {v}; {u} = {u} + {v}; {v} = shoup(difference, {w}, LP_{word}); }}\n"
+        );
         self.set(u, bu + bv)?;
         let product = self.numbers.product_bound(p, bu + above(bv));
-        // A lazy product may exceed 32 bits' worth of p only for p >= 2^30 in the profile with the coarse estimate.
+        // A lazy product may exceed 32 bits' worth of p only for p >= 2^30 in the profile with the
+        // coarse estimate.
         if product > cap {
             return Err(format!("p = {p} is too large for lazy products below {product}"));
         }
@@ -206,9 +242,13 @@ mod tests {
             let mut lazy = Lazy::new(&[p], Numbers::Unsigned { coarse: false });
             lazy.set("u", i128::from(p)).expect("fits");
             lazy.set("v", i128::from(p)).expect("fits");
-            let text: String = (0..10).map(|_| lazy.forward(0, "u", "v", "w").expect("kept")).collect();
+            let text: String =
+                (0..10).map(|_| lazy.forward(0, "u", "v", "w").expect("kept")).collect();
             assert_eq!(!text.contains("min("), free, "p = {p}:\n{text}");
-            assert!(lazy.get("u").expect("known") <= 1 << 32 && lazy.get("v").expect("known") <= 1 << 32);
+            assert!(
+                lazy.get("u").expect("known") <= 1 << 32
+                    && lazy.get("v").expect("known") <= 1 << 32
+            );
         }
     }
 
@@ -236,11 +276,16 @@ mod tests {
         if line.contains("shoup") {
             // The coarse estimate of the core profile may be up to 3 too small.
             let less = if coarse { 2 } else { 0 };
-            let quotient = ((u64::from(x) * ((1u64 << 32) / u64::from(p))) >> 32).saturating_sub(less) as u32;
+            let quotient =
+                ((u64::from(x) * ((1u64 << 32) / u64::from(p))) >> 32).saturating_sub(less) as u32;
             return x - quotient * p;
         }
-        let multiple: u32 =
-            line.rsplit("- ").next().and_then(|t| t.strip_suffix("u);")).and_then(|t| t.parse().ok()).expect("a subtraction");
+        let multiple: u32 = line
+            .rsplit("- ")
+            .next()
+            .and_then(|t| t.strip_suffix("u);"))
+            .and_then(|t| t.parse().ok())
+            .expect("a subtraction");
         x.min(x.wrapping_sub(multiple))
     }
 
@@ -258,9 +303,12 @@ mod tests {
     #[test]
     fn signed_reductions_keep_values_and_reach_their_limit() {
         for p in [12_289i64, 188_417, 3_425_281, 28_241_921, 134_215_681, 201_326_593] {
-            for (start_bound, limit) in
-                [((1 << 31) - (1 << 27), 17 * p / 32), (3 * p, 17 * p / 32), ((1 << 31) - (1 << 27), p - 1), (9 * p, 2 * p)]
-            {
+            for (start_bound, limit) in [
+                ((1 << 31) - (1 << 27), 17 * p / 32),
+                (3 * p, 17 * p / 32),
+                ((1 << 31) - (1 << 27), p - 1),
+                (9 * p, 2 * p),
+            ] {
                 let mut lazy = Lazy::new(&[p as u32], Numbers::SignedLimbs);
                 let start_bound = i128::from(start_bound).min((1 << 31) - (1 << 27));
                 lazy.set("x", start_bound).expect("fits");
@@ -270,8 +318,15 @@ mod tests {
                 for i in 0..400i128 {
                     let start = (start_bound * (i - 200) / 200) as i64;
                     let end = text.lines().fold(start, |x, line| run_signed(line, x, p));
-                    assert!(i128::from(end.abs()) <= end_bound, "p = {p}, from {start}: {end}\n{text}");
-                    assert_eq!(end.rem_euclid(p), start.rem_euclid(p), "p = {p}, from {start}\n{text}");
+                    assert!(
+                        i128::from(end.abs()) <= end_bound,
+                        "p = {p}, from {start}: {end}\n{text}"
+                    );
+                    assert_eq!(
+                        end.rem_euclid(p),
+                        start.rem_euclid(p),
+                        "p = {p}, from {start}\n{text}"
+                    );
                 }
             }
         }
@@ -279,7 +334,8 @@ mod tests {
 
     /// The two statements that signed reductions emit.
     fn run_signed(line: &str, x: i64, p: i64) -> i64 {
-        let numbers: Vec<i64> = line.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+        let numbers: Vec<i64> =
+            line.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
         let quotient = match numbers[..] {
             [half, bits, 0] => (x + half) >> bits,
             [low, factor, half, shift, 0] => {

@@ -1,5 +1,5 @@
-//! What runs kernels of any family: device, buffers, pipelines and their cache, scripts of dispatches, the template language and
-//! its lazily reduced words.
+//! What runs kernels of any family: device, buffers, pipelines and their cache, scripts of
+//! dispatches, the template language and its lazily reduced words.
 
 pub(crate) mod gpu;
 pub(crate) mod layout;

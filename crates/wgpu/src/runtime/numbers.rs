@@ -1,6 +1,8 @@
-//! How kernels hold lazily reduced words, and the bounds that follow: `shaders/lib/arithmetic.wgsl` in numbers.
+//! How kernels hold lazily reduced words, and the bounds that follow: `shaders/lib/arithmetic.wgsl`
+//! in numbers.
 //!
-//! A *bound* of an unsigned word is exclusive, `x < bound`; of a signed word it is symmetric, `|x| <= bound`.
+//! A *bound* of an unsigned word is exclusive, `x < bound`; of a signed word it is symmetric, `|x|
+//! <= bound`.
 
 /// 2^32.
 const WORD: i128 = 1 << 32;
@@ -8,14 +10,16 @@ const WORD: i128 = 1 << 32;
 const LIMB: i128 = 1 << 14;
 /// Products of limbs that a 32-bit sum takes beside one reduction's: 15 * 2^28 + 2^28 = 2^32.
 const MOST_LIMB_ROWS: i128 = 15;
-/// Magnitude that signed words keep to. The upper half of a rounded word is then at most 2^15 - 2^11, and both crossed
-/// products of a quotient, together below (2^15 - 2^11) 2^15 + 2^30 + 2^15, fit 31 bits.
+/// Magnitude that signed words keep to. The upper half of a rounded word is then at most 2^15 -
+/// 2^11, and both crossed products of a quotient, together below (2^15 - 2^11) 2^15 + 2^30 + 2^15,
+/// fit 31 bits.
 const SIGNED_CAP: i128 = (1 << 31) - (1 << 27);
 
 /// The representation of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// `u32` in `[0, bound)`, for any prime below 2^31. `coarse` leaves the product of low halves out of quotients.
+    /// `u32` in `[0, bound)`, for any prime below 2^31. `coarse` leaves the product of low halves
+    /// out of quotients.
     Unsigned { coarse: bool },
     /// `i32`, with 64-bit products.
     SignedWide,
@@ -40,9 +44,10 @@ impl Numbers {
 
     /// The bound of `x w mod p`, for `|x| <= bound` and any twiddle w: as lazy products leave it.
     ///
-    /// Unsigned: below 2p, or 4p with the coarse quotient. Signed, with `|w| <= (p + 1)/2` and its quotient rounded:
-    /// `|x|/2^33` of p from the quotient's rounding, and 1 (64 bits, rounded down) or 1/2 (rounded) + 1/4 (the product of
-    /// the low halves left out) of p from the product's.
+    /// Unsigned: below 2p, or 4p with the coarse quotient. Signed, with `|w| <= (p + 1)/2` and its
+    /// quotient rounded: `|x|/2^33` of p from the quotient's rounding, and 1 (64 bits, rounded
+    /// down) or 1/2 (rounded) + 1/4 (the product of the low halves left out) of p from the
+    /// product's.
     pub fn product_bound(self, p: i128, bound: i128) -> i128 {
         match self {
             Self::Unsigned { coarse } => p * if coarse { 4 } else { 2 },
@@ -51,7 +56,8 @@ impl Numbers {
         }
     }
 
-    /// Whether a quotient may be taken from the factor's upper half alone: the lower then adds less than a quarter.
+    /// Whether a quotient may be taken from the factor's upper half alone: the lower then adds less
+    /// than a quarter.
     pub fn is_small(self, bound: i128) -> bool {
         self == Self::SignedLimbs && bound < 1 << 15
     }
@@ -76,7 +82,8 @@ impl Numbers {
         match self {
             Self::Unsigned { .. } => WORD.min(WORD * (WORD - p) / (p * rows)),
             Self::SignedWide => SIGNED_CAP.min((1 << 62) / (self.key_bound(p) * rows)),
-            // The middle sum, rows (2^14 (K + 1) + F + 2^14) with K the key's upper limb, leaves 2^28 for the reduction.
+            // The middle sum, rows (2^14 (K + 1) + F + 2^14) with K the key's upper limb, leaves
+            // 2^28 for the reduction.
             Self::SignedLimbs => {
                 let key = self.key_bound(p) / LIMB + 1;
                 SIGNED_CAP.min(((1 << 31) - (1 << 28) - (1 << 19)) / rows - LIMB * (key + 1))
@@ -84,7 +91,8 @@ impl Numbers {
         }
     }
 
-    /// The bound after the reduction of a sum of `rows` products, of factors whose bounds add up to `total`.
+    /// The bound after the reduction of a sum of `rows` products, of factors whose bounds add up to
+    /// `total`.
     pub fn reduced_bound(self, p: i128, rows: i128, total: i128) -> i128 {
         match self {
             Self::Unsigned { .. } => total * p / WORD + p + 1,
@@ -92,7 +100,8 @@ impl Numbers {
             // Upper products, the carry of the middle sum, and m_1 times p's upper limb.
             Self::SignedLimbs => {
                 let key = self.key_bound(p) / LIMB + 1;
-                let middle = LIMB * rows * (key + 1) + total + (1 << 19) + (1 << 28) + LIMB * (p / LIMB);
+                let middle =
+                    LIMB * rows * (key + 1) + total + (1 << 19) + (1 << 28) + LIMB * (p / LIMB);
                 (total / LIMB + rows) * key + middle / LIMB + 1 + LIMB * (p / LIMB)
             }
         }
@@ -110,7 +119,8 @@ impl Numbers {
         (1..=rows).rev().find(|&c| self.fits(p, c, bound)).unwrap_or(1)
     }
 
-    /// The factor `w` and its quotient as kernels hold them: (w, quotient) or (w, upper half, lower half).
+    /// The factor `w` and its quotient as kernels hold them: (w, quotient) or (w, upper half, lower
+    /// half).
     pub fn twiddle(self, p: i128, w: i128) -> [i128; 3] {
         if !self.signed() {
             return [w, (w << 32) / p, 0];
@@ -131,7 +141,11 @@ impl Numbers {
     /// The same as two words of a table.
     pub fn twiddle_words(self, p: u32, w: u32) -> [u32; 2] {
         let [factor, quotient, low] = self.twiddle(i128::from(p), i128::from(w));
-        let second = if self == Self::SignedLimbs { (quotient as u32) << 16 | (low as u32 & 0xffff) } else { quotient as u32 };
+        let second = if self == Self::SignedLimbs {
+            (quotient as u32) << 16 | (low as u32 & 0xffff)
+        } else {
+            quotient as u32
+        };
         [factor as u32, second]
     }
 
@@ -149,16 +163,32 @@ mod tests {
 
     /// Deterministic words with extremes among them.
     fn words(bound: i128) -> impl Iterator<Item = i128> {
-        let near = [0, 1, -1, 0x7fff, -0x8000, 0x8000, 0xffff, -0x1_0000, bound - 1, 1 - bound, bound, -bound];
+        let near = [
+            0,
+            1,
+            -1,
+            0x7fff,
+            -0x8000,
+            0x8000,
+            0xffff,
+            -0x1_0000,
+            bound - 1,
+            1 - bound,
+            bound,
+            -bound,
+        ];
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let random = std::iter::repeat_with(move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             i128::from(state >> 32) * (2 * bound + 1) / WORD - bound
         });
         near.into_iter().filter(move |x| x.abs() <= bound).chain(random.take(200))
     }
 
-    /// `quotient` of arithmetic.wgsl, for both signed forms, in checked 32-bit arithmetic where that matters.
+    /// `quotient` of arithmetic.wgsl, for both signed forms, in checked 32-bit arithmetic where
+    /// that matters.
     fn product(numbers: Numbers, p: i128, x: i128, w: [i128; 3], small: bool) -> i128 {
         let fits = |x: i128| {
             assert!(i32::try_from(x).is_ok(), "{x} leaves 32 bits");
@@ -187,7 +217,10 @@ mod tests {
                     for bound in [100, 0x7fff, p, 5 * p, SIGNED_CAP] {
                         for x in words(bound) {
                             let y = product(numbers, p, x, twiddle, numbers.is_small(bound));
-                            assert!(y.abs() <= numbers.product_bound(p, bound), "{numbers:?} p = {p}: {x} {w} -> {y}");
+                            assert!(
+                                y.abs() <= numbers.product_bound(p, bound),
+                                "{numbers:?} p = {p}: {x} {w} -> {y}"
+                            );
                             assert_eq!(y.rem_euclid(p), (x * w).rem_euclid(p));
                         }
                     }
@@ -208,15 +241,23 @@ mod tests {
                 assert!(bound >= numbers.least(p), "p = {p}, {rows} rows");
                 for extreme in 0..4 {
                     let (mut low, mut middle, mut high, mut want) = (0, 0, 0, 0);
-                    for (i, (f, k)) in words(bound).zip(words(p / 2)).skip(8).take(rows as usize).enumerate() {
+                    for (i, (f, k)) in
+                        words(bound).zip(words(p / 2)).skip(8).take(rows as usize).enumerate()
+                    {
                         let (f, k) = match extreme {
                             0 => (f, k),
                             1 => (bound, p / 2),
                             2 => (-bound, p / 2),
                             _ => (bound - i as i128 % LIMB, -(p / 2)),
                         };
-                        let ([f0, f1], [k0, k1]) = ([f & (LIMB - 1), f >> 14], [k & (LIMB - 1), k >> 14]);
-                        (low, middle, high, want) = (low + f0 * k0, middle + f0 * k1 + f1 * k0, high + f1 * k1, want + f * k);
+                        let ([f0, f1], [k0, k1]) =
+                            ([f & (LIMB - 1), f >> 14], [k & (LIMB - 1), k >> 14]);
+                        (low, middle, high, want) = (
+                            low + f0 * k0,
+                            middle + f0 * k1 + f1 * k0,
+                            high + f1 * k1,
+                            want + f * k,
+                        );
                         signed(middle);
                         signed(high);
                     }
@@ -229,7 +270,10 @@ mod tests {
                     signed(y + m1 * (p % LIMB));
                     let reduced = high + ((y + m1 * (p % LIMB)) >> 14) + m1 * (p >> 14);
                     assert_eq!((reduced << 28).rem_euclid(p), want.rem_euclid(p));
-                    assert!(reduced.abs() <= numbers.reduced_bound(p, rows, rows * bound), "p = {p}, {rows} rows: {reduced}");
+                    assert!(
+                        reduced.abs() <= numbers.reduced_bound(p, rows, rows * bound),
+                        "p = {p}, {rows} rows: {reduced}"
+                    );
                 }
             }
         }
@@ -239,7 +283,10 @@ mod tests {
     fn thirteen_rows_of_a_27_bit_prime_make_one_sum_of_limbs() {
         let p = 134_215_681;
         for rows in [6, 10, 13] {
-            assert_eq!(Numbers::SignedLimbs.chunk_rows(p, rows, Numbers::SignedLimbs.least(p)), rows);
+            assert_eq!(
+                Numbers::SignedLimbs.chunk_rows(p, rows, Numbers::SignedLimbs.least(p)),
+                rows
+            );
         }
         assert_eq!(Numbers::SignedWide.chunk_rows(p, 6, 13 * p), 6);
         assert_eq!(Numbers::Unsigned { coarse: false }.chunk_rows(p, 6, 21 * p), 6);

@@ -4,7 +4,8 @@ use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use bytemuck::Pod;
 use girih_backend::BackendError;
 
-/// Distance between launches in their buffer: WebGPU's alignment of dynamic uniform offsets, and the most that a launch may take.
+/// Distance between launches in their buffer: WebGPU's alignment of dynamic uniform offsets, and
+/// the most that a launch may take.
 const LAUNCH_STRIDE: usize = 256;
 
 /// One dispatch; a launch `L` is the uniform that its kernel binds first.
@@ -16,7 +17,8 @@ pub(crate) struct Dispatch<'a, L> {
     pub groups: [usize; 3],
 }
 
-/// Jobs, and dispatches that run them in order. Kernels bind the jobs behind their launch, except where a job `J` has no size.
+/// Jobs, and dispatches that run them in order. Kernels bind the jobs behind their launch, except
+/// where a job `J` has no size.
 pub(crate) struct Script<'a, J, L> {
     pub jobs: Vec<J>,
     pub dispatches: Vec<Dispatch<'a, L>>,
@@ -44,29 +46,49 @@ impl<J: Pod, L: Pod> Script<'_, J, L> {
     };
 
     /// Uploads jobs and launches and submits everything; returns before it has run.
-    pub fn submit(&self, gpu: &Gpu, buffers: &mut ScriptBuffers, running: &str) -> Result<(), BackendError> {
+    pub fn submit(
+        &self,
+        gpu: &Gpu,
+        buffers: &mut ScriptBuffers,
+        running: &str,
+    ) -> Result<(), BackendError> {
         let mut launches = vec![0u8; self.dispatches.len() * LAUNCH_STRIDE];
         for (slot, dispatch) in launches.chunks_exact_mut(LAUNCH_STRIDE).zip(&self.dispatches) {
             slot[..Self::LAUNCH_BYTES].copy_from_slice(bytemuck::bytes_of(&dispatch.launch));
         }
         let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let launch_buffer = filled(gpu, &mut buffers.launches, &launches, uniform, "launch parameters")?;
+        let launch_buffer =
+            filled(gpu, &mut buffers.launches, &launches, uniform, "launch parameters")?;
         let job_buffer = match size_of::<J>() {
             0 => None,
-            _ => Some(filled(gpu, &mut buffers.jobs, bytemuck::cast_slice(&self.jobs), STORAGE, "jobs")?),
+            _ => Some(filled(
+                gpu,
+                &mut buffers.jobs,
+                bytemuck::cast_slice(&self.jobs),
+                STORAGE,
+                "jobs",
+            )?),
         };
-        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder =
+            gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         if let Some(buffer) = self.clear {
             encoder.clear_buffer(buffer, 0, None);
         }
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             for (at, dispatch) in self.dispatches.iter().enumerate() {
-                let bound: Vec<&wgpu::Buffer> =
-                    [launch_buffer].into_iter().chain(job_buffer).chain(dispatch.buffers.iter().copied()).collect();
+                let bound: Vec<&wgpu::Buffer> = [launch_buffer]
+                    .into_iter()
+                    .chain(job_buffer)
+                    .chain(dispatch.buffers.iter().copied())
+                    .collect();
                 let [x, y, z] = dispatch.groups.map(|g| g as u32);
                 pass.set_pipeline(&dispatch.kernel.pipeline);
-                pass.set_bind_group(0, &gpu.bind(dispatch.kernel, Self::LAUNCH_BYTES as u64, &bound), &[(at * LAUNCH_STRIDE) as u32]);
+                pass.set_bind_group(
+                    0,
+                    &gpu.bind(dispatch.kernel, Self::LAUNCH_BYTES as u64, &bound),
+                    &[(at * LAUNCH_STRIDE) as u32],
+                );
                 pass.dispatch_workgroups(x, y, z);
             }
         }

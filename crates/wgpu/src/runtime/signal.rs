@@ -20,7 +20,12 @@ struct State<T> {
 
 impl<T> Default for Signal<T> {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(State { answer: None, refusal: None, waker: None, waited_for: false })))
+        Self(Arc::new(Mutex::new(State {
+            answer: None,
+            refusal: None,
+            waker: None,
+            waited_for: false,
+        })))
     }
 }
 
@@ -47,8 +52,9 @@ impl<T: Send + 'static> Signal<T> {
         move |answer| wake(&state, |state| state.answer = Some(answer))
     }
 
-    /// The answer, once the driver gives it. Callbacks come only while somebody waits for the driver: this thread, where it may
-    /// block; else, on a native system, a thread for as long as it takes; a browser calls on its own.
+    /// The answer, once the driver gives it. Callbacks come only while somebody waits for the
+    /// driver: this thread, where it may block; else, on a native system, a thread for as long as
+    /// it takes; a browser calls on its own.
     pub async fn driven(self, gpu: &Gpu, running: &str) -> Result<T, BackendError> {
         let answer = poll_fn(|context| {
             lock(&self.0).waker = Some(context.waker().clone());
@@ -57,7 +63,8 @@ impl<T: Send + 'static> Signal<T> {
             match (state.answer.take(), state.refusal.take()) {
                 (Some(answer), _) => Poll::Ready(Ok(answer)),
                 (None, Some(refusal)) => Poll::Ready(Err(refusal)),
-                // Another thread's wait may be the one that brings the answer, a little after ours has returned.
+                // Another thread's wait may be the one that brings the answer, a little after ours
+                // has returned.
                 (None, None) => Poll::Pending,
             }
         })
@@ -67,7 +74,9 @@ impl<T: Send + 'static> Signal<T> {
     }
 
     fn drive(&self, device: &wgpu::Device) {
-        let wait = |device: &wgpu::Device| device.poll(wgpu::PollType::wait_indefinitely()).err().map(|e| e.to_string());
+        let wait = |device: &wgpu::Device| {
+            device.poll(wgpu::PollType::wait_indefinitely()).err().map(|e| e.to_string())
+        };
         if lock(&self.0).answer.is_some() || cfg!(target_arch = "wasm32") {
             return;
         }

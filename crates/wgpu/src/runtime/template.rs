@@ -1,7 +1,9 @@
-//! The preprocessor of `shaders/`: unrolling, conditions, macros and tracked bounds for WGSL, which has no templates.
+//! The preprocessor of `shaders/`: unrolling, conditions, macros and tracked bounds for WGSL, which
+//! has no templates.
 //!
-//! A line whose first character other than space is `#` is a directive; every other line is WGSL, in which `${...}`
-//! is replaced by the value of an integer expression or of a text constant. `shaders/README.md` lists the directives.
+//! A line whose first character other than space is `#` is a directive; every other line is WGSL,
+//! in which `${...}` is replaced by the value of an integer expression or of a text constant.
+//! `shaders/README.md` lists the directives.
 
 use crate::runtime::lazy::Lazy;
 use std::collections::HashMap;
@@ -43,21 +45,38 @@ pub(crate) struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     /// An expander over named `sources` with `constants` in scope.
-    pub fn new(sources: &'a [(&'a str, &'a str)], constants: HashMap<String, Value>, functions: &'a Functions<'a>, lazy: Lazy) -> Self {
-        Self { sources, functions, scopes: vec![constants], macros: HashMap::new(), lazy, out: String::new() }
+    pub fn new(
+        sources: &'a [(&'a str, &'a str)],
+        constants: HashMap<String, Value>,
+        functions: &'a Functions<'a>,
+        lazy: Lazy,
+    ) -> Self {
+        Self {
+            sources,
+            functions,
+            scopes: vec![constants],
+            macros: HashMap::new(),
+            lazy,
+            out: String::new(),
+        }
     }
 
     /// The WGSL of the source called `name`.
     ///
     /// # Errors
-    /// A sentence with the offending line, for a template that does not parse or a bound that cannot be kept.
+    /// A sentence with the offending line, for a template that does not parse or a bound that
+    /// cannot be kept.
     pub fn expand(mut self, name: &str) -> Result<String> {
         self.include(name)?;
         Ok(self.out)
     }
 
     fn include(&mut self, name: &str) -> Result<()> {
-        let (_, text) = self.sources.iter().find(|(n, _)| *n == name).ok_or(format!("no shader source called {name}"))?;
+        let (_, text) = self
+            .sources
+            .iter()
+            .find(|(n, _)| *n == name)
+            .ok_or(format!("no shader source called {name}"))?;
         let lines: Vec<&str> = text.lines().collect();
         let mut at = 0;
         let nodes = parse_block(&lines, &mut at, &[]).map_err(|e| format!("{name}: {e}"))?.0;
@@ -68,7 +87,8 @@ impl<'a> Expander<'a> {
         for node in nodes {
             match node {
                 Node::Line(text) => {
-                    let line = self.substitute(text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
+                    let line =
+                        self.substitute(text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
                     self.out.push_str(&line);
                     self.out.push('\n');
                 }
@@ -79,7 +99,12 @@ impl<'a> Expander<'a> {
                 }
                 Node::Update(name, expression) => {
                     let value = self.value(expression)?;
-                    let scope = self.scopes.iter_mut().rev().find(|s| s.contains_key(name)).ok_or(format!("no constant called {name}"))?;
+                    let scope = self
+                        .scopes
+                        .iter_mut()
+                        .rev()
+                        .find(|s| s.contains_key(name))
+                        .ok_or(format!("no constant called {name}"))?;
                     scope.insert(name.clone(), value);
                 }
                 Node::If(branches) => {
@@ -101,7 +126,9 @@ impl<'a> Expander<'a> {
                 Node::Call { name, arguments } => self.call(name, arguments)?,
                 Node::Lazy { name, arguments } => {
                     let arguments = self.substitute(arguments)?;
-                    let text = self.lazy_directive(name, &arguments).map_err(|e| format!("#{name} {arguments}: {e}"))?;
+                    let text = self
+                        .lazy_directive(name, &arguments)
+                        .map_err(|e| format!("#{name} {arguments}: {e}"))?;
                     self.out.push_str(&text);
                 }
             }
@@ -117,11 +144,17 @@ impl<'a> Expander<'a> {
     }
 
     fn call(&mut self, name: &str, arguments: &str) -> Result<()> {
-        let (parameters, body) = self.macros.get(name).cloned().ok_or(format!("no macro called {name}"))?;
+        let (parameters, body) =
+            self.macros.get(name).cloned().ok_or(format!("no macro called {name}"))?;
         let arguments = self.substitute(arguments)?;
-        let given: Vec<&str> = arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+        let given: Vec<&str> =
+            arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
         if given.len() != parameters.len() {
-            return Err(format!("macro {name} takes {} arguments, got {}", parameters.len(), given.len()));
+            return Err(format!(
+                "macro {name} takes {} arguments, got {}",
+                parameters.len(),
+                given.len()
+            ));
         }
         let mut scope = HashMap::new();
         for (parameter, argument) in parameters.iter().zip(given) {
@@ -147,9 +180,15 @@ impl<'a> Expander<'a> {
                 let limit = self.evaluate(&given[2..].join(" "))?;
                 self.lazy.reduce(word.parse().map_err(|_| "a word")?, variable, limit)
             }
-            ("canonical", [word, variable]) => self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable),
-            ("butterfly_forward", [word, u, v, ..]) => self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
-            ("butterfly_inverse", [word, u, v, ..]) => self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" ")),
+            ("canonical", [word, variable]) => {
+                self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable)
+            }
+            ("butterfly_forward", [word, u, v, ..]) => {
+                self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
+            }
+            ("butterfly_inverse", [word, u, v, ..]) => {
+                self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
+            }
             _ => Err("wrong arguments".into()),
         }
     }
@@ -199,8 +238,13 @@ impl<'a> Expander<'a> {
         let expression = self.substitute(expression)?;
         let tokens = tokenize(&expression)?;
         let mut at = 0;
-        let value = self.binary(&tokens, &mut at, 0).map_err(|e| format!("{e} in `{expression}`"))?;
-        if at == tokens.len() { Ok(value) } else { Err(format!("unexpected `{}` in `{expression}`", tokens[at])) }
+        let value =
+            self.binary(&tokens, &mut at, 0).map_err(|e| format!("{e} in `{expression}`"))?;
+        if at == tokens.len() {
+            Ok(value)
+        } else {
+            Err(format!("unexpected `{}` in `{expression}`", tokens[at]))
+        }
     }
 
     fn binary(&self, tokens: &[String], at: &mut usize, least: u8) -> Result<i128> {
@@ -233,7 +277,9 @@ impl<'a> Expander<'a> {
                 *at += 1;
                 self.lazy.get(name)
             }
-            t if t.starts_with(|c: char| c.is_ascii_digit()) => t.parse().map_err(|_| format!("bad number {t}")),
+            t if t.starts_with(|c: char| c.is_ascii_digit()) => {
+                t.parse().map_err(|_| format!("bad number {t}"))
+            }
             name if tokens.get(*at).is_some_and(|t| t == "(") => {
                 *at += 1;
                 let mut arguments = Vec::new();
@@ -247,7 +293,8 @@ impl<'a> Expander<'a> {
                 match (name, &arguments[..]) {
                     ("min", &[a, b]) => Ok(a.min(b)),
                     ("max", &[a, b]) => Ok(a.max(b)),
-                    _ => (self.functions)(name, &arguments).ok_or(format!("no function {name}{arguments:?}")),
+                    _ => (self.functions)(name, &arguments)
+                        .ok_or(format!("no function {name}{arguments:?}")),
                 }
             }
             name => match self.lookup(name) {
@@ -319,7 +366,10 @@ fn tokenize(text: &str) -> Result<Vec<String>> {
             while i < bytes.len() && (bytes[i].is_ascii_alphanumeric() || bytes[i] == b'_') {
                 i += 1;
             }
-        } else if ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"].iter().any(|o| text[i..].starts_with(o)) {
+        } else if ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"]
+            .iter()
+            .any(|o| text[i..].starts_with(o))
+        {
             i += 2;
         } else if "+-*/%&|<>()!,@".contains(c) {
             i += 1;
@@ -332,7 +382,11 @@ fn tokenize(text: &str) -> Result<Vec<String>> {
 }
 
 /// Parses until one of `ends`; returns the nodes and the line that ended them.
-fn parse_block<'t>(lines: &[&'t str], at: &mut usize, ends: &[&str]) -> Result<(Vec<Node>, &'t str)> {
+fn parse_block<'t>(
+    lines: &[&'t str],
+    at: &mut usize,
+    ends: &[&str],
+) -> Result<(Vec<Node>, &'t str)> {
     let mut nodes = Vec::new();
     while let Some(&line) = lines.get(*at) {
         *at += 1;
@@ -345,7 +399,9 @@ fn parse_block<'t>(lines: &[&'t str], at: &mut usize, ends: &[&str]) -> Result<(
         if ends.contains(&name) {
             return Ok((nodes, directive));
         }
-        nodes.push(parse_directive(lines, at, name, rest).map_err(|e| format!("line {}: {e}", *at))?);
+        nodes.push(
+            parse_directive(lines, at, name, rest).map_err(|e| format!("line {}: {e}", *at))?,
+        );
     }
     if ends.is_empty() { Ok((nodes, "")) } else { Err(format!("missing #{}", ends.join(" or #"))) }
 }
@@ -354,7 +410,8 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
     Ok(match name {
         "include" => Node::Include(rest.to_string()),
         "set" | "update" => {
-            let (variable, expression) = rest.split_once(char::is_whitespace).ok_or("#set NAME expression")?;
+            let (variable, expression) =
+                rest.split_once(char::is_whitespace).ok_or("#set NAME expression")?;
             let make = if name == "set" { Node::Set } else { Node::Update };
             make(variable.to_string(), expression.to_string())
         }
@@ -378,12 +435,26 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
             let (variable, range) = rest.split_once(" in ").ok_or("#for NAME in from..to")?;
             let (from, to) = range.split_once("..").ok_or("#for NAME in from..to")?;
             let body = parse_block(lines, at, &["end"])?.0;
-            Node::For { variable: variable.trim().to_string(), from: from.to_string(), to: to.to_string(), body }
+            Node::For {
+                variable: variable.trim().to_string(),
+                from: from.to_string(),
+                to: to.to_string(),
+                body,
+            }
         }
         "def" => {
-            let (name, parameters) = rest.trim_end_matches(')').split_once('(').ok_or("#def NAME(parameters)")?;
-            let parameters = parameters.split(',').map(|p| p.trim().to_string()).filter(|p| !p.is_empty()).collect();
-            Node::Def { name: name.trim().to_string(), parameters, body: parse_block(lines, at, &["end"])?.0 }
+            let (name, parameters) =
+                rest.trim_end_matches(')').split_once('(').ok_or("#def NAME(parameters)")?;
+            let parameters = parameters
+                .split(',')
+                .map(|p| p.trim().to_string())
+                .filter(|p| !p.is_empty())
+                .collect();
+            Node::Def {
+                name: name.trim().to_string(),
+                parameters,
+                body: parse_block(lines, at, &["end"])?.0,
+            }
         }
         "call" => {
             let (name, arguments) = rest.split_once('(').ok_or("#call NAME(arguments)")?;
@@ -402,11 +473,20 @@ mod tests {
     use super::*;
 
     fn expand(text: &str) -> Result<String> {
-        let constants = HashMap::from([("N".to_string(), Value::Int(3)), ("NAME".to_string(), Value::Text("x".into()))]);
-        let functions = |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
+        let constants = HashMap::from([
+            ("N".to_string(), Value::Int(3)),
+            ("NAME".to_string(), Value::Text("x".into())),
+        ]);
+        let functions =
+            |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
         let sources = [("main", text), ("other", "other ${N}")];
-        Expander::new(&sources, constants, &functions, Lazy::new(&[97], crate::runtime::numbers::Numbers::Unsigned { coarse: false }))
-            .expand("main")
+        Expander::new(
+            &sources,
+            constants,
+            &functions,
+            Lazy::new(&[97], crate::runtime::numbers::Numbers::Unsigned { coarse: false }),
+        )
+        .expand("main")
     }
 
     #[test]

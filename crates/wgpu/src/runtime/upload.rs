@@ -1,4 +1,5 @@
-//! Uploads through buffers that stay mapped between calls: a fresh staging buffer for each would cost its pages anew.
+//! Uploads through buffers that stay mapped between calls: a fresh staging buffer for each would
+//! cost its pages anew.
 
 use crate::runtime::gpu::Gpu;
 use girih_backend::BackendError;
@@ -23,8 +24,15 @@ struct Staging {
 pub(crate) struct Uploads(Vec<Staging>);
 
 impl Uploads {
-    /// Copies `words` to byte `offset` of `target`, in the order of submissions; returns before the copy is done.
-    pub fn write(&mut self, gpu: &Gpu, target: &wgpu::Buffer, offset: u64, words: &[u32]) -> Result<(), BackendError> {
+    /// Copies `words` to byte `offset` of `target`, in the order of submissions; returns before the
+    /// copy is done.
+    pub fn write(
+        &mut self,
+        gpu: &Gpu,
+        target: &wgpu::Buffer,
+        offset: u64,
+        words: &[u32],
+    ) -> Result<(), BackendError> {
         let mut offset = offset;
         for piece in words.chunks(MOST_BYTES as usize / 4) {
             let bytes = 4 * piece.len() as u64;
@@ -48,7 +56,9 @@ impl Uploads {
         }
         // One that has become too small makes room for a larger one.
         if self.0.len() == MOST_BUFFERS {
-            let Some(small) = self.0.iter().position(|s| s.buffer.size() < bytes) else { return Ok(None) };
+            let Some(small) = self.0.iter().position(|s| s.buffer.size() < bytes) else {
+                return Ok(None);
+            };
             self.0.remove(small);
         }
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
@@ -59,7 +69,13 @@ impl Uploads {
 }
 
 impl Staging {
-    fn copy(&self, gpu: &Gpu, target: &wgpu::Buffer, offset: u64, words: &[u32]) -> Result<(), BackendError> {
+    fn copy(
+        &self,
+        gpu: &Gpu,
+        target: &wgpu::Buffer,
+        offset: u64,
+        words: &[u32],
+    ) -> Result<(), BackendError> {
         let bytes = 4 * words.len() as u64;
         self.buffer
             .get_mapped_range_mut(0..bytes)
@@ -67,12 +83,15 @@ impl Staging {
             .copy_from_slice(bytemuck::cast_slice(words));
         self.buffer.unmap();
         self.ready.store(false, Ordering::Release);
-        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder =
+            gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(&self.buffer, 0, target, offset, bytes);
         gpu.queue.submit([encoder.finish()]);
         let ready = Arc::clone(&self.ready);
         // A buffer that fails to map is never ready again: it is only not used any more.
-        self.buffer.map_async(wgpu::MapMode::Write, .., move |mapped| ready.store(mapped.is_ok(), Ordering::Release));
+        self.buffer.map_async(wgpu::MapMode::Write, .., move |mapped| {
+            ready.store(mapped.is_ok(), Ordering::Release)
+        });
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use super::super::read::{Field, Result};
 use super::{Check, Keys, Session, host};
 use girih::ckks::program::{
-    BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps, KeyKind, KeyProduct, LinearTransform, Part,
+    BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps, KeyKind,
+    KeyProduct, LinearTransform, Part,
 };
 use girih_backend::poly::{Basis, Value};
 use num_bigint::BigInt;
@@ -29,7 +30,12 @@ pub(super) const FILES: &[(&str, Run)] = &[
     ("rotate", rotate),
 ];
 
-fn level_of(root: &Field<'_>, chain: &Chain, json: &Field<'_>, name: &str) -> Result<(usize, Basis)> {
+fn level_of(
+    root: &Field<'_>,
+    chain: &Chain,
+    json: &Field<'_>,
+    name: &str,
+) -> Result<(usize, Basis)> {
     let level = json.get(name)?.number()?;
     Ok((level, root.recorded(chain.level(level))?.clone()))
 }
@@ -126,7 +132,9 @@ fn multiply(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
         for case in root.get("cases")?.list()? {
             let (x, y) = (check.input(&case.get("x")?)?, check.input(&case.get("y")?)?);
             let tensor = case.recorded(check.r.tensor(&x, &y))?;
-            for ((i, part), json) in tensor.into_iter().enumerate().zip(case.get("tensor")?.list_of(3)?) {
+            for ((i, part), json) in
+                tensor.into_iter().enumerate().zip(case.get("tensor")?.list_of(3)?)
+            {
                 check.value(format!("{plan}, d{i}"), part, &json)?;
             }
             if let Some(expected) = case.find("key_product") {
@@ -135,7 +143,11 @@ fn multiply(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
                 let product = case.recorded(product)?;
                 let parts = whole(&mut check, &case, &product)?;
                 for (name, part) in ["b", "a"].into_iter().zip(parts) {
-                    check.value(format!("{plan}, key product {name}"), part, &expected.get(name)?)?;
+                    check.value(
+                        format!("{plan}, key product {name}"),
+                        part,
+                        &expected.get(name)?,
+                    )?;
                 }
             }
             let product = case.recorded(check.r.multiply(&x, &y))?;

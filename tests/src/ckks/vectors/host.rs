@@ -6,7 +6,9 @@ use crate::poly::Work;
 use girih::ckks::Complex64;
 use girih::ckks::Encoder;
 use girih::ckks::program::{Group, coefficients_to_slots, slots_to_coefficients};
-use girih_backend::poly::{Basis, Domain, Factor, HostPolynomials, Op, ProgramBuilder, RingShape, Term, Value};
+use girih_backend::poly::{
+    Basis, Domain, Factor, HostPolynomials, Op, ProgramBuilder, RingShape, Term, Value,
+};
 use girih_ring::{Modulus, NttTable};
 use std::sync::Arc;
 
@@ -41,7 +43,8 @@ pub(super) fn ntt(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
         let mut builder = ProgramBuilder::new(ring.clone());
         let x = case.built(builder.input(whole.clone(), Domain::Coefficients))?;
         let transformed = builder.transform(x, Domain::Evaluations);
-        let mut expected = vec![(format!("forward of {size}"), case.get("transformed")?.polynomial()?)];
+        let mut expected =
+            vec![(format!("forward of {size}"), case.get("transformed")?.polynomial()?)];
         let mut outputs: Vec<Value> = vec![transformed];
         let y = case.built(builder.input(whole.clone(), Domain::Evaluations))?;
         outputs.push(builder.transform(y, Domain::Coefficients));
@@ -61,7 +64,8 @@ pub(super) fn ntt(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
         for value in outputs {
             builder.output(value);
         }
-        let inputs = vec![case.get("coefficients")?.polynomial()?, case.get("transformed")?.polynomial()?];
+        let inputs =
+            vec![case.get("coefficients")?.polynomial()?, case.get("transformed")?.polynomial()?];
         run(session, builder, inputs, &expected)?;
     }
     Ok(())
@@ -107,7 +111,12 @@ pub(super) fn conversions(root: &Field<'_>, session: &mut Session<'_>) -> Result
     Ok(())
 }
 
-fn run(session: &mut Session<'_>, builder: ProgramBuilder, inputs: Vec<Vec<u32>>, expected: &[(String, Vec<u32>)]) -> Result<()> {
+fn run(
+    session: &mut Session<'_>,
+    builder: ProgramBuilder,
+    inputs: Vec<Vec<u32>>,
+    expected: &[(String, Vec<u32>)],
+) -> Result<()> {
     let program = builder.finish();
     debug_assert!(!program.ops().iter().any(|op| matches!(op, Op::Resident(_))));
     let residents = HostPolynomials::default();
@@ -127,7 +136,9 @@ fn complex(re: &Field<'_>, im: &Field<'_>) -> Result<Vec<Complex64>> {
 }
 
 fn near(x: &[Complex64], y: &[Complex64], tolerance: f64) -> bool {
-    let close = |x: &Complex64, y: &Complex64| (x.re - y.re).abs() <= tolerance && (x.im - y.im).abs() <= tolerance;
+    let close = |x: &Complex64, y: &Complex64| {
+        (x.re - y.re).abs() <= tolerance && (x.im - y.im).abs() <= tolerance
+    };
     x.len() == y.len() && x.iter().zip(y).all(|(x, y)| close(x, y))
 }
 
@@ -145,9 +156,16 @@ pub(super) fn encode(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> 
         let want = case.get("coefficients")?.list()?;
         let want = want.iter().map(Field::integer).collect::<Result<Vec<i64>>>()?;
         session.expect(|| format!("coefficients of {slots} slots"), coefficients == want);
-        let residues = ring.primes.iter().flat_map(|p| coefficients.iter().map(|&c| p.reduce_signed(c)).collect::<Vec<u32>>());
+        let residues = ring
+            .primes
+            .iter()
+            .flat_map(|p| coefficients.iter().map(|&c| p.reduce_signed(c)).collect::<Vec<u32>>());
         let residues: Vec<u32> = residues.collect();
-        session.compare(&format!("residues of {slots} slots"), &residues, &case.get("residues")?.polynomial()?);
+        session.compare(
+            &format!("residues of {slots} slots"),
+            &residues,
+            &case.get("residues")?.polynomial()?,
+        );
         let rounded: Vec<f64> = coefficients.iter().map(|&c| c as f64).collect();
         let decoded = encoder.decode(&rounded, slots, scale).map_err(wrong)?;
         let want = complex(&case.get("decoded_re")?, &case.get("decoded_im")?)?;

@@ -79,7 +79,10 @@ fn calls_that_do_not_fit_are_refused() {
     engine.write(buffer.place(0), &ring.basis(0..2), &[1; 16]).unwrap();
     run(&[0], &[2]).unwrap();
     // Two calls: one writes what the other reads, or both write.
-    let call = |input, output| Bindings { inputs: vec![buffer.place(input)], outputs: vec![buffer.place(output)] };
+    let call = |input, output| Bindings {
+        inputs: vec![buffer.place(input)],
+        outputs: vec![buffer.place(output)],
+    };
     for calls in [[call(0, 2), call(2, 4)], [call(0, 2), call(0, 3)]] {
         let error = why(engine.run(&routine, &calls));
         assert!(error.contains("bound to an output and to something else"), "{error}");
@@ -158,8 +161,13 @@ fn rings_and_devices_that_cannot_are_refused() {
             &self.0
         }
     }
-    let limits =
-        DeviceLimits { workgroup_memory_bytes: 0, workgroup_threads: 1, subgroup_threads: 1, binding_bytes: 0, multiprocessors: 1 };
+    let limits = DeviceLimits {
+        workgroup_memory_bytes: 0,
+        workgroup_threads: 1,
+        subgroup_threads: 1,
+        binding_bytes: 0,
+        multiprocessors: 1,
+    };
     let nothing = Nothing(DeviceInfo {
         id: "nothing".into(),
         name: "a device without families".into(),

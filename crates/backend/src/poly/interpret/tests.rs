@@ -35,7 +35,8 @@ fn products_are_negacyclic_and_automorphisms_substitute() {
     let mut builder = ProgramBuilder::new(ring.clone());
     let a = builder.input(basis.clone(), Domain::Coefficients).unwrap();
     let b = builder.input(basis.clone(), Domain::Coefficients).unwrap();
-    let (ea, eb) = (builder.transform(a, Domain::Evaluations), builder.transform(b, Domain::Evaluations));
+    let (ea, eb) =
+        (builder.transform(a, Domain::Evaluations), builder.transform(b, Domain::Evaluations));
     let product = builder.sum(vec![Term::product(ea, eb)]).unwrap();
     let image = builder.automorphism(ea, 5).unwrap();
     for value in [product, image] {
@@ -69,7 +70,9 @@ fn both_conversions_are_those_of_the_ring() {
         builder.output(y);
         let input = polynomial(&ring, &from, 7);
         let program = builder.finish();
-        let out = interpret(&program, &HostPolynomials::default(), std::slice::from_ref(&input), &[]).unwrap();
+        let out =
+            interpret(&program, &HostPolynomials::default(), std::slice::from_ref(&input), &[])
+                .unwrap();
         let basis = |b: &Basis| {
             let primes = b.primes().iter().map(|&p| ring.primes[usize::from(p)].value());
             RnsBasis::new(&primes.collect::<Vec<_>>()).unwrap()
@@ -95,8 +98,13 @@ fn runs_constants_halves_and_views() {
     let joined = builder.join(&[b, a]).unwrap();
     let units: Vec<[u32; 2]> = vec![[2, 3], [5, 7]];
     let units = Factor::Residues(units.into());
-    let sum =
-        builder.sum(vec![Term::product(joined, diagonal), Term::scaled(units.clone(), joined), Term::constant(Factor::MinusOne)]).unwrap();
+    let sum = builder
+        .sum(vec![
+            Term::product(joined, diagonal),
+            Term::scaled(units.clone(), joined),
+            Term::constant(Factor::MinusOne),
+        ])
+        .unwrap();
     let view = builder.limbs(sum, high.clone()).unwrap();
     builder.output(view);
     let input = [polynomial(&ring, &low, 3), polynomial(&ring, &high, 4)];
@@ -124,7 +132,8 @@ fn refusals_name_what_is_wrong() {
     builder.output(a);
     let program = builder.finish();
     let none = HostPolynomials::default();
-    let refuse = |inputs: &[Vec<u32>]| interpret(&program, &none, inputs, &[]).unwrap_err().to_string();
+    let refuse =
+        |inputs: &[Vec<u32>]| interpret(&program, &none, inputs, &[]).unwrap_err().to_string();
     assert!(refuse(&[]).contains("0 inputs for a program of 1"));
     assert!(refuse(&[vec![0; 7]]).contains("input 0 has 7 words; 1 limbs of 8 are 8"));
     let large = vec![1073479681; 8];

@@ -5,10 +5,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::graph::{Graph, Id, Node, Ref};
 use super::place::Placed;
 use crate::poly::PolyPlan;
-use crate::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Load, Store};
+use crate::poly::schedule::{
+    ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Load, Store,
+};
 
 /// The column launch of `level`, of the nodes that are computed there.
-pub(super) fn launch(graph: &Graph, placed: &Placed, plan: &PolyPlan, level: u32, nodes: &[Id]) -> Launch {
+pub(super) fn launch(
+    graph: &Graph,
+    placed: &Placed,
+    plan: &PolyPlan,
+    level: u32,
+    nodes: &[Id],
+) -> Launch {
     let phase = Phase { graph, placed, level };
     // Outputs by the conversions that they read, those at the end of the longest chains first:
     // what their tiles compute on the way is stored by them.
@@ -55,7 +63,9 @@ impl Phase<'_> {
             Some(Load { from, form, automorphism: 1 })
         };
         match self.graph.node(id) {
-            Node::Inverse(of) => find(Ref::plain(id), Form::Coefficients).or_else(|| find(*of, Form::Half)),
+            Node::Inverse(of) => {
+                find(Ref::plain(id), Form::Coefficients).or_else(|| find(*of, Form::Half))
+            }
             _ => find(Ref::plain(id), Form::Coefficients),
         }
     }
@@ -92,20 +102,31 @@ impl Phase<'_> {
             cone.visit_sum(id);
         }
         let Cone { loads, sums, conversions, .. } = cone;
-        let slots: HashMap<Id, u16> =
-            loads.iter().map(|&(id, _)| id).chain(sums.iter().copied()).enumerate().map(|(slot, id)| (id, slot as u16)).collect();
+        let slots: HashMap<Id, u16> = loads
+            .iter()
+            .map(|&(id, _)| id)
+            .chain(sums.iter().copied())
+            .enumerate()
+            .map(|(slot, id)| (id, slot as u16))
+            .collect();
         // An output that is a load besides (coefficients for a call) has both slots: sums read
         // the load.
-        let loaded: HashMap<Id, u16> = loads.iter().enumerate().map(|(slot, &(id, _))| (id, slot as u16)).collect();
+        let loaded: HashMap<Id, u16> =
+            loads.iter().enumerate().map(|(slot, &(id, _))| (id, slot as u16)).collect();
         let slot = |id: &Id| *loaded.get(id).unwrap_or(&slots[id]);
-        let number: HashMap<u32, u16> = conversions.iter().enumerate().map(|(i, &c)| (c, i as u16)).collect();
+        let number: HashMap<u32, u16> =
+            conversions.iter().enumerate().map(|(i, &c)| (c, i as u16)).collect();
         let term = |factor: u32, id: Id| match self.graph.node(id) {
-            Node::Converted(c) if !loaded.contains_key(&id) => ColumnTerm::Converted { factor, conversion: number[c] },
+            Node::Converted(c) if !loaded.contains_key(&id) => {
+                ColumnTerm::Converted { factor, conversion: number[c] }
+            }
             _ => ColumnTerm::Scaled { factor, slot: slot(&id) },
         };
         let sum = |&id: &Id| {
             let terms = match self.graph.node(id) {
-                Node::Combine(terms) if !loaded.contains_key(&id) => terms.iter().map(|&(factor, id)| term(factor, id)).collect(),
+                Node::Combine(terms) if !loaded.contains_key(&id) => {
+                    terms.iter().map(|&(factor, id)| term(factor, id)).collect()
+                }
                 _ => vec![term(1, id)],
             };
             let stores = if stored.insert(id) { self.stores(id).collect() } else { Vec::new() };
@@ -118,7 +139,10 @@ impl Phase<'_> {
                 .iter()
                 .map(|&c| {
                     let conversion = &self.graph.conversions[c as usize];
-                    Conversion { slots: conversion.sources.iter().map(slot).collect(), corrected: conversion.corrected }
+                    Conversion {
+                        slots: conversion.sources.iter().map(slot).collect(),
+                        corrected: conversion.corrected,
+                    }
                 })
                 .collect(),
         }

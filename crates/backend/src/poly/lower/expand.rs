@@ -32,9 +32,10 @@ pub(super) fn expand(program: &Program, keep: &[Value]) -> (Graph, Vec<Demand>) 
         let of = &program.types()[at];
         let limbs = expand_op(program, &mut graph, &values, op, of.basis.primes());
         if let Op::Output(_, slot) = *op {
-            demands.extend(
-                limbs.iter().enumerate().map(|(limb, &of)| Demand { of, to: Wanted::Output(Limb::Output { slot, limb: limb as u16 }) }),
-            );
+            demands.extend(limbs.iter().enumerate().map(|(limb, &of)| Demand {
+                of,
+                to: Wanted::Output(Limb::Output { slot, limb: limb as u16 }),
+            }));
         }
         for (place, _) in keep.iter().enumerate().filter(|(_, v)| v.index() == at) {
             let kept = |(limb, &of)| Demand { of, to: Wanted::Kept { place, limb } };
@@ -45,20 +46,34 @@ pub(super) fn expand(program: &Program, keep: &[Value]) -> (Graph, Vec<Demand>) 
     (graph, demands)
 }
 
-fn expand_op(program: &Program, graph: &mut Graph, values: &[Vec<Ref>], op: &Op, primes: &[u16]) -> Vec<Ref> {
-    let limb = |value: &Value, prime: u16| -> Ref { values[value.index()][position(&program.type_of(*value).basis, prime)] };
+fn expand_op(
+    program: &Program,
+    graph: &mut Graph,
+    values: &[Vec<Ref>],
+    op: &Op,
+    primes: &[u16],
+) -> Vec<Ref> {
+    let limb = |value: &Value, prime: u16| -> Ref {
+        values[value.index()][position(&program.type_of(*value).basis, prime)]
+    };
     let numbered = || primes.iter().enumerate().map(|(i, &p)| (i as u16, p));
     match op {
         Op::Input(slot) => {
             let bound = |limb| Limb::Input { slot: *slot, limb };
             match program.inputs()[usize::from(*slot)].domain {
-                Domain::Evaluations => numbered().map(|(i, p)| Ref::plain(graph.add(Node::Stored(bound(i)), p))).collect(),
-                Domain::Coefficients => numbered().map(|(i, p)| Ref::plain(graph.add(Node::Bound(bound(i)), p))).collect(),
+                Domain::Evaluations => numbered()
+                    .map(|(i, p)| Ref::plain(graph.add(Node::Stored(bound(i)), p)))
+                    .collect(),
+                Domain::Coefficients => numbered()
+                    .map(|(i, p)| Ref::plain(graph.add(Node::Bound(bound(i)), p)))
+                    .collect(),
             }
         }
-        Op::Resident(slot) => {
-            numbered().map(|(limb, p)| Ref::plain(graph.add(Node::Stored(Limb::Resident { slot: *slot, limb }), p))).collect()
-        }
+        Op::Resident(slot) => numbered()
+            .map(|(limb, p)| {
+                Ref::plain(graph.add(Node::Stored(Limb::Resident { slot: *slot, limb }), p))
+            })
+            .collect(),
         Op::Output(of, _) | Op::Limbs(of, _) => primes.iter().map(|&p| limb(of, p)).collect(),
         Op::Join(parts) => primes
             .iter()
@@ -67,9 +82,15 @@ fn expand_op(program: &Program, graph: &mut Graph, values: &[Vec<Ref>], op: &Op,
                 limb(part.expect("the basis of a join is that of its parts"), p)
             })
             .collect(),
-        Op::Automorphism(of, g) => primes.iter().map(|&p| graph.automorphism(limb(of, p), *g)).collect(),
-        Op::Transform(of, Domain::Evaluations) => primes.iter().map(|&p| graph.forward(limb(of, p).node, p)).collect(),
-        Op::Transform(of, Domain::Coefficients) => primes.iter().map(|&p| Ref::plain(graph.inverse(limb(of, p), p))).collect(),
+        Op::Automorphism(of, g) => {
+            primes.iter().map(|&p| graph.automorphism(limb(of, p), *g)).collect()
+        }
+        Op::Transform(of, Domain::Evaluations) => {
+            primes.iter().map(|&p| graph.forward(limb(of, p).node, p)).collect()
+        }
+        Op::Transform(of, Domain::Coefficients) => {
+            primes.iter().map(|&p| Ref::plain(graph.inverse(limb(of, p), p))).collect()
+        }
         Op::Convert { of, corrected, .. } => {
             let sources: Vec<Id> = values[of.index()].iter().map(|r| r.node).collect();
             let conversion = Conversion { sources, corrected: *corrected };
@@ -81,7 +102,10 @@ fn expand_op(program: &Program, graph: &mut Graph, values: &[Vec<Ref>], op: &Op,
                 Factor::MinusOne => [program.ring().primes[usize::from(p)].value() - 1; 2],
                 Factor::Residues(residues) => residues[usize::from(i)],
             };
-            let coefficients = terms.iter().find_map(|t| t.a).is_some_and(|a| program.type_of(a).domain == Domain::Coefficients);
+            let coefficients = terms
+                .iter()
+                .find_map(|t| t.a)
+                .is_some_and(|a| program.type_of(a).domain == Domain::Coefficients);
             let mut sums = Vec::with_capacity(primes.len());
             for (i, p) in numbered() {
                 sums.push(if coefficients {

@@ -202,7 +202,9 @@ impl Graph {
                 (level, halves.fold(0, u32::saturating_add))
             }
             Node::Forward(of) => (self.level(*of) + 1, 1),
-            Node::Combine(terms) => (terms.iter().map(|&(_, id)| self.level(id)).max().unwrap_or(1), 0),
+            Node::Combine(terms) => {
+                (terms.iter().map(|&(_, id)| self.level(id)).max().unwrap_or(1), 0)
+            }
             Node::Inverse(of) => (self.level(of.node) + 1, 0),
             Node::Converted(number) => {
                 let sources = &self.conversions[*number as usize].sources;

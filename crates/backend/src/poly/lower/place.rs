@@ -79,7 +79,12 @@ struct Needs {
 }
 
 /// Places the nodes of `graph`.
-pub(super) fn place(graph: &Graph, demands: &[Demand], kept_limbs: &[usize], residents: &[ResidentShape]) -> Placed {
+pub(super) fn place(
+    graph: &Graph,
+    demands: &[Demand],
+    kept_limbs: &[usize],
+    residents: &[ResidentShape],
+) -> Placed {
     let count = graph.nodes.len();
     let mut placer = Placer {
         graph,
@@ -225,8 +230,12 @@ impl Placer<'_> {
         let level = if early { own } else { first };
         // Where one automorphism is all that later rows want, the store does it.
         let plain_later = needs.inside.iter().any(|&l| l > level);
-        let missing: Vec<u32> =
-            needs.turned.iter().copied().filter(|&g| !self.placed.stores[id as usize].iter().any(|s| is_whole(s, g))).collect();
+        let missing: Vec<u32> = needs
+            .turned
+            .iter()
+            .copied()
+            .filter(|&g| !self.placed.stores[id as usize].iter().any(|s| is_whole(s, g)))
+            .collect();
         let has_plain = self.placed.stores[id as usize].iter().any(|s| is_whole(s, 1));
         match missing[..] {
             [g] if !plain_later && !has_plain => {
@@ -250,7 +259,9 @@ impl Placer<'_> {
         }
         // What it reads of resident polynomials is read at its own level anyway.
         let shared = terms.iter().flat_map(|t| t.refs()).filter(|of| {
-            self.readers[of.node as usize].iter().any(|&other| other != id && self.pinned[other as usize] && self.graph.level(other) == own)
+            self.readers[of.node as usize].iter().any(|&other| {
+                other != id && self.pinned[other as usize] && self.graph.level(other) == own
+            })
         });
         let spared: f64 = shared.map(|of| self.size(of.node)).sum();
         spared > STORE_AND_LOAD
@@ -259,7 +270,9 @@ impl Placer<'_> {
     /// How much of a limb a resident one is.
     fn size(&self, id: Id) -> f64 {
         match self.graph.node(id) {
-            Node::Stored(Limb::Resident { slot, .. }) => 1.0 / f64::from(1 << self.residents[*slot as usize].log2_run),
+            Node::Stored(Limb::Resident { slot, .. }) => {
+                1.0 / f64::from(1 << self.residents[*slot as usize].log2_run)
+            }
             _ => 1.0,
         }
     }

@@ -12,7 +12,13 @@ use crate::poly::schedule::{Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, 
 const SLOT_READS: usize = 3;
 
 /// The row launch of `level`, of the nodes that are computed there.
-pub(super) fn launch(graph: &Graph, placed: &Placed, plan: &PolyPlan, level: u32, nodes: &[Id]) -> Launch {
+pub(super) fn launch(
+    graph: &Graph,
+    placed: &Placed,
+    plan: &PolyPlan,
+    level: u32,
+    nodes: &[Id],
+) -> Launch {
     let mut primes: BTreeMap<u16, Vec<Id>> = BTreeMap::new();
     for &id in nodes {
         primes.entry(graph.prime(id)).or_default().push(id);
@@ -28,7 +34,11 @@ pub(super) fn launch(graph: &Graph, placed: &Placed, plan: &PolyPlan, level: u32
     }
     let half = |tile: &RowTile| {
         tile.loads.iter().any(|l| l.form == Form::Half)
-            || tile.sums.iter().flat_map(|s| &s.stores).any(|s| s.form == Form::Half || s.automorphism != 1)
+            || tile
+                .sums
+                .iter()
+                .flat_map(|s| &s.stores)
+                .any(|s| s.form == Form::Half || s.automorphism != 1)
     };
     if tiles.iter().any(half) { Launch::Rows(tiles) } else { Launch::Pointwise(tiles) }
 }
@@ -49,7 +59,9 @@ struct Phase<'a> {
 impl Phase<'_> {
     fn operand(&self, of: Ref) -> Operand {
         match self.placed.find(self.graph, of, Form::Evaluations, self.level) {
-            Some((from, automorphism)) => Operand::Memory(Load { from, form: Form::Evaluations, automorphism }),
+            Some((from, automorphism)) => {
+                Operand::Memory(Load { from, form: Form::Evaluations, automorphism })
+            }
             None => Operand::Inside(of.node),
         }
     }
@@ -87,7 +99,8 @@ impl Phase<'_> {
             }
         }
         // Resident polynomials first: they come from further away.
-        let mut shared: Vec<_> = shared.into_iter().filter(|(_, readers)| readers.len() > 1).collect();
+        let mut shared: Vec<_> =
+            shared.into_iter().filter(|(_, readers)| readers.len() > 1).collect();
         shared.sort_by_key(|(limb, _)| !matches!(limb, Limb::Resident { .. }));
         for (_, readers) in shared {
             for pair in readers.windows(2) {
@@ -144,8 +157,10 @@ impl Phase<'_> {
         let mut tile = RowTile { prime, loads: Vec::new(), sums: Vec::new() };
         for &id in nodes {
             if let Node::Forward(of) = *self.graph.node(id) {
-                let (from, _) =
-                    self.placed.find(self.graph, Ref::plain(of), Form::Half, self.level).expect("columns stored what rows transform");
+                let (from, _) = self
+                    .placed
+                    .find(self.graph, Ref::plain(of), Form::Half, self.level)
+                    .expect("columns stored what rows transform");
                 slots.insert(id, tile.loads.len() as u16);
                 tile.loads.push(Load { from, form: Form::Half, automorphism: 1 });
             }

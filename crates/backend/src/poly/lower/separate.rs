@@ -1,7 +1,8 @@
 //! Each operation a launch of its own (a transform two, one a half), everything through memory.
 
 use crate::poly::schedule::{
-    ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Schedule, Source, Store,
+    ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Limb, Load, RowSum, RowTerm,
+    RowTile, Schedule, Source, Store,
 };
 use crate::poly::{Domain, Factor, Op, Program, Term, Value};
 
@@ -106,7 +107,8 @@ impl Maker<'_> {
             Op::Convert { of, corrected, .. } => {
                 let to = self.allocate(primes.len());
                 let from = program.type_of(*of).basis.primes();
-                let conversion = Conversion { slots: (0..from.len() as u16).collect(), corrected: *corrected };
+                let conversion =
+                    Conversion { slots: (0..from.len() as u16).collect(), corrected: *corrected };
                 let sum = |(&prime, &to): (&u16, &Limb)| ColumnSum {
                     prime,
                     terms: vec![ColumnTerm::Converted { factor: 1, conversion: 0 }],
@@ -135,7 +137,9 @@ impl Maker<'_> {
         }
         let to = self.allocate(limbs.len());
         let primes = self.program.type_of(value).basis.primes();
-        let copy = |((&p, &from), &to): ((&u16, &Limb), &Limb)| copy_row(p, Vec::new(), stream(from, 1), to, Form::Evaluations);
+        let copy = |((&p, &from), &to): ((&u16, &Limb), &Limb)| {
+            copy_row(p, Vec::new(), stream(from, 1), to, Form::Evaluations)
+        };
         let tiles = primes.iter().zip(&limbs).zip(&to).map(copy).collect();
         self.launches.push(Launch::Pointwise(tiles));
         to
@@ -166,7 +170,11 @@ impl Maker<'_> {
                         copy_row(p, Vec::new(), x, half, Form::Half)
                     })
                     .collect(),
-                limbs().map(|((&p, &half), &to)| copy_column(p, load(half, Form::Half), to, Form::Coefficients)).collect(),
+                limbs()
+                    .map(|((&p, &half), &to)| {
+                        copy_column(p, load(half, Form::Half), to, Form::Coefficients)
+                    })
+                    .collect(),
             ),
         };
         let launches = [Launch::Rows(rows), Launch::Columns(columns)];
@@ -184,8 +192,13 @@ impl Maker<'_> {
             Domain::Evaluations => Launch::Pointwise(
                 limbs()
                     .map(|(i, (&prime, &to))| {
-                        let operand = |v: Option<Value>| v.and_then(|v| stream(self.limb(v, prime), 1));
-                        let term = |t: &Term| RowTerm { factor: self.factor(&t.factor, i, prime), a: operand(t.a), b: operand(t.b) };
+                        let operand =
+                            |v: Option<Value>| v.and_then(|v| stream(self.limb(v, prime), 1));
+                        let term = |t: &Term| RowTerm {
+                            factor: self.factor(&t.factor, i, prime),
+                            a: operand(t.a),
+                            b: operand(t.b),
+                        };
                         let terms = terms.iter().map(term).collect();
                         let sum = RowSum { terms, stores: store(to, Form::Evaluations) };
                         RowTile { prime, loads: Vec::new(), sums: vec![sum] }
@@ -196,7 +209,9 @@ impl Maker<'_> {
                 limbs()
                     .map(|(i, (&prime, &to))| {
                         let operands = terms.iter().filter_map(|t| t.a);
-                        let loads = operands.map(|v| (prime, load(self.limb(v, prime), Form::Coefficients))).collect();
+                        let loads = operands
+                            .map(|v| (prime, load(self.limb(v, prime), Form::Coefficients)))
+                            .collect();
                         let scaled = |(slot, t): (usize, &Term)| ColumnTerm::Scaled {
                             factor: self.factor(&t.factor, i, prime)[0],
                             slot: slot as u16,

@@ -14,9 +14,20 @@ use super::expand::Demand;
 use super::graph::{Conversion, Graph, Id, Node, Ref, Term};
 
 /// The same program with fewer phases; nodes that nothing wants are gone.
-pub(super) fn simplify(raw: &Graph, demands: &mut [Demand], most_halves: u32, moduli: &[girih_ring::Modulus]) -> Graph {
+pub(super) fn simplify(
+    raw: &Graph,
+    demands: &mut [Demand],
+    most_halves: u32,
+    moduli: &[girih_ring::Modulus],
+) -> Graph {
     let uses = Uses::count(raw, demands);
-    let mut pass = Pass { raw, uses, moduli, graph: Graph::new(raw.order, most_halves), made: vec![Made::Nothing; raw.nodes.len()] };
+    let mut pass = Pass {
+        raw,
+        uses,
+        moduli,
+        graph: Graph::new(raw.order, most_halves),
+        made: vec![Made::Nothing; raw.nodes.len()],
+    };
     for id in 0..raw.nodes.len() as Id {
         if pass.uses.all(id) > 0 {
             pass.made[id as usize] = pass.make(id);
@@ -151,7 +162,9 @@ impl Pass<'_> {
         for term in terms {
             let level = self.column_level(term);
             if let (Some(from), true) = (self.parts(term), level == last || level.is_none()) {
-                let (e, c) = std::mem::replace(&mut self.made[from as usize], Made::Nothing).into_parts().expect("a sum in parts");
+                let (e, c) = std::mem::replace(&mut self.made[from as usize], Made::Nothing)
+                    .into_parts()
+                    .expect("a sum in parts");
                 for (factor, of) in c {
                     let factor = self.modulus(prime).mul(factor, term.factor[0]);
                     self.add_coefficients(&mut coefficients, factor, of, prime);
@@ -217,7 +230,14 @@ impl Pass<'_> {
 
     /// Adds `factor` times the sum of `inner` to `terms`: term by term where that costs no
     /// products, as an operand otherwise.
-    fn splice(&mut self, terms: &mut Vec<Term>, factor: [u32; 2], inner: Vec<Term>, level: u32, prime: u16) {
+    fn splice(
+        &mut self,
+        terms: &mut Vec<Term>,
+        factor: [u32; 2],
+        inner: Vec<Term>,
+        level: u32,
+        prime: u16,
+    ) {
         if inner.is_empty() {
             return;
         }
@@ -230,7 +250,11 @@ impl Pass<'_> {
             return;
         }
         let modulus = self.modulus(prime);
-        terms.extend(inner.into_iter().map(|t| Term { factor: [0, 1].map(|h| modulus.mul(t.factor[h], factor[h])), ..t }));
+        terms.extend(
+            inner
+                .into_iter()
+                .map(|t| Term { factor: [0, 1].map(|h| modulus.mul(t.factor[h], factor[h])), ..t }),
+        );
     }
 
     fn add_coefficients(&self, to: &mut Vec<(u32, Id)>, factor: u32, of: Id, prime: u16) {

@@ -1,10 +1,11 @@
 //! Digits of the accumulators, cut in doubles and transformed.
 //!
-//! With `rho_p = floor((x + H_p) / B^p)`, `H_p = B/2 (1 + B + .. + B^(p-1))`, the balanced digit at position p is
-//! `rho_p - B rho_(p+1)`, and the top one is `rho_p` itself: the carries of
-//! [`girih_ring::gadget::balanced_digits`] without a chain. As x is an integer, that floor is the *nearest* integer to
-//! `x / B^p + (H_p + 1/2) / B^p - 1/2`, which is never half way: one fused multiply-add and one rounding, exact for residues
-//! below 2^51. Above, a remainder next to the boundary may go to either of the two nearest digits; both represent x as well.
+//! With `rho_p = floor((x + H_p) / B^p)`, `H_p = B/2 (1 + B + .. + B^(p-1))`, the balanced digit at
+//! position p is `rho_p - B rho_(p+1)`, and the top one is `rho_p` itself: the carries of
+//! [`girih_ring::gadget::balanced_digits`] without a chain. As x is an integer, that floor is the
+//! *nearest* integer to `x / B^p + (H_p + 1/2) / B^p - 1/2`, which is never half way: one fused
+//! multiply-add and one rounding, exact for residues below 2^51. Above, a remainder next to the
+//! boundary may go to either of the two nearest digits; both represent x as well.
 
 use super::{Ahead, Layout};
 use girih_backend::Gadget;
@@ -51,10 +52,13 @@ pub(super) enum Digit {
 /// The digits in use of an accumulator held to `modulus`, level by level.
 pub(super) fn plan(gadget: &Gadget, modulus: u64) -> Vec<Digit> {
     match *gadget {
-        Gadget::Decomposition { log2_base, levels, dropped_bits } => above_cut(log2_base, levels, dropped_bits),
+        Gadget::Decomposition { log2_base, levels, dropped_bits } => {
+            above_cut(log2_base, levels, dropped_bits)
+        }
         Gadget::ModulusRaising { .. } => vec![Digit::Whole],
         Gadget::ClosestRepresentative { log2_base, levels } => {
-            let mut digits = above_cut(log2_base, levels, modulus.ilog2() - log2_base * levels as u32);
+            let mut digits =
+                above_cut(log2_base, levels, modulus.ilog2() - log2_base * levels as u32);
             digits.reverse();
             digits
         }
@@ -91,7 +95,10 @@ impl<L: Lanes> Source<L> for LowestOf<'_, L::F> {
     #[inline(always)]
     fn load(&mut self, l: L, index: usize) -> Complex<L::F> {
         let (x, base) = (self.0[index], l.splat(self.2));
-        Complex { re: l.neg_mul_add(self.1.of(l, x.re), base, x.re), im: l.neg_mul_add(self.1.of(l, x.im), base, x.im) }
+        Complex {
+            re: l.neg_mul_add(self.1.of(l, x.re), base, x.re),
+            im: l.neg_mul_add(self.1.of(l, x.im), base, x.im),
+        }
     }
 }
 
@@ -153,19 +160,34 @@ impl<const PREFETCH: bool> Kernel for TransformDigits<'_, PREFETCH> {
         let Layout { columns, stride, size, .. } = self.layout;
         let mut transform = 0;
         for (digit, level) in self.digits.iter().zip(self.out.chunks_exact_mut(columns * stride)) {
-            for (polynomial, out) in self.accumulator.chunks_exact(stride).zip(level.chunks_exact_mut(stride)) {
+            for (polynomial, out) in
+                self.accumulator.chunks_exact(stride).zip(level.chunks_exact_mut(stride))
+            {
                 let (x, out) = (l.view(&polynomial[..size]), l.view_mut(&mut out[..size]));
-                let (fft, ahead) = (self.fft, Ahead::<PREFETCH>::of(self.ahead, self.fft, transform));
+                let (fft, ahead) =
+                    (self.fft, Ahead::<PREFETCH>::of(self.ahead, self.fft, transform));
                 transform += 1;
                 match *digit {
-                    Digit::Whole => fft.forward_from(l, &mut Meanwhile { source: WholeOf(x), ahead }, out),
+                    Digit::Whole => {
+                        fft.forward_from(l, &mut Meanwhile { source: WholeOf(x), ahead }, out)
+                    }
                     Digit::Lowest { above, base } => {
-                        fft.forward_from(l, &mut Meanwhile { source: LowestOf(x, above, base), ahead }, out);
+                        fft.forward_from(
+                            l,
+                            &mut Meanwhile { source: LowestOf(x, above, base), ahead },
+                            out,
+                        );
                     }
                     Digit::Middle { at, above, base } => {
-                        fft.forward_from(l, &mut Meanwhile { source: MiddleOf(x, at, above, base), ahead }, out);
+                        fft.forward_from(
+                            l,
+                            &mut Meanwhile { source: MiddleOf(x, at, above, base), ahead },
+                            out,
+                        );
                     }
-                    Digit::Top { at } => fft.forward_from(l, &mut Meanwhile { source: TopOf(x, at), ahead }, out),
+                    Digit::Top { at } => {
+                        fft.forward_from(l, &mut Meanwhile { source: TopOf(x, at), ahead }, out)
+                    }
                 }
             }
         }
@@ -190,7 +212,9 @@ mod tests {
                     *o = match *digit {
                         Digit::Whole => WholeOf(x).load(l, i),
                         Digit::Lowest { above, base } => LowestOf(x, above, base).load(l, i),
-                        Digit::Middle { at, above, base } => MiddleOf(x, at, above, base).load(l, i),
+                        Digit::Middle { at, above, base } => {
+                            MiddleOf(x, at, above, base).load(l, i)
+                        }
                         Digit::Top { at } => TopOf(x, at).load(l, i),
                     };
                 }
@@ -221,11 +245,14 @@ mod tests {
             }
             let mut x = 1u64;
             while values.len() < 4096 {
-                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                x = x
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 values.push((x >> 8) as i64 % half);
             }
             values.truncate(4096);
-            let digits = plan(&Gadget::Decomposition { log2_base, levels, dropped_bits }, 1 << bits);
+            let digits =
+                plan(&Gadget::Decomposition { log2_base, levels, dropped_bits }, 1 << bits);
             let mut input = Buffer::new(values.len()).expect("small");
             input.iter_mut().zip(&values).for_each(|(i, &v)| *i = v as f64);
             for simd in Simd::available() {
@@ -235,7 +262,11 @@ mod tests {
                 for (i, &v) in values.iter().enumerate() {
                     balanced_digits(v, log2_base, dropped_bits, &mut want);
                     for (level, &w) in want.iter().enumerate() {
-                        assert_eq!(out[level * values.len() + i], f64::from(w), "{simd:?}, {bits} bits, base 2^{log2_base}: {v}");
+                        assert_eq!(
+                            out[level * values.len() + i],
+                            f64::from(w),
+                            "{simd:?}, {bits} bits, base 2^{log2_base}: {v}"
+                        );
                     }
                 }
             }
@@ -248,11 +279,16 @@ mod tests {
             let mut words = vec![0u64, 1 << 63, u64::MAX << 12, 1 << 62];
             for level in 0..levels as u32 {
                 let boundary = 1u64 << (63 - log2_base * (level + 1));
-                words.extend([boundary, boundary.wrapping_neg(), boundary - 4096, boundary + 4096].map(|w| w >> 12 << 12));
+                words.extend(
+                    [boundary, boundary.wrapping_neg(), boundary - 4096, boundary + 4096]
+                        .map(|w| w >> 12 << 12),
+                );
             }
             let mut x = 1u64;
             while words.len() < 4096 {
-                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                x = x
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 words.push(x >> 12 << 12);
             }
             let digits = plan(&Gadget::ClosestRepresentative { log2_base, levels }, 1 << 52);
@@ -266,7 +302,11 @@ mod tests {
                     closest_representative_digits(w, log2_base, &mut want);
                     for (level, &want) in want.iter().enumerate() {
                         let got = out[level * words.len() + i];
-                        assert_eq!(got, f64::from(want), "{simd:?}, base 2^{log2_base}, level {level} of {levels}: {w:#x}");
+                        assert_eq!(
+                            got,
+                            f64::from(want),
+                            "{simd:?}, base 2^{log2_base}, level {level} of {levels}: {w:#x}"
+                        );
                     }
                 }
             }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `[step][vector of frequencies][column][row][plane]`, complex vectors.
 ///
-/// Ternary secrets have two planes, C0 + C1 and C0 - C1 (what `product` says about monomials tells why), binary ones a plane for
-/// each GGSW ciphertext of a step.
+/// Ternary secrets have two planes, C0 + C1 and C0 - C1 (what `product` says about monomials tells
+/// why), binary ones a plane for each GGSW ciphertext of a step.
 pub(super) struct FourierKey {
     data: Buffer,
     /// Doubles of one step.
@@ -18,12 +18,21 @@ pub(super) struct FourierKey {
 
 impl FourierKey {
     /// Pulls blocks in parallel and transforms them.
-    pub(super) fn load(keys: &dyn KeySource, fft: &Fft, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub(super) fn load(
+        keys: &dyn KeySource,
+        fft: &Fft,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
         let shape = keys.shape();
         let block = shape.bootstrapping_block_len();
         let modulus = shape.key_modulus_value();
         // A word of the native torus in units of accumulators, as near as doubles come.
-        let residue = |x: u64| modulus.map_or_else(|| x as i64 as f64 * 0.5f64.powi(TORUS_DROPPED as i32), |m| centre(x, m));
+        let residue = |x: u64| {
+            modulus.map_or_else(
+                || x as i64 as f64 * 0.5f64.powi(TORUS_DROPPED as i32),
+                |m| centre(x, m),
+            )
+        };
         let out_of_memory = |doubles: usize| BackendError::OutOfMemory {
             device: "cpu".into(),
             bytes: (doubles * size_of::<f64>()) as u64,
@@ -33,9 +42,16 @@ impl FourierKey {
         let mut data = Buffer::new(doubles).ok_or_else(|| out_of_memory(doubles))?;
         let done = AtomicUsize::new(0);
         data.par_chunks_exact_mut(block).enumerate().try_for_each_init(
-            || (vec![0u64; block], Buffer::new(shape.polynomial_size), vec![0.0; shape.polynomial_size]),
+            || {
+                (
+                    vec![0u64; block],
+                    Buffer::new(shape.polynomial_size),
+                    vec![0.0; shape.polynomial_size],
+                )
+            },
             |(coefficients, transformed, polynomial), (index, out)| {
-                let transformed = transformed.as_mut().ok_or_else(|| out_of_memory(shape.polynomial_size))?;
+                let transformed =
+                    transformed.as_mut().ok_or_else(|| out_of_memory(shape.polynomial_size))?;
                 keys.bootstrapping_block(index, coefficients);
                 let (columns, planes) = (shape.columns(), shape.ggsw_per_step());
                 let ggsw = block / planes;
@@ -44,7 +60,8 @@ impl FourierKey {
                     let (row, column) = (which / columns, which % columns);
                     let entry = (column * (polynomials / columns) + row) * planes;
                     for plane in 0..planes {
-                        let range = which * shape.polynomial_size..(which + 1) * shape.polynomial_size;
+                        let range =
+                            which * shape.polynomial_size..(which + 1) * shape.polynomial_size;
                         for (i, x) in range.zip(polynomial.iter_mut()) {
                             let of = |which: usize| residue(coefficients[which * ggsw + i]);
                             *x = match shape.secret {
@@ -57,11 +74,16 @@ impl FourierKey {
                         let width = 2 * fft.simd().width();
                         let per_vector = polynomials * planes * width;
                         for (vector, values) in transformed.chunks_exact(width).enumerate() {
-                            out[vector * per_vector + (entry + plane) * width..][..width].copy_from_slice(values);
+                            out[vector * per_vector + (entry + plane) * width..][..width]
+                                .copy_from_slice(values);
                         }
                     }
                 }
-                progress.report("transforming the bootstrapping key", done.fetch_add(1, Ordering::Relaxed) + 1, shape.steps());
+                progress.report(
+                    "transforming the bootstrapping key",
+                    done.fetch_add(1, Ordering::Relaxed) + 1,
+                    shape.steps(),
+                );
                 Ok::<(), BackendError>(())
             },
         )?;

@@ -57,18 +57,22 @@ impl<const G: usize, const TERNARY: bool> Kernel for Multiply<'_, G, TERNARY> {
                 }
                 for g in 0..G {
                     let (w, s, d) = (monomial[g], sum[g], difference[g]);
-                    // w P0 + conj(w) P1 = Re(w) (P0 + P1) + i Im(w) (P0 - P1), as X^-e - 1 is the conjugate of X^e - 1 on the circle.
+                    // w P0 + conj(w) P1 = Re(w) (P0 + P1) + i Im(w) (P0 - P1), as X^-e - 1 is the
+                    // conjugate of X^e - 1 on the circle.
                     let d = if TERNARY { d } else { s };
-                    out[(g * columns + column) * stride + vector] =
-                        Complex { re: l.neg_mul_add(w.im, d.im, l.mul(w.re, s.re)), im: l.mul_add(w.im, d.re, l.mul(w.re, s.im)) };
+                    out[(g * columns + column) * stride + vector] = Complex {
+                        re: l.neg_mul_add(w.im, d.im, l.mul(w.re, s.re)),
+                        im: l.mul_add(w.im, d.re, l.mul(w.re, s.im)),
+                    };
                 }
             }
         }
     }
 }
 
-/// The same for a step of several indices of binary secrets, which has S GGSW ciphertexts: each entry of the key becomes that of
-/// one ciphertext, their sum with each times its `X^e - 1`, before digits meet it.
+/// The same for a step of several indices of binary secrets, which has S GGSW ciphertexts: each
+/// entry of the key becomes that of one ciphertext, their sum with each times its `X^e - 1`, before
+/// digits meet it.
 struct MultiplyGrouped<'a, const G: usize, const S: usize> {
     fft: &'a Fft,
     layout: Layout,
@@ -104,7 +108,12 @@ impl<const G: usize, const S: usize> Kernel for MultiplyGrouped<'_, G, S> {
                         for s in 0..S {
                             mul_add(l, entries[s], monomial[g][s], &mut bundle);
                         }
-                        mul_add(l, digits[(g * rows + row) * stride + vector], bundle, &mut sums[g]);
+                        mul_add(
+                            l,
+                            digits[(g * rows + row) * stride + vector],
+                            bundle,
+                            &mut sums[g],
+                        );
                     }
                 }
                 for g in 0..G {
@@ -115,7 +124,8 @@ impl<const G: usize, const S: usize> Kernel for MultiplyGrouped<'_, G, S> {
     }
 }
 
-/// Multiplies the digits of one or two ciphertexts (the exponents of a step each) by the key of a step and by the monomials.
+/// Multiplies the digits of one or two ciphertexts (the exponents of a step each) by the key of a
+/// step and by the monomials.
 pub(super) fn multiply(
     fft: &Fft,
     layout: Layout,
@@ -141,16 +151,44 @@ fn multiply_all<const G: usize>(
     digits: &[f64],
     out: &mut [f64],
 ) {
-    fn of<const G: usize, const S: usize>(shape: &BootstrapShape, exponents: [&[u32]; G]) -> [[usize; S]; G] {
+    fn of<const G: usize, const S: usize>(
+        shape: &BootstrapShape,
+        exponents: [&[u32]; G],
+    ) -> [[usize; S]; G] {
         exponents.map(|e| std::array::from_fn(|which| shape.ggsw_exponent(which, e) as usize))
     }
     let (simd, single) = (fft.simd(), exponents.map(|e| e[0] as usize));
     match (shape.secret, shape.ggsw_per_step()) {
-        (SecretKind::Ternary, _) => simd.run(Multiply::<G, true> { fft, layout, key, exponents: single, digits, out }),
-        (_, 1) => simd.run(Multiply::<G, false> { fft, layout, key, exponents: single, digits, out }),
-        (_, 3) => simd.run(MultiplyGrouped::<G, 3> { fft, layout, key, exponents: of(shape, exponents), digits, out }),
-        (_, 7) => simd.run(MultiplyGrouped::<G, 7> { fft, layout, key, exponents: of(shape, exponents), digits, out }),
-        (_, 15) => simd.run(MultiplyGrouped::<G, 15> { fft, layout, key, exponents: of(shape, exponents), digits, out }),
+        (SecretKind::Ternary, _) => {
+            simd.run(Multiply::<G, true> { fft, layout, key, exponents: single, digits, out })
+        }
+        (_, 1) => {
+            simd.run(Multiply::<G, false> { fft, layout, key, exponents: single, digits, out })
+        }
+        (_, 3) => simd.run(MultiplyGrouped::<G, 3> {
+            fft,
+            layout,
+            key,
+            exponents: of(shape, exponents),
+            digits,
+            out,
+        }),
+        (_, 7) => simd.run(MultiplyGrouped::<G, 7> {
+            fft,
+            layout,
+            key,
+            exponents: of(shape, exponents),
+            digits,
+            out,
+        }),
+        (_, 15) => simd.run(MultiplyGrouped::<G, 15> {
+            fft,
+            layout,
+            key,
+            exponents: of(shape, exponents),
+            digits,
+            out,
+        }),
         _ => unreachable!("shapes are checked: at most four indices a step"),
     }
 }

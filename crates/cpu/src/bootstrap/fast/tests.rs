@@ -1,4 +1,5 @@
-//! The fast rotator against a blind rotation by schoolbook products of integers, on every instruction set.
+//! The fast rotator against a blind rotation by schoolbook products of integers, on every
+//! instruction set.
 
 use super::*;
 use crate::bootstrap::blind_rotate::Twin;
@@ -26,7 +27,8 @@ impl KeySource for RandomKeys {
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
         let block = out.len() as u64;
         for (i, o) in out.iter_mut().enumerate() {
-            *o = mix((index as u64 * block + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % self.modulus;
+            *o = mix((index as u64 * block + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+                % self.modulus;
         }
     }
 
@@ -35,7 +37,14 @@ impl KeySource for RandomKeys {
     }
 }
 
-fn shape(size: usize, k: usize, r: usize, secret: SecretKind, gadget: Gadget, words: &[u32]) -> BootstrapShape {
+fn shape(
+    size: usize,
+    k: usize,
+    r: usize,
+    secret: SecretKind,
+    gadget: Gadget,
+    words: &[u32],
+) -> BootstrapShape {
     BootstrapShape {
         lwe_dimension: 3,
         log2_lwe_modulus: 6,
@@ -106,8 +115,10 @@ fn keys(shape: &BootstrapShape) -> RandomKeys {
 
 fn random_input(shape: &BootstrapShape, seed: u64) -> (Vec<u32>, Vec<u64>) {
     let modulus = shape.accumulator_modulus().expect("words");
-    let exponents = (0..shape.ciphertext_len()).map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32);
-    let tables = (0..shape.packing * shape.polynomial_size).map(|i| mix(seed ^ (1 << 40) ^ i as u64) % modulus);
+    let exponents = (0..shape.ciphertext_len())
+        .map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32);
+    let tables = (0..shape.packing * shape.polynomial_size)
+        .map(|i| mix(seed ^ (1 << 40) ^ i as u64) % modulus);
     (exponents.collect(), tables.collect())
 }
 
@@ -126,14 +137,21 @@ fn rotate(a: &[i128], exponent: usize) -> Vec<i128> {
 fn exponent_of(shape: &BootstrapShape, which: usize, exponents: &[u32]) -> usize {
     let double = 2 * shape.polynomial_size;
     match shape.secret {
-        SecretKind::Ternary => [exponents[0] as usize, double - exponents[0] as usize][which] % double,
+        SecretKind::Ternary => {
+            [exponents[0] as usize, double - exponents[0] as usize][which] % double
+        }
         SecretKind::Binary => {
-            (0..exponents.len()).filter(|i| (which + 1) & (1 << i) != 0).map(|i| exponents[i] as usize).sum::<usize>() % double
+            (0..exponents.len())
+                .filter(|i| (which + 1) & (1 << i) != 0)
+                .map(|i| exponents[i] as usize)
+                .sum::<usize>()
+                % double
         }
     }
 }
 
-/// The accumulator `[K][N]` after one step, by the definition: every product a double loop over integers.
+/// The accumulator `[K][N]` after one step, by the definition: every product a double loop over
+/// integers.
 fn step_naive(keys: &RandomKeys, index: usize, exponents: &[u32], accumulator: &[u64]) -> Vec<u64> {
     let shape = &keys.shape;
     let (n, columns, levels) = (shape.polynomial_size, shape.columns(), shape.levels());
@@ -147,7 +165,9 @@ fn step_naive(keys: &RandomKeys, index: usize, exponents: &[u32], accumulator: &
         let x = centre(x, modulus) as i64;
         let mut one = vec![0; levels];
         match shape.gadget {
-            Gadget::Decomposition { log2_base, dropped_bits, .. } => balanced_digits(x, log2_base, dropped_bits, &mut one),
+            Gadget::Decomposition { log2_base, dropped_bits, .. } => {
+                balanced_digits(x, log2_base, dropped_bits, &mut one)
+            }
             _ => one[0] = x as i32,
         }
         one.iter().enumerate().for_each(|(l, &d)| digits[l * accumulator.len() + i] = d);
@@ -172,15 +192,26 @@ fn step_naive(keys: &RandomKeys, index: usize, exponents: &[u32], accumulator: &
         }
     }
     let terms = sums.concat();
-    accumulator.iter().zip(terms).map(|(&a, t)| (a + mod_switch(t as u64, keys.modulus, modulus)) % modulus).collect()
+    accumulator
+        .iter()
+        .zip(terms)
+        .map(|(&a, t)| (a + mod_switch(t as u64, keys.modulus, modulus)) % modulus)
+        .collect()
 }
 
-fn rotate_fast(rotator: &FastRotator, inputs: &[(Vec<u32>, Vec<u64>)], steps: usize) -> Vec<Vec<u64>> {
+fn rotate_fast(
+    rotator: &FastRotator,
+    inputs: &[(Vec<u32>, Vec<u64>)],
+    steps: usize,
+) -> Vec<Vec<u64>> {
     let shape = &rotator.shape;
     let len = shape.columns() * shape.polynomial_size;
     let inputs: Vec<RotateInput<'_>> = inputs
         .iter()
-        .map(|(exponents, tables)| RotateInput { exponents, tables: tables.chunks_exact(shape.polynomial_size).collect() })
+        .map(|(exponents, tables)| RotateInput {
+            exponents,
+            tables: tables.chunks_exact(shape.polynomial_size).collect(),
+        })
         .collect();
     let mut out = vec![0; inputs.len() * len];
     rotator.blind_rotate(&inputs, steps, &mut out);
@@ -189,7 +220,10 @@ fn rotate_fast(rotator: &FastRotator, inputs: &[(Vec<u32>, Vec<u64>)], steps: us
 
 /// Distances on the circle of Q.
 fn distances(a: &[u64], b: &[u64], modulus: u64) -> impl Iterator<Item = u64> {
-    a.iter().zip(b).map(move |(&a, &b)| (a + modulus - b) % modulus).map(move |d| d.min(modulus - d))
+    a.iter()
+        .zip(b)
+        .map(move |(&a, &b)| (a + modulus - b) % modulus)
+        .map(move |d| d.min(modulus - d))
 }
 
 fn distance(a: &[u64], b: &[u64], modulus: u64) -> u64 {
@@ -201,7 +235,10 @@ fn deviation(a: &[u64], b: &[u64], modulus: u64) -> f64 {
 }
 
 fn rotators(keys: &RandomKeys) -> Vec<FastRotator> {
-    Simd::available().into_iter().map(|simd| FastRotator::with_simd(keys, &NoProgress, simd).expect("in range")).collect()
+    Simd::available()
+        .into_iter()
+        .map(|simd| FastRotator::with_simd(keys, &NoProgress, simd).expect("in range"))
+        .collect()
 }
 
 #[test]
@@ -214,7 +251,9 @@ fn the_first_accumulator_is_the_rotated_table() {
             let got = &rotate_fast(&rotator, std::slice::from_ref(&input), 0)[0];
             let (masks, bodies) = got.split_at(shape.glwe_dimension * n);
             assert!(masks.iter().all(|&x| x == 0));
-            for (j, (body, table)) in bodies.chunks_exact(n).zip(input.1.chunks_exact(n)).enumerate() {
+            for (j, (body, table)) in
+                bodies.chunks_exact(n).zip(input.1.chunks_exact(n)).enumerate()
+            {
                 let table: Vec<i128> = table.iter().map(|&x| i128::from(x)).collect();
                 let shift = 2 * n - input.0[shape.lwe_dimension + j] as usize;
                 for (&b, want) in body.iter().zip(rotate(&table, shift)) {
@@ -240,19 +279,31 @@ fn one_word_rotations_equal_the_integers() {
         let want: Vec<Vec<u64>> = start
             .into_iter()
             .zip(&inputs)
-            .map(|(acc, (exponents, _))| (0..steps).fold(acc, |acc, i| step_naive(&keys, i, &of_step(&shape, exponents, i), &acc)))
+            .map(|(acc, (exponents, _))| {
+                (0..steps)
+                    .fold(acc, |acc, i| step_naive(&keys, i, &of_step(&shape, exponents, i), &acc))
+            })
             .collect();
         for rotator in rotators {
-            assert_eq!(rotate_fast(&rotator, &inputs, steps), want, "{:?} on {:?}", shape.gadget, rotator.fft.simd());
+            assert_eq!(
+                rotate_fast(&rotator, &inputs, steps),
+                want,
+                "{:?} on {:?}",
+                shape.gadget,
+                rotator.fft.simd()
+            );
         }
     }
 }
 
-/// The sets that doubles run exactly, in their own N and gadget, over a hundred steps: every bit as the integer twin.
+/// The sets that doubles run exactly, in their own N and gadget, over a hundred steps: every bit as
+/// the integer twin.
 #[test]
 fn long_rotations_of_published_shapes_equal_the_twin() {
     // Every gadget of one 27-bit word that is in use; r = 1 and 3.
-    for (gadget, packing) in [(gd(7, 3, 1), 1), (gd(8, 3, 1), 1), (gd(9, 2, 1), 3), (gd(7, 4, 0), 1), (gd(5, 5, 1), 1)] {
+    for (gadget, packing) in
+        [(gd(7, 3, 1), 1), (gd(8, 3, 1), 1), (gd(9, 2, 1), 3), (gd(7, 4, 0), 1), (gd(5, 5, 1), 1)]
+    {
         let mut shape = shape(1024, 1, packing, SecretKind::Ternary, gadget, &[134_215_681]);
         shape.lwe_dimension = 100;
         let keys = keys(&shape);
@@ -260,15 +311,25 @@ fn long_rotations_of_published_shapes_equal_the_twin() {
         let tables: Vec<&[u64]> = input.1.chunks_exact(shape.polynomial_size).collect();
         let mut want = vec![0; shape.columns() * shape.polynomial_size];
         let twin = Twin::new(&keys, &NoProgress).expect("in range");
-        twin.blind_rotate(&[RotateInput { exponents: &input.0, tables }], shape.lwe_dimension, &mut want);
+        twin.blind_rotate(
+            &[RotateInput { exponents: &input.0, tables }],
+            shape.lwe_dimension,
+            &mut want,
+        );
         for rotator in rotators(&keys) {
             let got = rotate_fast(&rotator, std::slice::from_ref(&input), shape.lwe_dimension);
-            assert!(got[0] == want, "{:?}, r = {packing}, on {:?}", shape.gadget, rotator.fft.simd());
+            assert!(
+                got[0] == want,
+                "{:?}, r = {packing}, on {:?}",
+                shape.gadget,
+                rotator.fft.simd()
+            );
         }
     }
 }
 
-/// Two-word GD within the stated deviation, MR within one unit, after one step from the same accumulator.
+/// Two-word GD within the stated deviation, MR within one unit, after one step from the same
+/// accumulator.
 #[test]
 fn wide_steps_stay_within_the_stated_error() {
     for shape in approximate_shapes() {
@@ -277,21 +338,34 @@ fn wide_steps_stay_within_the_stated_error() {
         let inputs: Vec<_> = (0..2).map(|i| random_input(&shape, 7 + 100 * i)).collect();
         for rotator in rotators(&keys) {
             // The second step: before the first, masks are zero and half of the digits with them.
-            let (start, after) = (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
-            let name = format!("{:?}, N = {}, on {:?}", shape.gadget, shape.polynomial_size, rotator.fft.simd());
+            let (start, after) =
+                (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
+            let name = format!(
+                "{:?}, N = {}, on {:?}",
+                shape.gadget,
+                shape.polynomial_size,
+                rotator.fft.simd()
+            );
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
                 let want = step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
                 let worst = distance(after, &want, modulus);
                 let allowed = if let Gadget::ModulusRaising { .. } = shape.gadget {
                     1
                 } else {
-                    let (stated, deviation) = (rotator.error_per_step(), deviation(after, &want, modulus));
+                    let (stated, deviation) =
+                        (rotator.error_per_step(), deviation(after, &want, modulus));
                     println!("{name}: c = {:.2}", FastRotator::ERROR_CONSTANT * deviation / stated);
-                    assert!(deviation <= stated + 0.5, "{name}: deviation {deviation}, stated {stated}");
+                    assert!(
+                        deviation <= stated + 0.5,
+                        "{name}: deviation {deviation}, stated {stated}"
+                    );
                     (6.0 * stated).ceil() as u64
                 };
                 assert!(worst <= allowed, "{name}: off by {worst}, allowed {allowed}");
-                assert!(distance(after, start, modulus) > 1000 * allowed, "a step that changes nothing proves nothing");
+                assert!(
+                    distance(after, start, modulus) > 1000 * allowed,
+                    "a step that changes nothing proves nothing"
+                );
             }
         }
     }
@@ -320,7 +394,9 @@ impl KeySource for TorusKeys {
 
     fn bootstrapping_block(&self, index: usize, out: &mut [u64]) {
         let first = (self.1 << 32) + index as u64 * out.len() as u64 + 1;
-        out.iter_mut().enumerate().for_each(|(i, o)| *o = mix((first + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        out.iter_mut()
+            .enumerate()
+            .for_each(|(i, o)| *o = mix((first + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     }
 
     fn key_switching_block(&self, _: usize, _: &mut [u64]) {
@@ -328,17 +404,32 @@ impl KeySource for TorusKeys {
     }
 }
 
-fn torus(size: usize, k: usize, r: usize, secret: SecretKind, log2_base: u32, levels: usize) -> BootstrapShape {
-    let mut shape = shape(size, k, r, secret, Gadget::ClosestRepresentative { log2_base, levels }, &[]);
+fn torus(
+    size: usize,
+    k: usize,
+    r: usize,
+    secret: SecretKind,
+    log2_base: u32,
+    levels: usize,
+) -> BootstrapShape {
+    let mut shape =
+        shape(size, k, r, secret, Gadget::ClosestRepresentative { log2_base, levels }, &[]);
     shape.key_modulus = KeyModulus::Torus64;
     (shape.log2_lwe_modulus, shape.log2_ks_modulus) = (shape.log2_monomials(), 15);
     shape
 }
 
 /// One step on the native torus by the definition, in wrapping 64-bit integers.
-fn torus_step_naive(keys: &TorusKeys, index: usize, exponents: &[u32], accumulator: &[u64]) -> Vec<u64> {
+fn torus_step_naive(
+    keys: &TorusKeys,
+    index: usize,
+    exponents: &[u32],
+    accumulator: &[u64],
+) -> Vec<u64> {
     let shape = &keys.0;
-    let Gadget::ClosestRepresentative { log2_base, levels } = shape.gadget else { unreachable!("a torus shape") };
+    let Gadget::ClosestRepresentative { log2_base, levels } = shape.gadget else {
+        unreachable!("a torus shape")
+    };
     let (n, columns) = (shape.polynomial_size, shape.columns());
     let mut block = vec![0; shape.bootstrapping_block_len()];
     keys.bootstrapping_block(index, &mut block);
@@ -359,13 +450,18 @@ fn torus_step_naive(keys: &TorusKeys, index: usize, exponents: &[u32], accumulat
                     for (j, &c) in c.iter().enumerate() {
                         let term = c.wrapping_mul(i64::from(d) as u64);
                         let to = (i + j) % n;
-                        product[to] = if i + j < n { product[to].wrapping_add(term) } else { product[to].wrapping_sub(term) };
+                        product[to] = if i + j < n {
+                            product[to].wrapping_add(term)
+                        } else {
+                            product[to].wrapping_sub(term)
+                        };
                     }
                 }
             }
             for (i, &p) in product.iter().enumerate() {
                 let to = (i + e) % (2 * n);
-                out[to % n] = if to < n { out[to % n].wrapping_add(p) } else { out[to % n].wrapping_sub(p) };
+                out[to % n] =
+                    if to < n { out[to % n].wrapping_add(p) } else { out[to % n].wrapping_sub(p) };
                 out[i] = out[i].wrapping_sub(p);
             }
         }
@@ -373,7 +469,8 @@ fn torus_step_naive(keys: &TorusKeys, index: usize, exponents: &[u32], accumulat
     out
 }
 
-/// The native torus, the shape in use first, against wrapping integers after one step from the same accumulator.
+/// The native torus, the shape in use first, against wrapping integers after one step from the same
+/// accumulator.
 #[test]
 fn torus_steps_stay_within_the_stated_error() {
     let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
@@ -389,27 +486,47 @@ fn torus_steps_stay_within_the_stated_error() {
         shape.validate().expect("a possible shape");
         let keys = TorusKeys(shape.clone(), 0);
         let exponents = |seed: u64| -> Vec<u32> {
-            (0..shape.switched_len()).map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32).collect()
+            (0..shape.switched_len())
+                .map(|i| (mix(seed + i as u64) % (2 * shape.polynomial_size as u64)) as u32)
+                .collect()
         };
-        let tables =
-            |seed: u64| -> Vec<u64> { (0..shape.packing * shape.polynomial_size).map(|i| mix(seed ^ (1 << 40) ^ i as u64)).collect() };
-        let inputs: Vec<_> = (0..2).map(|i| (exponents(9 + 100 * i), tables(9 + 100 * i))).collect();
+        let tables = |seed: u64| -> Vec<u64> {
+            (0..shape.packing * shape.polynomial_size)
+                .map(|i| mix(seed ^ (1 << 40) ^ i as u64))
+                .collect()
+        };
+        let inputs: Vec<_> =
+            (0..2).map(|i| (exponents(9 + 100 * i), tables(9 + 100 * i))).collect();
         for simd in Simd::available() {
             let rotator = FastRotator::with_simd(&keys, &NoProgress, simd).expect("in range");
-            let (start, after) = (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
-            // Stated in units of the held modulus; rounding accumulators to those units is within half of one.
+            let (start, after) =
+                (rotate_fast(&rotator, &inputs, 1), rotate_fast(&rotator, &inputs, 2));
+            // Stated in units of the held modulus; rounding accumulators to those units is within
+            // half of one.
             let stated = (rotator.error_per_step() + 1.0) * 2f64.powi(TORUS_DROPPED as i32);
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
                 let want = torus_step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
                 let off = |a: &[u64], b: &[u64]| -> f64 {
-                    let squares = a.iter().zip(b).map(|(a, b)| (a.wrapping_sub(*b) as i64 as f64).powi(2));
+                    let squares =
+                        a.iter().zip(b).map(|(a, b)| (a.wrapping_sub(*b) as i64 as f64).powi(2));
                     (squares.sum::<f64>() / a.len() as f64).sqrt()
                 };
                 let deviation = off(after, &want);
                 let (size, g) = (shape.polynomial_size, shape.grouping);
-                println!("N = {size}, {g} a step: deviation 2^{:.2}, stated 2^{:.2}", deviation.log2(), stated.log2());
-                assert!(deviation <= stated, "{:?} on {simd:?}: deviation {deviation}, stated {stated}", shape.gadget);
-                assert!(off(after, start) > 1000.0 * stated, "a step that changes nothing proves nothing");
+                println!(
+                    "N = {size}, {g} a step: deviation 2^{:.2}, stated 2^{:.2}",
+                    deviation.log2(),
+                    stated.log2()
+                );
+                assert!(
+                    deviation <= stated,
+                    "{:?} on {simd:?}: deviation {deviation}, stated {stated}",
+                    shape.gadget
+                );
+                assert!(
+                    off(after, start) > 1000.0 * stated,
+                    "a step that changes nothing proves nothing"
+                );
             }
         }
     }
@@ -433,7 +550,8 @@ impl KeySource for QuarterUnit {
     }
 }
 
-/// Errors of masks are multiplied by the secret: words rounded to accumulators' units would add a quarter to a key's own noise of 2^17 / sqrt(3).
+/// Errors of masks are multiplied by the secret: words rounded to accumulators' units would add a
+/// quarter to a key's own noise of 2^17 / sqrt(3).
 #[test]
 fn torus_keys_are_not_rounded_to_units_of_accumulators() {
     let fft = Fft::new(64).expect("a size");
@@ -442,9 +560,10 @@ fn torus_keys_are_not_rounded_to_units_of_accumulators() {
     assert_eq!(key.block(0).iter().copied().fold(0.0, f64::max), 0.25);
 }
 
-/// The share of the transform's error that is in proportion to the spectrum: what a first step errs at the frequency of a constant
-/// test polynomial of Q/4, over the error of white digits and how much the constant has there. It is 0.40 with N = 2048;
-/// the noise model takes more: CUDA's kernels have up to 0.68.
+/// The share of the transform's error that is in proportion to the spectrum: what a first step errs
+/// at the frequency of a constant test polynomial of Q/4, over the error of white digits and how
+/// much the constant has there. It is 0.40 with N = 2048; the noise model takes more: CUDA's
+/// kernels have up to 0.68.
 #[test]
 fn first_steps_err_where_the_test_polynomial_stands() {
     const KEYS: u64 = 96;
@@ -454,7 +573,9 @@ fn first_steps_err_where_the_test_polynomial_stands() {
     for seed in 0..KEYS {
         let keys = TorusKeys(shape.clone(), seed + 1);
         let rotator = FastRotator::new(&keys, &NoProgress).expect("in range");
-        let exponents: Vec<u32> = (0..shape.switched_len()).map(|i| (mix(100 * seed + i as u64) % (2 * size as u64)) as u32).collect();
+        let exponents: Vec<u32> = (0..shape.switched_len())
+            .map(|i| (mix(100 * seed + i as u64) % (2 * size as u64)) as u32)
+            .collect();
         let inputs = [(exponents, vec![1u64 << 62; size])];
         let [start, after] = [0, 1].map(|steps| rotate_fast(&rotator, &inputs, steps).remove(0));
         let want = torus_step_naive(&keys, 0, &inputs[0].0[..1], &start);
@@ -478,10 +599,17 @@ fn first_steps_err_where_the_test_polynomial_stands() {
 
 #[test]
 fn refuses_what_doubles_cannot_hold() {
-    let wide = shape(1024, 1, 1, SecretKind::Ternary, gd(30, 1, 1), &[1_073_707_009, 1_073_698_817]);
-    let error = FastRotator::new(&RandomKeys { shape: wide, modulus: 1 }, &NoProgress).err().expect("refused").to_string();
+    let wide =
+        shape(1024, 1, 1, SecretKind::Ternary, gd(30, 1, 1), &[1_073_707_009, 1_073_698_817]);
+    let error = FastRotator::new(&RandomKeys { shape: wide, modulus: 1 }, &NoProgress)
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("54 bits"), "{error}");
     let error =
-        FastRotator::new(&TorusKeys(torus(1024, 1, 1, SecretKind::Binary, 13, 4), 0), &NoProgress).err().expect("refused").to_string();
+        FastRotator::new(&TorusKeys(torus(1024, 1, 1, SecretKind::Binary, 13, 4), 0), &NoProgress)
+            .err()
+            .expect("refused")
+            .to_string();
     assert!(error.contains("52 bits"), "{error}");
 }

@@ -17,7 +17,8 @@ fn plans() -> Vec<PolyPlan> {
 
 /// Every lowering of a random program yields what the interpreter yields.
 fn agree(log2_degree: u32, steps: usize, seed: u64) {
-    let RandomProgram { program, residents, inputs, keep } = random_program(log2_degree, steps, seed);
+    let RandomProgram { program, residents, inputs, keep } =
+        random_program(log2_degree, steps, seed);
     let expected = interpret(&program, &residents, &inputs, &keep).unwrap();
     for plan in plans() {
         let schedule = lower(&program, &plan, &keep).unwrap();

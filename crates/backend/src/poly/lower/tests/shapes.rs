@@ -7,7 +7,10 @@ use std::sync::Arc;
 use super::*;
 use crate::poly::random::{Numbers, ring};
 use crate::poly::schedule::{Form, Launch, Limb, RowTile, Source};
-use crate::poly::{Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ResidentShape, RingShape, Schedule, Term};
+use crate::poly::{
+    Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ResidentShape, RingShape, Schedule,
+    Term,
+};
 
 /// A pair of polynomials.
 #[derive(Clone, Copy)]
@@ -90,7 +93,11 @@ impl Recorder {
     fn raise(&mut self, x: Value) -> Vec<(u16, Value)> {
         let basis = self.basis(x);
         let whole = basis.union(&self.special);
-        let digits: Vec<Basis> = basis.primes().chunks(self.digit).map(|primes| Basis::new(primes.iter().copied())).collect();
+        let digits: Vec<Basis> = basis
+            .primes()
+            .chunks(self.digit)
+            .map(|primes| Basis::new(primes.iter().copied()))
+            .collect();
         let raise = |digit: Basis| {
             let own = self.builder.limbs(x, digit.clone()).unwrap();
             let coefficients = self.builder.transform(own, Domain::Coefficients);
@@ -184,9 +191,14 @@ impl Recorder {
     fn schedule(self) -> Schedule {
         let mut numbers = Numbers::new(1);
         let degree = self.ring.degree();
-        let residents = self.shapes.iter().map(|s| (s.clone(), numbers.limbs(&self.ring, &s.basis, degree >> s.log2_run))).collect();
+        let residents = self
+            .shapes
+            .iter()
+            .map(|s| (s.clone(), numbers.limbs(&self.ring, &s.basis, degree >> s.log2_run)))
+            .collect();
         let residents = HostPolynomials::new(&self.ring, residents).unwrap();
-        let inputs: Vec<Vec<u32>> = self.inputs.iter().map(|b| numbers.limbs(&self.ring, b, degree)).collect();
+        let inputs: Vec<Vec<u32>> =
+            self.inputs.iter().map(|b| numbers.limbs(&self.ring, b, degree)).collect();
         let program = self.builder.finish();
         let expected = interpret(&program, &residents, &inputs, &[]).unwrap();
         for plan in plans() {
@@ -253,7 +265,9 @@ fn a_rotation_is_five_launches() {
         let own = usize::from(tile.prime < 6);
         assert_eq!(tile.loads.len(), 2 - own);
         let streams = tile.sums.iter().flat_map(|s| &s.terms).flat_map(|t| [t.a, t.b]);
-        let keys = streams.filter(|s| matches!(s, Some(Source::Stream(l)) if matches!(l.from, Limb::Resident { .. })));
+        let keys = streams.filter(
+            |s| matches!(s, Some(Source::Stream(l)) if matches!(l.from, Limb::Resident { .. })),
+        );
         assert_eq!(keys.count(), 4);
         assert!(tile.sums.iter().flat_map(|s| &s.stores).all(|s| s.automorphism == 5));
     }
@@ -270,7 +284,9 @@ fn a_product_is_five_launches_and_its_rescaling_none_more() {
     assert_eq!(transforms(&schedule), (36, 36));
     // Products of operands are formed where they are used: the first launch stores the halves of
     // one, the last the results.
-    let stores = |launch: &Launch| rows(launch).iter().flat_map(|t| &t.sums).map(|s| s.stores.len()).sum::<usize>();
+    let stores = |launch: &Launch| {
+        rows(launch).iter().flat_map(|t| &t.sums).map(|s| s.stores.len()).sum::<usize>()
+    };
     assert_eq!(stores(&schedule.launches[0]), 6);
     assert_eq!(stores(&schedule.launches[2]), 2 * 3);
     assert_eq!(stores(&schedule.launches[4]), 2 * 6);
