@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """OpenFHE's CKKS against girih's, one thread each, in one run on one machine.
 
-Product with relinearisation and rescaling, rotation, and a bootstrapping of all slots at N = 2^16, hybrid key switching
-and moduli of about the same size as those of girih's set. OpenFHE needs 19 GiB for the bootstrapping; `--no-bootstrap`
-leaves it out.
+Product with relinearisation and rescaling, rotation, and a bootstrapping of all slots at N = 2^16,
+hybrid key switching and moduli of about the same size as those of girih's set. OpenFHE needs 19 GiB
+for the bootstrapping; `--no-bootstrap` leaves it out.
 
-Exit 0: girih was at least RATIO times faster in everything. 1: it was not. 3: openfhe is not installed.
+Exit 0: girih was at least RATIO times faster in everything. 1: it was not. 3: openfhe is not
+installed.
 """
+
 import argparse
 import json
 import math
@@ -30,16 +32,22 @@ except ImportError as error:
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--set", default="CKKS_D40", help="girih's set")
     parser.add_argument("--log2-degree", type=int, default=16)
-    parser.add_argument("--depth", type=int, default=26, help="OpenFHE's levels; 60 + 50 a level bits of Q")
+    parser.add_argument(
+        "--depth", type=int, default=26, help="OpenFHE's levels; 60 + 50 a level bits of Q"
+    )
     parser.add_argument("--scale", type=int, default=50, help="bits of OpenFHE's scale")
     parser.add_argument("--digits", type=int, default=4, help="OpenFHE's digits (dnum)")
     parser.add_argument("--repeat", type=int, default=5, help="products and rotations timed")
     parser.add_argument("--bootstraps", type=int, default=2, help="bootstrappings timed")
     parser.add_argument("--no-bootstrap", action="store_true", help="leave the bootstrapping out")
-    parser.add_argument("--insecure", action="store_true", help="let OpenFHE take any ring, to try this script")
+    parser.add_argument(
+        "--insecure", action="store_true", help="let OpenFHE take any ring, to try this script"
+    )
     return parser.parse_args()
 
 
@@ -51,7 +59,9 @@ class Peer:
         # girih's sparse secret is encapsulated, too.
         parameters.SetSecretKeyDist(openfhe.SecretKeyDist.SPARSE_ENCAPSULATED)
         level = openfhe.SecurityLevel
-        parameters.SetSecurityLevel(level.HEStd_NotSet if options.insecure else level.HEStd_128_classic)
+        parameters.SetSecurityLevel(
+            level.HEStd_NotSet if options.insecure else level.HEStd_128_classic
+        )
         parameters.SetRingDim(1 << options.log2_degree)
         parameters.SetScalingTechnique(openfhe.ScalingTechnique.FIXEDMANUAL)
         parameters.SetKeySwitchTechnique(openfhe.KeySwitchTechnique.HYBRID)
@@ -62,7 +72,13 @@ class Peer:
         parameters.SetBatchSize(1 << (options.log2_degree - 1))
         self.context = context = openfhe.GenCryptoContext(parameters)
         features = openfhe.PKESchemeFeature
-        for feature in (features.PKE, features.KEYSWITCH, features.LEVELEDSHE, features.ADVANCEDSHE, features.FHE):
+        for feature in (
+            features.PKE,
+            features.KEYSWITCH,
+            features.LEVELEDSHE,
+            features.ADVANCEDSHE,
+            features.FHE,
+        ):
             context.Enable(feature)
         self.depth = options.depth
         self.slots = 1 << (options.log2_degree - 1)
@@ -120,10 +136,23 @@ def peer_figures(options):
 
 
 def girih_figures(options, operation):
-    command = [XTASK, "bench", "--device", "cpu", "--set", options.set, "--op", operation, "--json", "-"]
+    command = [
+        XTASK,
+        "bench",
+        "--device",
+        "cpu",
+        "--set",
+        options.set,
+        "--op",
+        operation,
+        "--json",
+        "-",
+    ]
     command += ["--repeat", str(options.bootstraps if operation == "bootstrap" else options.repeat)]
     environment = dict(os.environ, RAYON_NUM_THREADS="1")
-    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
     record = json.loads(output)
     assert record["wrong"] == 0, "girih returned a wrong slot"
     return record["ms"]["median"], record["precision_bits"]["worst"], record["limbs"]
@@ -135,15 +164,24 @@ def main():
         sys.exit(f"{XTASK} is not there; build it with: cargo build --release --package xtask")
     q = 60 + options.scale * options.depth
     p = 60 * math.ceil(math.ceil(q / options.digits) / 60)
-    print(f"OpenFHE: N = 2^{options.log2_degree}, log2 Q about {q}, log2 QP about {q + p}, {options.digits} digits")
+    print(
+        f"OpenFHE: N = 2^{options.log2_degree}, log2 Q about {q}, log2 QP about {q + p}, "
+        f"{options.digits} digits"
+    )
     print(f"girih:   {options.set}; `cargo xtask sets` has its moduli")
     peer = peer_figures(options)
-    print(f"{'operation':<12}{'OpenFHE ms':>12}{'bits':>7}{'girih ms':>12}{'bits':>7}{'limbs':>7}{'ratio':>8}")
+    print(
+        f"{'operation':<12}{'OpenFHE ms':>12}{'bits':>7}{'girih ms':>12}{'bits':>7}"
+        f"{'limbs':>7}{'ratio':>8}"
+    )
     ratios = []
     for operation, (peer_ms, peer_bits) in peer.items():
         ms, bits, limbs = girih_figures(options, operation)
         ratios.append(peer_ms / ms)
-        print(f"{operation:<12}{peer_ms:>12.1f}{peer_bits:>7.1f}{ms:>12.1f}{bits:>7.1f}{limbs:>7}{peer_ms / ms:>8.2f}")
+        print(
+            f"{operation:<12}{peer_ms:>12.1f}{peer_bits:>7.1f}{ms:>12.1f}{bits:>7.1f}"
+            f"{limbs:>7}{peer_ms / ms:>8.2f}"
+        )
     print(f"smallest ratio {min(ratios):.2f}, wanted {RATIO}; bits are those of the worst slot")
     sys.exit(0 if min(ratios) >= RATIO else 1)
 
