@@ -418,8 +418,8 @@ impl PolyDevice for CpuPoly {
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {
-        // The arena stays until no routine is left: new pages for each routine, cleared by the system, cost a sixth of a
-        // rotation.
+        // The arena stays until no routine is left: new pages for each routine, cleared by the
+        // system, cost a sixth of a rotation.
         Ok(())
     }
 
