@@ -38,13 +38,14 @@ def arguments():
     parser.add_argument("--set", default="CKKS_D40", help="girih's set")
     parser.add_argument("--log2-degree", type=int, default=16)
     parser.add_argument(
-        "--depth", type=int, default=26, help="OpenFHE's levels; 60 + 50 a level bits of Q"
+        "--depth", type=int, default=22, help="OpenFHE's levels, the scale's bits each"
     )
-    parser.add_argument("--scale", type=int, default=50, help="bits of OpenFHE's scale")
+    parser.add_argument("--scale", type=int, default=59, help="bits of OpenFHE's scale")
     parser.add_argument("--digits", type=int, default=4, help="OpenFHE's digits (dnum)")
     parser.add_argument("--repeat", type=int, default=5, help="products and rotations timed")
     parser.add_argument("--bootstraps", type=int, default=2, help="bootstrappings timed")
     parser.add_argument("--no-bootstrap", action="store_true", help="leave the bootstrapping out")
+    parser.add_argument("--level", type=int, default=27, help="girih's level, Q about OpenFHE's")
     parser.add_argument(
         "--insecure", action="store_true", help="let OpenFHE take any ring, to try this script"
     )
@@ -130,7 +131,7 @@ def peer_figures(options):
         peer.context.EvalBootstrapKeyGen(peer.keys.secretKey, peer.slots)
         low = peer.encrypt(peer.depth - 1)
         ms, high = timed(lambda: peer.context.EvalBootstrap(low), options.bootstraps)
-        figures["bootstrap"] = ms, peer.check(high, peer.values, 1e-1, "bootstrapping")
+        figures["bootstrap"] = ms, peer.check(high, peer.values, 1e-2, "bootstrapping")
         print(f"OpenFHE has {peer.depth - high.GetLevel()} levels after a bootstrapping")
     return figures
 
@@ -148,6 +149,8 @@ def girih_figures(options, operation):
         "--json",
         "-",
     ]
+    if operation != "bootstrap":
+        command += ["--level", str(options.level)]
     command += ["--repeat", str(options.bootstraps if operation == "bootstrap" else options.repeat)]
     environment = dict(os.environ, RAYON_NUM_THREADS="1")
     output = subprocess.run(
