@@ -145,8 +145,8 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
 
     orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
-            held[i] = initial_coefficient(
-                a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
+            held[i] =
+                initialise(a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
         });
         forward(held, column, position, share, 0);
     });
@@ -190,7 +190,7 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
                 if (dumps(a, DUMP_ACCUMULATOR, a.steps))
                     a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
             }
-            extract(a, job, column, index, held[i]);
+            sample_extract(a, job, column, index, held[i]);
         });
     });
 }

@@ -224,7 +224,7 @@ FUNCTION double digit_value(Accumulator x) {
         return __fma_rd(raised, size, NEAREST - (4503599627370496.0 + 2147483648.0) * size) -
                NEAREST;
     } else {
-        return to_double(digit<level>(x));
+        return to_double(decompose<level>(x));
     }
 }
 
@@ -241,7 +241,7 @@ FUNCTION u32 nearest_low_word(double x, double scale) {
 
 // Adds the sum x * scale of one step's products (in units of Q, where accumulators are scaled or on
 // the torus of Q / 2^32) to an accumulator coefficient, rounding once.
-FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale) {
+FUNCTION Accumulator accumulate(Accumulator accumulator, double x, double scale) {
     constexpr double q = (double)ACCUMULATOR_MODULUS;
     if constexpr (ACCUMULATOR_IS_ALIGNED) {
         // |x| may pass 2^51 only where Q is large.
@@ -272,7 +272,7 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale
     }
 }
 
-FUNCTION void forward_polynomial(
+FUNCTION void forward_transform(
     const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
@@ -305,7 +305,7 @@ FUNCTION void forward_polynomial(
     });
 }
 
-FUNCTION void inverse_polynomial(
+FUNCTION void inverse_transform(
     const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     double2 x[ITEMS];
@@ -329,8 +329,8 @@ FUNCTION void inverse_polynomial(
     }
     unroll<0, ITEMS>([&](auto b) {
         double scale = DEFER_COSINES ? FIRST_INVERSE_SCALES[b] : 1.0;
-        accumulator[b] = add_product(accumulator[b], x[b].x, scale);
-        accumulator[b + ITEMS] = add_product(accumulator[b + ITEMS], x[b].y, scale);
+        accumulator[b] = accumulate(accumulator[b], x[b].x, scale);
+        accumulator[b + ITEMS] = accumulate(accumulator[b + ITEMS], x[b].y, scale);
     });
 }
 

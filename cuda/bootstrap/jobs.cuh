@@ -36,8 +36,8 @@ struct BlindRotateArguments {
     const void* roots;  // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
     const void* powers; // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
     const void* tables; // test polynomials of N coefficients: u32, or u64 where Q has two words
-    u64* switched; // [job][kN + r] modulo Q_ks; native torus: exponents, u16 [job][n + r]
-    u64* dump; // where a trace writes (trace builds only)
+    u64* switched;      // [job][kN + r] modulo Q_ks; native torus: exponents, u16 [job][n + r]
+    u64* dump;          // where a trace writes (trace builds only)
     u32 job_count;
     u32 steps;      // steps to run, n outside traces
     u32 dump_stage; // a DUMP_ constant

@@ -118,7 +118,7 @@ FUNCTION void add_two(Sums& sums, const Vector& one, const Vector& other) {
 }
 
 // (body - sum) rounded to the output modulus of its job, into the store.
-FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+FUNCTION void switch_to_output(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
     constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     const BootstrapJob& job = a.jobs[index];
     u64 body =
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
                 if (a.parts == 1) {
-                    finish(a, index, position, sums[h].at(v));
+                    switch_to_output(a, index, position, sums[h].at(v));
                 } else {
                     add_partial(a, index, position, sums[h].at(v));
                 }
@@ -202,7 +202,7 @@ extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= (u64)a.job_count * LENGTH) return;
     Sum* sum = (Sum*)a.partial + i;
-    finish(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
+    switch_to_output(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
     *sum = 0; // ready for the next launch
 }
 
