@@ -111,8 +111,8 @@ impl CpuPoly {
         Ok(Self { ring, layout, simd, threads: threads.max(1), primes, state: Mutex::default() })
     }
 
-    // A panic while the lock is held leaves words of buffers that hold no invariant, and whole
-    // maps.
+    // A panic while the lock is held leaves words of buffers that hold no invariant,
+    // and whole maps.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -451,8 +451,12 @@ fn range(
     let limbs = words.len() / degree;
     let start = first.checked_mul(degree);
     let part = start.and_then(|start| words.get_mut(start..start.checked_add(len)?));
-    part.filter(|_| len.is_multiple_of(degree))
-        .ok_or_else(|| refuse(format!("{len} words from limb {first} on, of buffer {buffer} of {limbs} limbs of {degree} words")))
+    part.filter(|_| len.is_multiple_of(degree)).ok_or_else(|| {
+        refuse(format!(
+            "{len} words from limb {first} on, of buffer {buffer} of \
+                                       {limbs} limbs of {degree} words"
+        ))
+    })
 }
 
 impl Loader for CpuBackend {

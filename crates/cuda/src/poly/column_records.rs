@@ -1,5 +1,5 @@
-//! Tiles of columns as records (`cuda/poly/column_tile.cuh`), and launches of `poly_columns` and
-//! `poly_columns_any`.
+//! Tiles of columns as records (`cuda/poly/column_tile.cuh`),
+//! and launches of `poly_columns` and `poly_columns_any`.
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
 use crate::poly::knobs::PolyKnobs;
@@ -489,7 +489,8 @@ fn any_launch(
     }
     if bytes(width) > limits.workgroup_memory_bytes {
         return Err(BackendError::InvalidRequest(format!(
-            "a tile of columns with {columns} limbs in memory needs {} bytes of a block, which has {}: lower with fewer column sums",
+            "a tile of columns with {columns} limbs in memory needs {} bytes of a block, which has \
+             {}: lower with fewer column sums",
             bytes(width),
             limits.workgroup_memory_bytes
         )));

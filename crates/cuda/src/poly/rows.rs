@@ -147,7 +147,8 @@ fn launch(
     let shared_bytes = bytes(&size);
     if shared_bytes > limits.workgroup_memory_bytes {
         return Err(BackendError::InvalidRequest(format!(
-            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which has {}: lower with fewer row slots",
+            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which \
+             has {}: lower with fewer row slots",
             size.buffers, limits.workgroup_memory_bytes
         )));
     }

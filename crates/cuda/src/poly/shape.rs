@@ -156,9 +156,12 @@ impl RowShape {
         let _ = write!(
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
-             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, HALF_STORES = {};\n    \
-             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS = {};\n    static constexpr bool ALONE = {alone};\n    \
-             static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = {{{}}};\n        return forms[read];\n    }}\n    \
+             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, \
+             HALF_STORES = {};\n    \
+             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS \
+             = {};\n    static constexpr bool ALONE = {alone};\n    \
+             static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = \
+             {{{}}};\n        return forms[read];\n    }}\n    \
              template <class X> static FUNCTION void sums(X& x) {{\n",
             self.wide,
             self.halves,
