@@ -21,8 +21,8 @@ fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// Whether the code of `text` defines or calls the function, macro or kernel `name`; comments do not
-/// count.
+/// Whether the code of `text`, without comments, defines or calls the function, macro or kernel
+/// `name`.
 fn has_function(text: &str, name: &str) -> bool {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let mut found = code.flat_map(|line| line.match_indices(name).map(move |(at, _)| (line, at)));
