@@ -3,8 +3,8 @@
 //! whole bootstrappings of the integer transform in few launches, for compute-sanitizer.
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`,
-//! `fft`, default both), `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `JOINED`,
-//! `GAPS`, `PACE`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `fft`, default both), `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `GAPS`, `PACE`,
+//! `PREFETCH`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
 //! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use girih::ParameterSet;
@@ -66,11 +66,9 @@ fn request() -> PlanRequest {
         "packed",
         "ring",
         "cosines",
-        "joined",
         "gaps",
         "pace",
         "prefetch",
-        "prefetchers",
         "tiled",
         SPREAD,
         SPREAD_ITEMS,

@@ -24,7 +24,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("ITEMS", SPREAD_ITEMS),
             ("SPREAD", SPREAD),
             ("PACKED", "packed"),
-            ("JOINED", "joined"),
             ("RING", "ring"),
             ("BLOCKS", "blocks"),
             ("PACE", "pace"),
