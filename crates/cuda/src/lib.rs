@@ -16,8 +16,8 @@
 //! | `spans` | when the device did what, for `girih_backend::timeline` |
 //! | `emulated` | kernels on the host, thread by thread (feature `emulation`, for tests) |
 //!
-//! `bootstrap` launches those of the bootstrap family, `poly` those of the poly family; each says in
-//! its own page which module does what.
+//! `bootstrap` launches those of the bootstrap family, `poly` those of the poly family; each says
+//! in its own page which module does what.
 
 mod bootstrap;
 mod device;

@@ -1,6 +1,6 @@
 //! What a caller may fix of a plan: how a device lays the work of one bootstrapping out, decided
-//! before launch and never by trial. Each device plans by itself, since each has kernels of its own;
-//! what they share is the request, and the words of a refusal.
+//! before launch. Each device plans by itself, since each has kernels of its own; what they share
+//! is the request, and the words of a refusal.
 
 use crate::BootstrapShape;
 use serde::{Deserialize, Serialize};

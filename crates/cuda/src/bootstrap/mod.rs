@@ -4,12 +4,14 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `arguments`, `queues`, `limits` | the structs that kernels take; the queues of the family; what a compute capability holds |
+//! | `arguments` | the structs that kernels take |
+//! | `queues`, `limits` | the queues of the family; what a compute capability holds |
 //! | `layout` | widths, strides, scales, bytes: numbers that follow from the shape alone |
 //! | `tables`, `keys` | roots and keys in the order in which kernels read them |
 //! | `plan` | how a shape is laid over the device |
 //! | `source`, `upload` | the header of constants; keys and kernels on their way to the device |
-//! | `combine`, `blind_rotate`, `blind_rotate_spread`, `key_switch`, `key_switch_torus` | launch the kernels of that name |
+//! | `combine`, `blind_rotate`, `blind_rotate_spread` | launch the kernels of that name |
+//! | `key_switch`, `key_switch_torus` | likewise |
 //! | `rotation` | compiled plans of the rotation, and which one a batch gets |
 //! | `memory` | what calls change, and who waits for whom |
 //! | `switches` | the key switch of a shape, before the rotation or behind it |

@@ -59,7 +59,8 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         Split::Blocks(_) => (0, plan.key_ring),
     };
     let mut t = Text(format!(
-        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n#define KEEP_STEP {}\n",
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS \
+         {}\n#define KEEP_STEP {}\n",
         u32::from(fft),
         u32::from(plan.split.blocks() > 1),
         u32::from(plan.pace > 1)
@@ -189,8 +190,8 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
     );
 }
 
-/// Roots of the first pass, the same in every thread: literals, which become operands of
-/// instructions.
+/// Roots of the first pass, the same in every thread: literals,
+/// which become operands of instructions.
 fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
     match transform {
         Transform::Ntt => {

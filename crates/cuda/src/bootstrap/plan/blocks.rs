@@ -80,7 +80,9 @@ impl CudaPlan {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
                     what: format!("a ciphertext over blocks with {name} = {value}"),
-                    why: "this choice belongs to whole ciphertexts a block; ask for spread = 0 as well".into(),
+                    why: "this choice belongs to whole ciphertexts a block; \
+                          ask for spread = 0 as well"
+                        .into(),
                 });
             }
             plan.choose_for_both(device, shape, name, value as usize)?;

@@ -112,7 +112,9 @@ impl CudaPlan {
             return Err(BackendError::Unsupported {
                 device: device.into(),
                 what: format!("N = {} in one block", shape.polynomial_size),
-                why: "one block runs N up to 2048; larger rings are spread over the blocks of a cluster, which needs sm_90 or above".into(),
+                why: "one block runs N up to 2048; larger rings are spread over the blocks of a \
+                      cluster, which needs sm_90 or above"
+                    .into(),
             });
         }
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
@@ -236,7 +238,8 @@ impl CudaPlan {
             && !(self.packed && value % 2 == 1);
         if value > 0 && !fits {
             let why = format!(
-                "a ring needs as many frequencies for each thread, and a divisor of its {run} entries"
+                "a ring needs as many frequencies for each thread, and a divisor of its {run} \
+                 entries"
             );
             return Err(refusal(device, "ring", value, why));
         }

@@ -33,7 +33,7 @@ const fn knob(name: &'static str, values: RangeInclusive<usize>, spread: bool) -
 ///
 /// | name | value |
 /// |---|---|
-/// | `groups` | ciphertexts a block; the splits for small batches stay, unlike with [`PlanRequest::groups`] |
+/// | `groups` | ciphertexts a block, as [`PlanRequest::groups`]; small batches keep their splits |
 /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
 /// | `ring` | key entries that a thread has in flight |
 /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |

@@ -9,7 +9,7 @@
 //! | this one | [`CudaPlan`], what every split has |
 //! | `ciphertexts` | plans of whole ciphertexts a block |
 //! | `blocks` | plans of one ciphertext on several blocks |
-//! | `candidates` | the plans of a shape that are loaded beside each other, and those worth measuring |
+//! | `candidates` | the plans that a shape loads beside each other, and those worth measuring |
 
 pub(crate) mod blocks;
 pub(crate) mod candidates;
@@ -133,7 +133,8 @@ impl CudaPlan {
                 device,
                 name,
                 value,
-                "a key of that size, in that order or without sums and differences needs all bits of an f64"
+                "a key of that size, in that order or without sums and differences needs all bits \
+                 of an f64"
                     .into(),
             )),
             ("tiled", 1) if self.key_switch.stages == 0 => Err(refusal(
@@ -188,7 +189,8 @@ pub(crate) fn refuse_unsupported(
                     "digits of {digits} bits in all, key-switching base 2^{}",
                     shape.log2_ks_base
                 ),
-                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
+                "accumulators hold 32 bits of the torus, so digits take 31 at most; \
+                 key-switching digits take 7 bits at most",
             );
         }
     }
