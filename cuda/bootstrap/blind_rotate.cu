@@ -14,6 +14,11 @@
 #include "ntt.cuh"
 #endif
 
+static_assert(Tile::BYTES == TILE_BYTES, "a tile as it is launched");
+
+// Blocks that divide the asking for keys ahead of use: fewer of packed ones.
+constexpr u32 PREFETCH_BLOCKS = KEY_PACKED ? 32 : 128;
+
 // The job of ciphertext `group` of this block; the last block may hold copies of the last job.
 FUNCTION u32 job_of(const BlindRotateArguments& a, int group) {
     u32 index = blockIdx.x * GROUPS + group;

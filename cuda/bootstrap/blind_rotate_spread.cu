@@ -47,6 +47,11 @@ struct SpreadTile {
     }
 };
 
+constexpr u64 SPREAD_TILE_BYTES = whole_vectors(
+    (2 * COLUMNS + ROWS) * VALUE_WORDS * PART * sizeof(Value) + ROOTS_OF_PART * sizeof(Root) +
+    2 * sizeof(Inbox) + (LWE_DIMENSION + PACKING) * sizeof(u16));
+static_assert(SPREAD_TILE_BYTES == TILE_BYTES, "a tile as it is launched");
+
 // Teams without a part of their own touch no memory,
 // and meet the others at the barriers between passes.
 template<int depth>

@@ -139,6 +139,10 @@ struct Tile {
     static constexpr int BASES = GROUPS * GROUPING * WARPS_OF_FREQUENCIES;
     static constexpr int ACCUMULATORS =
         ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
+    static constexpr int ROTATIONS = (GROUPS * (LWE_DIMENSION + PACKING) + 7) / 8 * 8;
+    static constexpr u64 BYTES = whole_vectors(
+        (SLOT_VALUES + ROOTS + TAIL_ROOTS + 32 * TAIL + 2 * BASES) * sizeof(double2) +
+        ACCUMULATORS * sizeof(Accumulator) + ROTATIONS * sizeof(u16));
 
     FUNCTION explicit Tile(void* memory) {
         slots = (double2*)memory;
@@ -358,6 +362,7 @@ constexpr int UNIT_BYTES = KEY_PACKED ? 24 : 16;
 constexpr u64 KEY_STEP_BYTES =
     (u64)UNIT_BYTES * (COLUMNS * KEY_ENTRIES / KEY_UNIT) * FREQUENCY_GROUPS;
 static_assert(!KEY_PACKED || (HOLD_DIGITS && GGSW == 2), "pairs of sum and difference");
+static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is uploaded");
 
 // One unit of the key in registers.
 template<bool packed>

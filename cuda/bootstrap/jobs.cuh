@@ -1,6 +1,7 @@
 // Arguments of the kernels; the same layouts as `#[repr(C)]` structs in
 // crates/cuda/src/bootstrap/arguments.rs.
 #pragma once
+#include "constants.cuh"
 #include "platform.cuh"
 
 struct Operand {
@@ -75,6 +76,14 @@ struct CombineArguments {
     u32 job_count;
     u32 padding;
 };
+
+static_assert(
+    sizeof(BootstrapJob) == BOOTSTRAP_JOB_BYTES && sizeof(LinearJob) == LINEAR_JOB_BYTES &&
+        sizeof(BlindRotateArguments) == BLIND_ROTATE_ARGUMENTS_BYTES &&
+        sizeof(KeySwitchArguments) == KEY_SWITCH_ARGUMENTS_BYTES &&
+        sizeof(TorusKeySwitchArguments) == TORUS_KEY_SWITCH_ARGUMENTS_BYTES &&
+        sizeof(CombineArguments) == COMBINE_ARGUMENTS_BYTES,
+    "structs as the host writes them");
 
 // One word of a combination modulo 2^64, the constant in units of 2^32; ciphertexts of `length`
 // 64-bit words.

@@ -34,6 +34,7 @@ constexpr int LENGTH = LWE_DIMENSION + PACKING;
 constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
+static_assert(KS_DIGITS * VALUES * ROW_BYTES == KS_INDEX_BYTES, "rows as they are uploaded");
 constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
 // Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits,
@@ -232,7 +233,12 @@ struct TileOf {
     static constexpr int UNITS = PIECE / 16;
     static constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
     static_assert(INDICES % CHUNK == 0 && PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
+    // Stages, and an offset for each digit of a chunk.
+    static constexpr u64 BYTES = (u64)KS_STAGES * STAGE + (u64)PAIRS * CIPHERTEXTS * sizeof(u32);
+    static_assert(KS_TILE_BYTES == 0 || BYTES <= KS_TILE_BYTES, "a tile as it is launched");
 };
+// Tiles of fewer lanes need no more than whole ones, which a launch is sized for.
+static_assert(KS_TILE_BYTES == 0 || TileOf<32>::BYTES == KS_TILE_BYTES, "a tile as it is launched");
 
 // Tiles of whole warps, and lanes of the tile behind them (0: none).
 constexpr int LAST_COLUMNS = LENGTH % (32 * VECTOR);

@@ -110,6 +110,10 @@ struct Tile {
         rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
     }
 
+    static constexpr u64 BYTES = whole_vectors(
+        SLOT_WORDS * sizeof(u32) + ROOTS * sizeof(uint2) + POWERS * sizeof(u32) +
+        ACCUMULATORS * sizeof(Accumulator) + ROTATIONS * sizeof(u16));
+
     FUNCTION u32* slot_at(int index) const { return slots + index * POINTS; }
 };
 
@@ -263,6 +267,7 @@ FUNCTION void inverse_transform(
 constexpr int KEY_WORDS = ROWS * GGSW * TAIL;
 constexpr int KEY_CHUNKS = ceil_div(KEY_WORDS, 4);
 constexpr u64 KEY_STEP_BYTES = 16ull * WORDS * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS;
+static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is uploaded");
 
 // Frequencies of one thread in one word.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);

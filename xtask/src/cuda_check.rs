@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Environment: `GIRIH_DEVICE` (default `cuda:0`), `BATCH` (default 16384), `TRANSFORMS` (`ntt`,
-//! `fft`, default both), `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `JOINED`,
-//! `GAPS`, `PACE`, `PREFETCH`, `PREFETCHERS`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
+//! `fft`, default both), `GROUPS`, `WARPS`, `BLOCKS`, `PACKED`, `RING`, `COSINES`, `GAPS`, `PACE`,
+//! `PREFETCH`, `TILED`, `SPREAD`, `SPREAD_ITEMS` (plan requests),
 //! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use crate::Rest;
@@ -85,11 +85,9 @@ fn request() -> PlanRequest {
         "packed",
         "ring",
         "cosines",
-        "joined",
         "gaps",
         "pace",
         "prefetch",
-        "prefetchers",
         "tiled",
         SPREAD,
         SPREAD_ITEMS,

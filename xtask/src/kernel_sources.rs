@@ -30,7 +30,6 @@ fn start(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
             ("ITEMS", SPREAD_ITEMS),
             ("SPREAD", SPREAD),
             ("PACKED", "packed"),
-            ("JOINED", "joined"),
             ("RING", "ring"),
             ("BLOCKS", "blocks"),
             ("PACE", "pace"),

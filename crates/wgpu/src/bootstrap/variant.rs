@@ -186,7 +186,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("ITEMS", int(layout.items()));
             set("PASSES", int(layout.passes().len()));
             set("PADDED", int(layout.padded()));
-            set("STAGED", int(plan.tile.layout.staged));
+            set("STAGED", int(plan.tile.staged));
             set("COLUMNS", int(shape.columns()));
             set("LEVELS", int(shape.levels()));
             set("ROWS", int(plan.rows()));

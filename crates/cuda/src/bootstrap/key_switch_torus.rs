@@ -1,39 +1,44 @@
-//! The key switch of the native torus, which stands before the rotation.
+//! Launches `cuda/bootstrap/key_switch_torus.cu`, which stands before the rotation on the native
+//! torus.
 
 use crate::bootstrap::arguments::TorusKeySwitchArguments;
-use crate::bootstrap::engine::{kernels, upload_blocks};
+use crate::bootstrap::keys::product_chunk;
+use crate::bootstrap::layout::{
+    PRODUCT_CIPHERTEXTS, PRODUCT_COLUMNS, PRODUCT_INDICES, PRODUCT_THREADS, ks_row, ks_word_bytes,
+    product_chunk_bytes,
+};
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::{self, KEY_SWITCH_TORUS, ks_row};
+use crate::bootstrap::source::{HEADERS, source};
+use crate::bootstrap::upload::{kernels, upload_blocks};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
+use crate::runtime::source::KernelFile;
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
 use std::sync::Arc;
 
-/// Threads, ciphertexts and columns of a block of `key_switch_torus`.
-pub(crate) const PRODUCT_THREADS: usize = 128;
-pub(crate) const BLOCK_CIPHERTEXTS: usize = 128;
-pub(crate) const BLOCK_COLUMNS: usize = 16;
-// Further constants of cuda/bootstrap/key_switch_torus.cu.
-/// Indices of a step of the product.
-const CHUNK: usize = 32;
-/// Ciphertexts of a fragment of digits.
-const FRAGMENT: usize = 16;
-/// Columns of a fragment of the key.
-const GROUP: usize = 8;
-const WORD_BYTES: usize = 8;
+/// `cuda/bootstrap/key_switch_torus.cu`.
+pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
+    name: "key_switch_torus",
+    text: include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
+    kernels: &["torus_digits", "key_switch_torus", "round_torus"],
+    headers: HEADERS,
+};
 
+/// Ciphertexts of a fragment of digits (`FRAGMENT` of cuda/bootstrap/key_switch_torus.cu).
+const FRAGMENT: usize = 16;
 /// Blocks that a multiprocessor is given before a launch stops splitting the steps.
 const BLOCKS_PER_MULTIPROCESSOR: usize = 3;
 /// A part of the steps is not worth a block below this many.
 const LEAST_STEPS: usize = 8;
 
 /// Kernels and key of the switch.
-pub(crate) struct SwitchFirst {
+pub(crate) struct TorusKeySwitch {
     digits: Kernel,
     product: Kernel,
     round: Kernel,
     key: Buffer,
     row: usize,
+    word_bytes: usize,
     chunks: usize,
     digits_a_word: usize,
     most_steps: usize,
@@ -41,25 +46,24 @@ pub(crate) struct SwitchFirst {
     multiprocessors: usize,
 }
 
-impl SwitchFirst {
+impl TorusKeySwitch {
     /// Pulls the key.
     pub fn load(
         machine: &Arc<dyn Machine>,
         keys: &dyn KeySource,
         plan: &CudaPlan,
-        multiprocessors: usize,
         progress: &dyn Progress,
     ) -> Result<Self, BackendError> {
         let shape = keys.shape();
         let [digits, product, round] =
-            kernels(machine.as_ref(), &source::source(KEY_SWITCH_TORUS, shape, plan, false))?;
-        let chunks = shape.ks_indices().div_ceil(CHUNK);
-        let make = |chunk| key_chunk(keys, chunk);
+            kernels(machine.as_ref(), &source(KEY_SWITCH_TORUS, shape, plan, false))?;
+        let chunks = shape.ks_indices().div_ceil(PRODUCT_INDICES);
+        let make = |chunk| product_chunk(keys, chunk);
         let key = upload_blocks(
             machine,
             "key-switching key",
             chunks,
-            chunk_bytes(shape),
+            product_chunk_bytes(shape),
             progress,
             make,
         )?;
@@ -69,11 +73,12 @@ impl SwitchFirst {
             round,
             key,
             row: ks_row(shape),
+            word_bytes: ks_word_bytes(shape),
             chunks,
             digits_a_word: shape.ks_digits(),
             most_steps: most_steps(shape),
-            round_threads: plan.key_switch_threads,
-            multiprocessors,
+            round_threads: plan.key_switch.threads,
+            multiprocessors: plan.multiprocessors,
         })
     }
 
@@ -83,12 +88,12 @@ impl SwitchFirst {
 
     /// Bytes of the sums of `jobs` ciphertexts.
     pub fn sums_bytes(&self, jobs: usize) -> usize {
-        jobs * self.row * WORD_BYTES
+        jobs * self.row * self.word_bytes
     }
 
     /// Bytes of the digits of `jobs` ciphertexts.
     pub fn digits_bytes(&self, jobs: usize) -> usize {
-        jobs.next_multiple_of(FRAGMENT) * self.steps() * CHUNK
+        jobs.next_multiple_of(FRAGMENT) * self.steps() * PRODUCT_INDICES
     }
 
     /// Bytes of the exponents of `jobs` ciphertexts.
@@ -108,7 +113,7 @@ impl SwitchFirst {
         arguments: TorusKeySwitchArguments,
     ) -> Result<(), BackendError> {
         let jobs = arguments.job_count as usize;
-        let blocks = jobs.div_ceil(BLOCK_CIPHERTEXTS) * (self.row / BLOCK_COLUMNS);
+        let blocks = jobs.div_ceil(PRODUCT_CIPHERTEXTS) * (self.row / PRODUCT_COLUMNS);
         let splits = splits(
             self.steps(),
             self.most_steps,
@@ -136,43 +141,13 @@ impl SwitchFirst {
 
 /// Steps whose sums of bytes stay within 31 bits: products of a digit, at most B/2, and a byte.
 fn most_steps(shape: &BootstrapShape) -> usize {
-    ((1 << 31) - 1) / (CHUNK * (shape.ks_base() / 2).max(1) * 255)
+    ((1 << 31) - 1) / (PRODUCT_INDICES * (shape.ks_base() / 2).max(1) * 255)
 }
 
 /// Blocks among which the steps of one product are divided: as many as `places` have room for, none
 /// of them idle, and at least as many as keep sums within bounds.
 fn splits(steps: usize, most_steps: usize, blocks: usize, places: usize) -> usize {
     (places / blocks).clamp(1, (steps / LEAST_STEPS).max(1)).max(steps.div_ceil(most_steps))
-}
-
-/// Bytes of the key for the indices of a step, all digits.
-fn chunk_bytes(shape: &BootstrapShape) -> usize {
-    CHUNK * shape.ks_digits() * ks_row(shape) * WORD_BYTES
-}
-
-/// The key for one chunk of indices, as `key_switch_torus` reads it: `[digit][8 columns][2 bytes of
-/// a word][thread of a warp]`, each 16 bytes of 8 indices; zeros beyond the last index and column.
-fn key_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
-    let shape = keys.shape();
-    let (length, groups) = (shape.switched_len(), ks_row(shape) / GROUP);
-    let mut block = vec![0; shape.key_switching_block_len()];
-    let mut out = vec![0; chunk_bytes(shape)];
-    for local in 0..CHUNK.min(shape.ks_indices() - chunk * CHUNK) {
-        keys.key_switching_block(chunk * CHUNK + local, &mut block);
-        for (digit, row) in block.chunks_exact(length).enumerate() {
-            for (column, word) in row.iter().enumerate() {
-                let thread = column % GROUP * 4 + local % 16 / 4;
-                let first = (digit * groups + column / GROUP) * WORD_BYTES / 2;
-                for (byte, value) in word.to_le_bytes().into_iter().enumerate() {
-                    out[((first + byte / 2) * 32 + thread) * 16
-                        + byte % 2 * 8
-                        + local / 16 * 4
-                        + local % 4] = value;
-                }
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -198,7 +173,8 @@ mod tests {
         for shape in [shape("torus", 1), toy] {
             for log2_ks_base in 1..=7 {
                 let shape = BootstrapShape { log2_ks_base, ..shape.clone() };
-                let of = |steps: usize| (steps * CHUNK * (shape.ks_base() / 2) * 255) as u64;
+                let of =
+                    |steps: usize| (steps * PRODUCT_INDICES * (shape.ks_base() / 2) * 255) as u64;
                 let most = most_steps(&shape);
                 assert!(
                     of(most) < 1 << 31 && of(most + 1) >= 1 << 31,
@@ -214,8 +190,8 @@ mod tests {
 mod emulated_tests {
     use super::*;
     use crate::bootstrap::arguments::Job;
+    use crate::bootstrap::limits::limits_of;
     use crate::bootstrap::queues;
-    use crate::bootstrap::variants::limits_of;
     use crate::runtime::bytes::bytes_of_mut;
     use crate::runtime::emulated::Emulated;
     use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
@@ -291,8 +267,8 @@ mod emulated_tests {
             &PlanRequest::default(),
         )
         .expect("it fits");
-        let switch = SwitchFirst::load(&machine, &keys, &plan, multiprocessors, &NoProgress)
-            .expect("it loads");
+        let plan = CudaPlan { multiprocessors, ..plan };
+        let switch = TorusKeySwitch::load(&machine, &keys, &plan, &NoProgress).expect("it loads");
         let mut words = Words::new(4);
         let store: Vec<u64> =
             (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();
@@ -303,7 +279,7 @@ mod emulated_tests {
         let empty = |bytes| Buffer::new(&machine, bytes, "a test").expect("there is room");
         let (store_there, jobs_there) = (held(bytes_of(&store)), held(bytes_of(&staged)));
         let (digits, sums) = (empty(switch.digits_bytes(count)), empty(switch.sums_bytes(count)));
-        let exponents = empty(SwitchFirst::exponents_bytes(shape, count));
+        let exponents = empty(TorusKeySwitch::exponents_bytes(shape, count));
         let arguments = TorusKeySwitchArguments {
             jobs: jobs_there.address(),
             store: store_there.address(),

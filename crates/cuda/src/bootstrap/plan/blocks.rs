@@ -1,60 +1,22 @@
-//! Plans for one ciphertext on several blocks: small batches, and rings too large for one block.
+//! Plans of one ciphertext on several blocks: small batches, and rings too large for one block.
 
-use crate::bootstrap::plan::{
-    CudaPlan, Geometry, key_switch_stages, key_switch_threads, key_switch_tiled_from, packs,
-    refuse_unsupported,
-};
+use crate::bootstrap::layout::Geometry;
+use crate::bootstrap::plan::key_switch::KeySwitchPlan;
+use crate::bootstrap::plan::knobs::{self, SPREAD, SPREAD_ITEMS, choice, is_of_both_splits};
+use crate::bootstrap::plan::registers::spread_key_ring;
+use crate::bootstrap::plan::{CudaPlan, Split, packs, refuse_unsupported};
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
 };
 
-/// Blocks of a cluster on every device that has clusters.
-pub(crate) const MAX_CLUSTER: usize = 8;
-/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh`
-/// and `spread_ntt.cuh`.
+/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and
+/// `spread_ntt.cuh`.
 const LEAST_PART: usize = 16;
 /// More threads would leave too few registers for the accumulators and the key.
 const MAX_THREADS: usize = 512;
-
-/// The choice of [`PlanRequest::choices`] that fixes how many blocks share a ciphertext for every
-/// batch: a power of two, or 0 for whole ciphertexts a block. Left open, each batch goes the way
-/// that is faster by measurement.
-pub const SPREAD: &str = "spread";
-/// The choice that fixes how many values a thread holds in a pass where blocks share a ciphertext:
-/// 2, 4, 8 or 16. Left open, 8 on one block or two and 4 on more.
-pub const SPREAD_ITEMS: &str = "spread_items";
-
-/// What `request` chooses under `name`.
-pub(crate) fn choice(request: &PlanRequest, name: &str) -> Option<usize> {
-    request.choices.get(name).map(|&value| value as usize)
-}
-
-/// What `request` chooses as [`SPREAD_ITEMS`].
-pub(crate) fn spread_items(
-    device: &str,
-    request: &PlanRequest,
-) -> Result<Option<usize>, BackendError> {
-    match choice(request, SPREAD_ITEMS) {
-        Some(items) if ![2, 4, 8, 16].contains(&items) => Err(BackendError::Unsupported {
-            device: device.into(),
-            what: format!("a plan with {SPREAD_ITEMS} = {items}"),
-            why: "a thread holds 2, 4, 8 or 16 values in a pass".into(),
-        }),
-        chosen => Ok(chosen),
-    }
-}
-
-/// One ciphertext on the blocks of a cluster, in the terms of `cuda/bootstrap/spread.cuh`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpreadPlan {
-    /// Blocks that share one ciphertext.
-    pub blocks: usize,
-    /// Values that a thread holds in a pass of the transform.
-    pub items: usize,
-    /// Key entries that a thread has in flight.
-    pub key_ring: usize,
-}
+/// LWE indices by which the key is asked into L2 ahead of use.
+const PREFETCH_STEPS: usize = 4;
 
 impl CudaPlan {
     /// Plans `shape` with one ciphertext on several blocks; `cluster` is what the device allows in
@@ -71,6 +33,7 @@ impl CudaPlan {
         request: &PlanRequest,
     ) -> Result<Self, BackendError> {
         shape.validate()?;
+        knobs::check(device, request)?;
         refuse_unsupported(device, shape, transform, request)?;
         let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         let unsupported = |blocks: usize, why: String| BackendError::Unsupported {
@@ -80,7 +43,7 @@ impl CudaPlan {
         };
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
-        let items = spread_items(device, request)?;
+        let items = choice(request, SPREAD_ITEMS);
         let packed = packs(shape, transform, request);
         let mut plan = match choice(request, SPREAD) {
             Some(blocks) if !blocks.is_power_of_two() || blocks > most => Err(unsupported(
@@ -113,16 +76,16 @@ impl CudaPlan {
             .iter()
             .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str()))
         {
-            if !["tiled", "packed"].contains(&name.as_str()) {
+            if !is_of_both_splits(name) {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
                     what: format!("a ciphertext over blocks with {name} = {value}"),
-                    why: "this choice belongs to whole ciphertexts a block; ask for spread = 0 as \
-                          well"
+                    why: "this choice belongs to whole ciphertexts a block; \
+                          ask for spread = 0 as well"
                         .into(),
                 });
             }
-            plan.choose(device, shape, name, value as usize)?;
+            plan.choose_for_both(device, shape, name, value as usize)?;
         }
         Ok(plan)
     }
@@ -142,8 +105,8 @@ impl CudaPlan {
         let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
         let products = shape.columns() * part;
         // Whole teams of every kind; enough threads for the products, and for whole warps of each
-        // level of the orbits' digits where those are few (above 256 they would
-        // take registers from keys).
+        // level of the orbits' digits where those are few (above 256 they would take registers from
+        // keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         let threads = products
@@ -165,32 +128,22 @@ impl CudaPlan {
                 available: limits.workgroup_threads,
             });
         }
-        let (stages, stage_pairs) = key_switch_stages(shape, limits);
         Ok(Self {
             transform,
-            groups: 1,
+            split: Split::Blocks(blocks),
             threads,
             blocks_per_multiprocessor: 1,
             shared_bytes: needed,
-            key_switch_threads: key_switch_threads(shape),
-            key_switch_stages: stages,
-            key_switch_stage_pairs: stage_pairs,
-            key_switch_tiled_from: key_switch_tiled_from(shape),
+            key_ring: spread_key_ring(shape, transform, blocks, threads, packed),
+            packed,
+            prefetch_steps: PREFETCH_STEPS,
+            key_switch: KeySwitchPlan::new(shape, limits),
             multiprocessors: limits.multiprocessors,
             pace: 1,
-            prefetch_steps: 4,
-            prefetch_blocks: 1,
-            key_ring: 0,
-            packed,
             gaps: false,
             defer_cosines: false,
             join_levels: false,
-            tail: false,
-            spread: Some(SpreadPlan {
-                blocks,
-                items,
-                key_ring: key_ring(shape, transform, blocks, threads, packed),
-            }),
+            spread_items: items,
         })
     }
 }
@@ -212,43 +165,4 @@ fn shared_bytes(
     };
     let inboxes = 2 * 8;
     (values + roots + inboxes + 2 * shape.switched_len()).next_multiple_of(16)
-}
-
-/// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor
-/// of those of a step.
-fn key_ring(
-    shape: &BootstrapShape,
-    transform: Transform,
-    blocks: usize,
-    threads: usize,
-    packed: bool,
-) -> usize {
-    let geometry = &Geometry::new(shape, transform);
-    let part = geometry.points / blocks;
-    let (items, entries, coefficients, working) = match transform {
-        Transform::Fft => (
-            shape.columns() * part,
-            shape.levels() * shape.columns() * shape.ggsw_per_step(),
-            2 * blocks,
-            80,
-        ),
-        Transform::Ntt => {
-            let quad = geometry.tail.min(4);
-            let chunks = (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail)
-                .div_ceil(4);
-            (
-                geometry.words * shape.columns() * part / quad,
-                chunks / (geometry.tail / quad),
-                blocks,
-                80,
-            )
-        }
-    };
-    let turn = items.div_ceil(threads) * entries;
-    // ORBIT_ROUNDS of cuda/bootstrap/spread.cuh.
-    let orbits = shape.columns() * part / blocks;
-    let accumulators = orbits.div_ceil(threads) * coefficients * geometry.held_bytes / 4;
-    let registers = (65_536 / threads).min(255);
-    let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
-    (1..=most).rev().find(|r| turn.is_multiple_of(*r) && !(packed && r % 2 == 1)).unwrap_or(1)
 }
