@@ -14,6 +14,7 @@ mod progress;
 mod published;
 mod record;
 mod sets;
+mod soak;
 mod table;
 mod test;
 mod timeline;
@@ -47,6 +48,9 @@ enum Command {
     /// Read changed inputs with every decoder, parser and file format; none may panic, take long,
     /// or accept what is not so.
     Fuzz(fuzz::Arguments),
+    /// Make random calls from several threads and compare every result with the plain one, for
+    /// minutes or days.
+    Soak(soak::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
