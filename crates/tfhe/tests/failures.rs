@@ -4,7 +4,8 @@
 use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
 use girih_tfhe::{
-    ClientKey, EvaluationKeys, Gate, NoiseModel, ParameterLiteral, ParameterSet, ServerKey,
+    ClientKey, DeviceCiphertexts, EvaluationKeys, Gate, NoiseModel, ParameterLiteral, ParameterSet,
+    ServerKey,
 };
 
 /// Gates of one call.
@@ -39,8 +40,9 @@ fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     let (fresh_x, fresh_y) = (upload(&x), upload(&y));
     let mut dx = server.gate(Gate::Nand, &fresh_x, &fresh_y).expect("runs");
     let mut dy = server.gate(Gate::Nor, &fresh_x, &fresh_y).expect("runs");
-    let decrypt =
-        |batch| client.decrypt_bits(&server.download(batch).expect("there")).expect("own bits");
+    let decrypt = |batch: &DeviceCiphertexts| {
+        client.decrypt_bits(&server.download(batch).expect("there")).expect("own bits")
+    };
     (x, y) = (decrypt(&dx), decrypt(&dy));
     let mut wrong = 0;
     for _ in 0..calls {
