@@ -75,29 +75,48 @@ fn check(set: &ParameterSet, keys: usize, calls: usize) {
         (mean / gates).log2(),
         model.log2()
     );
-    assert!((-16.0..-10.0).contains(&model.log2()), "{set}: the model says 2^{}", model.log2());
-    assert!(error < 0.25, "{set}: too few failures to judge by");
+    assert!((-16.5..-11.0).contains(&model.log2()), "{set}: the model says 2^{}", model.log2());
+    assert!(error < 0.4, "{set}: too few failures to judge by");
     assert!((ratio - 1.0).abs() < 3.0 * error, "{set}: {ratio:.2} +- {error:.2} of the model");
 }
 
-#[test]
-fn gates_fail_as_often_as_the_model_says() {
-    // Most of the noise is the key switch's; most of it the rotation's.
-    let key_switch = failing("INSECURE_TOY", |set| set.sigma = Some(13.5));
-    let rotation = failing("INSECURE_TOY_ALL", |set| set.base_g = Some(1 << 14));
-    let (keys, calls) = match std::env::var_os("GIRIH_LONG") {
-        Some(_) => (96, 64),
-        None => (24, 16),
-    };
-    check(&key_switch, keys, calls);
-    check(&rotation, keys, calls);
+/// Most of the noise is the key switch's. Few indices make short rotations, and change nothing of
+/// what the key switch adds.
+fn of_key_switches(sigma: f64) -> ParameterSet {
+    failing("INSECURE_TOY", |set| (set.n, set.sigma) = (16, Some(sigma)))
 }
 
-/// Rarer failures take more gates: `cargo xtask test --long`.
+/// Most of the noise is the rotation's. The model counts the first step like any other, though its
+/// accumulator has no mask yet: one part in n, which 64 indices make small.
+fn of_rotations() -> ParameterSet {
+    failing("INSECURE_TOY_ALL", |set| {
+        (set.n, set.sigma, set.base_g) = (64, Some(1.55), Some(1 << 14))
+    })
+}
+
+fn long() -> bool {
+    std::env::var_os("GIRIH_LONG").is_some()
+}
+
+/// One gate in 4,000: some 40 failures, 300 by `cargo xtask test --long`.
+#[test]
+fn gates_fail_as_often_as_the_model_says() {
+    let (keys, calls) = if long() { (64, 40) } else { (24, 12) };
+    check(&of_key_switches(14.3), keys, calls);
+}
+
+/// One gate in 6,000, by longer rotations: only by `cargo xtask test --long`.
+#[test]
+fn rotations_fail_as_often_as_the_model_says() {
+    if long() {
+        check(&of_rotations(), 32, 16);
+    }
+}
+
+/// One gate in 60,000: only by `cargo xtask test --long`.
 #[test]
 fn rare_failures_are_as_rare_as_the_model_says() {
-    if std::env::var_os("GIRIH_LONG").is_none() {
-        return;
+    if long() {
+        check(&of_key_switches(12.2), 64, 120);
     }
-    check(&failing("INSECURE_TOY", |set| set.sigma = Some(12.2)), 64, 400);
 }

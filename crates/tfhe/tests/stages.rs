@@ -51,7 +51,7 @@ impl Bench {
         let encrypted = self.client.encrypt_bits(&bits).expect("bits");
         let stored = self.server.upload(&encrypted).expect("room");
         let engine = self.server.engine();
-        let log2_modulus = self.shape().log2_lwe_modulus;
+        let log2_modulus = self.shape().log2_stored_modulus();
         let table = engine.add_tables(&vec![table; self.shape().polynomial_size]).expect("room");
         let trace = |i| {
             let operand = Operand { ciphertext: stored.at(i), weight: 1 };
@@ -88,13 +88,13 @@ fn squares(secret: &[i8]) -> f64 {
     secret.iter().map(|&s| f64::from(s).powi(2)).sum()
 }
 
-/// The deviation of `errors` about 0 is `wanted`: within 11 %, four deviations of the estimate, and
+/// The deviation of `errors` about 0 is `wanted`: within 13 %, five deviations of the estimate, and
 /// `slack`.
 fn check(set: &ParameterSet, what: &str, errors: &[f64], wanted: f64, slack: f64) {
     let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
     let ratio = square.sqrt() / wanted;
     println!("{set}, {what}: {ratio:.3} of {wanted:.4e}");
-    let most = 4.0 / (2.0 * SAMPLES as f64).sqrt() + slack;
+    let most = 5.0 / (2.0 * SAMPLES as f64).sqrt() + slack;
     assert!((ratio - 1.0).abs() < most, "{set}, {what}: {ratio:.3} of the deviation {wanted:e}");
 }
 
