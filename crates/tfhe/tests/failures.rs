@@ -19,7 +19,9 @@ fn failing(name: &str, change: impl FnOnce(&mut ParameterLiteral)) -> ParameterS
     ParameterSet::new(&literal).expect("possible")
 }
 
-/// Wrong outputs of `calls` calls of NAND on bits that gates made.
+/// Wrong outputs of `calls` calls of XOR on bits that gates made. An error of either sign turns an
+/// XOR, as the model has it; other gates stand on one side of their boundary and fail half as
+/// often.
 fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&key.to_le_bytes());
@@ -30,9 +32,8 @@ fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
         .expect("the CPU runs every set");
     let plain =
         |which: usize| -> Vec<bool> { (0..BATCH).map(|i| (i >> which ^ i / 7) & 1 == 1).collect() };
-    let nand = |a: &[bool], b: &[bool]| -> Vec<bool> {
-        a.iter().zip(b).map(|(&a, &b)| Gate::Nand.evaluate(a, b)).collect()
-    };
+    let xor =
+        |a: &[bool], b: &[bool]| -> Vec<bool> { a.iter().zip(b).map(|(&a, &b)| a ^ b).collect() };
     let (mut x, mut y) = (plain(0), plain(1));
     let upload =
         |bits: &[bool]| server.upload(&client.encrypt_bits(bits).expect("bits")).expect("room");
@@ -46,8 +47,8 @@ fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     (x, y) = (decrypt(&dx), decrypt(&dy));
     let mut wrong = 0;
     for _ in 0..calls {
-        let dz = server.gate(Gate::Nand, &dx, &dy).expect("runs");
-        let (want, got) = (nand(&x, &y), decrypt(&dz));
+        let dz = server.gate(Gate::Xor, &dx, &dy).expect("runs");
+        let (want, got) = (xor(&x, &y), decrypt(&dz));
         wrong += want.iter().zip(&got).filter(|(want, got)| want != got).count();
         // What came out goes on, right or not: each gate is judged by its own inputs.
         (dx, dy) = (dy, dz);
@@ -81,9 +82,12 @@ fn check(set: &ParameterSet, keys: usize, calls: usize) {
 }
 
 /// Most of the noise is the key switch's. Few indices make short rotations, and change nothing of
-/// what the key switch adds.
+/// what the key switch adds. Both inputs of a gate come through one table, whose mean they share:
+/// digits of seven bits leave next to nothing of it.
 fn of_key_switches(sigma: f64) -> ParameterSet {
-    failing("INSECURE_TOY", |set| (set.n, set.sigma) = (16, Some(sigma)))
+    failing("INSECURE_TOY", |set| {
+        (set.n, set.base_ks, set.sigma) = (16, 1 << 7, Some(sigma));
+    })
 }
 
 /// Most of the noise is the rotation's. The model counts the first step like any other, though its
@@ -102,7 +106,7 @@ fn long() -> bool {
 #[test]
 fn gates_fail_as_often_as_the_model_says() {
     let (keys, calls) = if long() { (64, 40) } else { (24, 12) };
-    check(&of_key_switches(14.3), keys, calls);
+    check(&of_key_switches(17.1), keys, calls);
 }
 
 /// One gate in 6,000, by longer rotations: only by `cargo xtask test --long`.
@@ -117,6 +121,6 @@ fn rotations_fail_as_often_as_the_model_says() {
 #[test]
 fn rare_failures_are_as_rare_as_the_model_says() {
     if long() {
-        check(&of_key_switches(12.2), 64, 120);
+        check(&of_key_switches(14.7), 64, 120);
     }
 }
