@@ -23,8 +23,8 @@ constexpr int ITEMS = 16;
 constexpr int TEAM = POINTS / ITEMS;
 constexpr int SECOND_RADIX = TEAM < 16 ? TEAM : 16;
 constexpr int TAIL = TEAM / SECOND_RADIX;
-// Sub-transforms of one thread in the second pass (more than one only for the smallest
-// polynomials).
+// Sub-transforms of one thread in the second pass (more than one only for
+// the smallest polynomials).
 constexpr int SUBS = ITEMS / SECOND_RADIX;
 constexpr int FREQUENCY_GROUPS = POINTS / TAIL;
 // With GAPS the sixteen values of one b and j are followed by a gap.
@@ -43,6 +43,11 @@ constexpr int COEFFICIENTS = FFT ? 2 * ITEMS : ITEMS;
 static_assert(!GAPS || (FFT && SECOND_RADIX == 16), "gaps follow sixteen complex numbers");
 static_assert(THREADS % TEAM == 0 && THREADS % 32 == 0, "whole teams and whole warps");
 static_assert(TEAM <= 32 || TEAMS <= 15, "one named barrier a team");
+
+// Bytes of shared memory are asked for in vectors of 16.
+CONSTANT_FUNCTION unsigned long long whole_vectors(unsigned long long bytes) {
+    return (bytes + 15) / 16 * 16;
+}
 
 struct Place {
     int team;   // which team of the block
