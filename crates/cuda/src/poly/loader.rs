@@ -59,7 +59,7 @@ impl Loader for EmulatedBackend {
             self.info.limits.clone(),
             PolyKnobs::default(),
             ring,
-            None,
+            self.memory_limit,
         )?))
     }
 
