@@ -420,26 +420,29 @@ fn security_is_stated_with_its_cost_model() {
     assert_eq!(toy.warnings().len(), 1);
 }
 
+/// The sets that hybrid key switching and KLSS are compared on: CKKS_D40's limbs in more digits.
 #[test]
-fn temporary_write_bench_sets() {
-    for auxiliary in [6, 4] {
+fn the_sets_of_benches_have_digits_of_six_and_four() {
+    for (auxiliary, log2_scale, digits, text) in [
+        (6, 40.0, 8, include_str!("../../../../benches/sets/CKKS_48_LIMBS_ALPHA_6.toml")),
+        (4, 39.5, 12, include_str!("../../../../benches/sets/CKKS_48_LIMBS_ALPHA_4.toml")),
+    ] {
         let request = GeneratorRequest {
             name: format!("CKKS_48_LIMBS_ALPHA_{auxiliary}"),
-            description: format!(
-                "31 levels of 40 bits, 48 primes in digits of {auxiliary}: key switching beside KLSS"
-            ),
-            log2_degree: 16,
-            log2_scale: 40.0,
+            description: format!("31 levels, 48 primes in {digits} digits of {auxiliary}"),
+            log2_scale,
             normal_levels: Some(31),
-            headroom: 10.0,
-            prime_bits: 31,
             auxiliary,
-            security: 128,
             bootstrapping: None,
+            prime_bits: 31,
+            ..requests().remove(0)
         };
-        let literal = ParameterLiteral { digits: None, ..request.generate().unwrap().literal() };
-        let set = CkksParameters::new(&literal).unwrap();
-        println!("{} {}", set.log2_modulus(), set.chain().full_len());
-        std::fs::write(format!("../../benches/sets/{}.toml", request.name), set.to_toml()).unwrap();
+        // Whole digits, which the bound of a set allows; the generator asks for more.
+        let found = request.generate().expect("a set").literal();
+        let found = CkksParameters::new(&ParameterLiteral { digits: None, ..found });
+        let found = found.expect("a set");
+        let path = format!("benches/sets/{}.toml", request.name);
+        assert_eq!(text, found.to_toml(), "{path} should be\n{}", found.to_toml());
+        assert_eq!((found.chain().full_len(), found.chain().digits().len()), (48, digits));
     }
 }
