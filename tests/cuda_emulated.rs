@@ -105,8 +105,8 @@ fn spread_shapes_within_the_fft_error() {
     for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
-/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a
-/// cluster.
+/// Steps of several LWE indices: digits held and not, one ciphertext a block,
+/// two, and over a cluster.
 #[test]
 fn grouped_shapes_agree() {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
@@ -183,8 +183,8 @@ fn every_choice_of_the_fft_agrees() {
     }
 }
 
-/// Key chunks in flight over one frequency and over several, and none; monomials held and read
-/// again.
+/// Key chunks in flight over one frequency and over several, and none;
+/// monomials held and read again.
 #[test]
 fn every_choice_of_the_integer_transform_agrees() {
     for (name, choices) in [

@@ -1,4 +1,5 @@
-//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources.
+//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources, and lines of
+//! at most 100 columns.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -138,8 +139,8 @@ fn manifests_keep_to_the_arrows() {
     assert_none(wrong);
 }
 
-/// What a program reaches of a family without naming it: what `girih_backend` exports of it at its
-/// root.
+/// What a program reaches of a family without naming it:
+/// what `girih_backend` exports of it at its root.
 fn at_the_root(family: &str) -> BTreeSet<String> {
     let source = root().join("crates/backend/src");
     if !read(&source.join("lib.rs")).contains(&format!("pub use {family}::*;")) {
@@ -232,10 +233,51 @@ fn devices_name_no_scheme_no_set_and_no_gate() {
     assert_none(complaints(folders.flat_map(|folder| files(&folder)), of));
 }
 
+/// What a line of source may take.
+const COLUMNS: usize = 100;
+
+/// Lines of a text that are longer than [`COLUMNS`]; of Markdown, outside tables.
+fn long_lines<'a>(name: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+    let markdown = name.ends_with(".md");
+    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line));
+    lines
+        .filter(|(_, line)| line.chars().count() > COLUMNS && !(markdown && line.starts_with('|')))
+        .collect()
+}
+
+#[test]
+fn lines_end_at_column_100() {
+    let listed = std::process::Command::new("git").arg("ls-files").current_dir(root()).output();
+    // A copy of the sources without their history has no list of what is tracked.
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else { return };
+    let listed = String::from_utf8(listed.stdout).expect("names in UTF-8");
+    assert!(listed.lines().any(|name| name == "tests/house.rs"), "an incomplete list:\n{listed}");
+    let kinds = [".rs", ".cu", ".cuh", ".hpp", ".wgsl", ".py", ".toml", ".md"];
+    let mut wrong = Vec::new();
+    for name in listed.lines().filter(|name| kinds.iter().any(|kind| name.ends_with(kind))) {
+        // What is deleted but not yet committed is listed too.
+        let Ok(text) = std::fs::read_to_string(root().join(name)) else { continue };
+        let long = long_lines(name, &text);
+        wrong.extend(long.iter().map(|(number, line)| format!("{name}:{number}: {line}")));
+    }
+    let count = wrong.len();
+    assert!(wrong.is_empty(), "{count} lines of more than {COLUMNS}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn long_lines_are_found() {
+    let line = "| é".to_owned() + &"x".repeat(COLUMNS - 3);
+    assert!(long_lines("a.rs", &line).is_empty());
+    assert_eq!(long_lines("a.rs", &format!("short\n{line}x")).len(), 1);
+    assert!(long_lines("a.md", &format!("{line}x")).is_empty());
+    assert_eq!(long_lines("a.md", &format!("- {line}x")).len(), 1);
+}
+
 /// That the tests above can fail.
 #[test]
 fn broken_arrows_are_found() {
-    let manifest = "[package]\nname = \"girih-cpu\"\n[dependencies]\ngirih-tfhe.workspace = true\ngirih = { workspace = true }\n\
+    let manifest = "[package]\nname = \"girih-cpu\"\n[dependencies]\n\
+                    girih-tfhe.workspace = true\ngirih = { workspace = true }\n\
                     [dev-dependencies]\ngirih-cpu.workspace = true\n";
     let found = dependencies(manifest);
     let want = [("dependencies", "tfhe"), ("dependencies", ""), ("dev-dependencies", "cpu")];

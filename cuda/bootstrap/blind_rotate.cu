@@ -139,8 +139,8 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
             accumulators.load(polynomial);
             inverse_polynomial(tile, accumulators.held, polynomial, at, active);
             accumulators.store(polynomial, active);
-            // The last round transforms digits that nobody uses: cheaper than a second copy of this
-            // code.
+            // The last round transforms digits that nobody uses:
+            // cheaper than a second copy of this code.
             forward(polynomial, active, step + 1);
         });
     }

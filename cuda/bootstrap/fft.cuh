@@ -2,8 +2,8 @@
 //
 // A polynomial a is folded to a_j + i a_{j + N/2} and reduced down the tree X^2h - c^2 = (X^h -
 // c)(X^h + c) from X^(N/2) - i: the same tree as the NTT's, with complex roots and no twist (see
-// girih_ring::fft). The roots of the two halves of a node are c and i c, so one root serves two
-// blocks.
+// girih_ring::fft). The roots of the two halves of a node are c and i c,
+// so one root serves two blocks.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -128,8 +128,8 @@ struct Tile {
     double2* second_roots; // [entry][16]: roots of the second pass by block
     double2* tail_roots;   // [entry][f]: roots of the tail
     double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
-    double2*
-        bases; // [step & 1][group][index of the step][warp of frequencies]: X^e at the first of them, j = 0
+    // X^e at the first frequency of a warp, j = 0: [step & 1][group][index of the step][warp].
+    double2* bases;
     void* accumulators;
     u16* rotations;
 
@@ -511,8 +511,8 @@ struct Turns {
     FUNCTION void read(const Tile& tile, int step, int group, int index) {
         u32 e = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
         exponent[group][index] = e;
-        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS *
-        // TAIL.
+        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 *
+        // FREQUENCY_GROUPS * TAIL.
         turn[group][index] =
             tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * e) & (32 * TAIL - 1))];
     }

@@ -36,8 +36,7 @@ struct BlindRotateArguments {
     const void* roots;  // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
     const void* powers; // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
     const void* tables; // test polynomials of N coefficients: u32, or u64 where Q has two words
-    u64*
-        switched; // [job][kN + r] modulo Q_ks; native torus: the exponents that rotate, u16 [job][n + r]
+    u64* switched; // [job][kN + r] modulo Q_ks; native torus: exponents, u16 [job][n + r]
     u64* dump; // where a trace writes (trace builds only)
     u32 job_count;
     u32 steps;      // steps to run, n outside traces
@@ -71,8 +70,8 @@ struct TorusKeySwitchArguments {
 struct CombineArguments {
     const LinearJob* jobs;
     const u32* store;
-    u32*
-        results; // [job][n + r]; scattered to the store afterwards, since a result may replace an operand
+    // [job][n + r]; scattered to the store afterwards, since a result may replace an operand.
+    u32* results;
     u32 job_count;
     u32 padding;
 };
@@ -92,8 +91,8 @@ combine_torus_word(const Combination& c, const u32* store, u32 length, u32 posit
     return sum;
 }
 
-// One word of a combination, modulo 2^log2_modulus; `position` is that of the word, bodies start at
-// `bodies`.
+// One word of a combination, modulo 2^log2_modulus; `position` is that of the word,
+// bodies start at `bodies`.
 FUNCTION u32
 combine_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
     u32 sum = position >= bodies ? c.constant : 0;

@@ -93,8 +93,8 @@ struct Vector {
         }
     }
 
-    // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above
-    // 2^40.
+    // Bytes 2 and 3 of the low part, then this word's byte of `high`;
+    // the fourth byte lies above 2^40.
     template<int v>
     FUNCTION u32 high_word() const {
         return __byte_perm(word<v>(), high, 0x4432 + v * 0x1100);
@@ -210,8 +210,8 @@ constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
 constexpr int OWN = WIDE ? 8 : 16;
 
 // A tile: the columns of `lanes` lanes, a vector each, of OWN ciphertexts for each such share of a
-// warp. The last columns of a row have tiles of fewer lanes where these hold them, so that no lane
-// idles.
+// warp. The last columns of a row have tiles of fewer lanes where these hold them,
+// so that no lane idles.
 template<int lanes>
 struct TileOf {
     static constexpr int COLUMNS = lanes * VECTOR;
@@ -245,9 +245,8 @@ template<class Tile>
 struct Filler {
     static constexpr u32 NONE = 0xffffffff;
     const char* rows; // of the next stage: rows of consecutive pairs follow each other
-    u32 from
-        [Tile::
-             UNITS_EACH]; // NONE where this thread has none, or columns are beyond the row: summed, never written
+    // NONE where this thread has none, or columns are beyond the row: summed, never written.
+    u32 from[Tile::UNITS_EACH];
     u32 to[Tile::UNITS_EACH];
 
     FUNCTION Filler(const KeySwitchArguments& a, int pair, int first_column)

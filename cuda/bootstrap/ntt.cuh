@@ -1,7 +1,7 @@
 // The negacyclic NTT over one or two words, split into the passes of tile.cuh.
 //
-// Values stay lazy inside a pass; bounds are template arguments. Order and roots are those of
-// girih_ring::NttTable.
+// Values stay lazy inside a pass; bounds are template arguments.
+// Order and roots are those of girih_ring::NttTable.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -121,8 +121,8 @@ FUNCTION int power_offset(u32 exponent) { return (exponent & 15) * POWER_ROW + (
 
 FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
     for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
-        // i = (word * SECOND_RADIX + entry) * 16 + b, entry = 2^level + block inside the
-        // sub-transform.
+        // i = (word * SECOND_RADIX + entry) * 16 + b,
+        // entry = 2^level + block inside the sub-transform.
         int b = i % 16, entry = i / 16 % SECOND_RADIX, w = i / 16 / SECOND_RADIX;
         int level = entry == 0 ? 0 : 31 - __clz(entry);
         int index = entry == 0 ? 0 : (16 << level) + (b << level) + (entry - (1 << level));
@@ -167,8 +167,8 @@ struct TailRoots {
     }
 };
 
-// First pass of digit `level` of a polynomial: from accumulator coefficients to the slots of all
-// words.
+// First pass of digit `level` of a polynomial:
+// from accumulator coefficients to the slots of all words.
 template<int w, int level>
 FUNCTION void
 forward_first(const Accumulator* accumulator, u32* destination, int thread, bool active) {
@@ -298,8 +298,8 @@ struct KeyStream {
         constexpr int length = KEY_CHUNKS * FREQUENCY_GROUPS;
         next = at + length;
         if (KEY_RING > 0 && FREQUENCY_ROUNDS > 1 && column + 1 == COLUMNS) {
-            // The first run of the thread's next frequency, or of its first one in the next word or
-            // step.
+            // The first run of the thread's next frequency,
+            // or of its first one in the next word or step.
             next =
                 at + (f + THREADS < FREQUENCY_GROUPS ? THREADS - (COLUMNS - 1) * length
                                                      : length - (FREQUENCY_ROUNDS - 1) * THREADS);

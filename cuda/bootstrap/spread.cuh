@@ -102,8 +102,8 @@ FUNCTION void lanes_barrier() {
     }
 }
 
-// The passes of a subtree, top first: levels [depth, depth + levels) of LOG2_PART, as even as they
-// come.
+// The passes of a subtree, top first: levels
+// [depth, depth + levels) of LOG2_PART, as even as they come.
 CONSTANT_FUNCTION int levels_of_pass(int depth) {
     return ceil_div(LOG2_PART - depth, ceil_div(LOG2_PART - depth, LOG2_ITEMS));
 }

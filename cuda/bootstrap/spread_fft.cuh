@@ -1,5 +1,5 @@
-// The f64 FFT of a bootstrapping that is spread over blocks: the tree and the butterflies of
-// fft.cuh.
+// The f64 FFT of a bootstrapping that is spread over blocks:
+// the tree and the butterflies of fft.cuh.
 #pragma once
 #include "fft.cuh"
 #include "spread.cuh"

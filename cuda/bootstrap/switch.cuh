@@ -1,5 +1,5 @@
-// Accumulators, digits, and rounding from one modulus to another: girih_ring::switch and
-// girih_ring::gadget.
+// Accumulators, digits, and rounding from one modulus to another:
+// girih_ring::switch and girih_ring::gadget.
 #pragma once
 #include "constants.cuh"
 #include "platform.cuh"
@@ -61,8 +61,8 @@ FUNCTION Accumulator negate(Accumulator x) {
     return ACCUMULATOR_WRAPS || x == 0 ? 0 - x : (Accumulator)ACCUMULATOR_MODULUS - x;
 }
 
-// Sum over the digits below the top one of B/2 * B^i: makes every digit but the top one a plain bit
-// field.
+// Sum over the digits below the top one of B/2 * B^i:
+// makes every digit but the top one a plain bit field.
 CONSTANT_FUNCTION u64 balance(int digits) {
     return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1));
 }
@@ -136,8 +136,8 @@ FUNCTION Accumulator add_product(Accumulator x, u64 y) {
     if constexpr (MODULUS_RAISING) {
         return (Accumulator)((x + round_to_q(y)) & (ACCUMULATOR_MODULUS - 1));
     } else {
-        // Both below Q < 2^31, or Q < 2^62 in 64 bits: the smaller of the sum and the wrapped
-        // difference.
+        // Both below Q < 2^31, or Q < 2^62 in 64 bits:
+        // the smaller of the sum and the wrapped difference.
         Accumulator sum = x + (Accumulator)y;
         return min(sum, (Accumulator)(sum - (Accumulator)ACCUMULATOR_MODULUS));
     }

@@ -23,8 +23,8 @@ constexpr int ITEMS = 16;
 constexpr int TEAM = POINTS / ITEMS;
 constexpr int SECOND_RADIX = TEAM < 16 ? TEAM : 16;
 constexpr int TAIL = TEAM / SECOND_RADIX;
-// Sub-transforms of one thread in the second pass (more than one only for the smallest
-// polynomials).
+// Sub-transforms of one thread in the second pass (more than one only for
+// the smallest polynomials).
 constexpr int SUBS = ITEMS / SECOND_RADIX;
 constexpr int FREQUENCY_GROUPS = POINTS / TAIL;
 // With GAPS the sixteen values of one b and j are followed by a gap.

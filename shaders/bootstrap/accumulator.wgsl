@@ -56,7 +56,8 @@ let signed_${target} = i32((acc_0_${column}_${item} + ${half}u) & ${Q - 1}u) - $
 #if WORDS == 1
 let bits_${target} = digit_bits(biased(acc_0_${column}_${item}), ${place}u);
 #else
-let bits_${target} = digit_bits(biased(acc_0_${column}_${item}, acc_1_${column}_${item}), ${place}u);
+let biased_${target} = biased(acc_0_${column}_${item}, acc_1_${column}_${item});
+let bits_${target} = digit_bits(biased_${target}, ${place}u);
 #end
 #if level == LEVELS - 1
 let signed_${target} = bits_${target};
@@ -75,7 +76,8 @@ var ${target} = u32(signed_${target}) + ${offset}u;
 #end
 #if TRACE
 if (traced) {
-    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
+    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
+        + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
 }
 #end
 #end
@@ -102,14 +104,15 @@ acc_0_${column}_${item} = u32(delta_${column}_${item});
 #else
 // round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which
 // is (y Q + c - rest) / T with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the
-// division is a product: only rest is needed. The keys carry the factor Q, so the words hold y Q
-// already.
+// division is a product: only rest is needed. The keys carry the factor Q,
+// so the words hold y Q already.
 #call add_canonical(0, delta_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
 #call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
 {
     let first = u32(delta_${column}_${item});
     let rest = first + P_0 * garner(first, u32(y_${column}_${item}));
-    acc_0_${column}_${item} = (acc_0_${column}_${item} + (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u) & ${Q - 1}u;
+    let rounded = (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u;
+    acc_0_${column}_${item} = (acc_0_${column}_${item} + rounded) & ${Q - 1}u;
 }
 #end
 #end
@@ -139,10 +142,12 @@ fn add_${w}(x: u32, y: u32) -> u32 {
 #if MR
 fn switch_to_ks(x: u32) -> vec2<u32> {
 #if LOG2_KS <= LOG2_Q
-    return vec2<u32>(((x + ${(1 << (LOG2_Q - LOG2_KS)) >> 1}u) >> ${LOG2_Q - LOG2_KS}u) & ${KS_MASK_LOW}u, 0u);
+    let rounded = (x + ${(1 << (LOG2_Q - LOG2_KS)) >> 1}u) >> ${LOG2_Q - LOG2_KS}u;
+    return vec2<u32>(rounded & ${KS_MASK_LOW}u, 0u);
 #else
     let wide_x = wide_mul(x, ${1 << min(LOG2_KS - LOG2_Q, 31)}u);
-    return vec2<u32>(wide_low(wide_x), wide_high(wide_x)) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
+    return vec2<u32>(wide_low(wide_x), wide_high(wide_x))
+        & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 #end
 }
 #else
@@ -151,9 +156,11 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 fn finish_switch(rest: wide) -> vec2<u32> {
     // c - rest modulo 2^64, times Q^-1 modulo 2^64.
     let minus_rest = wide_add(wide_make(~wide_low(rest), ~wide_high(rest)), wide_make(1u, 0u));
-    let difference = wide_add(wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u), minus_rest);
+    let half = wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u);
+    let difference = wide_add(half, minus_rest);
     let low = wide_mul(wide_low(difference), ${inverse_pow2(Q) % WORD}u);
-    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
+    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u
+        + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
     return vec2<u32>(wide_low(low), high) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 }
 
@@ -175,7 +182,8 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 #else
 fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
     let rest_0 = switch_rest_0(x_0);
-    return finish_switch(wide_add(wide_make(rest_0, 0u), wide_mul(P_0, garner(rest_0, switch_rest_1(x_1)))));
+    let multiple = wide_mul(P_0, garner(rest_0, switch_rest_1(x_1)));
+    return finish_switch(wide_add(wide_make(rest_0, 0u), multiple));
 }
 #end
 #end

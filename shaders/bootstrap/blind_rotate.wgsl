@@ -1,5 +1,5 @@
-// blind_rotate: combine, initialise, n steps, sample_extract, first mod switch, in one dispatch a
-// batch.
+// blind_rotate: combine, initialise, n steps, sample_extract, first mod switch,
+// in one dispatch a batch.
 //
 // One workgroup a ciphertext. Thread t holds coefficients t + T j, j < ${ITEMS}, of all ${COLUMNS}
 // accumulator polynomials in registers from the first step to the last; workgroup memory holds only
@@ -17,8 +17,8 @@
 // Transformed bootstrapping key in the order of reading, [step][word][column][quarter of
 // items][row][C0|C1][thread].
 @group(0) @binding(4) var<storage, read> key: array<vec4<u32>>;
-// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1) for each power of the root of
-// unity.
+// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1)
+// for each power of the root of unity.
 @group(0) @binding(5) var<storage, read> roots: array<vec2<u32>>;
 // [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each.
 @group(0) @binding(6) var<storage, read_write> switched: array<u32>;
@@ -141,7 +141,8 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
         // (X^e - 1) and (X^-e - 1) at this thread's positions, in Montgomery form.
 #for j in 0..ITEMS
-        let monomial_${j} = roots[${monomial_base(w)}u + ((e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u)];
+        let power_${j} = (e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u;
+        let monomial_${j} = roots[${monomial_base(w)}u + power_${j}];
 #end
 #if ROLLED
 #call products_rolled(${w}, ${F})

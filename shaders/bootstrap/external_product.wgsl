@@ -56,15 +56,16 @@
         if (traced) {
 #for row in 0..ROWS
 #for j in 0..ITEMS
-            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u
+                + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
 #end
 #end
         }
 #end
 #end
 
-// The same into the array digits, [row][item]; `column` counts accumulator polynomials, STAGED at a
-// time.
+// The same into the array digits, [row][item]; `column` counts accumulator polynomials,
+// STAGED at a time.
 #def transformed_digits_rolled(w)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
 #for s in 0..STAGED
@@ -90,7 +91,9 @@
             digits[(column + ${level * COLUMNS + s}u) * ${ITEMS}u + ${j}u] = f_${s}_${j};
 #if TRACE
             if (traced) {
-                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${s}_${j}, LP_${w});
+                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u
+                    + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] =
+                    residue(f_${s}_${j}, LP_${w});
             }
 #end
 #end
@@ -187,7 +190,8 @@
 #if TRACE
         if (traced) {
 #for j in 0..ITEMS
-            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
+            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u
+                + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
 #end
         }
 #end
@@ -204,12 +208,15 @@
         let factor_${row}_${q} = factor_of(f_${row}_${4 * h + q});
 #end
 #for g in 0..GGSW
-        let k_${row}_${g} = key[key_at + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
+        let k_${row}_${g} = key[key_at
+            + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
 #for q in 0..4
 #if row == from
-        let sum_${row}_${g}_${q} = sum_mul(factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
+        let sum_${row}_${g}_${q} =
+            sum_mul(factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #else
-        let sum_${row}_${g}_${q} = sum_mac(sum_${row - 1}_${g}_${q}, factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
+        let sum_${row}_${g}_${q} = sum_mac(
+            sum_${row - 1}_${g}_${q}, factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #end
 #end
 #end
@@ -234,12 +241,14 @@
 #end
         for (var row = ${from}u; row < ${to}u; row++) {
 #for g in 0..GGSW
-            let k_${g} = key[key_at + ${((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW * THREADS + g * THREADS}u + row * ${GGSW * THREADS}u];
+            let k_${g} = key[key_at + row * ${GGSW * THREADS}u
+                + ${(((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW + g) * THREADS}u];
 #end
 #for q in 0..4
             let f_${q} = factor_of(digits[row * ${ITEMS}u + ${4 * h + q}u]);
 #for g in 0..GGSW
-            sum_${chunk}_${g}_${q} = sum_mac(sum_${chunk}_${g}_${q}, f_${q}, factor_of(lane(k_${g}[${q}])));
+            sum_${chunk}_${g}_${q} =
+                sum_mac(sum_${chunk}_${g}_${q}, f_${q}, factor_of(lane(k_${g}[${q}])));
 #end
 #end
         }
@@ -251,8 +260,8 @@
 #end
 #end
 
-// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks
-// before.
+// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products,
+// added to that of the chunks before.
 #def reduce_sum(w, chunk, rows, F, g, q, sum)
 #set part_bound reduced_bound(p, rows, rows * F)
 #if chunk == 0
@@ -276,9 +285,11 @@
 #reduce ${w} part_${g}_${q} sum_limit(p, GGSW)
 #update total total + @part_${g}_${q}
 #if g == 0
-        let product_0_${q} = sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
+        let product_0_${q} =
+            sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
 #else
-        let product_1_${q} = sum_mac(product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
+        let product_1_${q} = sum_mac(
+            product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
 #end
 #end
         y_${c}_${4 * h + q} = montgomery(product_${GGSW - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});

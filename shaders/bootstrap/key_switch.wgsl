@@ -4,8 +4,8 @@
 // A workgroup serves ${LANES} vectors of four words of one ciphertext, with ${SLICES} threads a
 // vector that share the indices i among them. The table streams once: every load is 16 bytes a
 // thread, neighbours beside each other. Tables larger than a binding come in several dispatches,
-// and few ciphertexts have their indices divided over workgroups: sums are then parked for
-// key_switch_finish.
+// and few ciphertexts have their indices divided over workgroups:
+// sums are then parked for key_switch_finish.
 
 #include key_switched
 
@@ -33,17 +33,19 @@
 #elif shift >= 32
             let value_${u}_${d} = (high_${u} >> ${shift - 32}u) & ${(1 << LOG2_BASE) - 1}u;
 #else
-            let value_${u}_${d} = ((low_${u} >> ${shift}u) | (high_${u} << ${32 - shift}u)) & ${(1 << LOG2_BASE) - 1}u;
+            let shifted_${u}_${d} = (low_${u} >> ${shift}u) | (high_${u} << ${32 - shift}u);
+            let value_${u}_${d} = shifted_${u}_${d} & ${(1 << LOG2_BASE) - 1}u;
 #end
-            let row_${u}_${d} = table[(base_${u} + ${d << LOG2_BASE}u + value_${u}_${d}) * ${ROW_VECTORS}u + column];
+            let entry_${u}_${d} = base_${u} + ${d << LOG2_BASE}u + value_${u}_${d};
+            let row_${u}_${d} = table[entry_${u}_${d} * ${ROW_VECTORS}u + column];
 #end
 #end
 #for u in 0..indices
 #for d in 0..DIGITS
 #for q in 0..4
 #if ENTRIES == 8
-            // Two 16-bit entries a word; only sums modulo 2^16 are kept, so the lower needs no
-            // mask.
+            // Two 16-bit entries a word; only sums modulo 2^16 are kept,
+            // so the lower needs no mask.
             sum_${2 * q} += row_${u}_${d}[${q}];
             sum_${2 * q + 1} += row_${u}_${d}[${q}] >> 16u;
 #elif ENTRIES == 4
@@ -112,7 +114,8 @@ fn key_switch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         let more_${s} = slices[(other * ${SUMS}u + ${s}u) * ${LANES}u + lane];
         sum_${s} += more_${s};
 #else
-        sum_${s} += slices[(other * ${SUMS}u + ${s}u) * ${LANES}u + lane] + select(0u, 1u, sum_${s - 1} < more_${s - 1});
+        sum_${s} += slices[(other * ${SUMS}u + ${s}u) * ${LANES}u + lane]
+            + select(0u, 1u, sum_${s - 1} < more_${s - 1});
 #end
 #else
         sum_${s} += slices[(other * ${SUMS}u + ${s}u) * ${LANES}u + lane];

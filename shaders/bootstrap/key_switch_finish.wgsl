@@ -21,7 +21,10 @@
 #end
 
 @compute @workgroup_size(${THREADS})
-fn key_switch_finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+fn key_switch_finish(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
     let word = group.y * ${THREADS}u + t;
     if (word >= ${LENGTH}u) {
         return;

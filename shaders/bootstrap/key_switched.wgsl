@@ -49,7 +49,8 @@ fn finish(index: u32, word: u32, sum_low: u32, sum_high: u32) {
     let half_high = select(1u << ((shift - 1u) & 31u), 0u, shift <= 32u);
     let rounded_low = low + half_low;
     let rounded_high = high + half_high + select(0u, 1u, rounded_low < low);
-    let rounded = select(rounded_high >> (shift & 31u), (rounded_low >> (shift & 31u)) | (rounded_high << ((32u - shift) & 31u)), shift < 32u);
+    let across = (rounded_low >> (shift & 31u)) | (rounded_high << ((32u - shift) & 31u));
+    let rounded = select(rounded_high >> (shift & 31u), across, shift < 32u);
 #end
     store[job.output * ${LENGTH}u + word] = rounded & ((1u << job.log2_output) - 1u);
 }

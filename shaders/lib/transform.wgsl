@@ -1,5 +1,5 @@
-// The negacyclic NTT of one staged group of polynomials, in registers, `ITEMS` coefficients a
-// thread.
+// The negacyclic NTT of one staged group of polynomials, in registers,
+// `ITEMS` coefficients a thread.
 //
 // Polynomial `first + s` of the group is held in the variables NAME_{first + s}_0 .. _{ITEMS - 1}.
 // Pass p works on some index bits; between passes the registers go through `exchange`, where a
@@ -22,13 +22,14 @@ ${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address
 #end
 #end
 
+// All coefficients of a row get the largest bound: any may hold what any other held.
 #def join_items(name, row)
-#if ITEMS == 4
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3
-#elif ITEMS == 8
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7
-#else
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7 ${name}_${row}_8 ${name}_${row}_9 ${name}_${row}_10 ${name}_${row}_11 ${name}_${row}_12 ${name}_${row}_13 ${name}_${row}_14 ${name}_${row}_15
+#set most @${name}_${row}_0
+#for j in 1..ITEMS
+#update most max(most, @${name}_${row}_${j})
+#end
+#for j in 0..ITEMS
+#bound ${name}_${row}_${j} most
 #end
 #end
 
@@ -51,8 +52,10 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 #end
 #for stage in 0..width(p)
 #for b in 0..ITEMS / 2
-#for s in 0..count
-#butterfly_forward ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
+#set u upper(p, stage, b)
+#set v lower(p, stage, b)
+#for row in first..first + count
+#butterfly_forward ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 #end
@@ -77,8 +80,10 @@ let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]
 #for stage_back in 0..width(p)
 #set stage width(p) - 1 - stage_back
 #for b in 0..ITEMS / 2
-#for s in 0..count
-#butterfly_inverse ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
+#set u upper(p, stage, b)
+#set v lower(p, stage, b)
+#for row in first..first + count
+#butterfly_inverse ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 #end

@@ -278,7 +278,9 @@ fn time(
     println!(
         "{}",
         format_args!(
-            "{{\"set\":\"{name}\",\"r\":{},\"bits_per_second\":{:.0},\"resident_bits_per_second\":{:.0},\"batch_ms\":{:.2},\"loaded_s\":{loaded:.1},\"plan\":{}}}",
+            "{{\"set\":\"{name}\",\"r\":{},\"bits_per_second\":{:.0},\
+             \"resident_bits_per_second\":{:.0},\"batch_ms\":{:.2},\"loaded_s\":{loaded:.1},\
+             \"plan\":{}}}",
             shape.packing,
             (count * shape.packing) as f64 / best,
             (count * shape.packing) as f64 / resident,

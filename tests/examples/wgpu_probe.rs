@@ -4,8 +4,10 @@
 //! ```text
 //! probe list
 //! probe vectors DEVICE
-//! probe exact DEVICE SET ...            every stage of a few jobs against the CPU twin, random keys
-//! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]
+//! probe exact DEVICE SET ...       every stage of a few jobs against the CPU twin, random keys
+//! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N]
+//!             [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N]
+//!             [--latency]
 //! ```
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are
 //! random words: the work is the same, the results mean nothing.
@@ -115,7 +117,8 @@ fn bench(name: &str, all: &Settings) -> Outcome {
             seconds.sort_by(f64::total_cmp);
             let median = seconds[seconds.len() / 2];
             println!(
-                "{set}: batch {batch}: {:.1} ciphertexts/s, {:.1} bits/s, median {:.3} ms, best {:.3} ms, first {:.3} ms, checksum {checksum:016x}",
+                "{set}: batch {batch}: {:.1} ciphertexts/s, {:.1} bits/s, median {:.3} ms, best \
+                 {:.3} ms, first {:.3} ms, checksum {checksum:016x}",
                 batch as f64 / median,
                 (batch * shape.packing) as f64 / median,
                 1e3 * median,
@@ -128,8 +131,8 @@ fn bench(name: &str, all: &Settings) -> Outcome {
 }
 
 /// What a batch of one takes beyond its kernels: the time of one call less the slope of several
-/// between one write and one read, which depend on one another on the device and only queue on the
-/// host.
+/// between one write and one read, which depend on one another on the device
+/// and only queue on the host.
 fn latency(engine: &Engine) -> Result<String, BackendError> {
     const MANY: usize = 9;
     let mut gates = GateBatch::prepare(engine, 1)?;
@@ -196,6 +199,11 @@ fn main() -> Outcome {
         ["vectors", device] => replay(device),
         ["exact", device, ..] => exact(device, &settings(&arguments[2..])?),
         ["bench", device, ..] => bench(device, &settings(&arguments[2..])?),
-        _ => Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]".into()),
+        _ => {
+            Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. \
+                  [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] \
+                  [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]"
+                .into())
+        }
     }
 }

@@ -72,8 +72,8 @@ struct Times {
     median: f64,
 }
 
-/// What a file of records holds: a sweep, one record, or the record of an example, which is in no
-/// table.
+/// What a file of records holds: a sweep, one record, or the record of an example,
+/// which is in no table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -186,8 +186,8 @@ impl Records {
             .map(|m| m.bootstraps_per_s)
     }
 
-    /// Look-ups a second of a set on the native torus: with transfers, and with ciphertexts on the
-    /// device.
+    /// Look-ups a second of a set on the native torus: with transfers,
+    /// and with ciphertexts on the device.
     fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
             let wanted = |m: &&Measured| {
@@ -234,7 +234,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// README.md's table.
 fn short(records: &Records) -> Result<String> {
     let mut text =
-        "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published |\n|---|---|---|---|---|---|\n".to_owned();
+        "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published \
+         |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for row in &ROWS {
         let best = [records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt")]
             .into_iter()
@@ -263,7 +265,8 @@ fn short(records: &Records) -> Result<String> {
             (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
         writeln!(
             text,
-            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |"
+            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | \
+             {peer} |"
         )?;
     }
     Ok(text)
@@ -272,7 +275,8 @@ fn short(records: &Records) -> Result<String> {
 /// The table of CKKS operations.
 fn ckks(records: &Records) -> Result<String> {
     let mut text =
-        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | deviation |\n|---|---|---|---|---|---|---|---|\n"
+        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | \
+         deviation |\n|---|---|---|---|---|---|---|---|\n"
             .to_owned();
     for m in &records.ckks {
         let bits = &m.precision_bits;
@@ -288,7 +292,10 @@ fn ckks(records: &Records) -> Result<String> {
 
 /// The table of docs/performance.md.
 fn against_bounds(records: &Records) -> Result<String> {
-    let mut text = "| set | CUDA, f64 FFT | of bound | CUDA, 32-bit NTT | of bound | WGSL, 32-bit NTT | best CUDA / BOLT-FHE on an RTX 4090 |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| set | CUDA, f64 FFT | of bound | CUDA, 32-bit NTT | of bound | WGSL, 32-bit \
+                    NTT | best CUDA / BOLT-FHE on an RTX 4090 \
+                    |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
     for row in &ROWS {
         let (fft, ntt) = (records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt"));
         let best = [fft, ntt].into_iter().flatten().reduce(f64::max);

@@ -118,7 +118,8 @@ fn install_software_driver() -> bool {
             && apt(&[&["install", "-y", "-qq"], &PACKAGES[..]].concat());
     }
     println!(
-        "no Vulkan driver: WGSL kernels stay untested; install one with `apt-get install {}` or your system's like",
+        "no Vulkan driver: WGSL kernels stay untested; install one with `apt-get install {}` or \
+         your system's like",
         PACKAGES.join(" ")
     );
     false
@@ -133,8 +134,10 @@ mod tests {
         let mut counts = Counts::default();
         for line in [
             "running 3 tests",
-            "test result: ok. 13 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.07s",
-            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s",
+            "test result: ok. 13 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished \
+             in 0.07s",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; \
+             finished in 1.00s",
         ] {
             counts.add(line);
         }

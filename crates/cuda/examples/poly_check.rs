@@ -1,7 +1,8 @@
 //! Checks and times the poly kernels on a GPU, with nothing beside this one program.
 //!
 //! ```text
-//! poly_check [--device cuda:0] [--check] [--time] [--knobs] [--random N] [--sources FOLDER] [--compile 90]
+//! poly_check [--device cuda:0] [--check] [--time] [--knobs] [--random N] [--sources FOLDER]
+//!            [--compile 90]
 //! ```
 //!
 //! `--check` compares every word of switches between bases and of random programs with the
@@ -498,9 +499,11 @@ fn main() -> Result<(), Failure> {
             "--time" => wants_time = true,
             "--knobs" => wants_knobs = true,
             other => {
-                return Err(
-                    format!("unknown argument {other}: there are --device, --check, --time, --random, --sources and --compile").into()
-                );
+                return Err(format!(
+                    "unknown argument {other}: there are --device, --check, --time, \
+                             --random, --sources and --compile"
+                )
+                .into());
             }
         }
     }

@@ -33,8 +33,8 @@ pub fn enumerate() -> Result<Vec<DeviceInfo>, BackendError> {
 }
 
 fn info(ordinal: usize, facts: &GpuFacts) -> DeviceInfo {
-    // Where f64 runs at a half of the f32 rate the FFT wins on most sets; at 1/32 or 1/64 it never
-    // does.
+    // Where f64 runs at a half of the f32 rate the FFT wins on most sets;
+    // at 1/32 or 1/64 it never does.
     let transforms = if facts.f64_slowness <= 4 {
         [Transform::Fft, Transform::Ntt]
     } else {

@@ -118,8 +118,8 @@ impl LoadKeys for EvaluationKeys {
     type Error = Error;
 
     /// Of the plan, `klss` chooses the key switching (primes in a group; 0 is hybrid) and other
-    /// choices go to the device, which refuses names that it does not know. Transforms and tiles are
-    /// options of other schemes: what names one is refused.
+    /// choices go to the device, which refuses names that it does not know. Transforms and tiles
+    /// are options of other schemes: what names one is refused.
     fn load_on(
         &self,
         device: &Device,

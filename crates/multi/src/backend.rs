@@ -30,8 +30,8 @@ impl MultiBackend {
     /// are loaded, and get work in proportion to their speed.
     ///
     /// # Errors
-    /// [`BackendError::NoDevice`] for another number of them, or where they have no transform in
-    /// common.
+    /// [`BackendError::NoDevice`] for another number of them,
+    /// or where they have no transform in common.
     pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self, BackendError> {
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         let refuse = |why: String| Err(BackendError::NoDevice { requested: ids.join("+"), why });
@@ -53,8 +53,8 @@ impl MultiBackend {
     }
 }
 
-/// What the members are together: the transforms of all, the limits of the first, all their
-/// multiprocessors.
+/// What the members are together: the transforms of all, the limits of the first,
+/// all their multiprocessors.
 fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
     let infos: Vec<&DeviceInfo> = members.iter().map(|m| m.info()).collect();
     let first = infos[0];
@@ -177,8 +177,8 @@ impl MultiBackend {
         std::iter::once(Ok(first)).chain(others).collect()
     }
 
-    /// The transform that is left where members differ in what they have; else the first member
-    /// chooses.
+    /// The transform that is left where members differ in what they have;
+    /// else the first member chooses.
     fn common_transform(&self) -> Option<Transform> {
         let only = self.info.transforms.first().copied();
         only.filter(|_| self.info.transforms.len() < self.members[0].info().transforms.len())

@@ -76,8 +76,8 @@ impl Crew {
         Ok(Self { workers: (0..members).map(worker).collect::<std::io::Result<_>>()? })
     }
 
-    /// Runs all tasks, each on the thread of its member, the last on this one; returns when all are
-    /// done.
+    /// Runs all tasks, each on the thread of its member, the last on this one;
+    /// returns when all are done.
     ///
     /// # Panics
     /// As a task does, once all are done.

@@ -381,8 +381,8 @@ impl BootstrapDevice for MultiEngine {
     }
 
     fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
-        // One after the other, for all of them work meanwhile; calls of other threads need not
-        // wait.
+        // One after the other, for all of them work meanwhile;
+        // calls of other threads need not wait.
         at_once(|| self.members.iter().map(Engine::synchronize).fold(Ok(()), Result::and))
     }
 

@@ -254,8 +254,8 @@ fn warnings_are_of_security_and_of_failures() {
 
 #[test]
 fn the_model_agrees_with_what_openfhe_publishes() {
-    // OpenFHE rounds its exponents to five; its own analysis of fewer-input gates differs by a few
-    // bits.
+    // OpenFHE rounds its exponents to five;
+    // its own analysis of fewer-input gates differs by a few bits.
     for name in ["STD128", "STD192", "STD256", "STD256Q", "STD128Q", "STD192Q"] {
         let set = set(name);
         let (model, published) = (
@@ -279,8 +279,8 @@ fn the_model_agrees_with_what_tfhe_rs_publishes() {
     assert!((model / published - 1.0).abs() < 0.1, "{model} against {published}");
 }
 
-/// Grouping changes the bootstrapping key alone: more errors of the key, less of what digits leave
-/// out.
+/// Grouping changes the bootstrapping key alone: more errors of the key,
+/// less of what digits leave out.
 #[test]
 fn grouped_sets_are_their_set_with_another_key() {
     let one = set("TFHERS_2_2");
@@ -445,10 +445,10 @@ fn one_sentence_for_each_impossible_value() {
         refused("log2_Q = 27", "log2_Q = 28")
             .contains("the product of words [134215681] has 27 bits")
     );
-    assert!(
-        refused("sigma = 3.19", "sigma = 50.0")
-            .starts_with("sigma = 50: with these digits and moduli a gate of INSECURE_TOY would fail with probability 2^-")
-    );
+    assert!(refused("sigma = 3.19", "sigma = 50.0").starts_with(
+        "sigma = 50: with these digits and moduli a gate of INSECURE_TOY would \
+                          fail with probability 2^-"
+    ));
     assert!(refused("n = 64\n", "").contains("missing field `n`"));
     assert!(refused("k = 1\n", "k = 1\nspeed = 9\n").contains("unknown field `speed`"));
     assert!(refused("k = 1\n", "k = \"one\"\n").contains("in `k = \"one\"`: invalid type"));

@@ -72,7 +72,9 @@ const ROWS: [Row; 7] = [
     Row {
         name: "product by a constant, signed, core",
         features: wgpu::Features::empty(),
-        globals: "fn quotient(x: i32) -> i32 { let low = (x << 16u) >> 16u; let high = (x + 0x8000) >> 16u; return high * 25017 + ((high * -8105 + (low * 25017 + 0x8000)) >> 16u); }",
+        globals: "fn quotient(x: i32) -> i32 { \
+                  let low = (x << 16u) >> 16u; let high = (x + 0x8000) >> 16u; \
+                  return high * 25017 + ((high * -8105 + (low * 25017 + 0x8000)) >> 16u); }",
         start: "i32(t) + C",
         step: "x_C = x_C * 51234567 - quotient(x_C) * 134215681;",
         end: "u32(x_C)",
@@ -111,7 +113,8 @@ fn wgsl(row: &Row) -> String {
         let write = chains("        shared_words[place + Cu * 128u] = x_C;\n").concat();
         let read = chains("        x_C = shared_words[source + Cu * 128u] + m;\n").concat();
         format!(
-            "        let source = t ^ ((i + 1u) & 15u); let place = t ^ (i & 15u);\n{write}        workgroupBarrier();\n{read}"
+            "        let source = t ^ ((i + 1u) & 15u); let place = t ^ (i & 15u);\n{write}        \
+             workgroupBarrier();\n{read}"
         )
     } else {
         chains(row.step).iter().map(|s| format!("        {s}\n")).collect()
@@ -119,8 +122,10 @@ fn wgsl(row: &Row) -> String {
     let ends = chains(row.end).join(" ^ ");
     format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\n{}\n\
-         @compute @workgroup_size({THREADS})\nfn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) t: u32) {{\n\
-         \x20   let m = out[0];\n{starts}    for (var i = 0u; i < {STEPS}u; i++) {{\n{steps}    }}\n    out[1u + g.x * {THREADS}u + t] = {ends};\n}}\n",
+         @compute @workgroup_size({THREADS})\nfn main(@builtin(workgroup_id) g: vec3<u32>, \
+         @builtin(local_invocation_index) t: u32) {{\n\
+         \x20   let m = out[0];\n{starts}    for (var i = 0u; i < {STEPS}u; i++) {{\n{steps}    \
+         }}\n    out[1u + g.x * {THREADS}u + t] = {ends};\n}}\n",
         row.globals
     )
 }

@@ -89,7 +89,8 @@ impl Findings<'_> {
         if wrong > 0 {
             let estimate = batch.estimate();
             self.lines.push(format!(
-                "{what}: {wrong} of {} slots err by up to {largest:e}; the model has a deviation of {:e} and a bias of {:e}",
+                "{what}: {wrong} of {} slots err by up to {largest:e}; the model has a deviation \
+                 of {:e} and a bias of {:e}",
                 wanted.len(),
                 estimate.deviation,
                 estimate.bias

@@ -55,8 +55,8 @@ impl TileLayout {
         threads_per_column: true,
     };
 
-    /// The layout of girih's kernels for `shape`: accumulators in registers, one set of threads a
-    /// group.
+    /// The layout of girih's kernels for `shape`: accumulators in registers,
+    /// one set of threads a group.
     pub fn for_shape(shape: &BootstrapShape, transform: Transform) -> Self {
         let words = match &shape.key_modulus {
             KeyModulus::Words(words) => words.len(),
@@ -182,8 +182,8 @@ impl TilePlan {
             Transform::Fft => size / 2,
         };
         let sets = if layout.threads_per_column { shape.columns() } else { 1 };
-        // 8 points a thread keep a radix-8 pass in registers; fewer threads than a subgroup would
-        // idle.
+        // 8 points a thread keep a radix-8 pass in registers;
+        // fewer threads than a subgroup would idle.
         let subgroups_per_polynomial = request
             .subgroups_per_polynomial
             .unwrap_or_else(|| (points / 8).div_ceil(limits.subgroup_threads).max(1));
@@ -232,8 +232,8 @@ mod tests {
     use super::*;
     use crate::{Gadget, SecretKind};
 
-    /// 100 KB of shared memory and 1,024 threads: what BOLT's Table 8 was measured within (RTX
-    /// 4090).
+    /// 100 KB of shared memory and 1,024 threads:
+    /// what BOLT's Table 8 was measured within (RTX 4090).
     fn ada() -> DeviceLimits {
         DeviceLimits {
             workgroup_memory_bytes: 100 * 1024,
@@ -283,8 +283,9 @@ mod tests {
             let plan = bolt(size, most, 2, &unlimited_threads).expect("the published maximum fits");
             assert!(plan.workgroup_bytes <= 100 * 1024);
             let error = bolt(size, most + 1, 2, &unlimited_threads).expect_err("one more does not");
+            let beyond = format!("k + r = {},", most + 1);
             assert!(
-                matches!(&error, DoesNotFit::Memory { tile, .. } if tile.contains(&format!("k + r = {},", most + 1))),
+                matches!(&error, DoesNotFit::Memory { tile, .. } if tile.contains(&beyond)),
                 "{error}"
             );
         }

@@ -59,8 +59,8 @@ impl TunedPlan {
     /// The options, as their family reads them; `path` is the file they came from.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] naming the file and the remedy, for options of another
-    /// form.
+    /// [`BackendError::InvalidRequest`] naming the file and the remedy,
+    /// for options of another form.
     pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O, BackendError> {
         O::deserialize(&self.options).map_err(|e| unusable(path, e.to_string()))
     }
@@ -77,7 +77,8 @@ fn value(of: &impl Serialize) -> Result<Value, BackendError> {
 
 fn unusable(path: &Path, why: String) -> BackendError {
     BackendError::InvalidRequest(format!(
-        "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run `cargo xtask tune` again",
+        "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run \
+         `cargo xtask tune` again",
         path.display()
     ))
 }
@@ -126,7 +127,8 @@ impl TunedPlans {
         let header: Header = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
         if header.format != FORMAT {
             let note = format!(
-                "tuned plans in {} are of format {}, this version reads format {FORMAT}: ignored; `cargo xtask tune` replaces them",
+                "tuned plans in {} are of format {}, this version reads format {FORMAT}: ignored; \
+                 `cargo xtask tune` replaces them",
                 path.display(),
                 header.format
             );

@@ -18,8 +18,8 @@ const LARGEST: [(u32, [f64; 3]); 8] = [
     (17, [3523.0, 2411.0, 1866.0]),
 ];
 
-/// The largest log2 of Q P with 128 bits of security at N = 2^`log2_degree`; `None` outside
-/// 10..=17.
+/// The largest log2 of Q P with 128 bits of security at N = 2^`log2_degree`;
+/// `None` outside 10..=17.
 pub fn largest_log2_modulus(log2_degree: u32) -> Option<f64> {
     largest_for(log2_degree, 128)
 }

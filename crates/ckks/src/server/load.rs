@@ -18,8 +18,8 @@ use girih_backend::{Backend, Progress, block_on};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Operations that run out of levels bootstrap their operands first, which needs slots of
-    /// magnitude at most 1 at that point. Off by default: it takes long, and nothing is to happen
-    /// unasked.
+    /// magnitude at most 1 at that point. Off by default: it takes long,
+    /// and nothing is to happen unasked.
     pub bootstrap_when_needed: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
@@ -43,13 +43,13 @@ impl Default for Options {
 }
 
 impl ServerKey {
-    /// Loads keys on a device, limb by limb; they may be dropped afterwards. `progress` hears of
-    /// polynomials.
+    /// Loads keys on a device, limb by limb; they may be dropped afterwards.
+    /// `progress` hears of polynomials.
     ///
     /// # Errors
     /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice,
-    /// the set does not fit it, or memory runs out; [`Error::Shape`] for groups of KLSS that the set
-    /// cannot have.
+    /// the set does not fit it, or memory runs out; [`Error::Shape`] for groups of KLSS that the
+    /// set cannot have.
     pub fn load(
         device: &dyn Backend,
         keys: &EvaluationKeys,
@@ -72,8 +72,8 @@ impl ServerKey {
     /// ([`KeySwitching::ring`]). Key switching is hybrid where the options leave it open.
     ///
     /// # Errors
-    /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape) for an engine of another
-    /// ring.
+    /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape)
+    /// for an engine of another ring.
     pub async fn on_engine(
         engine: PolyEngine,
         keys: &EvaluationKeys,

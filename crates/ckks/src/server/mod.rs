@@ -68,8 +68,8 @@ struct Shared {
     switching: KeySwitching,
 }
 
-/// Evaluation keys loaded on one device: computes on ciphertexts there. It can be shared between
-/// threads.
+/// Evaluation keys loaded on one device: computes on ciphertexts there.
+/// It can be shared between threads.
 ///
 /// # Errors of operations
 ///

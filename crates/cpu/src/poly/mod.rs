@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `device` | buffers, resident polynomials, routines; the contract |
 //! | `loader` | rings opened, and with which choices |
-//! | `routine` | a schedule checked and made ready: primes, automorphisms, conversions, places of limbs |
+//! | `routine` | a schedule checked and made ready: primes, conversions, places of limbs |
 //! | `rows` | the kernel `poly_rows` on one row |
 //! | `columns` | the kernel `poly_columns` on some columns |
 //! | `pointwise` | the kernel `poly_pointwise` on one row of words |

@@ -31,8 +31,8 @@ const JOBS_PER_LAUNCH: usize = 132 * 128;
 /// Waves of one launch where launches take turns: blocks drift apart, and set out together again at
 /// the next.
 const WAVES_PER_TURN: usize = 8;
-/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of
-/// zeros.
+/// Zeros behind each key: kernels ask for entries ahead of use,
+/// and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 72 << 10;
 /// Threads of a block of `combine`.
 const COMBINE_THREADS: usize = 256;
@@ -67,8 +67,8 @@ struct Lane {
     jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     switched: Buffer,
-    /// Native torus: the digits that the key switch multiplies, and `[job][row]` between it and its
-    /// rounding.
+    /// Native torus: the digits that the key switch multiplies,
+    /// and `[job][row]` between it and its rounding.
     digits: Buffer,
     sums: Buffer,
     /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero
@@ -380,8 +380,8 @@ impl CudaEngine {
         self.overlaps && matches!(&*self.key_switch, KeySwitch::First(_))
     }
 
-    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes
-    /// first.
+    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts,
+    /// whichever comes first.
     fn switched_bytes(&self, jobs: usize) -> usize {
         match &*self.key_switch {
             KeySwitch::Last(..) => jobs * self.shape.extracted_len() * 8,
@@ -463,8 +463,8 @@ impl CudaEngine {
         Ok(values)
     }
 
-    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with
-    /// them.
+    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs,
+    /// and the key switch that goes with them.
     fn run_bootstraps(
         &self,
         memory: &mut Memory,
@@ -538,8 +538,8 @@ impl CudaEngine {
         self.machine.upload(at, bytes_of(&narrow))
     }
 
-    /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at
-    /// `dump_step`.
+    /// Runs `steps` steps of the staged job and returns the `len` words that
+    /// `dump_stage` wrote at `dump_step`.
     fn dump(
         &self,
         memory: &Memory,
@@ -756,8 +756,8 @@ fn tables_read_by(jobs: &[BootstrapJob], shape: &BootstrapShape) -> Range<usize>
     span(jobs.iter().flat_map(|j| [j.table, j.table + j.table_stride * (shape.packing as u32 - 1)]))
 }
 
-/// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by
-/// chunk.
+/// Fills one device buffer with `count` blocks of `block_bytes`,
+/// made on all host threads chunk by chunk.
 pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
     what: &str,

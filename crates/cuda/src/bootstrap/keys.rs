@@ -170,7 +170,9 @@ impl KeyLayout {
         Err(BackendError::Unsupported {
             device: device.into(),
             what: "this bootstrapping key in packed entries".into(),
-            why: "a coefficient of a transform lies more than nine deviations from those of a uniform key; load it with packed = 0".into(),
+            why: "a coefficient of a transform lies more than nine deviations from those of a \
+                  uniform key; load it with packed = 0"
+                .into(),
         })
     }
 

@@ -9,8 +9,8 @@ use girih_backend::{
     TilePlan, Transform,
 };
 
-/// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block of the throughput
-/// variant.
+/// The choice of [`PlanRequest::choices`] that fixes the ciphertexts of a block
+/// of the throughput variant.
 pub(crate) const GROUPS: &str = "groups";
 
 /// Values of a polynomial that one thread holds in every pass of the transform.
@@ -73,8 +73,8 @@ pub struct CudaPlan {
     /// Whether the last two levels of an inverse pass are one step: fewer operations, one more root
     /// (f64 FFT).
     pub join_levels: bool,
-    /// Set where a multiprocessor has one ciphertext: for what is left of a batch after whole
-    /// waves.
+    /// Set where a multiprocessor has one ciphertext:
+    /// for what is left of a batch after whole waves.
     pub tail: bool,
     /// Set where blocks share a ciphertext (`cuda/bootstrap/blind_rotate_spread.cu`), not
     /// ciphertexts a block.
@@ -223,8 +223,8 @@ pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> O
         return None;
     }
     // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform
-    // modulo T: each of their parts deviates by sqrt(N) T / sqrt(12). One in 10^19 lies beyond nine
-    // deviations.
+    // modulo T: each of their parts deviates by sqrt(N) T / sqrt(12).
+    // One in 10^19 lies beyond nine deviations.
     let deviation = (size / 12.0).sqrt() * modulus * scale;
     let exponent = (9.0 * deviation).log2().ceil() - 47.0;
     // Rounding leaves a variance of unit^2/12 in sum and difference, half of that in each of the
@@ -261,8 +261,8 @@ fn prefetch_blocks(packed: bool) -> usize {
     if packed { 32 } else { 128 }
 }
 
-/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of
-/// cuda/bootstrap/fft.cuh).
+/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES`
+/// of cuda/bootstrap/fft.cuh).
 fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
     if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }
@@ -283,8 +283,8 @@ fn key_ring(
     let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order
-        // decides, and swings by a quarter with changes elsewhere. Four entries ran faster than
-        // six.
+        // decides, and swings by a quarter with changes elsewhere.
+        // Four entries ran faster than six.
         return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) {
@@ -321,8 +321,8 @@ fn ring_fits(geometry: &Geometry, threads: usize, packed: bool) -> bool {
     if packed { groups == threads } else { groups.is_multiple_of(threads) }
 }
 
-/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were
-/// slower.
+/// Key chunks that a thread of the NTT has in flight, at most half of a run:
+/// longer ones were slower.
 fn ntt_key_ring(
     shape: &BootstrapShape,
     geometry: &Geometry,
@@ -345,8 +345,8 @@ fn ntt_key_ring(
     (4..=(free / 4).min(chunks / 2).min(10)).rev().find(|r| chunks.is_multiple_of(*r)).unwrap_or(0)
 }
 
-/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of
-/// cuda/bootstrap/ntt.cuh).
+/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS`
+/// of cuda/bootstrap/ntt.cuh).
 fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4)
 }
@@ -492,7 +492,9 @@ impl CudaPlan {
             return Err(BackendError::Unsupported {
                 device: device.into(),
                 what: format!("N = {} in one block", shape.polynomial_size),
-                why: "one block runs N up to 2048; larger rings are spread over the blocks of a cluster, which needs sm_90 or above".into(),
+                why: "one block runs N up to 2048; larger rings are spread over the blocks of a \
+                      cluster, which needs sm_90 or above"
+                    .into(),
             });
         }
         // The shared plan refuses what no tile of this device could hold.
@@ -557,8 +559,8 @@ impl CudaPlan {
                     ),
                 });
             }
-            // Whether and how ciphertexts are spread, and how many a block serves, was decided
-            // before.
+            // Whether and how ciphertexts are spread, and how many a block serves,
+            // was decided before.
             for (name, &value) in request
                 .choices
                 .iter()
@@ -670,8 +672,8 @@ impl CudaPlan {
         Some(Self { tail: true, ..plan })
     }
 
-    /// The choice that makes another variant read the same key as this one, where there is one to
-    /// make.
+    /// The choice that makes another variant read the same key as this one,
+    /// where there is one to make.
     fn packed_choice(&self) -> Option<(String, u32)> {
         (self.transform == Transform::Fft).then(|| ("packed".to_owned(), u32::from(self.packed)))
     }
@@ -680,14 +682,14 @@ impl CudaPlan {
     ///
     /// | name | value |
     /// |---|---|
-    /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; the variants for small batches stay |
+    /// | `groups` | ciphertexts of a block, as [`PlanRequest::groups`]; small batches keep theirs |
     /// | `blocks` | blocks a multiprocessor that the compiler leaves registers for |
     /// | `packed` | 1: key entries of 48 bits a part, where the key bears it (f64 FFT) |
     /// | `ring` | key entries that a thread has in flight |
-    /// | `cosines` | 1: inverse transforms leave those of their last pass to the rounding (f64 FFT) |
+    /// | `cosines` | 1: those of an inverse's last pass are left to the rounding (f64 FFT) |
     /// | `joined` | 1: the last two levels of an inverse pass are one step (f64 FFT) |
     /// | `gaps` | 0: slots are swizzled even where memory has room for gaps (f64 FFT) |
-    /// | `pace` | blocks of a cluster that begin each step together: 1, 2, 4 or 8 (sm_90 and above) |
+    /// | `pace` | blocks of a cluster that begin each step together: 1, 2, 4 or 8 (from sm_90 on) |
     /// | `prefetch` | LWE indices by which the key is asked into L2 ahead of use |
     /// | `prefetchers` | blocks that divide the asking among them |
     /// | `tiled` | 1: key switches always by tiles, 0: never |
@@ -722,7 +724,8 @@ impl CudaPlan {
             }
             _ => {
                 return refuse(
-                    "the choices are groups, blocks, packed, ring, cosines, joined, gaps, pace, prefetch, prefetchers, tiled, spread and spread_items"
+                    "the choices are groups, blocks, packed, ring, cosines, joined, gaps, pace, \
+                     prefetch, prefetchers, tiled, spread and spread_items"
                         .into(),
                 );
             }
@@ -747,7 +750,11 @@ impl CudaPlan {
                     shared_bytes(shape, self.transform, self.groups, self.threads, self.gaps);
             }
             "packed" if value == 1 && packed_exponent(shape, self.transform).is_none() => {
-                return refuse("a key of that size, in that order or without sums and differences needs all bits of an f64".into());
+                return refuse(
+                    "a key of that size, in that order or without sums and differences \
+                               needs all bits of an f64"
+                        .into(),
+                );
             }
             // It was taken before the rest was planned (`packs`).
             "packed" => {}
@@ -774,7 +781,8 @@ impl CudaPlan {
                     && !(fits && run.is_multiple_of(value) && !(self.packed && value % 2 == 1))
                 {
                     return refuse(format!(
-                        "a ring needs as many frequencies for each thread, and a divisor of its {run} entries"
+                        "a ring needs as many frequencies for each thread, and a divisor of its \
+                         {run} entries"
                     ));
                 }
                 self.key_ring = value;
@@ -921,7 +929,8 @@ pub(crate) fn refuse_unsupported(
                     "digits of {digits} bits in all, key-switching base 2^{}",
                     shape.log2_ks_base
                 ),
-                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching digits take 7 bits at most",
+                "accumulators hold 32 bits of the torus, so digits take 31 at most; key-switching \
+                 digits take 7 bits at most",
             );
         }
     }

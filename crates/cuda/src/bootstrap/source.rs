@@ -119,7 +119,8 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let fft = plan.transform == Transform::Fft;
     let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
     let mut t = Text(format!(
-        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n#define KEEP_STEP {}\n",
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS \
+         {}\n#define KEEP_STEP {}\n",
         u32::from(fft),
         u32::from(spread.blocks > 1),
         u32::from(plan.pace > 1)
@@ -239,8 +240,8 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
     );
 }
 
-/// Roots of the first pass, the same in every thread: literals, which become operands of
-/// instructions.
+/// Roots of the first pass, the same in every thread: literals,
+/// which become operands of instructions.
 fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
     match transform {
         Transform::Ntt => {

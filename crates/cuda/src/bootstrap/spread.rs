@@ -11,8 +11,8 @@ use girih_backend::{
 
 /// Blocks of a cluster on every device that has clusters.
 pub(crate) const MAX_CLUSTER: usize = 8;
-/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and
-/// `spread_ntt.cuh`.
+/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh`
+/// and `spread_ntt.cuh`.
 const LEAST_PART: usize = 16;
 /// More threads would leave too few registers for the accumulators and the key.
 const MAX_THREADS: usize = 512;
@@ -117,7 +117,9 @@ impl CudaPlan {
                 return Err(BackendError::Unsupported {
                     device: device.into(),
                     what: format!("a ciphertext over blocks with {name} = {value}"),
-                    why: "this choice belongs to whole ciphertexts a block; ask for spread = 0 as well".into(),
+                    why: "this choice belongs to whole ciphertexts a block; ask for spread = 0 as \
+                          well"
+                        .into(),
                 });
             }
             plan.choose(device, shape, name, value as usize)?;
@@ -140,8 +142,8 @@ impl CudaPlan {
         let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
         let products = shape.columns() * part;
         // Whole teams of every kind; enough threads for the products, and for whole warps of each
-        // level of the orbits' digits where those are few (above 256 they would take registers from
-        // keys).
+        // level of the orbits' digits where those are few (above 256 they would
+        // take registers from keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         let threads = products

@@ -107,8 +107,8 @@ pub(crate) trait Machine: Send + Sync {
     /// Lets what is called in `queue` from now on come after `mark`.
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
-    /// Writes a little, such as a table of addresses, in `queue` itself; has read `bytes` when it
-    /// returns.
+    /// Writes a little, such as a table of addresses, in `queue` itself;
+    /// has read `bytes` when it returns.
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
@@ -125,8 +125,8 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[u8],
     ) -> Result<(), BackendError>;
     /// Records launches that run one after the other, or nothing where launches cannot be recorded:
-    /// then they are to be called one by one. With `overlaps` each kernel waits for the one in front
-    /// of it itself, and may be started before that one has ended.
+    /// then they are to be called one by one. With `overlaps` each kernel waits for the one in
+    /// front of it itself, and may be started before that one has ended.
     fn record(
         &self,
         _queue: Queue,

@@ -44,8 +44,8 @@ const MATZOV: [(usize, f64, f64); 14] = [
     (1024, 36.0, 95.0),  // M1 ring, T just above 2^36, rounded down
 ];
 
-/// Bits by which a modulus may exceed a table entry's nominal size: primes just above a power of
-/// two.
+/// Bits by which a modulus may exceed a table entry's nominal size:
+/// primes just above a power of two.
 const SLACK: f64 = 0.1;
 
 /// Bits by which the cheapest attack falls short of uSVP at most, where both were estimated for one

@@ -296,8 +296,8 @@ fn no_two_parts_of_keys_share_a_stream() {
     }
 }
 
-/// Every bit of every mask is fair, in keys and in ciphertexts: a bit that is not tells of what it
-/// hides.
+/// Every bit of every mask is fair, in keys and in ciphertexts:
+/// a bit that is not tells of what it hides.
 #[test]
 fn bits_of_masks_are_fair() {
     for client in clients() {
@@ -363,8 +363,8 @@ fn one_seed_under_two_sets_makes_unrelated_keys() {
     assert_ne!(a.key_id(), b.key_id());
     assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
     assert_ne!(a.glwe_secret(0), b.glwe_secret(0));
-    // The same secrets under the other set: masks of their own, even against a key that was drawn
-    // there.
+    // The same secrets under the other set: masks of their own,
+    // even against a key that was drawn there.
     let moved = a.under(&other).expect("same dimensions");
     assert_eq!(moved.glwe_secret(0), a.glwe_secret(0));
     let first_block = |client: &ClientKey| {

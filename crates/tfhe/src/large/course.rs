@@ -3,8 +3,8 @@
 //! A floor's two bootstrappings bear different errors. The first moves a digit into the middle half
 //! of a rotation: its error and that of the input together must stay below beta, or the floor errs.
 //! The second gives the digit back, whatever the first left in it: its error goes into the result,
-//! and on the way to the next round it is divided by the digit's range. So the second may often be
-//! coarser.
+//! and on the way to the next round it is divided by the digit's range.
+//! So the second may often be coarser.
 
 use super::{LargeOperation, LargeParameters};
 use crate::Result;
@@ -140,8 +140,8 @@ impl<'a> Search<'a> {
         p.chosen(&format!("results modulo 2^{log2_modulus}"), transform, self.usable, good)
     }
 
-    /// What follows a round that leaves errors of deviation `sigma`: more rounds, or a last
-    /// reading.
+    /// What follows a round that leaves errors of deviation `sigma`:
+    /// more rounds, or a last reading.
     fn after(&self, rest: &[u32], sigma: f64) -> Result<(usize, Vec<Round>)> {
         let p = self.parameters;
         if rest.is_empty()

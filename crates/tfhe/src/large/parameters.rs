@@ -78,7 +78,8 @@ impl LargeParameters {
                 || !more_digits
             {
                 return error::mismatch(format!(
-                    "{} and {}: sets must differ in their gadget alone, those with fewer digits first",
+                    "{} and {}: sets must differ in their gadget alone, those with fewer digits \
+                     first",
                     pair[0], pair[1]
                 ));
             }
@@ -172,7 +173,8 @@ impl LargeParameters {
         if !(least..=MAX_LOG2_MODULUS).contains(&log2_modulus) {
             let beta = self.beta();
             return error::mismatch(format!(
-                "modulus 2^{log2_modulus}: with beta = {beta} it must be from 2^{least} to 2^{MAX_LOG2_MODULUS}"
+                "modulus 2^{log2_modulus}: with beta = {beta} it must be from 2^{least} to \
+                 2^{MAX_LOG2_MODULUS}"
             ));
         }
         Ok(log2_modulus - self.log2_beta - 1)
@@ -443,8 +445,8 @@ impl LargeParameters {
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
         let course = self.course(operation, log2_modulus, transform, &|_| true)?;
-        // A product with the sign sees the sign's own error beside that of the part it is applied
-        // to.
+        // A product with the sign sees the sign's own error beside that of
+        // the part it is applied to.
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         for round in &course.rounds {

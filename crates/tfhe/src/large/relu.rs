@@ -18,8 +18,8 @@ impl LargeServer {
     /// and then, for each digit, four products ([`LargeParameters::bootstraps`]).
     ///
     /// # Errors
-    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum the products exactly
-    /// enough.
+    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum
+    /// the products exactly enough.
     pub fn relu(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         let (bits, log2_modulus) = (self.check(a)?, a.log2_modulus());
         let rotation = self.parameters().log2_rotation();

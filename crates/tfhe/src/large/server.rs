@@ -71,8 +71,8 @@ impl LargeServer {
         self.servers.iter().flatten()
     }
 
-    /// The loaded key with the cheapest gadget whose results modulo `2^log2_output` are good
-    /// enough.
+    /// The loaded key with the cheapest gadget whose results modulo
+    /// `2^log2_output` are good enough.
     pub(super) fn server(&self, log2_output: u32) -> Result<&ServerKey> {
         self.loaded(
             self.parameters
@@ -182,8 +182,8 @@ impl LargeServer {
     }
 
     /// EvalDecomp: the digits of every message, least significant first, each under the modulus of
-    /// a rotation but the last, whose modulus is what is left: 2 bootstrappings a digit but the
-    /// last.
+    /// a rotation but the last, whose modulus is what is left:
+    /// 2 bootstrappings a digit but the last.
     ///
     /// # Errors
     /// As [`LargeServer::sign`].

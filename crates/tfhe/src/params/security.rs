@@ -89,7 +89,8 @@ pub(super) fn judge(set: &ParameterSet) -> Security {
             estimate.usvp_bdgl16
         )),
         (None, None) => Some(format!(
-            "of {name} only the primal attack was estimated; have the lattice estimator look at all of them"
+            "of {name} only the primal attack was estimated; have the lattice estimator look at \
+             all of them"
         )),
         _ => None,
     };

@@ -15,8 +15,8 @@ pub(crate) const CHUNK: usize = 3168;
 const IN_FLIGHT: usize = 2;
 
 /// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a
-/// part less is an unfilled wave less (eight waves of a data-centre GPU with four ciphertexts a
-/// multiprocessor).
+/// part less is an unfilled wave less (eight waves of a data-centre GPU with four
+/// ciphertexts a multiprocessor).
 const ALONE: usize = 4224;
 
 /// The lengths of the chunks of a batch.
@@ -250,12 +250,17 @@ mod tests {
     proptest! {
         /// Every batch is covered by chunks of bounded length, all but the first of whole waves.
         #[test]
-        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000), devices in 1usize..5) {
+        fn chunks_cover_a_batch(
+            batch in 1usize..100_000,
+            wave in prop::option::of(1usize..10_000),
+            devices in 1usize..5,
+        ) {
             let lengths = chunks(batch, wave, devices);
             prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
             prop_assert!(lengths.iter().all(|&l| (1..2 * devices * CHUNK.max(ALONE)).contains(&l)));
             if let Some(wave) = wave {
-                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(wave.min(devices * CHUNK))));
+                let unit = wave.min(devices * CHUNK);
+                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(unit)));
                 prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
             }
         }

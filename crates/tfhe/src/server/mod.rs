@@ -92,7 +92,8 @@ impl ServerKey {
     ) -> Result<Self> {
         if keys.key_id() != self.id {
             return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must be of one client key",
+                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
+                 be of one client key",
                 keys.key_id(),
                 self.id
             ));
@@ -217,8 +218,8 @@ impl ServerKey {
         })
     }
 
-    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one
-    /// launch.
+    /// A gate of its own for each ciphertext of the batch (it acts on all r slots),
+    /// all in one launch.
     ///
     /// # Errors
     /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.

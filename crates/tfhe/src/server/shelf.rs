@@ -221,7 +221,8 @@ mod tests {
                     shelf.give_back(first);
                 } else {
                     let count = 1 + count % longest;
-                    let content: Vec<u64> = (1..=count).map(|i| 100 * content + 10 * count + i).collect();
+                    let content: Vec<u64> =
+                        (1..=count).map(|i| 100 * content + 10 * count + i).collect();
                     let first = load(&mut shelf, &mut device, content.clone());
                     if act == 7 && shelf.by_place.values().filter(|e| e.kept).count() < 3 {
                         shelf.keep(first);
@@ -230,7 +231,8 @@ mod tests {
                         held.push((first, content));
                     }
                 }
-                let kept = shelf.by_place.iter().filter(|(_, e)| e.kept).map(|(&first, e)| (first, e.content.to_vec()));
+                let kept = shelf.by_place.iter().filter(|(_, e)| e.kept);
+                let kept = kept.map(|(&first, e)| (first, e.content.to_vec()));
                 let fixed: HashMap<u32, Vec<u64>> = held.iter().cloned().chain(kept).collect();
                 for (&first, content) in &fixed {
                     prop_assert_eq!(&device[first as usize..][..content.len()], &content[..]);
@@ -239,7 +241,8 @@ mod tests {
                     prop_assert_eq!(&device[first as usize..][..content.len()], &content[..]);
                 }
                 most = most.max(fixed.values().map(Vec::len).sum());
-                prop_assert!(longest > 1 || device.len() <= limit.max(most), "{} places for {most}", device.len());
+                prop_assert!(longest > 1 || device.len() <= limit.max(most), "{} places for \
+                    {most}", device.len());
                 prop_assert_eq!(shelf.idle.len() + fixed.len(), shelf.by_place.len());
             }
         }

@@ -33,8 +33,8 @@ pub(crate) struct Workspace {
 
 /// The buffers of one chunk.
 pub(crate) struct Work {
-    /// Combinations of jobs whose operands lie in several segments of the store, then their
-    /// results.
+    /// Combinations of jobs whose operands lie in several segments of the store,
+    /// then their results.
     pub gathered: wgpu::Buffer,
     /// Extracted ciphertexts modulo Q_ks.
     pub switched: wgpu::Buffer,

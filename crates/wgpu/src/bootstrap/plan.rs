@@ -92,8 +92,8 @@ pub struct WgpuPlan {
     pub rolled: Rolled,
     /// Whether words are signed: centred residues, for primes below 2^28.
     pub signed: bool,
-    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the
-    /// device.
+    /// Workgroups that share the key switch of one ciphertext; left open,
+    /// as many as fill the device.
     pub key_switch_parts: Option<usize>,
     /// Workgroups that fill the device.
     pub filling_workgroups: usize,
@@ -111,8 +111,8 @@ const FEW_REGISTERS: usize = 32;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
-/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of
-/// today.
+/// Workgroups that fill a GPU: wgpu does not tell how many run at once;
+/// so many fill the largest of today.
 const FILLING_WORKGROUPS: usize = 512;
 
 impl WgpuPlan {
@@ -148,7 +148,8 @@ impl WgpuPlan {
             let what = format!("{} LWE indices a step", shape.grouping);
             return Err(unsupported(
                 what,
-                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 transform (cpu, cuda)",
+                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 \
+                 transform (cpu, cuda)",
             ));
         }
         if request.groups.is_some_and(|g| g != 1) {
@@ -204,8 +205,8 @@ impl WgpuPlan {
                 .map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 })
                 .collect(),
         };
-        // Measured on an H200: with 64-bit products signed words gain for one word and lose for
-        // two.
+        // Measured on an H200: with 64-bit products signed words gain for
+        // one word and lose for two.
         let signed = choices.signed.unwrap_or(
             Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1),
         );
@@ -264,8 +265,8 @@ impl WgpuPlan {
         };
         let model = || {
             let most = FEW_REGISTERS / self.tile.items_per_thread;
-            // The software driver runs one workgroup a core, however many there are, and compiles
-            // slowly.
+            // The software driver runs one workgroup a core, however many there are,
+            // and compiles slowly.
             (self.tile.layout.staged + 1..=most)
                 .rev()
                 .find(|&staged| fits(staged) && !device.software)
@@ -279,7 +280,8 @@ impl WgpuPlan {
                 device: device.name.clone(),
                 what: format!("few = {staged}"),
                 why: format!(
-                    "it must divide {counted} polynomials and need no more than {} bytes of workgroup memory (it needs {})",
+                    "it must divide {counted} polynomials and need no more than {} bytes of \
+                     workgroup memory (it needs {})",
                     device.limits.workgroup_memory_bytes,
                     staged * padded
                 ),

@@ -145,8 +145,8 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Products { .. } => {
             let mut all = words(map.products, primes * columns * size);
             for (word, values) in all.chunks_exact_mut(columns * size).enumerate() {
-                // Keys carry R / N (times Q for MR), and the Montgomery reductions took the R out
-                // again.
+                // Keys carry R / N (times Q for MR),
+                // and the Montgomery reductions took the R out again.
                 let m = engine.constant.transforms()[word].modulus();
                 let radix = m.reduce(1 << plan.numbers().montgomery_bits());
                 let undo = m.mul(radix, m.inverse(key_scale(plan, &engine.constant, word)));

@@ -1,5 +1,5 @@
-//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes
-//! out.
+//! One kernel of one plan: the constants that `shaders/` is generated with,
+//! and the WGSL that comes out.
 
 use crate::Profile;
 use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
@@ -222,8 +222,8 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
                     Value::Text(layout.thread_expression(pass)),
                 );
             }
-            // Text, because in rolled kernels the first column of a body is only known when it
-            // runs.
+            // Text, because in rolled kernels the first column of a body is
+            // only known when it runs.
             let column = match (plan.rolled, kernel) {
                 (Rolled::Nothing, _) => "0u",
                 _ => "column",
