@@ -13,10 +13,14 @@ pub struct Arguments {
     /// Also measure the noise of every parameter set against the model (minutes).
     #[arg(long)]
     all_noise: bool,
-    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on
-    /// every device.
+    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set, 20 of CKKS_D40, and the
+    /// stated precision of every set and variant, on every device; one line a case.
     #[arg(long)]
     long: bool,
+    /// Only cases of the conformance suite whose names contain this, optimised as for use:
+    /// `--long --case cpu::ckks::long::d40_meta`.
+    #[arg(long, value_name = "NAME", conflicts_with = "rest")]
+    case: Option<String>,
     /// Passed on to the test runner.
     #[arg(last = true)]
     rest: Vec<String>,
@@ -41,7 +45,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["test", "--workspace"]);
+    const SUITE: [&str; 6] =
+        ["test", "--release", "-p", "girih-conformance", "--test", "conformance"];
+    match &arguments.case {
+        Some(_) => command.args(SUITE),
+        None => command.args(["test", "--workspace"]),
+    };
     if arguments.all_noise {
         command.env("GIRIH_ALL_NOISE", "1");
     }
@@ -50,6 +59,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     // Every test of every binary, whatever failed before it: the last line counts them all.
     command.arg("--no-fail-fast");
+    if let Some(case) = &arguments.case {
+        command.args(["--", case]);
+    }
     if !arguments.rest.is_empty() {
         command.arg("--").args(&arguments.rest);
     }

@@ -419,3 +419,27 @@ fn security_is_stated_with_its_cost_model() {
     assert!(toy.security().warning.expect("a warning").contains("no security"));
     assert_eq!(toy.warnings().len(), 1);
 }
+
+#[test]
+fn temporary_write_bench_sets() {
+    for auxiliary in [6, 4] {
+        let request = GeneratorRequest {
+            name: format!("CKKS_48_LIMBS_ALPHA_{auxiliary}"),
+            description: format!(
+                "31 levels of 40 bits, 48 primes in digits of {auxiliary}: key switching beside KLSS"
+            ),
+            log2_degree: 16,
+            log2_scale: 40.0,
+            normal_levels: Some(31),
+            headroom: 10.0,
+            prime_bits: 31,
+            auxiliary,
+            security: 128,
+            bootstrapping: None,
+        };
+        let literal = ParameterLiteral { digits: None, ..request.generate().unwrap().literal() };
+        let set = CkksParameters::new(&literal).unwrap();
+        println!("{} {}", set.log2_modulus(), set.chain().full_len());
+        std::fs::write(format!("../../benches/sets/{}.toml", request.name), set.to_toml()).unwrap();
+    }
+}

@@ -1,5 +1,10 @@
 //! What of the kernels' plans is measured, not derived: one table a device.
 
+use std::collections::BTreeMap;
+
+use girih_backend::BackendError;
+use girih_backend::poly::{PolyOptions, PolyPlan, unknown_choice};
+
 /// Choices that change how fast kernels run, never what they compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PolyKnobs {
@@ -15,6 +20,9 @@ pub struct PolyKnobs {
     pub stages_rows: bool,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
+    /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
+    /// themselves; from compute capability 9.0 on.
+    pub overlaps_launches: bool,
 }
 
 impl Default for PolyKnobs {
@@ -25,6 +33,87 @@ impl Default for PolyKnobs {
             most_fetched: 10,
             stages_rows: true,
             column_blocks: 2,
+            overlaps_launches: true,
+        }
+    }
+}
+
+/// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
+type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
+
+const KNOBS: [Knob; 6] = [
+    ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
+    ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
+    ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
+    ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
+    ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
+    ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
+];
+
+impl PolyKnobs {
+    /// These, but for what `choices` name.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidRequest`] for other names, with those that there are, and for values
+    /// out of range.
+    pub fn with_choices(mut self, choices: &BTreeMap<String, u32>) -> Result<Self, BackendError> {
+        for (name, &value) in choices {
+            let Some((_, range, set)) = KNOBS.iter().find(|(known, ..)| known == name) else {
+                return Err(unknown_choice(name, &KNOBS.map(|(known, ..)| known)));
+            };
+            if !range.contains(&value) {
+                return Err(BackendError::InvalidRequest(format!(
+                    "{name}={value}: it must be from {} to {}",
+                    range.start(),
+                    range.end()
+                )));
+            }
+            set(&mut self, value);
+        }
+        Ok(self)
+    }
+}
+
+/// What is worth measuring beside `plan` with the knobs as they are: one knob, or one number of the
+/// plan, at a time.
+pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
+    let own = PolyOptions::of(plan);
+    let mut all = vec![own.clone()];
+    for (name, values) in [
+        ("most_fetched", &[4, 8][..]),
+        ("stages_rows", &[0]),
+        ("team_warps", &[12, 20]),
+        ("lone_warps", &[16, 24]),
+        ("column_blocks", &[1, 3]),
+        ("overlaps_launches", &[0]),
+    ] {
+        all.extend(values.iter().map(|&value| own.clone().with(name, value)));
+    }
+    for most_column_sums in [32, 128] {
+        all.push(PolyOptions::of(PolyPlan { most_column_sums, ..plan }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alternative_is_known_and_others_are_refused() {
+        let mut seen = Vec::new();
+        for options in alternatives(PolyPlan::default()) {
+            let knobs = PolyKnobs::default().with_choices(&options.choices).expect("listed");
+            assert!(!seen.contains(&(knobs, options.plan)), "{options} is listed twice");
+            seen.push((knobs, options.plan));
+        }
+        assert_eq!(seen[0].0, PolyKnobs::default());
+        for (name, value, why) in
+            [("warps", 4, "it knows lone_warps"), ("lone_warps", 0, "from 1 to 64")]
+        {
+            let choices = PolyOptions::default().with(name, value).choices;
+            let error = PolyKnobs::default().with_choices(&choices).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
         }
     }
 }
