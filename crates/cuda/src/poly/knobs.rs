@@ -16,6 +16,9 @@ pub struct PolyKnobs {
     /// Operands that are asked for before the transforms of their row are done;
     /// each takes eight registers.
     pub most_fetched: usize,
+    /// Reads ahead of their products, 16 bytes of shared memory of each thread, as far as that
+    /// costs no block; 0: what keys and others are read for waits for them.
+    pub stream_slots: usize,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,
     /// Blocks of columns that should share a multiprocessor.
@@ -31,6 +34,7 @@ impl Default for PolyKnobs {
             lone_warps: 20,
             team_warps: 16,
             most_fetched: 10,
+            stream_slots: 16,
             stages_rows: true,
             column_blocks: 2,
             overlaps_launches: true,
@@ -41,10 +45,11 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 6] = [
+const KNOBS: [Knob; 7] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
+    ("stream_slots", 0..=64, |knobs, value| knobs.stream_slots = value as usize),
     ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
@@ -81,6 +86,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     let mut all = vec![own.clone()];
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
+        ("stream_slots", &[0, 8, 24]),
         ("stages_rows", &[0]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),
