@@ -95,6 +95,9 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     ] {
         all.extend(values.iter().map(|&value| own.clone().with(name, value)));
     }
+    for most_row_slots in [8, 16, 24] {
+        all.push(PolyOptions::of(PolyPlan { most_row_slots, ..plan }));
+    }
     for most_column_sums in [32, 128] {
         all.push(PolyOptions::of(PolyPlan { most_column_sums, ..plan }));
     }

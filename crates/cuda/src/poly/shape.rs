@@ -77,6 +77,16 @@ enum TermShape {
 }
 
 impl TermShape {
+    fn reads_half(&self, slot: u16) -> bool {
+        let half = Value::Half(slot);
+        match self {
+            Self::Copy(a) | Self::Scaled(a, _) => *a == half,
+            Self::Product(a, b) => *a == half || *b == half,
+            Self::Group(pairs, _) => pairs.iter().any(|(a, b)| *a == half || *b == half),
+            Self::Constant(_) => false,
+        }
+    }
+
     /// What it reads, in the order of the kernel's text.
     fn values_mut(&mut self) -> Vec<&mut Value> {
         match self {
@@ -195,6 +205,8 @@ impl RowShape {
         let runs = |form| matches!(form, ReadForm::Runs | ReadForm::GatherRuns);
         let streams = |&i: &usize| uses[i] == 1 && !runs(self.reads[i]);
         let (streamed, mut held): (Vec<usize>, Vec<usize>) = order.into_iter().partition(streams);
+        // Whole words before runs: they are more worth being asked for early.
+        held.sort_by_key(|&i| runs(self.reads[i]));
         self.streamed = streamed.len();
         held.extend(streamed);
         let mut new = vec![0; held.len()];
@@ -252,10 +264,13 @@ impl RowShape {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
+        // Each sum leaves as soon as it may, so that its words take no registers any longer: a
+        // buffer is free once the last sum has read the transformed load that lies there.
+        let free_after = |slot: u16| {
+            self.sums.iter().rposition(|sum| sum.terms.iter().any(|t| t.reads_half(slot)))
+        };
         for (i, sum) in self.sums.iter().enumerate() {
             sum.text(i, streams_from, &mut t);
-        }
-        for (i, sum) in self.sums.iter().enumerate() {
             for &s in &sum.stores {
                 let _ = writeln!(
                     t,
@@ -263,8 +278,12 @@ impl RowShape {
                     self.stores[usize::from(s)]
                 );
             }
-            for &s in &sum.half_stores {
-                let _ = writeln!(t, "        x.keep({s}, v{i});");
+            for (from, earlier) in self.sums[..=i].iter().enumerate() {
+                for &s in &earlier.half_stores {
+                    if free_after(s).map_or(from, |last| last.max(from)) == i {
+                        let _ = writeln!(t, "        x.keep({s}, v{from});");
+                    }
+                }
             }
         }
         t.push_str("    }\n};\n");
