@@ -1,11 +1,11 @@
 """Where one wave of blind rotations spends its time on a CUDA device, by phase of the algorithm.
 
-    where_time_goes.py --check CUDA_CHECK --set M3 --transform fft --json FILE
+    where_time_goes.py --xtask XTASK --set M3 --transform fft --json FILE
     where_time_goes.py --timeline TRACE --json FILE
     where_time_goes.py --table FILE..
 
-The first form profiles one launch of `blind_rotate` in `cuda_check bench SET` (an example of
-girih-conformance) with Nsight Compute and writes what it found as JSON. The second adds to that
+The first form profiles one launch of `blind_rotate` in `xtask cuda-check bench SET`
+with Nsight Compute and writes what it found as JSON. The second adds to that
 what a whole batch spends outside rotations, from what `cargo xtask bench --timeline TRACE` wrote.
 The third prints such files as a table.
 
@@ -33,16 +33,16 @@ PHASES = {
     "ends": [
         "combine",
         "load_tables",
-        "initial_coefficient",
-        "extract",
+        "initialise",
+        "sample_extract",
         "extract_torus",
         "job_of",
         "place",
     ],
-    "rounding": ["add_product", "digit_value", "digit", "Accumulators"],
+    "rounding": ["accumulate", "digit_value", "decompose", "Accumulators"],
     "transforms": [
-        "forward_polynomial",
-        "inverse_polynomial",
+        "forward_transform",
+        "inverse_transform",
         "load_digits",
         "store_column",
         "forward_levels",
@@ -102,8 +102,8 @@ def run(command, **more):
     return done.stdout
 
 
-def profile(check, name, transform, cache, report):
-    """Profiles the second launch of blind_rotate; what cuda_check printed of the plan."""
+def profile(xtask, name, transform, cache, report):
+    """Profiles the second launch of blind_rotate; what cuda-check printed of the plan."""
     metrics = [GROUP, TIME, *PIPES.values(), *BYTES.values()]
     # Plans of whole ciphertexts a block, one wave's worth or a little more a launch.
     environment = os.environ | {
@@ -126,12 +126,12 @@ def profile(check, name, transform, cache, report):
             "--export",
             report,
         ]
-        + [check, "bench", name],
+        + [xtask, "cuda-check", "bench", name],
         env=environment,
     )
     lines = [line for line in out.splitlines() if line.startswith('{"set"')]
     if not lines:
-        sys.exit(f"cuda_check printed no result:\n{out[-2000:]}")
+        sys.exit(f"cuda-check printed no result:\n{out[-2000:]}")
     return json.loads(lines[0])
 
 
@@ -294,6 +294,13 @@ def batch(path):
     }
 
 
+def records(paths):
+    """The records of files: single ones, and those that `cargo xtask fold` put into one."""
+    for path in paths:
+        content = json.load(open(path))
+        yield from content["records"].values() if "records" in content else [content]
+
+
 def table(paths):
     heads = [
         "set",
@@ -308,8 +315,7 @@ def table(paths):
         "no kernel",
     ]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
-    for path in paths:
-        r = json.load(open(path))
+    for r in records(paths):
         p, busy = r["phases"], r["percent_of_peak"]
         p["ends"] = p.get("ends", 0) + p.get("other", 0)
         cells = [f"{100 * p.get(c, 0):.0f}" for c in COLUMNS[:-1]]
@@ -332,7 +338,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--table", nargs="+", metavar="FILE")
-    parser.add_argument("--check", metavar="CUDA_CHECK")
+    parser.add_argument("--xtask", metavar="FILE", help="the binary of `cargo xtask`")
     parser.add_argument("--set")
     parser.add_argument("--transform", choices=["fft", "ntt"], default="fft")
     parser.add_argument("--json", metavar="FILE")
@@ -358,8 +364,8 @@ def main():
         record = json.load(open(options.json)) | batch(options.timeline)
         open(options.json, "w").write(json.dumps(record, indent=2) + "\n")
         return None
-    if not (options.check and options.set):
-        parser.error("--check and --set say what is profiled")
+    if not (options.xtask and options.set):
+        parser.error("--xtask and --set say what is profiled")
     if not (shutil.which("ncu") and shutil.which("nvdisasm")):
         sys.exit("ncu and nvdisasm must be on the path (CUDA toolkit)")
     # ncu's Python module lies beside it.
@@ -373,7 +379,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         cache = options.cache or scratch
         report = options.report or f"{scratch}/report"
-        result = profile(options.check, options.set, options.transform, cache, report)
+        result = profile(options.xtask, options.set, options.transform, cache, report)
         found = analyse(f"{report}.ncu-rep", cache, sources)
     plan = result["plan"]
     record = {

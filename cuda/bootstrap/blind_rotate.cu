@@ -14,6 +14,11 @@
 #include "ntt.cuh"
 #endif
 
+static_assert(Tile::BYTES == TILE_BYTES, "a tile as it is launched");
+
+// Blocks that divide the asking for keys ahead of use: fewer of packed ones.
+constexpr u32 PREFETCH_BLOCKS = KEY_PACKED ? 32 : 128;
+
 // The job of ciphertext `group` of this block; the last block may hold copies of the last job.
 FUNCTION u32 job_of(const BlindRotateArguments& a, int group) {
     u32 index = blockIdx.x * GROUPS + group;
@@ -110,14 +115,14 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
                 });
             }
         }
-        forward_polynomial(tile, accumulators.held, polynomial, at, active);
+        forward_transform(tile, accumulators.held, polynomial, at, active);
     };
 
     for_polynomials(at, [&](int polynomial, bool active) {
         int group = min(polynomial / COLUMNS, GROUPS - 1);
         const u16* rotations = tile.rotations + group * (LWE_DIMENSION + PACKING);
         unroll<0, COEFFICIENTS>([&](auto i) {
-            accumulators.held[i] = initial_coefficient(
+            accumulators.held[i] = initialise(
                 a, job_of(a, group), rotations, polynomial % COLUMNS,
                 coefficient_index(at.thread, i));
         });
@@ -137,7 +142,7 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {
             accumulators.load(polynomial);
-            inverse_polynomial(tile, accumulators.held, polynomial, at, active);
+            inverse_transform(tile, accumulators.held, polynomial, at, active);
             accumulators.store(polynomial, active);
             // The last round transforms digits that nobody uses:
             // cheaper than a second copy of this code.
@@ -156,7 +161,7 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
             }
             u32 job = blockIdx.x * GROUPS + polynomial / COLUMNS;
             if (active && job < a.job_count)
-                extract(a, job, polynomial % COLUMNS, index, accumulators.held[i]);
+                sample_extract(a, job, polynomial % COLUMNS, index, accumulators.held[i]);
         });
     });
 }

@@ -47,6 +47,11 @@ struct SpreadTile {
     }
 };
 
+constexpr u64 SPREAD_TILE_BYTES = whole_vectors(
+    (2 * COLUMNS + ROWS) * VALUE_WORDS * PART * sizeof(Value) + ROOTS_OF_PART * sizeof(Root) +
+    2 * sizeof(Inbox) + (LWE_DIMENSION + PACKING) * sizeof(u16));
+static_assert(SPREAD_TILE_BYTES == TILE_BYTES, "a tile as it is launched");
+
 // Teams without a part of their own touch no memory,
 // and meet the others at the barriers between passes.
 template<int depth>
@@ -145,8 +150,8 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
 
     orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
-            held[i] = initial_coefficient(
-                a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
+            held[i] =
+                initialise(a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
         });
         forward(held, column, position, share, 0);
     });
@@ -190,7 +195,7 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
                 if (dumps(a, DUMP_ACCUMULATOR, a.steps))
                     a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
             }
-            extract(a, job, column, index, held[i]);
+            sample_extract(a, job, column, index, held[i]);
         });
     });
 }

@@ -34,6 +34,7 @@ constexpr int LENGTH = LWE_DIMENSION + PACKING;
 constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
+static_assert(KS_DIGITS * VALUES * ROW_BYTES == KS_INDEX_BYTES, "rows as they are uploaded");
 constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
 // Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits,
@@ -118,7 +119,7 @@ FUNCTION void add_two(Sums& sums, const Vector& one, const Vector& other) {
 }
 
 // (body - sum) rounded to the output modulus of its job, into the store.
-FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+FUNCTION void switch_to_output(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
     constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     const BootstrapJob& job = a.jobs[index];
     u64 body =
@@ -189,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
                 if (a.parts == 1) {
-                    finish(a, index, position, sums[h].at(v));
+                    switch_to_output(a, index, position, sums[h].at(v));
                 } else {
                     add_partial(a, index, position, sums[h].at(v));
                 }
@@ -202,7 +203,7 @@ extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= (u64)a.job_count * LENGTH) return;
     Sum* sum = (Sum*)a.partial + i;
-    finish(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
+    switch_to_output(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
     *sum = 0; // ready for the next launch
 }
 
@@ -232,7 +233,12 @@ struct TileOf {
     static constexpr int UNITS = PIECE / 16;
     static constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
     static_assert(INDICES % CHUNK == 0 && PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
+    // Stages, and an offset for each digit of a chunk.
+    static constexpr u64 BYTES = (u64)KS_STAGES * STAGE + (u64)PAIRS * CIPHERTEXTS * sizeof(u32);
+    static_assert(KS_TILE_BYTES == 0 || BYTES <= KS_TILE_BYTES, "a tile as it is launched");
 };
+// Tiles of fewer lanes need no more than whole ones, which a launch is sized for.
+static_assert(KS_TILE_BYTES == 0 || TileOf<32>::BYTES == KS_TILE_BYTES, "a tile as it is launched");
 
 // Tiles of whole warps, and lanes of the tile behind them (0: none).
 constexpr int LAST_COLUMNS = LENGTH % (32 * VECTOR);

@@ -37,6 +37,8 @@ constexpr int STAGES = 6;
 // their digits stay in L2.
 constexpr int TOGETHER = 16;
 static_assert(KS_ROW % BLOCK_COLUMNS == 0, "rows are whole blocks of columns");
+static_assert(
+    (u64)CHUNK * KS_DIGITS * KS_ROW * WORD_BYTES == KS_CHUNK_BYTES, "a key as it is uploaded");
 static_assert(LOG2_KS_BASE <= 7, "the first digit, -B/2 to B/2, fits a signed byte");
 static_assert(
     KS_PRODUCT_THREADS == 32 * WARPS_DOWN * WARPS_ACROSS &&

@@ -110,6 +110,10 @@ struct Tile {
         rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
     }
 
+    static constexpr u64 BYTES = whole_vectors(
+        SLOT_WORDS * sizeof(u32) + ROOTS * sizeof(uint2) + POWERS * sizeof(u32) +
+        ACCUMULATORS * sizeof(Accumulator) + ROTATIONS * sizeof(u16));
+
     FUNCTION u32* slot_at(int index) const { return slots + index * POINTS; }
 };
 
@@ -174,7 +178,7 @@ FUNCTION void
 forward_first(const Accumulator* accumulator, u32* destination, int thread, bool active) {
     u32 x[ITEMS];
     unroll<0, ITEMS>([&](auto b) {
-        x[b] = (u32)digit<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
+        x[b] = (u32)decompose<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
         if constexpr (!Word<w>::LAZY) x[b] = Word<w>::template reduce<2, 1>(x[b]);
     });
     forward_levels<w, 16, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
@@ -198,7 +202,7 @@ FUNCTION void forward_second(const Tile& tile, u32* values, int thread, bool act
 }
 
 // Transforms all digits of one polynomial into its slots.
-FUNCTION void forward_polynomial(
+FUNCTION void forward_transform(
     const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
@@ -240,7 +244,7 @@ FUNCTION void inverse_first(const u32* values, u32* x, int thread) {
 }
 
 // Brings the products of one polynomial back to coefficients and adds them to its accumulator.
-FUNCTION void inverse_polynomial(
+FUNCTION void inverse_transform(
     const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, WORDS>([&](auto w) {
@@ -255,7 +259,7 @@ FUNCTION void inverse_polynomial(
     unroll<0, ITEMS>([&](auto b) {
         u64 y = x[0][b];
         if constexpr (WORDS == 2) y = compose(x[0][b], x[WORDS - 1][b]);
-        accumulator[b] = add_product(accumulator[b], y);
+        accumulator[b] = accumulate(accumulator[b], y);
     });
 }
 
@@ -263,6 +267,7 @@ FUNCTION void inverse_polynomial(
 constexpr int KEY_WORDS = ROWS * GGSW * TAIL;
 constexpr int KEY_CHUNKS = ceil_div(KEY_WORDS, 4);
 constexpr u64 KEY_STEP_BYTES = 16ull * WORDS * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS;
+static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is uploaded");
 
 // Frequencies of one thread in one word.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);

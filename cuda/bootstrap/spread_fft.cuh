@@ -43,8 +43,8 @@ FUNCTION void inverse_orbit(const double2* results, Accumulator* held) {
     unroll<0, BLOCKS>([&](auto i) { x[i] = results[i * OWN]; });
     inverse_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) {
-        held[i] = add_product(held[i], x[i].x, 1.0);
-        held[i + BLOCKS] = add_product(held[i + BLOCKS], x[i].y, 1.0);
+        held[i] = accumulate(held[i], x[i].x, 1.0);
+        held[i + BLOCKS] = accumulate(held[i + BLOCKS], x[i].y, 1.0);
     });
 }
 

@@ -69,7 +69,7 @@ CONSTANT_FUNCTION u64 balance(int digits) {
 
 // Digit `level` in use of a coefficient (balanced digits; the whole centred coefficient for MR).
 template<int level>
-FUNCTION i32 digit(Accumulator x) {
+FUNCTION i32 decompose(Accumulator x) {
     if constexpr (MODULUS_RAISING) {
         return (i32)((u32)x << (32 - LOG2_Q - ALIGNMENT_SHIFT)) >> (32 - LOG2_Q);
     } else if constexpr (ACCUMULATOR_IS_SCALED) {
@@ -132,7 +132,7 @@ FUNCTION u32 round_to_q(u64 y) {
 }
 
 // Adds the product y (in [0, M) for the key modulus M) to an accumulator coefficient.
-FUNCTION Accumulator add_product(Accumulator x, u64 y) {
+FUNCTION Accumulator accumulate(Accumulator x, u64 y) {
     if constexpr (MODULUS_RAISING) {
         return (Accumulator)((x + round_to_q(y)) & (ACCUMULATOR_MODULUS - 1));
     } else {

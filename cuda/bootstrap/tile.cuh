@@ -44,6 +44,11 @@ static_assert(!GAPS || (FFT && SECOND_RADIX == 16), "gaps follow sixteen complex
 static_assert(THREADS % TEAM == 0 && THREADS % 32 == 0, "whole teams and whole warps");
 static_assert(TEAM <= 32 || TEAMS <= 15, "one named barrier a team");
 
+// Bytes of shared memory are asked for in vectors of 16.
+CONSTANT_FUNCTION unsigned long long whole_vectors(unsigned long long bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
 struct Place {
     int team;   // which team of the block
     int thread; // which thread of the team

@@ -38,5 +38,5 @@ fn key_switch_finish(
     for (; part < launch.parts; part++) {
 #call add_parts(1)
     }
-    finish(group.x, word, sum_low, sum_high);
+    switch_to_output(group.x, word, sum_low, sum_high);
 }

@@ -8,10 +8,8 @@
 // the reductions their bounds need.
 
 #def exchange_registers(name, first, count, from, to)
-#for s in 0..count
-#for j in 0..ITEMS
+#for s in 0..count, j in 0..ITEMS
 exchange[address_${from} + ${s * PADDED + item_address(from, j)}u] = ${name}_${first + s}_${j};
-#end
 #end
 workgroupBarrier();
 #for s in 0..count
@@ -25,12 +23,8 @@ ${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address
 // All coefficients of a row get the largest bound: any may hold what any other held.
 #def join_items(name, row)
 #set most @${name}_${row}_0
-#for j in 1..ITEMS
-#update most max(most, @${name}_${row}_${j})
-#end
-#for j in 0..ITEMS
-#bound ${name}_${row}_${j} most
-#end
+#for j in 1..ITEMS: #update most max(most, @${name}_${row}_${j})
+#for j in 0..ITEMS: #bound ${name}_${row}_${j} most
 #end
 
 // Natural order in (pass 0: thread t holds t + T j), the order of the last pass out.
@@ -46,17 +40,13 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 #end
 #else
 // The first pass has the same twiddles in every thread.
-#for slot in 0..slots(p)
-#call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
+#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
 #end
-#end
-#for stage in 0..width(p)
-#for b in 0..ITEMS / 2
+#for stage in 0..width(p), b in 0..ITEMS / 2
 #set u upper(p, stage, b)
 #set v lower(p, stage, b)
 #for row in first..first + count
 #butterfly_forward ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
-#end
 #end
 #end
 }
@@ -73,9 +63,7 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]);
 #end
 #else
-#for slot in 0..slots(p)
-#call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
-#end
+#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
 #end
 #for stage_back in 0..width(p)
 #set stage width(p) - 1 - stage_back
@@ -92,10 +80,8 @@ let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]
 #if SIGNED
 // Sums double in each stage. What would overflow in the next pass is reduced here, before the
 // exchange mixes it with what is small already.
-#for s in 0..count
-#for j in 0..ITEMS
+#for s in 0..count, j in 0..ITEMS
 #reduce ${word} ${name}_${first + s}_${j} max(least(prime(word)), CAP >> width(p - 1))
-#end
 #end
 #end
 #call exchange_registers(${name}, ${first}, ${count}, ${p}, ${p - 1})

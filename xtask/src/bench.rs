@@ -687,7 +687,8 @@ fn save(arguments: &Arguments, records: &[Record]) -> Result<()> {
 fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
     save(arguments, records)?;
     if let Some(folder) = &arguments.plot {
-        for path in plot::sweep(folder, records)? {
+        let batches: Vec<_> = records.iter().map(plot::Batch::from).collect();
+        for path in plot::sweep(folder, &batches)? {
             say(format!("plot      {path}"));
         }
     }

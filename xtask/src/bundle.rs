@@ -28,7 +28,6 @@ const PARTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("examples", &["build", "--release", "--examples", "--package", "girih"]),
-    ("poly_check", &["build", "--release", "--example", "poly_check", "--package", "girih-cuda"]),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {

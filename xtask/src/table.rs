@@ -3,6 +3,7 @@
 
 use crate::bench::TABLE_BATCH;
 use crate::published;
+use crate::records::{self, Entry, wanted};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -72,8 +73,8 @@ struct Times {
     median: f64,
 }
 
-/// What a file of records holds: a sweep, one record, or the record of an example,
-/// which is in no table.
+/// What an entry of a folder holds: a sweep, one record, or the record of an example or of a
+/// profiler, which are in no table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -83,6 +84,10 @@ enum File {
     Example {
         #[serde(rename = "example")]
         _example: String,
+    },
+    Profile {
+        #[serde(rename = "phases")]
+        _phases: serde_json::Value,
     },
 }
 
@@ -118,34 +123,25 @@ struct Records {
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
         let mut all = Self { tfhe: Vec::new(), ckks: Vec::new() };
-        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-        let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<PathBuf>>>()?;
         // Where two records answer, the first by name does.
-        paths.sort();
-        for path in paths {
-            if path.extension().is_none_or(|e| e != "json") {
-                continue;
-            }
-            let text =
-                std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            let file = serde_json::from_str(&text).with_context(|| {
-                format!("{}: must hold what `cargo xtask bench --json` writes", path.display())
-            })?;
+        for (name, Entry { value, path, .. }) in records::read(folder)? {
+            let file = serde_json::from_value(value)
+                .with_context(|| format!("{name} of {}", wanted(&path)))?;
             let records = match file {
                 File::Sweep(records) => records,
                 File::One(record) => vec![*record],
                 File::Ckks(record) => {
                     if record.wrong > 0 {
-                        bail!("{}: {} wrong slots", path.display(), record.wrong);
+                        bail!("{name} of {}: {} wrong slots", path.display(), record.wrong);
                     }
                     all.ckks.push(*record);
                     continue;
                 }
-                File::Example { .. } => continue,
+                File::Example { .. } | File::Profile { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!(
-                    "{}: {} wrong outputs in a batch of {}",
+                    "{name} of {}: {} wrong outputs in a batch of {}",
                     path.display(),
                     record.wrong,
                     record.batch

@@ -1,8 +1,8 @@
 //! The emulated machine as a [`Backend`].
 
 use crate::bootstrap::engine::CudaEngine;
-use crate::bootstrap::rotation::plans;
-use crate::bootstrap::spread::MAX_CLUSTER;
+use crate::bootstrap::limits::MAX_CLUSTER;
+use crate::bootstrap::plan::candidates::Planner;
 use crate::runtime::emulated::Emulated;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
@@ -80,14 +80,14 @@ impl Loader for EmulatedBackend {
         at_once(move || {
             let LoadRequest { keys, options, progress, .. } = request;
             let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
-            let plans = plans(
-                &self.info.id,
-                keys.shape(),
+            let planner = Planner {
+                device: &self.info.id,
+                shape: keys.shape(),
                 transform,
-                &self.info.limits,
-                MAX_CLUSTER,
-                &options.plan,
-            )?;
+                limits: &self.info.limits,
+                cluster: MAX_CLUSTER,
+            };
+            let plans = planner.candidates(&options.plan)?;
             let engine = CudaEngine::load(
                 self.machine.clone(),
                 keys,

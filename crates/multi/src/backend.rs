@@ -1,8 +1,8 @@
 //! Opening and loading.
 
-use crate::crew::Crew;
 use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
+use crate::threads::MemberThreads;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits,
@@ -136,11 +136,12 @@ impl MultiBackend {
             // One after the other: they may share what makes them fast.
             false => (engines.iter().map(speed).collect::<Result<_, _>>()?, 1),
         };
-        let crew = Crew::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
-            device: self.info.id.clone(),
-            what: format!("starting a thread for each of {} devices: {e}", engines.len()),
-        })?;
-        Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, own_tables))
+        let threads =
+            MemberThreads::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
+                device: self.info.id.clone(),
+                what: format!("starting a thread for each of {} devices: {e}", engines.len()),
+            })?;
+        Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), threads, own_tables))
     }
 
     /// Loads the first member, then the others at once, with its transform: all members hold the

@@ -41,7 +41,6 @@ pub struct LoadOptions {
 static OPEN: LoadOptions = LoadOptions {
     transform: None,
     plan: PlanRequest {
-        layout: None,
         subgroups_per_polynomial: None,
         groups: None,
         steps_per_launch: None,

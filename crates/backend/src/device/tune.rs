@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The version of the file and of what its plans mean to the kernels: raised when kernels change
 /// enough that a stored plan says nothing about the new ones.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Who chose a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,7 +230,7 @@ mod tests {
             plans.plans.is_empty()
                 && note.is_some_and(|n| n.contains("999") && n.contains("plans.json"))
         );
-        for text in ["", "{", r#"{"plans": []}"#, r#"{"format": 1, "plans": [{}]}"#] {
+        for text in ["", "{", r#"{"plans": []}"#, r#"{"format": 2, "plans": [{}]}"#] {
             write(text);
             let error = TunedPlans::read(&path).expect_err(text).to_string();
             assert!(error.contains("plans.json") && error.contains("delete the file"), "{error}");

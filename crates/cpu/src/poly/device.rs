@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::memory::{Memory, Words};
 use super::routine::{Preparer, Routine, Work};
 use super::sums::Layout;
-use super::{Prime, crew};
+use super::{Prime, launches};
 
 /// Words that a call must touch to be worth a second thread.
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;
@@ -153,7 +153,7 @@ impl CpuPoly {
             .iter_mut()
             .map(|words| words.as_deref_mut().unwrap_or_default())
             .collect();
-        if !crew::run(&tasks, &mut scratch, task) {
+        if !launches::run(&tasks, &mut scratch, task) {
             return Err(BackendError::DeviceFailed {
                 device: "cpu".into(),
                 what: "a thread panicked in a routine".into(),

@@ -48,7 +48,7 @@
 //! table, so that nothing passes through the host inside a function.
 
 mod compare;
-mod course;
+mod gadget_plan;
 mod keys;
 mod parameters;
 mod relu;
