@@ -2,8 +2,9 @@
 // block for GROUPS ciphertexts that share every key load. The accumulator never leaves the chip.
 //
 // Each LWE index has two phases with a block barrier after each:
-//   transform  teams own polynomials: inverse of the last step's products, accumulate, digits,
-//   forward product    threads own frequencies: tails of both transforms, sums over rows, monomials
+//   transform   teams own polynomials: inverse of the last step's products, accumulate, digits,
+//               forward
+//   product     threads own frequencies: tails of both transforms, sums over rows, monomials
 // cuda/bootstrap/tile.cuh draws the map; cuda/bootstrap/ntt.cuh and cuda/bootstrap/fft.cuh hold the
 // two arithmetics.
 #include "bootstrap.cuh"

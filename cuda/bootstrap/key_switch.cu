@@ -3,13 +3,12 @@
 // matter and partial sums may be added up.
 //
 //   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows
-//   straight from L2; all
-//                      blocks walk the table in the same order, so that rows in use stay there.
-//                      Where ciphertexts are too few for the device, several blocks share the
-//                      indices of one.
+//                      straight from L2; all blocks walk the table in the same order, so that rows
+//                      in use stay there. Where ciphertexts are too few for the device, several
+//                      blocks share the indices of one.
 //   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many
-//   ciphertexts, or the last few of more,
-//                      and brings all rows of a digit into shared memory once for all of them.
+//                      ciphertexts, or the last few of more, and brings all rows of a digit into
+//                      shared memory once for all of them.
 //   key_switch_finish  rounds partial sums.
 //
 // Digits of 0 read a row of zeros: no branch, many rows in flight.

@@ -9,14 +9,15 @@
 #include "trace.cuh"
 #include "word.cuh"
 
-// Block `block` of a level of so many, or for the inverse (direction 1) the one as far from its
-// end: that one's root is minus the inverse of this one's.
+// The block whose root block `block` of a level of `blocks` blocks takes from the forward table.
+// Forward (direction 0) it is the block itself. For the inverse (direction 1) it is the block that
+// is as far from the end of the level: its root is minus the inverse of this one's.
 CONSTANT_FUNCTION int mirrored(int direction, int blocks, int block) {
     return direction == 0 ? block : blocks - 1 - block;
 }
 
-// A level of the tree has 2^level blocks inside a sub-transform; its root comes from `roots(level,
-// block)` as a Shoup pair.
+// Butterflies of all levels from `level` on. A level has 2^level blocks inside a sub-transform.
+// `roots(level, block)` gives the root of a block as a Shoup pair.
 template<int w, int radix, int level, int bound, class Roots>
 FUNCTION void forward_levels(u32* x, const Roots& roots) {
     if constexpr ((1 << level) < radix) {
@@ -68,12 +69,13 @@ struct NttBounds {
     static constexpr int FIRST = Word<w>::forward_bound(DIGIT, 4);
     static constexpr int SECOND = Word<w>::forward_bound(FIRST, log2_of(SECOND_RADIX));
     static constexpr int TRANSFORMED = Word<w>::forward_bound(SECOND, log2_of(TAIL));
-    // What a product may take on its left so that the sum over all rows stays below 2^64.
+    // The bound of a product's left factor with which the sum over all rows stays below 2^64.
     static constexpr double LIMIT = 18.4e18;
     static constexpr double square = (double)Word<w>::p * Word<w>::p;
     static constexpr bool SUM_FITS = ROWS * (double)TRANSFORMED * square < LIMIT;
     static constexpr int FACTOR = SUM_FITS ? TRANSFORMED : 1;
-    // Where even reduced factors overflow, p * 2^32 is taken off conditionally after each product.
+    // Where even reduced factors overflow, each product is followed by a conditional subtraction of
+    // p * 2^32.
     static constexpr bool CAREFUL = !(ROWS * (double)FACTOR * square < LIMIT);
     static constexpr int REDUCED_SUM =
         CAREFUL ? 2 : (int)(ROWS * (double)FACTOR * Word<w>::p / 4294967296.0) + 2;
@@ -119,8 +121,8 @@ struct Tile {
 
 constexpr int POWER_ROW = POLYNOMIAL_SIZE / 16;
 
-// Exponents that 32 neighbouring threads read together differ by multiples of 16 e; transposing the
-// table spreads them over the banks.
+// Where the power of `exponent` lies. The exponents that 32 neighbouring threads read together
+// differ by multiples of 16 e. In a transposed table these lie in different banks.
 FUNCTION int power_offset(u32 exponent) { return (exponent & 15) * POWER_ROW + (exponent >> 4); }
 
 FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
@@ -272,11 +274,12 @@ static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is 
 // Frequencies of one thread in one word.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
 
-// The key chunks of this thread's frequencies, in runs of one column. The columns of one frequency
-// follow each other, then those of the thread's next one; the next word or step begins where all of
-// these end. A thread asks for chunks KEY_RING ahead of use: those asked for at the end of a
-// product phase arrive during the transforms. The last step reads past the key, into the slack
-// behind it.
+// The key chunks of this thread's frequencies, in runs of one column.
+//
+// Order: all columns of one frequency, then those of the thread's next frequency; then the next
+// word, then the next step. A thread asks for each chunk KEY_RING chunks before it is used, so what
+// it asks for at the end of a product phase arrives during the transforms. The last step asks for
+// chunks behind the key: zeros that the host put there.
 struct KeyStream {
     static constexpr int RING = KEY_RING > 0 ? KEY_RING : 1;
     const uint4* at;   // the first chunk of this run
@@ -330,8 +333,8 @@ struct KeyStream {
     FUNCTION void advance() { at = next; }
 };
 
-// What the product phase would hold with its monomials: digits, sums of 64 bits, monomials;
-// accumulators and key chunks beside them.
+// Registers of the product phase if it holds its monomials: digits, sums of 64 bits and monomials,
+// with accumulators and key chunks beside them.
 constexpr int HELD_REGISTERS =
     GROUPS * TAIL * (ROWS + 3 * GGSW) +
     (ACCUMULATOR_IN_REGISTERS ? ITEMS * (int)sizeof(Accumulator) / 4 : 0) + 4 * KEY_RING;
@@ -341,9 +344,11 @@ constexpr int REGISTERS = 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) < 255
 // Where registers are short, monomials are read again for each column.
 constexpr bool HOLD_MONOMIALS = HELD_REGISTERS + 32 <= REGISTERS;
 
-// X^e - 1 and X^-e - 1, times 2^32, at the positions of one f: psi^(2 brv + 1) for position f *
-// TAIL + j. Half the powers are kept, since psi^(i + N) = -psi^i; and position j + 1, j even, is
-// the point opposite to that of j: X^e is there (-1)^e times as much.
+// X^e - 1 and X^-e - 1, times 2^32, at the positions of one f. Position f * TAIL + j is the point
+// psi^(2 brv + 1).
+//
+// The table has half of the powers, since psi^(i + N) = -psi^i. Positions j and j + 1, j even, are
+// opposite points, so X^e differs between them by the factor (-1)^e.
 template<int w>
 struct Monomials {
     u32 values[GGSW][TAIL];

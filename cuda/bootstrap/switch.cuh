@@ -17,9 +17,10 @@ struct CoefficientType<true> {
 typedef CoefficientType<ACCUMULATOR_IS_WIDE>::type Stored;
 // A coefficient as accumulators hold it. The f64 transform holds 32 bits that wrap as Q does where
 // it can:
-//   ALIGNED    modulus raising: times 2^32 / Q, so that digits keep their sign and sums need no
-//   mask SCALED     Q of two words: the nearest multiple of Q / 2^32 (see `scaled` in
-//   crates/cuda/src/bootstrap/plan.rs) torus      the leading 32 bits
+//   ALIGNED   modulus raising: times 2^32 / Q, so that digits keep their sign and sums need no mask
+//   SCALED    Q of two words: the nearest multiple of Q / 2^32 (`scaled` of
+//             crates/cuda/src/bootstrap/layout.rs)
+//   torus     the leading 32 bits
 // In all other cases it is the stored one.
 constexpr bool ACCUMULATOR_IS_ALIGNED = FFT && MODULUS_RAISING;
 constexpr bool ACCUMULATOR_WRAPS = ACCUMULATOR_IS_ALIGNED || ACCUMULATOR_IS_SCALED || NATIVE_TORUS;

@@ -4,10 +4,10 @@
 // team of POINTS/16 threads, 16 values a thread. Its index is written in mixed radix (b, e, j), b
 // the top four bits, e < SECOND_RADIX, j < TAIL: index = b * TEAM + e * TAIL + j.
 //
-//   first pass   thread (e, j), registers over b: four levels of the transform, the same roots in
-//   every thread second pass  thread (b, j), registers over e: up to four levels, roots by b tail
-//   thread f = (b, e) of the whole block, registers over j: the last levels, done by the product
-//   phase
+//   first pass    thread (e, j), registers over b: four levels, the same roots in every thread
+//   second pass   thread (b, j), registers over e: up to four levels, roots by b
+//   tail          thread f = (b, e) of the whole block, registers over j: the last levels, done by
+//                 the product phase
 //
 // Between the passes a polynomial lives in its slot of workgroup memory; a thread writes where it
 // last read, so one synchronisation of the team serves an exchange. Within a warp the 32 words (or

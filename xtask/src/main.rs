@@ -21,6 +21,7 @@ mod rates;
 mod record;
 mod records;
 mod sets;
+mod soak;
 mod table;
 mod test;
 mod timeline;
@@ -59,6 +60,9 @@ enum Command {
     /// Read changed inputs with every decoder, parser and file format; none may panic, take long,
     /// or accept what is not so.
     Fuzz(fuzz::Arguments),
+    /// Make random calls from several threads and compare every result with the plain one, for
+    /// minutes or days.
+    Soak(soak::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
@@ -106,6 +110,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),

@@ -54,8 +54,8 @@ fn row(set: &ParameterSet) -> [String; 7] {
 const LEGEND: &str = "
 fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits \
 of norm 5), f64 transform, by the noise model
-security  bits against uSVP (BDGL16); at least against the cheapest attack (MATZOV), where \
-estimated; what the source of the set claims
+security  bits against uSVP (BDGL16); against the cheapest attack that is computed (MATZOV); what \
+the source of the set claims
 SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; \
 docs/parameters.md has all numbers.";
 

@@ -14,13 +14,21 @@ pub struct Arguments {
     #[arg(long)]
     all_noise: bool,
     /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set, 20 of CKKS_D40, and the
-    /// stated precision of every set and variant, on every device; one line a case.
+    /// stated precision of every set and variant, on every device, one line a case; rarer failures;
+    /// with the feature below, all shapes.
     #[arg(long)]
     long: bool,
     /// Only cases of the conformance suite whose names contain this, optimised as for use:
     /// `--long --case cpu::ckks::long::d40_meta`.
     #[arg(long, value_name = "NAME", conflicts_with = "rest")]
     case: Option<String>,
+    /// Features to build with: `girih-conformance/emulation` runs the CUDA sources on the host,
+    /// with a C++ compiler.
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    features: Vec<String>,
+    /// Settings of cargo to build with, as a file or as KEY=VALUE.
+    #[arg(long, value_name = "CONFIG")]
+    config: Option<String>,
     /// Passed on to the test runner.
     #[arg(last = true)]
     rest: Vec<String>,
@@ -45,12 +53,18 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
+    if let Some(config) = &arguments.config {
+        command.args(["--config", config]);
+    }
     const SUITE: [&str; 6] =
         ["test", "--release", "-p", "girih-conformance", "--test", "conformance"];
     match &arguments.case {
         Some(_) => command.args(SUITE),
         None => command.args(["test", "--workspace"]),
     };
+    if !arguments.features.is_empty() {
+        command.args(["--features", &arguments.features.join(",")]);
+    }
     if arguments.all_noise {
         command.env("GIRIH_ALL_NOISE", "1");
     }

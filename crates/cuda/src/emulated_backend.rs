@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct EmulatedBackend {
     pub(crate) info: DeviceInfo,
     pub(crate) machine: Arc<Emulated>,
+    pub(crate) memory_limit: Option<u64>,
 }
 
 impl EmulatedBackend {
@@ -39,12 +40,18 @@ impl EmulatedBackend {
             software: true,
             notes: Vec::new(),
         };
-        Ok(Self { info, machine: Arc::new(Emulated::new()?) })
+        Ok(Self { info, machine: Arc::new(Emulated::new()?), memory_limit: None })
     }
 
     /// The same with so many bytes of shared memory a block: plans become those of smaller devices.
     pub fn with_block_memory(mut self, bytes: usize) -> Self {
         self.info.limits.workgroup_memory_bytes = bytes;
+        self
+    }
+
+    /// The same on which a ring may allocate so many bytes and no more.
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
         self
     }
 }

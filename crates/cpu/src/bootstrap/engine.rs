@@ -107,7 +107,13 @@ impl BootstrapDevice for CpuEngine {
     }
 
     fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<(), BackendError> {
-        self.write_memory().tables.extend_from_slice(polynomials);
+        let tables = &mut self.write_memory().tables;
+        tables.try_reserve(polynomials.len()).map_err(|_| BackendError::OutOfMemory {
+            device: "cpu".into(),
+            bytes: 8 * (tables.len() + polynomials.len()) as u64,
+            what: "test polynomials".into(),
+        })?;
+        tables.extend_from_slice(polynomials);
         Ok(())
     }
 

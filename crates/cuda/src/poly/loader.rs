@@ -85,7 +85,7 @@ impl Loader for EmulatedBackend {
             self.info.limits.clone(),
             PolyKnobs::default().with_choices(choices)?,
             ring,
-            None,
+            self.memory_limit,
         )?))
     }
 

@@ -276,9 +276,16 @@ mod tests {
             let what = if name == SPREAD { "3 blocks" } else { name };
             assert!(error.contains(what), "{error}");
         }
-        let none = PlanRequest { groups: Some(0), ..Default::default() };
-        let error = planner.candidates(&none).expect_err("no ciphertexts").to_string();
-        assert!(error.contains("groups = 0"), "{error}");
+        for value in [0, usize::MAX] {
+            let open = PlanRequest::default();
+            for request in [
+                PlanRequest { groups: Some(value), ..open.clone() },
+                PlanRequest { subgroups_per_polynomial: Some(value), ..open },
+            ] {
+                let error = planner.candidates(&request).expect_err("out of range").to_string();
+                assert!(error.contains(&format!("= {value}")), "{error}");
+            }
+        }
     }
 
     /// A kernel that takes the key for another layout than the first plan's reads past its end.

@@ -83,8 +83,16 @@ pub(crate) fn refusal(device: &str, name: &str, value: usize, why: String) -> Ba
 /// # Errors
 /// [`BackendError::Unsupported`] naming the choice and what it may be.
 pub(crate) fn check(device: &str, request: &PlanRequest) -> Result<(), BackendError> {
-    if request.groups == Some(0) {
-        return Err(refusal(device, GROUPS, 0, "a block serves at least one ciphertext".into()));
+    // What a request says by itself has the range of the knob of that name; subgroups are warps.
+    let fields = [
+        (GROUPS, request.groups, KNOBS[0].values.clone()),
+        ("subgroups_per_polynomial", request.subgroups_per_polynomial, 1..=32),
+    ];
+    for (name, value, values) in fields {
+        if let Some(value) = value.filter(|value| !values.contains(value)) {
+            let why = format!("it may be {} to {}", values.start(), values.end());
+            return Err(refusal(device, name, value, why));
+        }
     }
     for (name, &value) in &request.choices {
         let value = value as usize;
