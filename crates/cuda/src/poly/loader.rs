@@ -13,13 +13,14 @@ use std::sync::Arc;
 /// Bytes of a padded row, and what a team needs beside its rows.
 const ROW_BYTES: usize = 4608;
 const TEAM_BYTES: usize = 12 << 10;
-/// Rows of a tile: with more, few tiles share a multiprocessor, and registers spill.
-const MOST_ROW_SLOTS: usize = 12;
 
 /// What `lower` should assume of a device with these limits.
 pub fn plan(limits: &DeviceLimits) -> PolyPlan {
     let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
-    PolyPlan { most_row_slots: rows.clamp(2, MOST_ROW_SLOTS), ..PolyPlan::default() }
+    PolyPlan {
+        most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots),
+        ..PolyPlan::default()
+    }
 }
 
 impl CudaBackend {

@@ -125,11 +125,11 @@ fn launch(
     let log2_degree = ring.log2_degree;
     let is_short = log2_row(log2_degree) < 10;
     let rows = 1usize << (log2_degree - log2_row(log2_degree));
-    let team = most(&RowShape::team);
+    let team = most(&|s| s.team(knobs.wide_teams));
     let teams = if team == 1 { LONE_TEAMS } else { 1 };
     // Each warp of a team takes a row of its own where a row has one transform, and there are as
     // many rows.
-    let is_alone = |s: &RowShape| s.team() == 1 && rows >= team;
+    let is_alone = |s: &RowShape| s.team(knobs.wide_teams) == 1 && rows >= team;
     let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
     let staged = most(&|s| s.halves() * copies(s));
     let mut size = TeamSize {
@@ -146,7 +146,7 @@ fn launch(
     let wanted_blocks = (warps / (team * teams)).max(1);
     // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
     let blocks_of = |bytes: usize| (limits.workgroup_memory_bytes + 1024) / (bytes + 1024);
-    // Streams come first, rows copied ahead second; neither may cost a block.
+    // Streams come first, and cost no block; rows copied ahead may.
     let staged = std::mem::take(&mut size.staged);
     let blocks = wanted_blocks.min(blocks_of(bytes(&size))).max(1);
     if !is_short && most(&RowShape::streamed) > 0 {
@@ -157,8 +157,7 @@ fn launch(
     }
     if knobs.stages_rows {
         size.staged = staged;
-        // Rows of one block are copied ahead by nobody else: there it must not cost the wanted ones.
-        if blocks_of(bytes(&size)) < wanted_blocks {
+        if blocks_of(bytes(&size)) < knobs.staged_blocks {
             size.staged = 0;
         }
     }

@@ -163,12 +163,13 @@ impl RowShape {
         self.transforms()
     }
 
-    /// Warps that share a row.
-    pub fn team(&self) -> usize {
+    /// Warps that share a row: four at most, or eight where it has many transforms, if wanted.
+    pub fn team(&self, is_wide: bool) -> usize {
         let warps = self.transforms().max(if self.reads.len() > 3 { 2 } else { 1 });
         // More warps than four leave few blocks to a multiprocessor: only where rows take its
         // memory anyhow.
-        warps.next_power_of_two().min(if self.transforms() > MOST_OF_FOUR { 8 } else { 4 })
+        let most = if is_wide && self.transforms() > MOST_OF_FOUR { 8 } else { 4 };
+        warps.next_power_of_two().min(most)
     }
 
     /// What a row costs, roughly, in products: to start with the longest.
