@@ -74,7 +74,9 @@ impl Run<'_> {
             LinearJob { input, log2_output_modulus: log2_modulus, output: results.at(index) }
         };
         self.server.engine().combine(&(0..results.len()).map(job).collect::<Vec<_>>())?;
-        Ok(results)
+        // Inputs may be outputs as they are.
+        let variance = results.variance().max(self.inputs.variance());
+        Ok(results.with_variance(variance)?)
     }
 }
 
@@ -124,6 +126,25 @@ impl Circuit {
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
 
+    /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger errors
+    /// than a bootstrapping leaves.
+    fn check_inputs(&self, variance: f64) -> Result<()> {
+        let log2_q = self.set.shape().log2_stored_modulus();
+        let usual = self.model.variance_out_at(log2_q);
+        if variance <= usual {
+            return Ok(());
+        }
+        let most = self.program.levels.iter().flatten().map(|i| i.variance).max().unwrap_or(0);
+        let margin = 2f64.powi(log2_q as i32 - 3);
+        let log2_failure = self.model.log2_failure_input(margin, f64::from(most) * variance);
+        if most > 0 && log2_failure > self.log2_bound {
+            let what = "a circuit on inputs with larger errors than a bootstrapping leaves".into();
+            let log2_bound = self.log2_bound;
+            return Err(girih_tfhe::Error::TooNoisy { what, log2_failure, log2_bound }.into());
+        }
+        Ok(())
+    }
+
     fn run(
         &self,
         server: &ServerKey,
@@ -142,6 +163,7 @@ impl Circuit {
                 inputs.log2_modulus()
             ));
         }
+        self.check_inputs(inputs.variance())?;
         let groups = inputs.len() / self.input_bits();
         let slots = match self.peak_slots() {
             0 => None,

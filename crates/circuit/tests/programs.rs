@@ -200,7 +200,7 @@ fn wide_forms_on_encrypted_bits() {
     let circuit = Circuit::new(&netlist, &set).expect("has inputs");
     // Each of five functions is one bootstrapping on inputs.
     assert_eq!((circuit.bootstraps(), circuit.depth()), (5, 1));
-    check(&set, &netlist, 8, Circuit::DEFAULT_LOG2_FAILURE);
+    check(&set, &netlist, 8, Circuit::default_log2_failure(&set));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! NVIDIA GPUs as [`Backend`]s.
 
 use crate::bootstrap::engine::CudaEngine;
-use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::plan::{CudaPlan, only_transform};
 use crate::bootstrap::queues::QUEUES;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::variants::cluster_of;
@@ -93,9 +93,13 @@ impl CudaBackend {
         cluster_of(self.gpu.facts().capability)
     }
 
-    /// The transform that a set runs fastest with, as far as the model knows.
+    /// The transform that a set runs fastest with, as far as the model knows, of those that can run
+    /// it.
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
+        if let Some(only) = only_transform(shape) {
+            return only;
+        }
         match &shape.key_modulus {
             // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The
             // FFT's key is four times as large, so it wins where a block has room for four
@@ -111,9 +115,7 @@ impl CudaBackend {
                 );
                 if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
             }
-            KeyModulus::Words(_) => first,
-            // 2^64 has no roots of unity.
-            KeyModulus::Torus64 => Transform::Fft,
+            _ => first,
         }
     }
 }
@@ -140,7 +142,7 @@ impl Loader for CudaBackend {
             .transforms
             .iter()
             .copied()
-            .filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
+            .filter(|&t| t != preferred && only_transform(shape).is_none());
         let of = |transform| {
             CudaPlan::alternatives(
                 &self.info.id,

@@ -1,6 +1,7 @@
 //! The emulated machine as a [`Backend`].
 
 use crate::bootstrap::engine::CudaEngine;
+use crate::bootstrap::plan::only_transform;
 use crate::bootstrap::rotation::plans;
 use crate::bootstrap::spread::MAX_CLUSTER;
 use crate::runtime::emulated::Emulated;
@@ -65,7 +66,7 @@ impl Backend for EmulatedBackend {
 
 /// The transform of a shape where none is asked for.
 fn preferred(shape: &BootstrapShape) -> Transform {
-    if shape.is_torus() { Transform::Fft } else { Transform::Ntt }
+    only_transform(shape).unwrap_or(Transform::Ntt)
 }
 
 impl Loader for EmulatedBackend {

@@ -89,7 +89,7 @@ mod params;
 mod server;
 mod wire;
 
-pub use ciphertext::LweCiphertexts;
+pub use ciphertext::{Decryption, LweCiphertexts};
 pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
 pub use noise::NoiseModel;
