@@ -970,6 +970,30 @@ mod tests {
     use crate::bootstrap::test_shapes::shape;
     use crate::bootstrap::variants::limits_of;
 
+    /// What a device would take of its own accord must be what its kernels run.
+    #[test]
+    fn shapes_that_one_transform_runs_have_only_that() {
+        let limits = limits_of(90);
+        let runs = |shape: &BootstrapShape, transform| {
+            let request = PlanRequest::default();
+            plans("cuda", shape, transform, &limits, MAX_CLUSTER, &request).is_ok()
+        };
+        for name in ["word_3x7", "words_1x25", "raised_16", "torus"] {
+            for grouping in [1, 2, 3, 4] {
+                let secret = SecretKind::Binary;
+                let mut shape = BootstrapShape { grouping, secret, ..shape(name, 1) };
+                shape.lwe_dimension = shape.lwe_dimension.next_multiple_of(12);
+                let both = [Transform::Ntt, Transform::Fft].map(|t| runs(&shape, t));
+                let expected = match only_transform(&shape) {
+                    Some(Transform::Fft) => [false, true],
+                    Some(Transform::Ntt) => [true, false],
+                    None => [true, true],
+                };
+                assert_eq!(both, expected, "{name}, {grouping} indices a step");
+            }
+        }
+    }
+
     #[test]
     fn alternatives_begin_with_the_model_and_keep_every_variant() {
         let limits = limits_of(90);

@@ -540,9 +540,15 @@ impl LargeParameters {
     /// log2 of the failure probability that operations are held to unless
     /// [`LargeServer::limit_failure`](super::LargeServer::limit_failure) says otherwise: 16 above
     /// the target of one bootstrapping on a refreshed message, which leaves room for the rounds of
-    /// an operation together and for differences of two refreshed messages.
+    /// an operation together and for differences of two refreshed messages; where beta is so small
+    /// that differences of fresh ones are worse, what reading them reaches.
     pub fn default_bound(&self) -> f64 {
-        (self.log2_target + 16.0).min(self.log2_target / 2.0)
+        let model = self.models[1][self.sets.len() - 1];
+        let rotation = model.sigma_out_at(self.log2_rotation());
+        let difference = model.sigma_fresh().max(rotation) * std::f64::consts::SQRT_2;
+        let own = noise::log2_beyond(self.beta() as f64, difference.hypot(rotation));
+        // Twice as often: all rounds together.
+        (self.log2_target + 16.0).min(self.log2_target / 2.0).max(own + 1.0)
     }
 }
 

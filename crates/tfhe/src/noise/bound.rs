@@ -13,8 +13,9 @@ const LARGEST_LOOK_UP: f64 = -30.0;
 const SLACK: f64 = 1e-6;
 
 impl NoiseModel {
-    /// log2 of the probability that what a set is made for fails: a two-input gate on bootstrapped
-    /// bits; on the native torus a look-up of four bits in a sum of norm 5, where that is of use.
+    /// log2 of the probability that what a set is made for fails: a two-input gate, on bootstrapped
+    /// bits or on fresh ones where these have larger errors; on the native torus a look-up of four
+    /// bits in a sum of norm 5, where that is of use.
     pub fn log2_failure_own(&self) -> f64 {
         if self.switches_first.is_some() {
             let look_up = self.log2_failure_table(4, &[5]);
@@ -22,7 +23,9 @@ impl NoiseModel {
                 return look_up;
             }
         }
-        self.log2_failure()
+        let q = 2f64.powi(self.log2_lwe_modulus as i32);
+        let bit = self.variance_out_at(self.log2_lwe_modulus).max(self.fresh);
+        self.log2_failure_input(q / 8.0, 2.0 * bit)
     }
 
     /// log2 of the failure probability that results are held to unless
