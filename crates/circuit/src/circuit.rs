@@ -74,7 +74,9 @@ impl Circuit {
             ));
         }
         let model = model(set);
-        let failure = |variance: u32| model.log2_failure_of(0.125, &vec![1; variance as usize]);
+        let margin = 2f64.powi(set.shape().log2_stored_modulus() as i32 - 3);
+        let bit = model.variance_of_bits();
+        let failure = |variance| model.log2_failure_input(margin, f64::from(variance) * bit);
         let budget =
             (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
         let program = Program::new(netlist, budget);

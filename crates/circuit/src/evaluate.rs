@@ -127,18 +127,19 @@ impl Circuit {
     }
 
     /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger errors
-    /// than a bootstrapping leaves.
+    /// than fresh or bootstrapped bits have.
     fn check_inputs(&self, variance: f64) -> Result<()> {
         let log2_q = self.set.shape().log2_stored_modulus();
-        let usual = self.model.variance_out_at(log2_q);
-        if variance <= usual {
+        if variance <= self.model.variance_of_bits() {
             return Ok(());
         }
         let most = self.program.levels.iter().flatten().map(|i| i.variance).max().unwrap_or(0);
         let margin = 2f64.powi(log2_q as i32 - 3);
         let log2_failure = self.model.log2_failure_input(margin, f64::from(most) * variance);
         if most > 0 && log2_failure > self.log2_bound {
-            let what = "a circuit on inputs with larger errors than a bootstrapping leaves".into();
+            let what =
+                "a circuit on inputs with larger errors than fresh or bootstrapped bits have"
+                    .into();
             let log2_bound = self.log2_bound;
             return Err(girih_tfhe::Error::TooNoisy { what, log2_failure, log2_bound }.into());
         }

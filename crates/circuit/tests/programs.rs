@@ -74,7 +74,8 @@ fn redundant_gates_cost_nothing() {
         let x = builder.input("x", 4);
         let y = make(&mut builder, &x);
         builder.output("y", &[y]);
-        Circuit::new(&builder.finish().expect("an output"), &ParameterSet::default())
+        let netlist = builder.finish().expect("an output");
+        Circuit::with_log2_failure(&netlist, &ParameterSet::default(), -64.0)
             .expect("has inputs")
             .bootstraps()
     };
@@ -197,10 +198,10 @@ fn wide_forms_on_encrypted_bits() {
     let constants = [builder.constant(true), builder.constant(false)];
     builder.output("y", &[&[xor, majority, x[2], x[2]], &fused[..], &nots, &constants].concat());
     let netlist = builder.finish().expect("an output");
-    let circuit = Circuit::with_log2_failure(&netlist, &set, -64.0).expect("has inputs");
+    let circuit = Circuit::with_log2_failure(&netlist, &set, -20.0).expect("has inputs");
     // Each of five functions is one bootstrapping on inputs.
     assert_eq!((circuit.bootstraps(), circuit.depth()), (5, 1));
-    check(&set, &netlist, 8, -64.0);
+    check(&set, &netlist, 8, -20.0);
     // What a set is held to unless told otherwise leaves fewer of them.
     let by_default = Circuit::new(&netlist, &set).expect("has inputs");
     let bound = Circuit::default_log2_failure(&set);
@@ -238,7 +239,7 @@ fn circuits_keep_to_the_bound_of_their_set() {
     let noisy = inputs.ciphertexts().clone().with_variance(400.0).expect("a number");
     let noisy = EncryptedBits::new(noisy, 1).expect("whole");
     let text = circuit.evaluate(&server, &noisy, &NoProgress).expect_err("noisy").to_string();
-    assert!(text.contains("larger errors than a bootstrapping leaves"), "{text}");
+    assert!(text.contains("larger errors than fresh or bootstrapped bits"), "{text}");
 }
 
 #[test]

@@ -24,8 +24,13 @@ impl NoiseModel {
             }
         }
         let q = 2f64.powi(self.log2_lwe_modulus as i32);
-        let bit = self.variance_out_at(self.log2_lwe_modulus).max(self.fresh);
-        self.log2_failure_input(q / 8.0, 2.0 * bit)
+        self.log2_failure_input(q / 8.0, 2.0 * self.variance_of_bits())
+    }
+
+    /// Variance of what gates read, in units of q: of bootstrapped bits, or of fresh ones where
+    /// these have larger errors, as with toys.
+    pub fn variance_of_bits(&self) -> f64 {
+        self.variance_out_at(self.log2_lwe_modulus).max(self.fresh)
     }
 
     /// log2 of the failure probability that results are held to unless

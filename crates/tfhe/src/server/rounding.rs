@@ -66,4 +66,29 @@ mod tests {
             }
         }
     }
+
+    /// Where MR's Q is above Q_ks, its words gain half a unit of their own, too.
+    #[test]
+    fn raised_moduli_have_a_switch_more() {
+        let set = ParameterSet::from_toml(
+            "name = \"RAISED\"\nmode = \"MR\"\nsecret = \"binary\"\nn = 256\nq = 512\nN = 256\nk = 3\n\
+             r = 1\nlog2_Q = 18\nlog2_T = 41\nq_ks = 16384\nbase_ks = 128\nsigma = 3.19\n",
+        )
+        .expect("a set");
+        // (n/2 - 1)/2 sixteen-fold, and (kN/2 - 1)/2.
+        assert_eq!(centred(set.shape(), 0, 9), 16 * 127 / 2 + 383 / 2 + 1);
+        assert_eq!(centred(set.shape(), 0, 14), 383 / 2 + 1);
+    }
+
+    /// By count: the mean of what rounding every residue of 2^14 half up to multiples of 8 adds.
+    #[test]
+    fn the_mean_is_that_of_rounding_half_up() {
+        let added: i64 = (0..1 << 14)
+            .map(|x| {
+                let rounded = girih_ring::switch::mod_switch_pow2(x, 14, 11) as i64 * 8;
+                (rounded - x as i64 + (1 << 13)).rem_euclid(1 << 14) - (1 << 13)
+            })
+            .sum();
+        assert_eq!(added, (1 << 14) / 2);
+    }
 }
