@@ -3,7 +3,7 @@
 use girih_backend::{LoadOptions, NoProgress, Progress};
 use girih_circuit::{Builder, Circuit, EncryptedBits, GateKind, Netlist, generate};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+use girih_tfhe::{ClientKey, EvaluationKeys, LweCiphertexts, ParameterSet, ServerKey};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -240,6 +240,19 @@ fn circuits_keep_to_the_bound_of_their_set() {
     let noisy = EncryptedBits::new(noisy, 1).expect("whole");
     let text = circuit.evaluate(&server, &noisy, &NoProgress).expect_err("noisy").to_string();
     assert!(text.contains("larger errors than fresh or bootstrapped bits"), "{text}");
+    // One ciphertext as both numbers' lowest bits; constants may be repeated.
+    let [one, other] = [0..1, 1..2].map(|r| inputs.ciphertexts().slice(r).expect("inside"));
+    let bits = |bits: [&LweCiphertexts; 4]| {
+        EncryptedBits::new(LweCiphertexts::concatenate(&bits).expect("alike"), 1).expect("whole")
+    };
+    let twice = bits([&one, &other, &one, &other]);
+    let text = circuit.evaluate(&server, &twice, &NoProgress).expect_err("twice").to_string();
+    assert!(text.contains("two inputs which are one ciphertext"), "{text}");
+    let zero = LweCiphertexts::trivial_bits(&set, &[false]).expect("whole");
+    let (sum, _) = circuit
+        .evaluate(&server, &bits([&one, &zero, &zero, &zero]), &NoProgress)
+        .expect("constants have no error");
+    assert_eq!(sum.decrypt(&client).expect("bits"), [[true, false, false]]);
 }
 
 #[test]

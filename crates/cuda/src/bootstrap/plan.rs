@@ -969,6 +969,7 @@ mod tests {
     use crate::bootstrap::spread::MAX_CLUSTER;
     use crate::bootstrap::test_shapes::shape;
     use crate::bootstrap::variants::limits_of;
+    use girih_backend::SecretKind;
 
     /// What a device would take of its own accord must be what its kernels run.
     #[test]
