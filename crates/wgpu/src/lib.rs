@@ -14,7 +14,7 @@ mod device;
 mod runtime;
 
 pub use bootstrap::kernels::{KernelCheck, KernelVariant, desktop_gpu, kernel_variants};
-pub use bootstrap::plan::{Rolled, WgpuPlan};
+pub use bootstrap::plan::{Rolled, Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};

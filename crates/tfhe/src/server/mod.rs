@@ -6,9 +6,9 @@ mod function;
 mod gate;
 mod jobs;
 mod rounding;
-mod shelf;
 mod store;
 mod table;
+mod table_cache;
 
 pub use batch::Batch;
 pub use function::{Function, FunctionKind};
@@ -25,11 +25,11 @@ use girih_backend::{
     Progress, timeline,
 };
 pub(crate) use rounding::{before_rounding, centred};
-pub(crate) use shelf::HeldTables;
-use shelf::Tables;
 use std::sync::Arc;
 use store::Store;
 use table::LoadedTables;
+pub(crate) use table_cache::HeldTables;
+use table_cache::TableCache;
 
 /// Evaluation keys loaded on one device: runs gates and look-up tables there.
 ///
@@ -44,7 +44,7 @@ pub struct ServerKey {
     id: KeyId,
     engine: Engine,
     store: Arc<Store>,
-    tables: Arc<Tables>,
+    tables: Arc<TableCache>,
     model: NoiseModel,
     bound: Bound,
 }
@@ -75,11 +75,16 @@ impl ServerKey {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
-        let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
+        let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
         Ok(Self::on(keys, engine, Arc::default(), Arc::new(tables)))
     }
 
-    fn on(keys: &EvaluationKeys, engine: Engine, store: Arc<Store>, tables: Arc<Tables>) -> Self {
+    fn on(
+        keys: &EvaluationKeys,
+        engine: Engine,
+        store: Arc<Store>,
+        tables: Arc<TableCache>,
+    ) -> Self {
         let set = keys.set().clone();
         let model = NoiseModel::with_transform(&set, engine.transform());
         let bound = Bound::new(model.default_bound());
@@ -102,7 +107,8 @@ impl ServerKey {
     ) -> Result<Self> {
         if keys.key_id() != self.id {
             return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must be of one client key",
+                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
+                 be of one client key",
                 keys.key_id(),
                 self.id
             ));
@@ -229,8 +235,8 @@ impl ServerKey {
         })
     }
 
-    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one
-    /// launch.
+    /// A gate of its own for each ciphertext of the batch (it acts on all r slots),
+    /// all in one launch.
     ///
     /// # Errors
     /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.
