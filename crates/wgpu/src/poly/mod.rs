@@ -27,6 +27,8 @@ pub(crate) mod rows;
 pub(crate) mod script;
 pub(crate) mod slots;
 pub(crate) mod tables;
+#[cfg(test)]
+mod tests;
 
 /// log2 of the smallest and of the largest degree.
 pub(crate) const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 4..=17;
