@@ -105,7 +105,7 @@ impl ColumnEncoder<'_> {
                 }
             }
         }
-        Ok(ReadyTile { first: first as u32, slots: values.most(), limbs: limbs.end_tile() })
+        Ok(limbs.tile(first, values.most()))
     }
 
     fn load(

@@ -48,6 +48,8 @@ struct State {
     routines: HashMap<RoutineId, Routine>,
     /// Calls of all routines compute here, one run after the other.
     arena: Option<Block>,
+    /// Room for limbs that are copied together, for tiles that touch too many segments.
+    gathered: Option<Block>,
     uploads: Uploads,
     staging: Option<wgpu::Buffer>,
     last_id: u64,
@@ -136,6 +138,12 @@ impl WgpuPoly {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether limbs were copied together for any routine so far.
+    #[cfg(test)]
+    pub(crate) fn gathers(&self) -> bool {
+        self.state().gathered.is_some()
+    }
+
     fn scripter(&self) -> Scripter<'_> {
         Scripter {
             gpu: &self.gpu,
@@ -216,18 +224,29 @@ impl WgpuPoly {
             .enumerate()
             .map(|(number, call)| self.addresses(state, of, call, number))
             .collect::<Result<Vec<_>, _>>()?;
-        let State { memory, routines, .. } = state;
+        let last = addresses.last().map_or(&[][..], Vec::as_slice);
+        let kept = of.ready.kept.iter().map(|&limb| last[limb as usize]).collect();
+        let State { memory, routines, gathered, .. } = state;
         let of = routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let script = match of.script.take().filter(|script| script.serves(memory, &addresses)) {
+        let scripter = self.scripter();
+        let room = scripter.gathered_limbs(&of.ready, memory, &addresses)?;
+        if room > gathered.as_ref().map_or(0, Block::limbs) {
+            if let Some(old) = gathered.take() {
+                memory.free(&old);
+            }
+            let what = "polynomials that are copied together";
+            *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
+        }
+        let gathered = gathered.as_ref().and_then(Block::whole);
+        let ours = |script: &Script| script.serves(memory, &addresses, gathered);
+        let script = match of.script.take().filter(ours) {
             Some(script) => script,
-            None => self.scripter().script(&of.ready, &of.records, memory, &addresses)?,
+            None => scripter.script(&of.ready, &of.records, memory, addresses, gathered)?,
         };
         let mut encoder =
             self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         script.encode(&mut encoder);
         self.gpu.queue.submit([encoder.finish()]);
-        let last = addresses.last().map_or(&[][..], Vec::as_slice);
-        let kept = of.ready.kept.iter().map(|&limb| last[limb as usize]).collect();
         of.script = Some(script);
         self.gpu.check("running a routine")?;
         Ok(kept)

@@ -51,6 +51,14 @@ impl Block {
         Some(Address { segment, word: word + (number % self.per_piece) as u32 * self.limb })
     }
 
+    /// Where it begins, if all of it lies side by side.
+    pub fn whole(&self) -> Option<Address> {
+        match &self.pieces[..] {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
     /// The runs of `limbs` limbs from limb `first` on, all of them in the block.
     pub fn runs(&self, first: usize, limbs: usize) -> Vec<Run> {
         let mut runs = Vec::new();

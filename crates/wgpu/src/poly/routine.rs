@@ -21,6 +21,15 @@ pub(crate) struct ReadyTile {
     pub slots: usize,
     /// The numbers of its limbs, ascending.
     pub limbs: Vec<u32>,
+    /// Those that it writes, ascending.
+    pub written: Vec<u32>,
+}
+
+impl ReadyTile {
+    /// Whether it writes a limb.
+    pub fn writes(&self, limb: u32) -> bool {
+        self.written.binary_search(&limb).is_ok()
+    }
 }
 
 /// A launch ready to be dispatched.
@@ -37,6 +46,8 @@ pub(crate) struct Ready {
     pub launches: Vec<ReadyLaunch>,
     /// What the numbers of limbs mean.
     pub limbs: Vec<Limb>,
+    /// The words of each.
+    pub limb_words: Vec<u32>,
     pub arena_limbs: usize,
     /// The limbs that are kept, those of the first value first.
     pub kept: Vec<u32>,
@@ -48,19 +59,27 @@ pub(crate) struct Limbs<'a> {
     arena: usize,
     numbers: HashMap<Limb, u32>,
     all: Vec<Limb>,
+    words: Vec<u32>,
+    degree: u32,
     of_tile: Vec<u32>,
+    written: Vec<u32>,
 }
 
 impl Limbs<'_> {
     pub fn begin_tile(&mut self) {
         self.of_tile.clear();
+        self.written.clear();
     }
 
-    /// The limbs named since `begin_tile`.
-    pub fn end_tile(&mut self) -> Vec<u32> {
-        self.of_tile.sort_unstable();
-        self.of_tile.dedup();
-        self.of_tile.clone()
+    /// A tile of the limbs named since `begin_tile`.
+    pub fn tile(&mut self, first: usize, slots: usize) -> ReadyTile {
+        let sorted = |limbs: &mut Vec<u32>| {
+            limbs.sort_unstable();
+            limbs.dedup();
+            limbs.clone()
+        };
+        let (limbs, written) = (sorted(&mut self.of_tile), sorted(&mut self.written));
+        ReadyTile { first: first as u32, slots, limbs, written }
     }
 
     /// The number of a limb that is read, and log2 of the words that one of its words stands for.
@@ -77,6 +96,7 @@ impl Limbs<'_> {
         };
         let number = *self.numbers.entry(limb).or_insert_with(|| {
             self.all.push(limb);
+            self.words.push(self.degree >> log2_run);
             self.all.len() as u32 - 1
         });
         self.of_tile.push(number);
@@ -88,7 +108,9 @@ impl Limbs<'_> {
         if matches!(limb, Limb::Input { .. } | Limb::Resident { .. }) {
             return Err(format!("{limb:?} cannot be written"));
         }
-        Ok(self.read(limb)?.0)
+        let (number, _) = self.read(limb)?;
+        self.written.push(number);
+        Ok(number)
     }
 }
 
@@ -109,7 +131,10 @@ pub(crate) fn ready(
         arena: schedule.arena_limbs,
         numbers: HashMap::new(),
         all: Vec::new(),
+        words: Vec::new(),
+        degree: 1 << log2_degree,
         of_tile: Vec::new(),
+        written: Vec::new(),
     };
     let mut records = Vec::new();
     let mut launches = Vec::with_capacity(schedule.launches.len());
@@ -144,7 +169,14 @@ pub(crate) fn ready(
             kept.push(number);
         }
     }
-    Ok(Ready { records, launches, limbs: limbs.all, arena_limbs: schedule.arena_limbs, kept })
+    Ok(Ready {
+        records,
+        launches,
+        limbs: limbs.all,
+        limb_words: limbs.words,
+        arena_limbs: schedule.arena_limbs,
+        kept,
+    })
 }
 
 impl Ready {

@@ -91,7 +91,7 @@ impl RowEncoder<'_> {
             steps += 1;
         }
         records[first][0] = steps;
-        Ok(ReadyTile { first: first as u32, slots: values.most(), limbs: limbs.end_tile() })
+        Ok(limbs.tile(first, values.most()))
     }
 
     fn load(&self, load: &Load, slot: u32, limbs: &mut Limbs<'_>) -> Result<Record, String> {

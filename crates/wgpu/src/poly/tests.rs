@@ -1,9 +1,11 @@
 //! Programs on the software adapter, where there is one, against the interpreter.
 
+use crate::poly::device::WgpuPoly;
 use crate::{OpenOptions, Profile, WgpuBackend, enumerate};
-use girih_backend::poly::random::{self, RandomProgram, random_program};
+use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
 use girih_backend::poly::{
-    Basis, Bindings, HostPolynomials, Interpreted, PolyEngine, PolyPlan, ResidentShape, interpret,
+    Basis, Bindings, Domain, HostPolynomials, Interpreted, PolyEngine, PolyPlan, ProgramBuilder,
+    ResidentShape, Term, interpret,
 };
 use girih_backend::{Backend, BackendError, NoProgress};
 use std::sync::Arc;
@@ -62,8 +64,8 @@ fn run(engine: &PolyEngine, random: &RandomProgram, plan: &PolyPlan) -> Interpre
     Interpreted { outputs: first, kept }
 }
 
-fn agree(device: &WgpuBackend, log2_degree: u32, seeds: std::ops::Range<u64>) {
-    let engine = PolyEngine::open(device, random::ring(log2_degree)).expect("a ring in order");
+fn agree(engine: &PolyEngine, seeds: std::ops::Range<u64>) {
+    let log2_degree = engine.ring().log2_degree;
     let own = *engine.plan();
     let plans = [
         own,
@@ -75,9 +77,8 @@ fn agree(device: &WgpuBackend, log2_degree: u32, seeds: std::ops::Range<u64>) {
         let RandomProgram { program, residents, inputs, keep } = &random;
         let want = interpret(program, residents, inputs, keep).expect("in order");
         for plan in plans {
-            let have = run(&engine, &random, &plan);
-            let profile = device.profile();
-            assert!(have == want, "N = 2^{log2_degree}, seed {seed}, {profile}, {plan:?}");
+            let have = run(engine, &random, &plan);
+            assert!(have == want, "N = 2^{log2_degree}, seed {seed}, {plan:?}");
         }
     }
 }
@@ -88,16 +89,68 @@ fn random_programs_equal_the_interpreter() {
         let Some(device) = software(profile, None) else { return };
         // One row of an even and of an odd number of stages; two rows and four.
         for log2_degree in [4, 7, 11, 12] {
-            agree(&device, log2_degree, 0..3);
+            let ring = random::ring(log2_degree);
+            agree(&PolyEngine::open(&device, ring).expect("a ring in order"), 0..2);
         }
     }
 }
 
-/// Limbs of 16 KiB in buffers of 64 KiB: tiles bind those that they touch.
+/// Buffers of 64 limbs, more of them than kernels bind: tiles are dispatched by what they touch.
 #[test]
 fn memory_in_many_buffers_changes_nothing() {
-    let Some(device) = software(Profile::Core, Some(2 << 20)) else { return };
-    agree(&device, 12, 0..2);
+    for profile in Profile::ALL {
+        let Some(device) = software(profile, Some(1 << 20)) else { return };
+        let engine = PolyEngine::open(&device, random::ring(12)).expect("a ring in order");
+        // Leaves the last four limbs of each of eight buffers to what follows.
+        let _taken: Vec<_> = (0..8).map(|_| engine.allocate(60).expect("small")).collect();
+        agree(&engine, 20..22);
+    }
+}
+
+/// Keys of one limb in nine buffers, which one tile reads.
+#[test]
+fn limbs_in_more_buffers_than_a_kernel_binds_are_copied_together() {
+    let Some(device) = software(Profile::Core, Some(1 << 20)) else { return };
+    let ring = random::ring(12);
+    let engine = PolyEngine::open(&device, ring.clone()).expect("a ring in order");
+    let (basis, mut numbers) = (ring.basis(3..4), Numbers::new(1));
+    let shape = ResidentShape { basis: basis.clone(), log2_run: 0 };
+    let mut words = || numbers.limbs(&ring, &basis, ring.degree());
+    let keys: Vec<_> = (0..9).map(|_| (shape.clone(), words())).collect();
+    let (mut taken, mut residents) = (Vec::new(), Vec::new());
+    for key in &keys {
+        // All but one limb of a buffer.
+        taken.push(engine.allocate(63).expect("small"));
+        let one = HostPolynomials::new(&ring, vec![key.clone()]).expect("canonical");
+        residents.extend(engine.load(&one, &NoProgress).expect("small"));
+    }
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let x = builder.input(basis.clone(), Domain::Coefficients).expect("a prime of the ring");
+    let y = builder.transform(x, Domain::Evaluations);
+    let key = |_| builder.resident(shape.clone()).expect("a prime of the ring");
+    let values: Vec<_> = (0..9).map(key).collect();
+    let terms = values.into_iter().map(|key| Term::product(y, key)).collect();
+    let sum = builder.sum(terms).expect("one basis");
+    builder.output(sum);
+    let program = builder.finish();
+    let input = words();
+    let all = HostPolynomials::new(&ring, keys).expect("canonical");
+    let want = interpret(&program, &all, std::slice::from_ref(&input), &[]).expect("in order");
+
+    let routine = engine.prepare(&program, &residents).expect("in order");
+    let buffers = [(); 3].map(|()| engine.allocate(1).expect("small"));
+    let [input_at, first, second] = buffers.each_ref().map(|buffer| buffer.place(0));
+    engine.write(input_at, &basis, &input).expect("canonical");
+    let call = |output| Bindings { inputs: vec![input_at], outputs: vec![output] };
+    engine.run(&routine, &[call(first), call(second)]).expect("it runs");
+    for output in [first, second] {
+        let mut words = vec![0; ring.degree()];
+        engine.read(output, &mut words).expect("it is there");
+        assert!(want.outputs[0] == words);
+    }
+    let device: &dyn std::any::Any = engine.device();
+    let device = device.downcast_ref::<WgpuPoly>().expect("it is what was opened");
+    assert!(device.gathers(), "no tile touched that many buffers");
 }
 
 #[test]
