@@ -243,8 +243,8 @@ fn main() {
                 (Transform::Ntt, compare::bit_for_bit as Comparison),
                 (Transform::Fft, compare::within_fft_error as Comparison),
             ] {
-                // The CPU's integer transform *is* the twin: comparing it with itself would test
-                // nothing.
+                // The CPU's integer transform *is* the twin:
+                // comparing it with itself would test nothing.
                 if !info.transforms.contains(&transform)
                     || (info.kind == DeviceKind::Cpu && transform == Transform::Ntt)
                 {

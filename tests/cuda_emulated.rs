@@ -1,4 +1,7 @@
 //! The kernels' own sources on the host, against the vectors and the exact twin.
+//!
+//! With `GIRIH_LONG` set (`cargo xtask test --long`) all of it, a quarter of an hour; else what
+//! brings every kernel and every choice once.
 #![cfg(feature = "emulation")]
 
 use girih_backend::{Backend, BackendError, BootstrapShape, PlanRequest, Transform};
@@ -15,6 +18,15 @@ fn device() -> EmulatedBackend {
 
 fn plan(spread: u32) -> PlanRequest {
     PlanRequest { choices: [(SPREAD.to_owned(), spread)].into(), ..Default::default() }
+}
+
+/// Whether this is a run that may take long; says so where it is not.
+fn long() -> bool {
+    let long = std::env::var_os("GIRIH_LONG").is_some();
+    if !long {
+        println!("left out: set GIRIH_LONG=1, or run `cargo xtask test --long`");
+    }
+    long
 }
 
 /// Whole ciphertexts a block, and a ciphertext over two blocks, which have every kind of step that
@@ -42,6 +54,9 @@ fn vectors_bit_for_bit() {
 /// Key switches by tiles, which else only large batches take.
 #[test]
 fn vectors_by_tiles() {
+    if !long() {
+        return;
+    }
     let device = device();
     let device = Planned {
         device: &device,
@@ -87,26 +102,38 @@ fn fits_the_host(case: &shapes::NamedShape) -> bool {
 
 #[test]
 fn shapes_bit_for_bit() {
+    if !long() {
+        return;
+    }
     for_shapes(0, fits_one_block, compare::bit_for_bit);
 }
 
 #[test]
 fn shapes_within_the_fft_error() {
+    if !long() {
+        return;
+    }
     for_shapes(0, fits_one_block, compare::within_fft_error);
 }
 
 #[test]
 fn spread_shapes_bit_for_bit() {
+    if !long() {
+        return;
+    }
     for_shapes(4, fits_the_host, compare::bit_for_bit);
 }
 
 #[test]
 fn spread_shapes_within_the_fft_error() {
+    if !long() {
+        return;
+    }
     for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
-/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a
-/// cluster.
+/// Steps of several LWE indices: digits held and not, one ciphertext a block,
+/// two, and over a cluster.
 #[test]
 fn grouped_shapes_agree() {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
@@ -128,6 +155,9 @@ fn grouped_shapes_agree() {
 
 #[test]
 fn torus_shapes_agree() {
+    if !long() {
+        return;
+    }
     for spread in [0, 2, 4] {
         let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
         let planned = Planned { device: &device, plan: plan(spread) };
@@ -183,8 +213,8 @@ fn every_choice_of_the_fft_agrees() {
     }
 }
 
-/// Key chunks in flight over one frequency and over several, and none; monomials held and read
-/// again.
+/// Key chunks in flight over one frequency and over several, and none;
+/// monomials held and read again.
 #[test]
 fn every_choice_of_the_integer_transform_agrees() {
     for (name, choices) in [
@@ -219,6 +249,9 @@ fn packed_keys_agree() {
 /// columns, and of two tiles and a half; digits of more rows than tiles have by default.
 #[test]
 fn shapes_by_tiles() {
+    if !long() {
+        return;
+    }
     let device = device();
     let mut kinds = std::collections::BTreeSet::new();
     for case in shapes::all()
@@ -252,6 +285,9 @@ fn tables_change() {
 
 #[test]
 fn every_number_of_blocks_agrees() {
+    if !long() {
+        return;
+    }
     for blocks in [1, 2, 8] {
         let small = |case: &shapes::NamedShape| {
             ["gd_n512_k2_r3", "mr_m3_r1", "gd2_all_digits", "gd_binary"].contains(&case.name)

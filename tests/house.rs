@@ -1,4 +1,5 @@
-//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources.
+//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources, and lines of
+//! at most 100 columns.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -138,8 +139,8 @@ fn manifests_keep_to_the_arrows() {
     assert_none(wrong);
 }
 
-/// What a program reaches of a family without naming it: what `girih_backend` exports of it at its
-/// root.
+/// What a program reaches of a family without naming it:
+/// what `girih_backend` exports of it at its root.
 fn at_the_root(family: &str) -> BTreeSet<String> {
     let source = root().join("crates/backend/src");
     if !read(&source.join("lib.rs")).contains(&format!("pub use {family}::*;")) {
@@ -232,10 +233,134 @@ fn devices_name_no_scheme_no_set_and_no_gate() {
     assert_none(complaints(folders.flat_map(|folder| files(&folder)), of));
 }
 
+/// Folders whose modules import each other without circles: what stands below knows nothing of what
+/// stands on it.
+const WITHOUT_CIRCLES: [&str; 2] = ["crates/cuda/src/bootstrap", "crates/wgpu/src/bootstrap"];
+
+/// The modules of a folder below `crate::NAME` with what each imports of the others. Modules are
+/// named by their paths; tests, which may import anything, are left out.
+fn imports(folder: &Path) -> Vec<(String, BTreeSet<String>)> {
+    let name = |path: &Path| {
+        let path = path.strip_prefix(folder).expect("inside").with_extension("");
+        let parts: Vec<&str> = path.iter().filter_map(|p| p.to_str()).collect();
+        parts.join("::").trim_end_matches("mod").trim_end_matches("::").to_owned()
+    };
+    let sources: Vec<(String, String)> = files(folder)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+        .map(|path| (name(&path), read(&path)))
+        .filter(|(name, _)| !name.contains("test"))
+        .collect();
+    let names: BTreeSet<String> = sources.iter().map(|(name, _)| name.clone()).collect();
+    let family = folder.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let root = format!("crate::{family}::");
+    sources.iter().map(|(name, text)| (name.clone(), imported(text, name, &root, &names))).collect()
+}
+
+/// What the module `name` imports of `names` below `root`.
+fn imported(text: &str, name: &str, root: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = code.split("#[cfg(all(test").next().unwrap_or_default();
+    let parent = name.rsplit_once("::").map_or(String::new(), |(parent, _)| format!("{parent}::"));
+    let mut found = BTreeSet::new();
+    for taken in taken(code) {
+        let path = match taken.strip_prefix("super::") {
+            Some(rest) => format!("{parent}{rest}"),
+            None => taken.strip_prefix(root).unwrap_or_default().to_owned(),
+        };
+        let path: String = path.split_whitespace().collect();
+        // A group of names, `a::{b, c::d}`, is each of them.
+        let (stem, group) = path.split_once('{').unwrap_or((path.as_str(), ""));
+        let ends = group.trim_end_matches('}').split(',').map(|end| format!("{stem}{end}"));
+        for full in ends {
+            // The longest part of the path that is a module.
+            let parts: Vec<&str> = full.split("::").collect();
+            let module = (1..=parts.len())
+                .rev()
+                .map(|length| parts[..length].join("::"))
+                .find(|module| names.contains(module));
+            found.extend(module.filter(|module| module != name));
+        }
+    }
+    found
+}
+
+/// A circle among modules, as the names on it, where there is one.
+fn circle(modules: &[(String, BTreeSet<String>)]) -> Option<Vec<String>> {
+    // Modules that import none but those already taken away are taken away; a circle stays.
+    let mut left: Vec<&(String, BTreeSet<String>)> = modules.iter().collect();
+    loop {
+        let names: BTreeSet<&String> = left.iter().map(|(name, _)| name).collect();
+        let kept: Vec<_> = left
+            .iter()
+            .copied()
+            .filter(|(_, imports)| imports.iter().any(|import| names.contains(import)))
+            .collect();
+        if kept.is_empty() {
+            return None;
+        }
+        if kept.len() == left.len() {
+            return Some(kept.iter().map(|(name, _)| name.clone()).collect());
+        }
+        left = kept;
+    }
+}
+
+#[test]
+fn modules_import_in_no_circle() {
+    for folder in WITHOUT_CIRCLES {
+        let modules = imports(&root().join(folder));
+        assert!(modules.len() > 5, "{folder}: {modules:?}");
+        let circle = circle(&modules);
+        assert!(circle.is_none(), "{folder}: a circle among {circle:?}");
+    }
+}
+
+/// What a line of source may take.
+const COLUMNS: usize = 100;
+
+/// Lines of a text that are longer than [`COLUMNS`]; of Markdown, outside tables.
+fn long_lines<'a>(name: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+    let markdown = name.ends_with(".md");
+    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line));
+    lines
+        .filter(|(_, line)| line.chars().count() > COLUMNS && !(markdown && line.starts_with('|')))
+        .collect()
+}
+
+#[test]
+fn lines_end_at_column_100() {
+    let listed = std::process::Command::new("git").arg("ls-files").current_dir(root()).output();
+    // A copy of the sources without their history has no list of what is tracked.
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else { return };
+    let listed = String::from_utf8(listed.stdout).expect("names in UTF-8");
+    assert!(listed.lines().any(|name| name == "tests/house.rs"), "an incomplete list:\n{listed}");
+    let kinds = [".rs", ".cu", ".cuh", ".hpp", ".wgsl", ".py", ".toml", ".md"];
+    let mut wrong = Vec::new();
+    for name in listed.lines().filter(|name| kinds.iter().any(|kind| name.ends_with(kind))) {
+        // What is deleted but not yet committed is listed too.
+        let Ok(text) = std::fs::read_to_string(root().join(name)) else { continue };
+        let long = long_lines(name, &text);
+        wrong.extend(long.iter().map(|(number, line)| format!("{name}:{number}: {line}")));
+    }
+    let count = wrong.len();
+    assert!(wrong.is_empty(), "{count} lines of more than {COLUMNS}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn long_lines_are_found() {
+    let line = "| é".to_owned() + &"x".repeat(COLUMNS - 3);
+    assert!(long_lines("a.rs", &line).is_empty());
+    assert_eq!(long_lines("a.rs", &format!("short\n{line}x")).len(), 1);
+    assert!(long_lines("a.md", &format!("{line}x")).is_empty());
+    assert_eq!(long_lines("a.md", &format!("- {line}x")).len(), 1);
+}
+
 /// That the tests above can fail.
 #[test]
 fn broken_arrows_are_found() {
-    let manifest = "[package]\nname = \"girih-cpu\"\n[dependencies]\ngirih-tfhe.workspace = true\ngirih = { workspace = true }\n\
+    let manifest = "[package]\nname = \"girih-cpu\"\n[dependencies]\n\
+                    girih-tfhe.workspace = true\ngirih = { workspace = true }\n\
                     [dev-dependencies]\ngirih-cpu.workspace = true\n";
     let found = dependencies(manifest);
     let want = [("dependencies", "tfhe"), ("dependencies", ""), ("dev-dependencies", "cpu")];
@@ -259,4 +384,25 @@ fn broken_arrows_are_found() {
             .any(|taken| words(taken).any(|w| names.contains(w) || w == "bootstrap"));
         assert_eq!(found, named, "{text}");
     }
+}
+
+/// That circles are found, however modules are named in an import.
+#[test]
+fn circles_are_found() {
+    let names: BTreeSet<String> = ["a", "b", "b::c", "d"].into_iter().map(str::to_owned).collect();
+    let of = |text: &str, name: &str| {
+        imported(text, name, "crate::bootstrap::", &names).into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(of("use crate::bootstrap::b::c::Thing;", "a"), ["b::c"]);
+    assert_eq!(of("use crate::bootstrap::b::{self, Thing};", "a"), ["b"]);
+    assert_eq!(of("use crate::bootstrap::{b::c, d};\nuse crate::runtime::a;", "a"), ["b::c", "d"]);
+    assert_eq!(of("use super::Thing;\nfn f(x: crate::bootstrap::a::X) {}", "b::c"), ["a", "b"]);
+    assert_eq!(of("#[cfg(test)]\nmod tests {\n    use crate::bootstrap::b;\n}", "a"), [""; 0]);
+    let module = |name: &str, imports: &[&str]| {
+        (name.to_owned(), imports.iter().map(|i| (*i).to_owned()).collect())
+    };
+    let line = [module("a", &[]), module("b", &["a"]), module("d", &["a", "b"])];
+    assert_eq!(circle(&line), None);
+    let ring = [module("a", &["d"]), module("b", &["a"]), module("d", &["b"])];
+    assert_eq!(circle(&ring).map(|names| names.len()), Some(3));
 }

@@ -88,8 +88,8 @@ const PLANS: [Plan; 12] = [
     ("rolled", "gd_std128", &[("rolled", 2)], None),
     ("split_in_3", "gd_n512_k2_r3", &[], Some(2)),
     ("split_in_5", "mr_m3_r1", &[], Some(1)),
-    // Key switches that one workgroup does, and that many share, for each width of the table's
-    // entries.
+    // Key switches that one workgroup does, and that many share,
+    // for each width of the table's entries.
     ("key_switch_whole", "gd_n512_k2_r3", &[("key_switch_parts", 1)], None),
     ("key_switch_whole", "gd_std256_29_bits", &[("key_switch_parts", 1)], None),
     ("key_switch_whole", "gd2_g4", &[("key_switch_parts", 1)], None),
@@ -415,8 +415,8 @@ fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
     if named { Ok(()) } else { Err("no error names the loss".into()) }
 }
 
-/// Writes of all sizes, more of them at once than there are upload buffers, arrive whole and in
-/// order.
+/// Writes of all sizes, more of them at once than there are upload buffers,
+/// arrive whole and in order.
 fn writes_in_flight(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = small_shape();
     let engine = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(device)?;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """OpenFHE's STD128 NAND against girih's, one thread each, in one run on one machine.
 
-Exit 0: girih was at least RATIO times faster in every round. 1: it was not. 3: openfhe is not installed.
+Exit 0: girih was at least RATIO times faster in every round. 1: it was not. 3: openfhe is not
+installed.
 """
+
 import json
 import os
 import pathlib
@@ -51,7 +53,9 @@ def girih_ms(batch, repeat):
     command = [XTASK, "bench", "--device", "cpu", "--set", "STD128", "--op", "nand", "--json", "-"]
     command += ["--batch", str(batch), "--repeat", str(repeat)]
     environment = dict(os.environ, RAYON_NUM_THREADS="1")
-    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
     record = json.loads(output)
     assert record["wrong"] == 0, "girih returned a wrong bit"
     return record["ms"]["median"] / batch
@@ -62,13 +66,19 @@ def main():
         sys.exit(f"{XTASK} is not there; build it with: cargo build --release --package xtask")
     context, secret = openfhe_context()
     openfhe_ms(context, secret)  # warm-up
-    print(f"{'round':<8}{'OpenFHE ms':>12}{'girih ms':>12}{'ratio':>8}{'in batches of 64':>20}{'ratio':>8}")
+    print(
+        f"{'round':<8}{'OpenFHE ms':>12}{'girih ms':>12}{'ratio':>8}"
+        f"{'in batches of 64':>20}{'ratio':>8}"
+    )
     ratios = []
     for number in range(1, ROUNDS + 1):
         peer = statistics.median(openfhe_ms(context, secret))
         single, batched = girih_ms(1, GATES), girih_ms(64, 3)
         ratios.append(peer / single)
-        print(f"{number:<8}{peer:>12.2f}{single:>12.2f}{peer / single:>8.2f}{batched:>20.2f}{peer / batched:>8.2f}")
+        print(
+            f"{number:<8}{peer:>12.2f}{single:>12.2f}{peer / single:>8.2f}"
+            f"{batched:>20.2f}{peer / batched:>8.2f}"
+        )
     print(f"smallest ratio {min(ratios):.2f}, wanted {RATIO}")
     sys.exit(0 if min(ratios) >= RATIO else 1)
 

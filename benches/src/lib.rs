@@ -11,8 +11,8 @@ pub fn sets() -> Vec<ParameterSet> {
         .collect()
 }
 
-/// Integers below `modulus` from a fixed linear congruential sequence: cheap, the same in every
-/// run.
+/// Integers below `modulus` from a fixed linear congruential sequence:
+/// cheap, the same in every run.
 pub fn integers(modulus: u64, len: usize) -> Vec<u64> {
     let mut x = 1u64;
     (0..len)

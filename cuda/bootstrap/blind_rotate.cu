@@ -2,8 +2,9 @@
 // block for GROUPS ciphertexts that share every key load. The accumulator never leaves the chip.
 //
 // Each LWE index has two phases with a block barrier after each:
-//   transform  teams own polynomials: inverse of the last step's products, accumulate, digits,
-//   forward product    threads own frequencies: tails of both transforms, sums over rows, monomials
+//   transform   teams own polynomials: inverse of the last step's products, accumulate, digits,
+//               forward
+//   product     threads own frequencies: tails of both transforms, sums over rows, monomials
 // cuda/bootstrap/tile.cuh draws the map; cuda/bootstrap/ntt.cuh and cuda/bootstrap/fft.cuh hold the
 // two arithmetics.
 #include "bootstrap.cuh"
@@ -13,6 +14,11 @@
 #else
 #include "ntt.cuh"
 #endif
+
+static_assert(Tile::BYTES == TILE_BYTES, "a tile as it is launched");
+
+// Blocks that divide the asking for keys ahead of use: fewer of packed ones.
+constexpr u32 PREFETCH_BLOCKS = KEY_PACKED ? 32 : 128;
 
 // The job of ciphertext `group` of this block; the last block may hold copies of the last job.
 FUNCTION u32 job_of(const BlindRotateArguments& a, int group) {
@@ -110,14 +116,14 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
                 });
             }
         }
-        forward_polynomial(tile, accumulators.held, polynomial, at, active);
+        forward_transform(tile, accumulators.held, polynomial, at, active);
     };
 
     for_polynomials(at, [&](int polynomial, bool active) {
         int group = min(polynomial / COLUMNS, GROUPS - 1);
         const u16* rotations = tile.rotations + group * (LWE_DIMENSION + PACKING);
         unroll<0, COEFFICIENTS>([&](auto i) {
-            accumulators.held[i] = initial_coefficient(
+            accumulators.held[i] = initialise(
                 a, job_of(a, group), rotations, polynomial % COLUMNS,
                 coefficient_index(at.thread, i));
         });
@@ -137,10 +143,10 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
         __syncthreads();
         for_polynomials(at, [&](int polynomial, bool active) {
             accumulators.load(polynomial);
-            inverse_polynomial(tile, accumulators.held, polynomial, at, active);
+            inverse_transform(tile, accumulators.held, polynomial, at, active);
             accumulators.store(polynomial, active);
-            // The last round transforms digits that nobody uses: cheaper than a second copy of this
-            // code.
+            // The last round transforms digits that nobody uses:
+            // cheaper than a second copy of this code.
             forward(polynomial, active, step + 1);
         });
     }
@@ -156,7 +162,7 @@ __cluster_dims__(BLOCKS_IN_STEP, 1, 1)
             }
             u32 job = blockIdx.x * GROUPS + polynomial / COLUMNS;
             if (active && job < a.job_count)
-                extract(a, job, polynomial % COLUMNS, index, accumulators.held[i]);
+                sample_extract(a, job, polynomial % COLUMNS, index, accumulators.held[i]);
         });
     });
 }

@@ -47,8 +47,13 @@ struct SpreadTile {
     }
 };
 
-// Teams without a part of their own touch no memory, and meet the others at the barriers between
-// passes.
+constexpr u64 SPREAD_TILE_BYTES = whole_vectors(
+    (2 * COLUMNS + ROWS) * VALUE_WORDS * PART * sizeof(Value) + ROOTS_OF_PART * sizeof(Root) +
+    2 * sizeof(Inbox) + (LWE_DIMENSION + PACKING) * sizeof(u16));
+static_assert(SPREAD_TILE_BYTES == TILE_BYTES, "a tile as it is launched");
+
+// Teams without a part of their own touch no memory,
+// and meet the others at the barriers between passes.
 template<int depth>
 FUNCTION void forward_passes(const Root* roots, Value* part, int word, bool active) {
     if (active)
@@ -96,8 +101,8 @@ struct Orbits {
 };
 
 // Asks for a step's key slice, each block of the cluster a share; all clusters stream the same, and
-// take turns. One request of one thread: the hardware issues those of several threads one after the
-// other.
+// take turns. One request of one thread:
+// the hardware issues those of several threads one after the other.
 FUNCTION void prefetch_key(const BlindRotateArguments& a, int step, u32 rank) {
     constexpr u32 share = (u32)(KEY_STEP_BYTES / BLOCKS);
     if (threadIdx.x == 0 && step < (int)a.steps &&
@@ -122,8 +127,8 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
     load_roots(tile.roots, a, rank);
     tile.open();
 
-    // Digits of the levels that are this thread's, of an orbit at `position`, to the owners of the
-    // subtrees.
+    // Digits of the levels that are this thread's, of an orbit at `position`,
+    // to the owners of the subtrees.
     auto forward = [&](const Accumulator* held, int column, int position, int share, int step) {
         unroll<0, LEVELS>([&](auto level) {
             if (ORBIT_SHARES > 1 && share != level % ORBIT_SHARES) return;
@@ -145,8 +150,8 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
 
     orbits.each(rank, [&](Accumulator* held, int column, int position, int share) {
         unroll<0, ORBIT_COEFFICIENTS>([&](auto i) {
-            held[i] = initial_coefficient(
-                a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
+            held[i] =
+                initialise(a, job, tile.rotations, column, orbit_coefficient(swizzle(position), i));
         });
         forward(held, column, position, share, 0);
     });
@@ -190,7 +195,7 @@ __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
                 if (dumps(a, DUMP_ACCUMULATOR, a.steps))
                     a.dump[column * POLYNOMIAL_SIZE + index] = stored(held[i]);
             }
-            extract(a, job, column, index, held[i]);
+            sample_extract(a, job, column, index, held[i]);
         });
     });
 }

@@ -22,8 +22,8 @@ FUNCTION void combine(const BlindRotateArguments& a, u32 job, u16* rotations) {
 }
 
 // Step 2: coefficient `index` of X^-s * v for body columns, 0 for mask columns.
-FUNCTION Accumulator initial_coefficient(
-    const BlindRotateArguments& a, u32 job, const u16* rotations, int column, int index) {
+FUNCTION Accumulator
+initialise(const BlindRotateArguments& a, u32 job, const u16* rotations, int column, int index) {
     int body = column - GLWE_DIMENSION;
     if (body < 0) return 0;
     u64 polynomial = a.jobs[job].table + body * a.jobs[job].table_stride;
@@ -56,7 +56,7 @@ extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Acc
 // Steps 4 and 5 for one coefficient: where it goes in (a_0, -a_{N-1}, .., -a_1) and b_0 + offset,
 // modulo Q_ks.
 FUNCTION void
-extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
+sample_extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
     if (column >= GLWE_DIMENSION && index != 0) return;
     if constexpr (NATIVE_TORUS) return extract_torus(a, job, column, index, value);
     u64 x = stored(value);

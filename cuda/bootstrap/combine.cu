@@ -1,6 +1,6 @@
 // combine: small integer combinations of stored ciphertexts, optionally rescaled with rounding. Two
-// kernels, since a result may replace an operand of its own job: compute into scratch, then
-// scatter.
+// kernels, since a result may replace an operand of its own job:
+// compute into scratch, then scatter.
 #include "constants.cuh"
 #include "jobs.cuh"
 

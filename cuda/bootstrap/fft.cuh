@@ -2,8 +2,8 @@
 //
 // A polynomial a is folded to a_j + i a_{j + N/2} and reduced down the tree X^2h - c^2 = (X^h -
 // c)(X^h + c) from X^(N/2) - i: the same tree as the NTT's, with complex roots and no twist (see
-// girih_ring::fft). The roots of the two halves of a node are c and i c, so one root serves two
-// blocks.
+// girih_ring::fft). The roots of the two halves of a node are c and i c,
+// so one root serves two blocks.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -128,8 +128,8 @@ struct Tile {
     double2* second_roots; // [entry][16]: roots of the second pass by block
     double2* tail_roots;   // [entry][f]: roots of the tail
     double2* turns;        // exp(2 pi i l / (32 TAIL)) at turn_offset(l), l < 32 TAIL
-    double2*
-        bases; // [step & 1][group][index of the step][warp of frequencies]: X^e at the first of them, j = 0
+    // X^e at the first frequency of a warp, j = 0: [step & 1][group][index of the step][warp].
+    double2* bases;
     void* accumulators;
     u16* rotations;
 
@@ -139,6 +139,10 @@ struct Tile {
     static constexpr int BASES = GROUPS * GROUPING * WARPS_OF_FREQUENCIES;
     static constexpr int ACCUMULATORS =
         ACCUMULATOR_IN_REGISTERS ? 0 : STORED_GROUPS * COLUMNS * POLYNOMIAL_SIZE;
+    static constexpr int ROTATIONS = (GROUPS * (LWE_DIMENSION + PACKING) + 7) / 8 * 8;
+    static constexpr u64 BYTES = whole_vectors(
+        (SLOT_VALUES + ROOTS + TAIL_ROOTS + 32 * TAIL + 2 * BASES) * sizeof(double2) +
+        ACCUMULATORS * sizeof(Accumulator) + ROTATIONS * sizeof(u16));
 
     FUNCTION explicit Tile(void* memory) {
         slots = (double2*)memory;
@@ -224,7 +228,7 @@ FUNCTION double digit_value(Accumulator x) {
         return __fma_rd(raised, size, NEAREST - (4503599627370496.0 + 2147483648.0) * size) -
                NEAREST;
     } else {
-        return to_double(digit<level>(x));
+        return to_double(decompose<level>(x));
     }
 }
 
@@ -241,7 +245,7 @@ FUNCTION u32 nearest_low_word(double x, double scale) {
 
 // Adds the sum x * scale of one step's products (in units of Q, where accumulators are scaled or on
 // the torus of Q / 2^32) to an accumulator coefficient, rounding once.
-FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale) {
+FUNCTION Accumulator accumulate(Accumulator accumulator, double x, double scale) {
     constexpr double q = (double)ACCUMULATOR_MODULUS;
     if constexpr (ACCUMULATOR_IS_ALIGNED) {
         // |x| may pass 2^51 only where Q is large.
@@ -272,7 +276,7 @@ FUNCTION Accumulator add_product(Accumulator accumulator, double x, double scale
     }
 }
 
-FUNCTION void forward_polynomial(
+FUNCTION void forward_transform(
     const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
@@ -305,7 +309,7 @@ FUNCTION void forward_polynomial(
     });
 }
 
-FUNCTION void inverse_polynomial(
+FUNCTION void inverse_transform(
     const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     double2 x[ITEMS];
@@ -329,8 +333,8 @@ FUNCTION void inverse_polynomial(
     }
     unroll<0, ITEMS>([&](auto b) {
         double scale = DEFER_COSINES ? FIRST_INVERSE_SCALES[b] : 1.0;
-        accumulator[b] = add_product(accumulator[b], x[b].x, scale);
-        accumulator[b + ITEMS] = add_product(accumulator[b + ITEMS], x[b].y, scale);
+        accumulator[b] = accumulate(accumulator[b], x[b].x, scale);
+        accumulator[b + ITEMS] = accumulate(accumulator[b + ITEMS], x[b].y, scale);
     });
 }
 
@@ -358,6 +362,7 @@ constexpr int UNIT_BYTES = KEY_PACKED ? 24 : 16;
 constexpr u64 KEY_STEP_BYTES =
     (u64)UNIT_BYTES * (COLUMNS * KEY_ENTRIES / KEY_UNIT) * FREQUENCY_GROUPS;
 static_assert(!KEY_PACKED || (HOLD_DIGITS && GGSW == 2), "pairs of sum and difference");
+static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is uploaded");
 
 // One unit of the key in registers.
 template<bool packed>
@@ -511,8 +516,8 @@ struct Turns {
     FUNCTION void read(const Tile& tile, int step, int group, int index) {
         u32 e = tile.rotations[group * (LWE_DIMENSION + PACKING) + step * GROUPING + index];
         exponent[group][index] = e;
-        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 * FREQUENCY_GROUPS *
-        // TAIL.
+        // A lane adds brv(lane) * 4 * FREQUENCY_GROUPS / 32 * e of 2N = 4 *
+        // FREQUENCY_GROUPS * TAIL.
         turn[group][index] =
             tile.turns[turn_offset((reverse_bits(threadIdx.x & 31, 5) * e) & (32 * TAIL - 1))];
     }

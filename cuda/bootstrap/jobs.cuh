@@ -1,6 +1,7 @@
 // Arguments of the kernels; the same layouts as `#[repr(C)]` structs in
 // crates/cuda/src/bootstrap/arguments.rs.
 #pragma once
+#include "constants.cuh"
 #include "platform.cuh"
 
 struct Operand {
@@ -36,9 +37,8 @@ struct BlindRotateArguments {
     const void* roots;  // NTT: Shoup pairs [word][forward, inverse][N]; FFT: complex [N/2]
     const void* powers; // NTT: psi^i * 2^32 mod p [word][2N]; FFT: exp(i pi e / N) [2N]
     const void* tables; // test polynomials of N coefficients: u32, or u64 where Q has two words
-    u64*
-        switched; // [job][kN + r] modulo Q_ks; native torus: the exponents that rotate, u16 [job][n + r]
-    u64* dump; // where a trace writes (trace builds only)
+    u64* switched;      // [job][kN + r] modulo Q_ks; native torus: exponents, u16 [job][n + r]
+    u64* dump;          // where a trace writes (trace builds only)
     u32 job_count;
     u32 steps;      // steps to run, n outside traces
     u32 dump_stage; // a DUMP_ constant
@@ -71,11 +71,19 @@ struct TorusKeySwitchArguments {
 struct CombineArguments {
     const LinearJob* jobs;
     const u32* store;
-    u32*
-        results; // [job][n + r]; scattered to the store afterwards, since a result may replace an operand
+    // [job][n + r]; scattered to the store afterwards, since a result may replace an operand.
+    u32* results;
     u32 job_count;
     u32 padding;
 };
+
+static_assert(
+    sizeof(BootstrapJob) == BOOTSTRAP_JOB_BYTES && sizeof(LinearJob) == LINEAR_JOB_BYTES &&
+        sizeof(BlindRotateArguments) == BLIND_ROTATE_ARGUMENTS_BYTES &&
+        sizeof(KeySwitchArguments) == KEY_SWITCH_ARGUMENTS_BYTES &&
+        sizeof(TorusKeySwitchArguments) == TORUS_KEY_SWITCH_ARGUMENTS_BYTES &&
+        sizeof(CombineArguments) == COMBINE_ARGUMENTS_BYTES,
+    "structs as the host writes them");
 
 // One word of a combination modulo 2^64, the constant in units of 2^32; ciphertexts of `length`
 // 64-bit words.
@@ -92,8 +100,8 @@ combine_torus_word(const Combination& c, const u32* store, u32 length, u32 posit
     return sum;
 }
 
-// One word of a combination, modulo 2^log2_modulus; `position` is that of the word, bodies start at
-// `bodies`.
+// One word of a combination, modulo 2^log2_modulus; `position` is that of the word,
+// bodies start at `bodies`.
 FUNCTION u32
 combine_word(const Combination& c, const u32* store, u32 length, u32 position, u32 bodies) {
     u32 sum = position >= bodies ? c.constant : 0;

@@ -3,13 +3,12 @@
 // matter and partial sums may be added up.
 //
 //   key_switch         few ciphertexts, or many rows a digit: one ciphertext a block gathers rows
-//   straight from L2; all
-//                      blocks walk the table in the same order, so that rows in use stay there.
-//                      Where ciphertexts are too few for the device, several blocks share the
-//                      indices of one.
+//                      straight from L2; all blocks walk the table in the same order, so that rows
+//                      in use stay there. Where ciphertexts are too few for the device, several
+//                      blocks share the indices of one.
 //   key_switch_tiled   many ciphertexts, few rows a digit: a block has 128 columns of many
-//   ciphertexts, or the last few of more,
-//                      and brings all rows of a digit into shared memory once for all of them.
+//                      ciphertexts, or the last few of more, and brings all rows of a digit into
+//                      shared memory once for all of them.
 //   key_switch_finish  rounds partial sums.
 //
 // Digits of 0 read a row of zeros: no branch, many rows in flight.
@@ -34,6 +33,7 @@ constexpr int LENGTH = LWE_DIMENSION + PACKING;
 constexpr int INDICES = GLWE_DIMENSION * POLYNOMIAL_SIZE;
 constexpr u64 ROW_BYTES = (u64)KS_ROW * KS_WORD_BYTES;
 constexpr int VALUES = (1 << LOG2_KS_BASE) - 1;
+static_assert(KS_DIGITS * VALUES * ROW_BYTES == KS_INDEX_BYTES, "rows as they are uploaded");
 constexpr int VECTOR = 4; // words that a thread reads at once; rows are padded to whole vectors
 
 // Sums of four words. Those of 5 bytes are added up without carries: `low` sums their low 32 bits,
@@ -93,8 +93,8 @@ struct Vector {
         }
     }
 
-    // Bytes 2 and 3 of the low part, then this word's byte of `high`; the fourth byte lies above
-    // 2^40.
+    // Bytes 2 and 3 of the low part, then this word's byte of `high`;
+    // the fourth byte lies above 2^40.
     template<int v>
     FUNCTION u32 high_word() const {
         return __byte_perm(word<v>(), high, 0x4432 + v * 0x1100);
@@ -118,7 +118,7 @@ FUNCTION void add_two(Sums& sums, const Vector& one, const Vector& other) {
 }
 
 // (body - sum) rounded to the output modulus of its job, into the store.
-FUNCTION void finish(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
+FUNCTION void switch_to_output(const KeySwitchArguments& a, u32 index, int position, Sum sum) {
     constexpr u64 mask = (1ull << LOG2_KS_MODULUS) - 1;
     const BootstrapJob& job = a.jobs[index];
     u64 body =
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(KS_THREADS) key_switch(const KeySwi
             int position = (threadIdx.x + h * KS_THREADS) * VECTOR + v;
             if (position < LENGTH) {
                 if (a.parts == 1) {
-                    finish(a, index, position, sums[h].at(v));
+                    switch_to_output(a, index, position, sums[h].at(v));
                 } else {
                     add_partial(a, index, position, sums[h].at(v));
                 }
@@ -202,7 +202,7 @@ extern "C" __global__ void key_switch_finish(const KeySwitchArguments a) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= (u64)a.job_count * LENGTH) return;
     Sum* sum = (Sum*)a.partial + i;
-    finish(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
+    switch_to_output(a, (u32)(i / LENGTH), (int)(i % LENGTH), *sum);
     *sum = 0; // ready for the next launch
 }
 
@@ -210,8 +210,8 @@ constexpr int TILE_WARPS = KS_TILE_THREADS / 32;
 constexpr int OWN = WIDE ? 8 : 16;
 
 // A tile: the columns of `lanes` lanes, a vector each, of OWN ciphertexts for each such share of a
-// warp. The last columns of a row have tiles of fewer lanes where these hold them, so that no lane
-// idles.
+// warp. The last columns of a row have tiles of fewer lanes where these hold them,
+// so that no lane idles.
 template<int lanes>
 struct TileOf {
     static constexpr int COLUMNS = lanes * VECTOR;
@@ -232,7 +232,12 @@ struct TileOf {
     static constexpr int UNITS = PIECE / 16;
     static constexpr int UNITS_EACH = ceil_div(KS_STAGE_PAIRS * VALUES * UNITS, KS_TILE_THREADS);
     static_assert(INDICES % CHUNK == 0 && PAIRS % KS_STAGE_PAIRS == 0, "whole chunks and stages");
+    // Stages, and an offset for each digit of a chunk.
+    static constexpr u64 BYTES = (u64)KS_STAGES * STAGE + (u64)PAIRS * CIPHERTEXTS * sizeof(u32);
+    static_assert(KS_TILE_BYTES == 0 || BYTES <= KS_TILE_BYTES, "a tile as it is launched");
 };
+// Tiles of fewer lanes need no more than whole ones, which a launch is sized for.
+static_assert(KS_TILE_BYTES == 0 || TileOf<32>::BYTES == KS_TILE_BYTES, "a tile as it is launched");
 
 // Tiles of whole warps, and lanes of the tile behind them (0: none).
 constexpr int LAST_COLUMNS = LENGTH % (32 * VECTOR);
@@ -245,9 +250,8 @@ template<class Tile>
 struct Filler {
     static constexpr u32 NONE = 0xffffffff;
     const char* rows; // of the next stage: rows of consecutive pairs follow each other
-    u32 from
-        [Tile::
-             UNITS_EACH]; // NONE where this thread has none, or columns are beyond the row: summed, never written
+    // NONE where this thread has none, or columns are beyond the row: summed, never written.
+    u32 from[Tile::UNITS_EACH];
     u32 to[Tile::UNITS_EACH];
 
     FUNCTION Filler(const KeySwitchArguments& a, int pair, int first_column)

@@ -4,8 +4,8 @@
 // (0, b') - sum digit * row over balanced digits of the closest representative, modulo 2^64: a
 // product of matrices, digits by key. Digits fit a signed byte and each byte of the key's words is
 // a matrix of its own, so it runs on the integer tensor cores, and the eight sums of bytes are put
-// together at the end. torus_digits makes the digits, key_switch_torus the product, round_torus the
-// exponents.
+// together at the end. torus_digits makes the digits, key_switch_torus the product,
+// round_torus the exponents.
 //
 // A step of the product is one digit of 32 indices. Digits and key lie in memory as threads read
 // them (`multiply_bytes` of cuda/lib/platform.cuh), 16 bytes a thread: digits [16
@@ -33,10 +33,12 @@ constexpr int KEY_VECTORS =
     GROUP * WORD_BYTES * CHUNK / 16; // of 16 bytes, of a step and a group of columns
 constexpr int STAGE = BLOCK_FRAGMENTS * 32 + WARPS_ACROSS * KEY_VECTORS;
 constexpr int STAGES = 6;
-// Tiles of ciphertexts that go through all columns before the next ones begin: their digits stay in
-// L2.
+// Tiles of ciphertexts that go through all columns before the next ones begin:
+// their digits stay in L2.
 constexpr int TOGETHER = 16;
 static_assert(KS_ROW % BLOCK_COLUMNS == 0, "rows are whole blocks of columns");
+static_assert(
+    (u64)CHUNK * KS_DIGITS * KS_ROW * WORD_BYTES == KS_CHUNK_BYTES, "a key as it is uploaded");
 static_assert(LOG2_KS_BASE <= 7, "the first digit, -B/2 to B/2, fits a signed byte");
 static_assert(
     KS_PRODUCT_THREADS == 32 * WARPS_DOWN * WARPS_ACROSS &&
@@ -112,8 +114,8 @@ FUNCTION Block block_of(const TorusKeySwitchArguments& a) {
         (int)((u64)STEPS * (split + 1) / a.splits)};
 }
 
-// Three blocks a multiprocessor, as of blind_rotate: one of these fits where one of those has
-// ended.
+// Three blocks a multiprocessor, as of blind_rotate:
+// one of these fits where one of those has ended.
 extern "C" __global__ void __launch_bounds__(KS_PRODUCT_THREADS, 3)
     key_switch_torus(const TorusKeySwitchArguments a) {
     __shared__ uint4 stages[STAGES][STAGE];
@@ -162,7 +164,8 @@ extern "C" __global__ void __launch_bounds__(KS_PRODUCT_THREADS, 3)
 #pragma unroll 1
     for (int step = block.begin; step < block.end; step++) {
         wait_copies<STAGES - 2>();
-        __syncthreads(); // everyone's copies of this step are here, and everyone has done with the step before
+        // Everyone's copies of this step are here, and everyone has done with the step before.
+        __syncthreads();
         copy(step + STAGES - 1);
         if (!needed) continue;
         const uint4* stage = stages[step % STAGES];

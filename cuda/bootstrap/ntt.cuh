@@ -1,7 +1,7 @@
 // The negacyclic NTT over one or two words, split into the passes of tile.cuh.
 //
-// Values stay lazy inside a pass; bounds are template arguments. Order and roots are those of
-// girih_ring::NttTable.
+// Values stay lazy inside a pass; bounds are template arguments.
+// Order and roots are those of girih_ring::NttTable.
 #pragma once
 #include "jobs.cuh"
 #include "switch.cuh"
@@ -9,14 +9,15 @@
 #include "trace.cuh"
 #include "word.cuh"
 
-// Block `block` of a level of so many, or for the inverse (direction 1) the one as far from its
-// end: that one's root is minus the inverse of this one's.
+// The block whose root block `block` of a level of `blocks` blocks takes from the forward table.
+// Forward (direction 0) it is the block itself. For the inverse (direction 1) it is the block that
+// is as far from the end of the level: its root is minus the inverse of this one's.
 CONSTANT_FUNCTION int mirrored(int direction, int blocks, int block) {
     return direction == 0 ? block : blocks - 1 - block;
 }
 
-// A level of the tree has 2^level blocks inside a sub-transform; its root comes from `roots(level,
-// block)` as a Shoup pair.
+// Butterflies of all levels from `level` on. A level has 2^level blocks inside a sub-transform.
+// `roots(level, block)` gives the root of a block as a Shoup pair.
 template<int w, int radix, int level, int bound, class Roots>
 FUNCTION void forward_levels(u32* x, const Roots& roots) {
     if constexpr ((1 << level) < radix) {
@@ -68,12 +69,13 @@ struct NttBounds {
     static constexpr int FIRST = Word<w>::forward_bound(DIGIT, 4);
     static constexpr int SECOND = Word<w>::forward_bound(FIRST, log2_of(SECOND_RADIX));
     static constexpr int TRANSFORMED = Word<w>::forward_bound(SECOND, log2_of(TAIL));
-    // What a product may take on its left so that the sum over all rows stays below 2^64.
+    // The bound of a product's left factor with which the sum over all rows stays below 2^64.
     static constexpr double LIMIT = 18.4e18;
     static constexpr double square = (double)Word<w>::p * Word<w>::p;
     static constexpr bool SUM_FITS = ROWS * (double)TRANSFORMED * square < LIMIT;
     static constexpr int FACTOR = SUM_FITS ? TRANSFORMED : 1;
-    // Where even reduced factors overflow, p * 2^32 is taken off conditionally after each product.
+    // Where even reduced factors overflow, each product is followed by a conditional subtraction of
+    // p * 2^32.
     static constexpr bool CAREFUL = !(ROWS * (double)FACTOR * square < LIMIT);
     static constexpr int REDUCED_SUM =
         CAREFUL ? 2 : (int)(ROWS * (double)FACTOR * Word<w>::p / 4294967296.0) + 2;
@@ -110,19 +112,23 @@ struct Tile {
         rotations = (u16*)((Accumulator*)accumulators + ACCUMULATORS);
     }
 
+    static constexpr u64 BYTES = whole_vectors(
+        SLOT_WORDS * sizeof(u32) + ROOTS * sizeof(uint2) + POWERS * sizeof(u32) +
+        ACCUMULATORS * sizeof(Accumulator) + ROTATIONS * sizeof(u16));
+
     FUNCTION u32* slot_at(int index) const { return slots + index * POINTS; }
 };
 
 constexpr int POWER_ROW = POLYNOMIAL_SIZE / 16;
 
-// Exponents that 32 neighbouring threads read together differ by multiples of 16 e; transposing the
-// table spreads them over the banks.
+// Where the power of `exponent` lies. The exponents that 32 neighbouring threads read together
+// differ by multiples of 16 e. In a transposed table these lie in different banks.
 FUNCTION int power_offset(u32 exponent) { return (exponent & 15) * POWER_ROW + (exponent >> 4); }
 
 FUNCTION void load_tables(const Tile& tile, const BlindRotateArguments& a) {
     for (int i = threadIdx.x; i < Tile::ROOTS; i += THREADS) {
-        // i = (word * SECOND_RADIX + entry) * 16 + b, entry = 2^level + block inside the
-        // sub-transform.
+        // i = (word * SECOND_RADIX + entry) * 16 + b,
+        // entry = 2^level + block inside the sub-transform.
         int b = i % 16, entry = i / 16 % SECOND_RADIX, w = i / 16 / SECOND_RADIX;
         int level = entry == 0 ? 0 : 31 - __clz(entry);
         int index = entry == 0 ? 0 : (16 << level) + (b << level) + (entry - (1 << level));
@@ -167,14 +173,14 @@ struct TailRoots {
     }
 };
 
-// First pass of digit `level` of a polynomial: from accumulator coefficients to the slots of all
-// words.
+// First pass of digit `level` of a polynomial:
+// from accumulator coefficients to the slots of all words.
 template<int w, int level>
 FUNCTION void
 forward_first(const Accumulator* accumulator, u32* destination, int thread, bool active) {
     u32 x[ITEMS];
     unroll<0, ITEMS>([&](auto b) {
-        x[b] = (u32)digit<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
+        x[b] = (u32)decompose<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
         if constexpr (!Word<w>::LAZY) x[b] = Word<w>::template reduce<2, 1>(x[b]);
     });
     forward_levels<w, 16, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
@@ -198,7 +204,7 @@ FUNCTION void forward_second(const Tile& tile, u32* values, int thread, bool act
 }
 
 // Transforms all digits of one polynomial into its slots.
-FUNCTION void forward_polynomial(
+FUNCTION void forward_transform(
     const Tile& tile, const Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, LEVELS>([&](auto level) {
@@ -240,7 +246,7 @@ FUNCTION void inverse_first(const u32* values, u32* x, int thread) {
 }
 
 // Brings the products of one polynomial back to coefficients and adds them to its accumulator.
-FUNCTION void inverse_polynomial(
+FUNCTION void inverse_transform(
     const Tile& tile, Accumulator* accumulator, int polynomial, Place at, bool active) {
     int group = polynomial / COLUMNS, column = polynomial % COLUMNS;
     unroll<0, WORDS>([&](auto w) {
@@ -255,7 +261,7 @@ FUNCTION void inverse_polynomial(
     unroll<0, ITEMS>([&](auto b) {
         u64 y = x[0][b];
         if constexpr (WORDS == 2) y = compose(x[0][b], x[WORDS - 1][b]);
-        accumulator[b] = add_product(accumulator[b], y);
+        accumulator[b] = accumulate(accumulator[b], y);
     });
 }
 
@@ -263,15 +269,17 @@ FUNCTION void inverse_polynomial(
 constexpr int KEY_WORDS = ROWS * GGSW * TAIL;
 constexpr int KEY_CHUNKS = ceil_div(KEY_WORDS, 4);
 constexpr u64 KEY_STEP_BYTES = 16ull * WORDS * COLUMNS * KEY_CHUNKS * FREQUENCY_GROUPS;
+static_assert(KEY_STEP_BYTES == STEP_BYTES, "a step's slice of the key as it is uploaded");
 
 // Frequencies of one thread in one word.
 constexpr int FREQUENCY_ROUNDS = ceil_div(FREQUENCY_GROUPS, THREADS);
 
-// The key chunks of this thread's frequencies, in runs of one column. The columns of one frequency
-// follow each other, then those of the thread's next one; the next word or step begins where all of
-// these end. A thread asks for chunks KEY_RING ahead of use: those asked for at the end of a
-// product phase arrive during the transforms. The last step reads past the key, into the slack
-// behind it.
+// The key chunks of this thread's frequencies, in runs of one column.
+//
+// Order: all columns of one frequency, then those of the thread's next frequency; then the next
+// word, then the next step. A thread asks for each chunk KEY_RING chunks before it is used, so what
+// it asks for at the end of a product phase arrives during the transforms. The last step asks for
+// chunks behind the key: zeros that the host put there.
 struct KeyStream {
     static constexpr int RING = KEY_RING > 0 ? KEY_RING : 1;
     const uint4* at;   // the first chunk of this run
@@ -298,8 +306,8 @@ struct KeyStream {
         constexpr int length = KEY_CHUNKS * FREQUENCY_GROUPS;
         next = at + length;
         if (KEY_RING > 0 && FREQUENCY_ROUNDS > 1 && column + 1 == COLUMNS) {
-            // The first run of the thread's next frequency, or of its first one in the next word or
-            // step.
+            // The first run of the thread's next frequency,
+            // or of its first one in the next word or step.
             next =
                 at + (f + THREADS < FREQUENCY_GROUPS ? THREADS - (COLUMNS - 1) * length
                                                      : length - (FREQUENCY_ROUNDS - 1) * THREADS);
@@ -325,8 +333,8 @@ struct KeyStream {
     FUNCTION void advance() { at = next; }
 };
 
-// What the product phase would hold with its monomials: digits, sums of 64 bits, monomials;
-// accumulators and key chunks beside them.
+// Registers of the product phase if it holds its monomials: digits, sums of 64 bits and monomials,
+// with accumulators and key chunks beside them.
 constexpr int HELD_REGISTERS =
     GROUPS * TAIL * (ROWS + 3 * GGSW) +
     (ACCUMULATOR_IN_REGISTERS ? ITEMS * (int)sizeof(Accumulator) / 4 : 0) + 4 * KEY_RING;
@@ -336,9 +344,11 @@ constexpr int REGISTERS = 65536 / (THREADS * BLOCKS_PER_MULTIPROCESSOR) < 255
 // Where registers are short, monomials are read again for each column.
 constexpr bool HOLD_MONOMIALS = HELD_REGISTERS + 32 <= REGISTERS;
 
-// X^e - 1 and X^-e - 1, times 2^32, at the positions of one f: psi^(2 brv + 1) for position f *
-// TAIL + j. Half the powers are kept, since psi^(i + N) = -psi^i; and position j + 1, j even, is
-// the point opposite to that of j: X^e is there (-1)^e times as much.
+// X^e - 1 and X^-e - 1, times 2^32, at the positions of one f. Position f * TAIL + j is the point
+// psi^(2 brv + 1).
+//
+// The table has half of the powers, since psi^(i + N) = -psi^i. Positions j and j + 1, j even, are
+// opposite points, so X^e differs between them by the factor (-1)^e.
 template<int w>
 struct Monomials {
     u32 values[GGSW][TAIL];

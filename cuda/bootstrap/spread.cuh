@@ -7,9 +7,10 @@
 // the subtrees to the owners of orbits, digits on their way down to the owners of subtrees.
 //
 //   orbits     thread q owns orbit q: top of the inverse, accumulate, digits, top of the forward
-//   transform passes     a team of LANES threads owns a part of a polynomial: the levels of a
-//   subtree, up to log2(SPREAD_ITEMS) at once products   threads own positions of columns: sums
-//   over rows, monomials
+//              transform
+//   passes     a team of LANES threads owns a part of a polynomial: the levels of a subtree, up to
+//              log2(SPREAD_ITEMS) at once
+//   products   threads own positions of columns: sums over rows, monomials
 //
 // cuda/bootstrap/spread_ntt.cuh and spread_fft.cuh hold the two arithmetics.
 #pragma once
@@ -102,8 +103,8 @@ FUNCTION void lanes_barrier() {
     }
 }
 
-// The passes of a subtree, top first: levels [depth, depth + levels) of LOG2_PART, as even as they
-// come.
+// The passes of a subtree, top first: levels
+// [depth, depth + levels) of LOG2_PART, as even as they come.
 CONSTANT_FUNCTION int levels_of_pass(int depth) {
     return ceil_div(LOG2_PART - depth, ceil_div(LOG2_PART - depth, LOG2_ITEMS));
 }

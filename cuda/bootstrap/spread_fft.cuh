@@ -1,5 +1,5 @@
-// The f64 FFT of a bootstrapping that is spread over blocks: the tree and the butterflies of
-// fft.cuh.
+// The f64 FFT of a bootstrapping that is spread over blocks:
+// the tree and the butterflies of fft.cuh.
 #pragma once
 #include "fft.cuh"
 #include "spread.cuh"
@@ -43,8 +43,8 @@ FUNCTION void inverse_orbit(const double2* results, Accumulator* held) {
     unroll<0, BLOCKS>([&](auto i) { x[i] = results[i * OWN]; });
     inverse_levels<BLOCKS, 0>(x, FirstRoots());
     unroll<0, BLOCKS>([&](auto i) {
-        held[i] = add_product(held[i], x[i].x, 1.0);
-        held[i + BLOCKS] = add_product(held[i + BLOCKS], x[i].y, 1.0);
+        held[i] = accumulate(held[i], x[i].x, 1.0);
+        held[i + BLOCKS] = accumulate(held[i + BLOCKS], x[i].y, 1.0);
     });
 }
 

@@ -31,7 +31,7 @@ FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
         constexpr int w = decltype(word)::v;
         u32 x[BLOCKS];
         unroll<0, BLOCKS>([&](auto i) {
-            x[i] = (u32)digit<level>(held[i]) + NttBounds<w>::OFFSET * Word<w>::p;
+            x[i] = (u32)decompose<level>(held[i]) + NttBounds<w>::OFFSET * Word<w>::p;
             if constexpr (!Word<w>::LAZY) x[i] = Word<w>::template reduce<2, 1>(x[i]);
         });
         forward_levels<w, BLOCKS, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
@@ -52,7 +52,7 @@ FUNCTION void inverse_orbit(const u32* results, Accumulator* held) {
     unroll<0, BLOCKS>([&](auto i) {
         u64 y = x[0][i];
         if constexpr (WORDS == 2) y = compose(x[0][i], x[WORDS - 1][i]);
-        held[i] = add_product(held[i], y);
+        held[i] = accumulate(held[i], y);
     });
 }
 

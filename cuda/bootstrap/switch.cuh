@@ -1,5 +1,5 @@
-// Accumulators, digits, and rounding from one modulus to another: girih_ring::switch and
-// girih_ring::gadget.
+// Accumulators, digits, and rounding from one modulus to another:
+// girih_ring::switch and girih_ring::gadget.
 #pragma once
 #include "constants.cuh"
 #include "platform.cuh"
@@ -17,9 +17,10 @@ struct CoefficientType<true> {
 typedef CoefficientType<ACCUMULATOR_IS_WIDE>::type Stored;
 // A coefficient as accumulators hold it. The f64 transform holds 32 bits that wrap as Q does where
 // it can:
-//   ALIGNED    modulus raising: times 2^32 / Q, so that digits keep their sign and sums need no
-//   mask SCALED     Q of two words: the nearest multiple of Q / 2^32 (see `scaled` in
-//   crates/cuda/src/bootstrap/plan.rs) torus      the leading 32 bits
+//   ALIGNED   modulus raising: times 2^32 / Q, so that digits keep their sign and sums need no mask
+//   SCALED    Q of two words: the nearest multiple of Q / 2^32 (`scaled` of
+//             crates/cuda/src/bootstrap/layout.rs)
+//   torus     the leading 32 bits
 // In all other cases it is the stored one.
 constexpr bool ACCUMULATOR_IS_ALIGNED = FFT && MODULUS_RAISING;
 constexpr bool ACCUMULATOR_WRAPS = ACCUMULATOR_IS_ALIGNED || ACCUMULATOR_IS_SCALED || NATIVE_TORUS;
@@ -61,15 +62,15 @@ FUNCTION Accumulator negate(Accumulator x) {
     return ACCUMULATOR_WRAPS || x == 0 ? 0 - x : (Accumulator)ACCUMULATOR_MODULUS - x;
 }
 
-// Sum over the digits below the top one of B/2 * B^i: makes every digit but the top one a plain bit
-// field.
+// Sum over the digits below the top one of B/2 * B^i:
+// makes every digit but the top one a plain bit field.
 CONSTANT_FUNCTION u64 balance(int digits) {
     return digits == 0 ? 0 : (balance(digits - 1) << LOG2_BASE) + (1ull << (LOG2_BASE - 1));
 }
 
 // Digit `level` in use of a coefficient (balanced digits; the whole centred coefficient for MR).
 template<int level>
-FUNCTION i32 digit(Accumulator x) {
+FUNCTION i32 decompose(Accumulator x) {
     if constexpr (MODULUS_RAISING) {
         return (i32)((u32)x << (32 - LOG2_Q - ALIGNMENT_SHIFT)) >> (32 - LOG2_Q);
     } else if constexpr (ACCUMULATOR_IS_SCALED) {
@@ -132,12 +133,12 @@ FUNCTION u32 round_to_q(u64 y) {
 }
 
 // Adds the product y (in [0, M) for the key modulus M) to an accumulator coefficient.
-FUNCTION Accumulator add_product(Accumulator x, u64 y) {
+FUNCTION Accumulator accumulate(Accumulator x, u64 y) {
     if constexpr (MODULUS_RAISING) {
         return (Accumulator)((x + round_to_q(y)) & (ACCUMULATOR_MODULUS - 1));
     } else {
-        // Both below Q < 2^31, or Q < 2^62 in 64 bits: the smaller of the sum and the wrapped
-        // difference.
+        // Both below Q < 2^31, or Q < 2^62 in 64 bits:
+        // the smaller of the sum and the wrapped difference.
         Accumulator sum = x + (Accumulator)y;
         return min(sum, (Accumulator)(sum - (Accumulator)ACCUMULATOR_MODULUS));
     }

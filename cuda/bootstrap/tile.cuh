@@ -4,10 +4,10 @@
 // team of POINTS/16 threads, 16 values a thread. Its index is written in mixed radix (b, e, j), b
 // the top four bits, e < SECOND_RADIX, j < TAIL: index = b * TEAM + e * TAIL + j.
 //
-//   first pass   thread (e, j), registers over b: four levels of the transform, the same roots in
-//   every thread second pass  thread (b, j), registers over e: up to four levels, roots by b tail
-//   thread f = (b, e) of the whole block, registers over j: the last levels, done by the product
-//   phase
+//   first pass    thread (e, j), registers over b: four levels, the same roots in every thread
+//   second pass   thread (b, j), registers over e: up to four levels, roots by b
+//   tail          thread f = (b, e) of the whole block, registers over j: the last levels, done by
+//                 the product phase
 //
 // Between the passes a polynomial lives in its slot of workgroup memory; a thread writes where it
 // last read, so one synchronisation of the team serves an exchange. Within a warp the 32 words (or
@@ -23,8 +23,8 @@ constexpr int ITEMS = 16;
 constexpr int TEAM = POINTS / ITEMS;
 constexpr int SECOND_RADIX = TEAM < 16 ? TEAM : 16;
 constexpr int TAIL = TEAM / SECOND_RADIX;
-// Sub-transforms of one thread in the second pass (more than one only for the smallest
-// polynomials).
+// Sub-transforms of one thread in the second pass (more than one only for
+// the smallest polynomials).
 constexpr int SUBS = ITEMS / SECOND_RADIX;
 constexpr int FREQUENCY_GROUPS = POINTS / TAIL;
 // With GAPS the sixteen values of one b and j are followed by a gap.
@@ -43,6 +43,11 @@ constexpr int COEFFICIENTS = FFT ? 2 * ITEMS : ITEMS;
 static_assert(!GAPS || (FFT && SECOND_RADIX == 16), "gaps follow sixteen complex numbers");
 static_assert(THREADS % TEAM == 0 && THREADS % 32 == 0, "whole teams and whole warps");
 static_assert(TEAM <= 32 || TEAMS <= 15, "one named barrier a team");
+
+// Bytes of shared memory are asked for in vectors of 16.
+CONSTANT_FUNCTION unsigned long long whole_vectors(unsigned long long bytes) {
+    return (bytes + 15) / 16 * 16;
+}
 
 struct Place {
     int team;   // which team of the block

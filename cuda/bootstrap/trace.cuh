@@ -45,7 +45,7 @@ template<int level>
 FUNCTION void
 dump_digit(const BlindRotateArguments& a, int step, int column, int index, Accumulator x) {
     if (!dumps(a, DUMP_DIGITS, step)) return;
-    i64 value = digit<level>(x);
+    i64 value = decompose<level>(x);
     a.dump[((u64)level * COLUMNS + column) * POLYNOMIAL_SIZE + index] =
         value < 0 ? (u64)(value + (i64)KEY_MODULUS) : (u64)value;
 }

@@ -1,8 +1,9 @@
-// Runs the kernels on the host: every thread of a cluster of blocks (mostly one block) is a fiber, barriers switch between
-// them. Clusters run in turn.
+// Runs the kernels on the host: every thread of a cluster of blocks (mostly one block) is a fiber,
+// barriers switch between them. Clusters run in turn.
 //
-// For tests of the very source that NVRTC compiles, on machines without a GPU. The order in which fibers resume is
-// varied by GIRIH_EMULATION_SEED, so that a missing barrier shows as a wrong result.
+// For tests of the very source that NVRTC compiles, on machines without a GPU. The order in which
+// fibers resume is varied by GIRIH_EMULATION_SEED,
+// so that a missing barrier shows as a wrong result.
 #pragma once
 #include <algorithm>
 #include <cfenv>
@@ -25,9 +26,12 @@
 #define DYNAMIC_SHARED(name) uint4* name = emulation::shared_memory[emulation::rank()].data()
 // A C entry point that takes the arguments by address.
 #define EXPORT(kernel, arguments) EXPORT_CLUSTER(kernel, arguments, 1)
-#define EXPORT_CLUSTER(kernel, arguments, cluster)                                                                                         \
-    extern "C" int launch_##kernel(const void* a, unsigned blocks, unsigned threads, unsigned bytes) {                                     \
-        return emulation::launch([](const void* p) { kernel(*(const arguments*)p); }, a, blocks, threads, bytes, cluster);                 \
+#define EXPORT_CLUSTER(kernel, arguments, cluster)                                                 \
+    extern "C" int launch_##kernel(                                                                \
+        const void* a, unsigned blocks, unsigned threads, unsigned bytes) {                        \
+        return emulation::launch(                                                                  \
+            [](const void* p) { kernel(*(const arguments*)p); }, a, blocks, threads, bytes,        \
+            cluster);                                                                              \
     }
 
 struct uint2 {
@@ -97,8 +101,11 @@ inline void suspend(int id, unsigned generation) {
     swapcontext(&self.context, &scheduler);
 }
 
-// Barrier 0 is that of the cluster. Each block has 16 of the hardware (the first is __syncthreads) and one a warp.
-inline int own_barrier(int id) { return 1 + (int)rank() * (16 + (int)(threads_of_block + 31) / 32) + id; }
+// Barrier 0 is that of the cluster. Each block has 16 of the hardware (the first is __syncthreads)
+// and one a warp.
+inline int own_barrier(int id) {
+    return 1 + (int)rank() * (16 + (int)(threads_of_block + 31) / 32) + id;
+}
 
 inline void wait(int id, int count) {
     int own = own_barrier(id);
@@ -117,14 +124,20 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 inline void __syncthreads() { emulation::wait(0, (int)blockDim.x); }
 inline void __syncwarp() { emulation::wait(16 + (int)threadIdx.x / 32, 32); }
-template <int count> inline void named_barrier(int id) { emulation::wait(id, count); }
+template<int count>
+inline void named_barrier(int id) {
+    emulation::wait(id, count);
+}
 inline unsigned cluster_rank() { return emulation::rank(); }
 inline void cluster_arrive() {
     emulation::fibers[emulation::current].cluster_generation = emulation::barriers[0].generation;
-    emulation::arrive(emulation::barriers[0], (int)(emulation::cluster_size * emulation::threads_of_block));
+    emulation::arrive(
+        emulation::barriers[0], (int)(emulation::cluster_size * emulation::threads_of_block));
 }
 inline void cluster_arrive_relaxed() { cluster_arrive(); }
-inline void cluster_wait() { emulation::suspend(0, emulation::fibers[emulation::current].cluster_generation); }
+inline void cluster_wait() {
+    emulation::suspend(0, emulation::fibers[emulation::current].cluster_generation);
+}
 // Pushed values arrive at once; waiting for them is a barrier of the cluster.
 typedef unsigned long long Inbox;
 inline void inbox_open(Inbox*) {}
@@ -133,16 +146,20 @@ inline void inbox_wait(Inbox*, unsigned) {
     cluster_arrive();
     cluster_wait();
 }
-template <class T> inline void push(T* own, Inbox*, unsigned rank, T value) {
+template<class T>
+inline void push(T* own, Inbox*, unsigned rank, T value) {
     char* start = (char*)emulation::shared_memory[emulation::rank()].data();
     *(T*)((char*)emulation::shared_memory[rank].data() + ((char*)own - start)) = value;
 }
 
-// As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold, in two places by turns: nobody can be a call
-// further than those who still read. `Left` is the type of the bytes of the left.
-template <class Left> inline void multiply_bytes_of(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
+// As in cuda/lib/platform.cuh. Threads of a warp show each other what they hold, in two places by
+// turns: nobody can be a call further than those who still read. `Left` is the type of the bytes of
+// the left.
+template<class Left>
+inline void multiply_bytes_of(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
     struct Held {
-        unsigned char left[2][32], right[32]; // rows g and g + 8, of which a thread fills a part; a column, likewise
+        unsigned char left[2][32],
+            right[32]; // rows g and g + 8, of which a thread fills a part; a column, likewise
     };
     static Held held[2][1024 / 32][8];
     static bool turns[1024];
@@ -156,7 +173,8 @@ template <class Left> inline void multiply_bytes_of(int (&sums)[4], uint4 left, 
     memcpy(&warp[g].right[16 + 4 * t], &high, 4);
     __syncwarp();
     for (unsigned i = 0; i < 4; i++) {
-        for (unsigned k = 0; k < 32; k++) sums[i] += (Left)warp[g].left[i / 2][k] * warp[2 * t + i % 2].right[k];
+        for (unsigned k = 0; k < 32; k++)
+            sums[i] += (Left)warp[g].left[i / 2][k] * warp[2 * t + i % 2].right[k];
     }
 }
 inline void multiply_bytes(int (&sums)[4], uint4 left, unsigned low, unsigned high) {
@@ -166,13 +184,18 @@ inline void multiply_unsigned_bytes(int (&sums)[4], uint4 left, unsigned low, un
     multiply_bytes_of<unsigned char>(sums, left, low, high);
 }
 
-inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
-inline unsigned long long multiply_add(unsigned long long sum, unsigned a, unsigned b) { return sum + (unsigned long long)a * b; }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)(((unsigned long long)a * b) >> 32);
+}
+inline unsigned long long multiply_add(unsigned long long sum, unsigned a, unsigned b) {
+    return sum + (unsigned long long)a * b;
+}
 inline unsigned add(unsigned a, unsigned b) { return a + b; }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     uint64_t bytes = ((uint64_t)high << 32) | low;
     unsigned y = 0;
-    for (int i = 0; i < 4; i++) y |= (unsigned)((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
+    for (int i = 0; i < 4; i++)
+        y |= (unsigned)((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
     return y;
 }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
@@ -181,21 +204,43 @@ inline unsigned __brev(unsigned x) {
     for (int i = 0; i < 32; i++) y |= ((x >> i) & 1) << (31 - i);
     return y;
 }
-template <class T> inline T min(T a, T b) { return a < b ? a : b; }
-template <class T> inline T __ldg(const T* p) { return *p; }
+template<class T>
+inline T min(T a, T b) {
+    return a < b ? a : b;
+}
+template<class T>
+inline T __ldg(const T* p) {
+    return *p;
+}
 inline unsigned least_sum(unsigned x, unsigned y) { return x + y < x ? x + y : x; }
 inline unsigned hidden(unsigned x) { return x; }
-template <class T> inline T load_shared_limb(const T* p) { return *p; }
-template <class T> inline void store_limb(T* p, T v) { *p = v; }
+template<class T>
+inline T load_shared_limb(const T* p) {
+    return *p;
+}
+template<class T>
+inline void store_limb(T* p, T v) {
+    *p = v;
+}
 inline void wait_for_earlier_launches() {}
 inline void let_later_launches_start() {}
-template <class T> inline T load_key(const T* p) { return *p; }
-template <class T> inline T load_key_now(const T* p) { return *p; }
+template<class T>
+inline T load_key(const T* p) {
+    return *p;
+}
+template<class T>
+inline T load_key_now(const T* p) {
+    return *p;
+}
 inline void prefetch_l2(const void*, unsigned) {}
 inline void copy_ahead(void* to, const void* from) { memcpy(to, from, 16); }
 inline void end_copies() {}
-template <int left> inline void wait_copies() {}
-template <class T> inline void atomicAdd(T* to, T value) { *to += value; }
+template<int left>
+inline void wait_copies() {}
+template<class T>
+inline void atomicAdd(T* to, T value) {
+    *to += value;
+}
 inline double __hiloint2double(int high, int low) {
     uint64_t bits = ((uint64_t)(uint32_t)high << 32) | (uint32_t)low;
     double x;
@@ -225,9 +270,11 @@ inline long long __double_as_longlong(double x) {
 inline long long __double2ll_rn(double x) { return (long long)std::nearbyint(x); }
 
 namespace emulation {
-// Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory, `cluster` of them together;
-// 0, or 1 for a barrier that some threads never reach.
-inline int launch(void (*kernel)(const void*), const void* argument, unsigned blocks, unsigned threads, unsigned bytes, unsigned cluster) {
+// Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory,
+// `cluster` of them together; 0, or 1 for a barrier that some threads never reach.
+inline int launch(
+    void (*kernel)(const void*), const void* argument, unsigned blocks, unsigned threads,
+    unsigned bytes, unsigned cluster) {
     body = kernel;
     arguments = argument;
     blockDim = {threads};
@@ -235,10 +282,14 @@ inline int launch(void (*kernel)(const void*), const void* argument, unsigned bl
     cluster_size = cluster;
     threads_of_block = threads;
     const char* text = getenv("GIRIH_EMULATION_SEED");
-    uint64_t seed = text ? strtoull(text, nullptr, 10) : 0, state = seed * 2862933555777941757ull + 3037000493ull;
+    uint64_t seed = text ? strtoull(text, nullptr, 10) : 0,
+             state = seed * 2862933555777941757ull + 3037000493ull;
     const unsigned together = cluster * threads;
     for (unsigned first_block = 0; first_block < blocks; first_block += cluster) {
-        shared_memory.assign(cluster, std::vector<uint4>(bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu}));
+        shared_memory.assign(
+            cluster,
+            std::vector<uint4>(
+                bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu}));
         barriers.assign(1 + cluster * (16 + (threads + 31) / 32), Barrier{});
         fibers.resize(together);
         for (Fiber& f : fibers) {
@@ -264,7 +315,8 @@ inline int launch(void (*kernel)(const void*), const void* argument, unsigned bl
             for (unsigned k = 0; k < together; k++) {
                 unsigned t = backwards ? (first + together - k) % together : (first + k) % together;
                 Fiber& f = fibers[t];
-                if (f.done || (f.barrier >= 0 && barriers[f.barrier].generation == f.generation)) continue;
+                if (f.done || (f.barrier >= 0 && barriers[f.barrier].generation == f.generation))
+                    continue;
                 f.barrier = -1;
                 current = (int)t;
                 threadIdx = {t % threads};

@@ -274,8 +274,8 @@ struct Int {
     CONSTANT_FUNCTION operator int() const { return value; }
 };
 
-// A loop over compile-time constants: register arrays stay in registers because every index is a
-// constant.
+// A loop over compile-time constants: register arrays stay in registers because
+// every index is a constant.
 template<int begin, int end, class Body>
 FUNCTION void unroll(const Body& body) {
     if constexpr (begin < end) {

@@ -60,8 +60,8 @@ FUNCTION u32* limb_address(const u32* offset, u32 base, const u64* bases) {
     return (u32*)(__ldg(bases + base) + (((u64)offset[1] << 32) | offset[0]));
 }
 
-// The coefficient (or half transformed word, in the mathematical order) at place p of a row in
-// memory.
+// The coefficient (or half transformed word, in the mathematical order)
+// at place p of a row in memory.
 FUNCTION int word_of_place(int p) {
     return ROW < 1024 ? p : p % 128 / 4 + 32 * (4 * (p / 128) + p % 4);
 }

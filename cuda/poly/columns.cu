@@ -20,8 +20,9 @@ constexpr int PARTS = ROW / WIDTH;  // tiles of a limb
 static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
 
 // A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of
-// the 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted.
-// Pair i of output o's factors lies at i ^ o, so that eight outputs are read without conflicts.
+// the 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted,
+// steps in use. Pair i of output o's factors lies at i ^ o, so that eight outputs are read without
+// conflicts.
 constexpr int FACTOR_WORDS = 2 * COLUMN;
 constexpr int SOURCES_AT = STEPS * 256;
 constexpr int FACTORS_AT = SOURCES_AT + STEPS * 8;
@@ -175,7 +176,7 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
 // Below 2 q, canonical if wide.
 FUNCTION void multiply_sources(
     u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column,
-    const u32* at, const F& f, u32 reciprocal) {
+    const u32* at, const F& f, u32 reciprocal, int steps) {
     u32 offsets[2 * STEPS];
 #pragma unroll
     for (int k = 0; k < 2 * STEPS; k++)
@@ -191,6 +192,7 @@ FUNCTION void multiply_sources(
         }
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
+            if (k > 0 && k >= steps) break; // the same for all threads
             u32 right[4][2];
 #pragma unroll
             for (int v = 0; v < 4; v++) {
@@ -225,6 +227,7 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
     const F f(output.q);
     const u32 reciprocal = output.reciprocal;
+    const int steps = (int)group[MODE_AT + 1];
     uint4 left[STEPS][2];
     u32 sources[2 * STEPS];
 #pragma unroll
@@ -245,7 +248,7 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
             u32 x[16];
             multiply_sources(
                 x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
-                f, reciprocal);
+                f, reciprocal, steps);
             forward_stage<16, 0, true>(x, f, factors);
             forward_stage<16, 1, false>(x, f, factors);
             forward_stage<16, 2, false>(x, f, factors);
@@ -262,7 +265,7 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
             u32 x[16];
             multiply_sources(
                 x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
-                f, reciprocal);
+                f, reciprocal, steps);
             __syncwarp(); // an output may take the place of a source
 #pragma unroll
             for (int k = 0; k < 16; k++) {

@@ -17,13 +17,16 @@ struct Prime {
 // beside its quotient floor(w 2^32 / q).
 struct Tables {
     const Prime* primes;
-    const uint2*
-        first[2];       // [prime][row][32]: of the first five stages of a row, at 2^stage + block
-    const u32* last[2]; // [prime][row][5][32]: of each thread's first block in the last five
-    const uint2* steps[2]; // [prime][16]: from a thread's first block to its others
-    const uint2*
-        columns[2];        // [prime][columns' points]: of the stages of columns, at 2^stage + block
-    const uint2* whole[2]; // [prime][row], only where rows are short: of all stages
+    // [prime][row][32]: of the first five stages of a row, at 2^stage + block.
+    const uint2* first[2];
+    // [prime][row][5][32]: of each thread's first block in the last five.
+    const u32* last[2];
+    // [prime][16]: from a thread's first block to its others.
+    const uint2* steps[2];
+    // [prime][columns' points]: of the stages of columns, at 2^stage + block.
+    const uint2* columns[2];
+    // [prime][row], only where rows are short: of all stages.
+    const uint2* whole[2];
 };
 
 // Narrow primes lie below 2^30, and values between stages below 4 q (forward) or 2 q (inverse).

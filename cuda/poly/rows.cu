@@ -4,8 +4,8 @@
 //
 // What tiles of one shape do (how many transforms, which products) is part of the text, as
 // Shape<k>::sums in constants.cuh; where operands lie, primes and constants are records in memory.
-// Tiles of several shapes share a launch. A team asks for what its next row needs while it works on
-// one.
+// Tiles of several shapes share a launch.
+// A team asks for what its next row needs while it works on one.
 #include "constants.cuh"
 #include "row_transform.cuh"
 #include "sums.cuh"
@@ -339,8 +339,8 @@ FUNCTION void inverse_row(
     }
 }
 
-// One row of one tile. `between` is called once by each warp, when the rows copied ahead are used
-// up.
+// One row of one tile. `between` is called once by each warp,
+// when the rows copied ahead are used up.
 template<class S, class Between>
 FUNCTION void process(
     S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp_of_team,

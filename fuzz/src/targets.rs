@@ -37,8 +37,8 @@ impl std::fmt::Debug for Target {
 
 impl Target {
     /// A target with good inputs, of which there is at least one. `read` gives an error for what
-    /// must not be: an input that is accepted though what it says is not so, a message of several
-    /// lines.
+    /// must not be: an input that is accepted though what it says is not so,
+    /// a message of several lines.
     pub fn new(
         name: &'static str,
         seeds: Vec<Vec<u8>>,

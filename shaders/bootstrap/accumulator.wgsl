@@ -19,7 +19,7 @@ fn garner(first: u32, second: u32) -> u32 {
 // Balanced digits come out of one sum: with d dropped bits and H = 2^d/2 + the sum of B/2 2^d B^i
 // below the top digit, digit i of the centred x is ((x + H) >> d + i log2 B) mod B, minus B/2; the
 // top one is (x + H) >> d + top log2 B, unwrapped.
-#if !MR && WORDS == 1
+#if !MODULUS_RAISING && WORDS == 1
 // x centred, plus H.
 fn biased(x: u32) -> i32 {
     return i32(x) + select(${DIGIT_BIAS}, ${DIGIT_BIAS - Q}, x > ${Q / 2}u);
@@ -28,7 +28,7 @@ fn biased(x: u32) -> i32 {
 fn digit_bits(x: i32, shift: u32) -> i32 {
     return x >> shift;
 }
-#elif !MR
+#elif !MODULUS_RAISING
 fn biased(first: u32, second: u32) -> wide {
     let x = wide_add(wide_make(first, 0u), wide_mul(P_0, garner(first, second)));
     // Constants modulo 2^64: H, and H - Q for the upper half.
@@ -45,8 +45,8 @@ fn digit_bits(x: wide, shift: u32) -> i32 {
 
 // Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a
 // residue modulo P_word, and traces the signed digit.
-#def digit(word, level, column, item, target)
-#if MR
+#def decompose(word, level, column, item, target)
+#if MODULUS_RAISING
 // The accumulator centred: x + Q/2 mod Q, minus Q/2. One undecomposed digit.
 #set half Q / 2
 let signed_${target} = i32((acc_0_${column}_${item} + ${half}u) & ${Q - 1}u) - ${half};
@@ -56,7 +56,8 @@ let signed_${target} = i32((acc_0_${column}_${item} + ${half}u) & ${Q - 1}u) - $
 #if WORDS == 1
 let bits_${target} = digit_bits(biased(acc_0_${column}_${item}), ${place}u);
 #else
-let bits_${target} = digit_bits(biased(acc_0_${column}_${item}, acc_1_${column}_${item}), ${place}u);
+let biased_${target} = biased(acc_0_${column}_${item}, acc_1_${column}_${item});
+let bits_${target} = digit_bits(biased_${target}, ${place}u);
 #end
 #if level == LEVELS - 1
 let signed_${target} = bits_${target};
@@ -75,7 +76,8 @@ var ${target} = u32(signed_${target}) + ${offset}u;
 #end
 #if TRACE
 if (traced) {
-    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
+    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
+        + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
 }
 #end
 #end
@@ -94,7 +96,7 @@ ${name} += lane(${addend});
 #if WORDS == 1
 #call add_canonical(0, y_${column}_${item}, acc_0_${column}_${item})
 acc_0_${column}_${item} = u32(y_${column}_${item});
-#elif !MR
+#elif !MODULUS_RAISING
 #call add_canonical(1, y_${column}_${item}, acc_1_${column}_${item})
 acc_1_${column}_${item} = u32(y_${column}_${item});
 #call add_canonical(0, delta_${column}_${item}, acc_0_${column}_${item})
@@ -102,14 +104,15 @@ acc_0_${column}_${item} = u32(delta_${column}_${item});
 #else
 // round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which
 // is (y Q + c - rest) / T with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the
-// division is a product: only rest is needed. The keys carry the factor Q, so the words hold y Q
-// already.
+// division is a product: only rest is needed. The keys carry the factor Q,
+// so the words hold y Q already.
 #call add_canonical(0, delta_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
 #call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
 {
     let first = u32(delta_${column}_${item});
     let rest = first + P_0 * garner(first, u32(y_${column}_${item}));
-    acc_0_${column}_${item} = (acc_0_${column}_${item} + (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u) & ${Q - 1}u;
+    let rounded = (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u;
+    acc_0_${column}_${item} = (acc_0_${column}_${item} + rounded) & ${Q - 1}u;
 }
 #end
 #end
@@ -117,7 +120,7 @@ acc_0_${column}_${item} = u32(delta_${column}_${item});
 // -x, for a word of the accumulator.
 #for w in 0..ACC_WORDS
 fn negate_${w}(x: u32) -> u32 {
-#if MR
+#if MODULUS_RAISING
     return (0u - x) & ${Q - 1}u;
 #else
     return select(P_${w} - x, 0u, x == 0u);
@@ -126,7 +129,7 @@ fn negate_${w}(x: u32) -> u32 {
 
 // x + y, for words of the accumulator.
 fn add_${w}(x: u32, y: u32) -> u32 {
-#if MR
+#if MODULUS_RAISING
     return (x + y) & ${Q - 1}u;
 #else
     let sum = x + y;
@@ -136,13 +139,15 @@ fn add_${w}(x: u32, y: u32) -> u32 {
 #end
 
 // round(x Q_ks / Q) mod Q_ks, as (low, high) words.
-#if MR
+#if MODULUS_RAISING
 fn switch_to_ks(x: u32) -> vec2<u32> {
-#if LOG2_KS <= LOG2_Q
-    return vec2<u32>(((x + ${(1 << (LOG2_Q - LOG2_KS)) >> 1}u) >> ${LOG2_Q - LOG2_KS}u) & ${KS_MASK_LOW}u, 0u);
+#if LOG2_KS_MODULUS <= LOG2_Q
+    let rounded = (x + ${(1 << (LOG2_Q - LOG2_KS_MODULUS)) >> 1}u) >> ${LOG2_Q - LOG2_KS_MODULUS}u;
+    return vec2<u32>(rounded & ${KS_MASK_LOW}u, 0u);
 #else
-    let wide_x = wide_mul(x, ${1 << min(LOG2_KS - LOG2_Q, 31)}u);
-    return vec2<u32>(wide_low(wide_x), wide_high(wide_x)) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
+    let wide_x = wide_mul(x, ${1 << min(LOG2_KS_MODULUS - LOG2_Q, 31)}u);
+    return vec2<u32>(wide_low(wide_x), wide_high(wide_x))
+        & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 #end
 }
 #else
@@ -151,15 +156,17 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 fn finish_switch(rest: wide) -> vec2<u32> {
     // c - rest modulo 2^64, times Q^-1 modulo 2^64.
     let minus_rest = wide_add(wide_make(~wide_low(rest), ~wide_high(rest)), wide_make(1u, 0u));
-    let difference = wide_add(wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u), minus_rest);
+    let half = wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u);
+    let difference = wide_add(half, minus_rest);
     let low = wide_mul(wide_low(difference), ${inverse_pow2(Q) % WORD}u);
-    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
+    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u
+        + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
     return vec2<u32>(wide_low(low), high) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 }
 
 // x 2^s + c modulo P_word, c = (Q - 1)/2.
 #for w in 0..WORDS
-#call constant_twiddle(TO_KS_${w}, ${w}, ${(1 << LOG2_KS) % prime(w)})
+#call constant_twiddle(TO_KS_${w}, ${w}, ${(1 << LOG2_KS_MODULUS) % prime(w)})
 fn switch_rest_${w}(x: u32) -> u32 {
     var rest = shoup(lane(x), TO_KS_${w}, LP_${w});
 #bound rest product_bound(prime(w), prime(w))
@@ -175,7 +182,8 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 #else
 fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
     let rest_0 = switch_rest_0(x_0);
-    return finish_switch(wide_add(wide_make(rest_0, 0u), wide_mul(P_0, garner(rest_0, switch_rest_1(x_1)))));
+    let multiple = wide_mul(P_0, garner(rest_0, switch_rest_1(x_1)));
+    return finish_switch(wide_add(wide_make(rest_0, 0u), multiple));
 }
 #end
 #end
@@ -183,9 +191,7 @@ fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
 // Writes word `to` of the extracted ciphertext, x_0 (and x_1), switched to Q_ks.
 #def store_extracted()
 #if TRACE
-#for w in 0..ACC_WORDS
-        scratch[${TRACE_EXTRACTED}u + to * ${ACC_WORDS}u + ${w}u] = x_${w};
-#end
+        #for w in 0..ACC_WORDS: scratch[${TRACE_EXTRACTED}u + to * ${ACC_WORDS}u + ${w}u] = x_${w};
 #end
 #if ACC_WORDS == 1
         let switched_word = switch_to_ks(x_0);

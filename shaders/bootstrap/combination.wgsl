@@ -1,7 +1,7 @@
 // Word `i` of a job's combination, reduced modulo 2^log2_modulus: sum of weight * word, plus the
-// constant in bodies. Ciphertexts have ${LENGTH} words, ${LWE} of them the mask.
+// constant in bodies. Ciphertexts have ${LENGTH} words, ${LWE_DIMENSION} of them the mask.
 fn combination(job: Job, i: u32) -> u32 {
-    var sum = select(0u, job.constant, i >= ${LWE}u);
+    var sum = select(0u, job.constant, i >= ${LWE_DIMENSION}u);
     // An unused operand has weight 0 and index 0, which every store that holds a result has.
     sum += u32(job.weights.x) * store[job.operands.x * ${LENGTH}u + i];
     sum += u32(job.weights.y) * store[job.operands.y * ${LENGTH}u + i];

@@ -8,17 +8,9 @@
 // bound in F.
 #def fit_products(w, name, first, count)
 #set p prime(w)
-#for row in first..first + count
-#for j in 0..ITEMS
-#update F max(F, @${name}_${row}_${j})
-#end
-#end
+#for row in first..first + count, j in 0..ITEMS: #update F max(F, @${name}_${row}_${j})
 #if !fits(p, ROWS, F)
-#for row in first..first + count
-#for j in 0..ITEMS
-#reduce ${w} ${name}_${row}_${j} least(p)
-#end
-#end
+#for row in first..first + count, j in 0..ITEMS: #reduce ${w} ${name}_${row}_${j} least(p)
 #update F least(p)
 #end
 #end
@@ -30,21 +22,15 @@
         // Columns have their numbers here; only loops start at another.
         let column = 0u;
 #end
-#for c in 0..COLUMNS
-#for j in 0..ITEMS
-#for a in 0..ACC_WORDS
+#for c in 0..COLUMNS, j in 0..ITEMS, a in 0..ACC_WORDS
         let acc_${a}_${c}_${j} = accumulator_${a}[${c * ITEMS + j}];
-#end
-#end
 #end
 #end
 #for g in 0..(ROWS + STAGED - 1) / STAGED
 #set first g * STAGED
 #set count min(STAGED, ROWS - first)
-#for s in 0..count
-#for j in 0..ITEMS
-#call digit(${w}, ${(first + s) / COLUMNS}, ${(first + s) % COLUMNS}, ${j}, f_${first + s}_${j})
-#end
+#for s in 0..count, j in 0..ITEMS
+#call decompose(${w}, ${(first + s) / COLUMNS}, ${(first + s) % COLUMNS}, ${j}, f_${first + s}_${j})
 #end
 #if g > 0 && PASSES > 1
         workgroupBarrier();
@@ -54,45 +40,36 @@
 #end
 #if TRACE
         if (traced) {
-#for row in 0..ROWS
-#for j in 0..ITEMS
-            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
-#end
+#for row in 0..ROWS, j in 0..ITEMS
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u
+                + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
 #end
         }
 #end
 #end
 
-// The same into the array digits, [row][item]; `column` counts accumulator polynomials, STAGED at a
-// time.
+// The same into the array digits, [row][item]; `column` counts accumulator polynomials,
+// STAGED at a time.
 #def transformed_digits_rolled(w)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
-#for s in 0..STAGED
-#for j in 0..ITEMS
-#for a in 0..ACC_WORDS
+#for s in 0..STAGED, j in 0..ITEMS, a in 0..ACC_WORDS
             let acc_${a}_${s}_${j} = accumulator_${a}[(column + ${s}u) * ${ITEMS}u + ${j}u];
-#end
-#end
 #end
 #for level in 0..LEVELS
             {
-#for s in 0..STAGED
-#for j in 0..ITEMS
-#call digit(${w}, ${level}, ${s}, ${j}, f_${s}_${j})
-#end
-#end
+#for s in 0..STAGED, j in 0..ITEMS: #call decompose(${w}, ${level}, ${s}, ${j}, f_${s}_${j})
             // The transform before has been read by all.
             workgroupBarrier();
 #call forward_transform(${w}, f, 0, ${STAGED})
 #call fit_products(${w}, f, 0, ${STAGED})
-#for s in 0..STAGED
-#for j in 0..ITEMS
+#for s in 0..STAGED, j in 0..ITEMS
             digits[(column + ${level * COLUMNS + s}u) * ${ITEMS}u + ${j}u] = f_${s}_${j};
 #if TRACE
             if (traced) {
-                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${s}_${j}, LP_${w});
+                scratch[${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u
+                    + column * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] =
+                    residue(f_${s}_${j}, LP_${w});
             }
-#end
 #end
 #end
             }
@@ -110,21 +87,17 @@
 #set count min(STAGED, COLUMNS - first)
         {
         let key_at = key_base;
-#for c in first..first + count
-#call column_products(${w}, ${c}, ${CHUNK}, ${F})
-#end
+#for c in first..first + count: #call column_products(${w}, ${c}, ${CHUNK}, ${F})
 #if g > 0 && PASSES > 1
         workgroupBarrier();
 #end
 #call inverse_transform(${w}, y, ${first}, ${count})
-#for c in first..first + count
-#for j in 0..ITEMS
+#for c in first..first + count, j in 0..ITEMS
 #if w < WORDS - 1
         delta_${c}_${j} = y_${c}_${j};
 #bound delta_${c}_${j} @y_${c}_${j}
 #else
 #call accumulate(${c}, ${j})
-#end
 #end
 #end
         }
@@ -137,14 +110,11 @@
 #set CHUNK chunk_rows(p, ROWS, F)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
         let key_at = key_base + column * ${ITEMS / 4 * ROWS * GGSW * THREADS}u;
-#for s in 0..STAGED
-#call column_products(${w}, ${s}, ${CHUNK}, ${F})
-#end
+#for s in 0..STAGED: #call column_products(${w}, ${s}, ${CHUNK}, ${F})
         // The transform before has been read by all.
         workgroupBarrier();
 #call inverse_transform(${w}, y, 0, ${STAGED})
-#for s in 0..STAGED
-#for j in 0..ITEMS
+#for s in 0..STAGED, j in 0..ITEMS
         {
             let place = (column + ${s}u) * ${ITEMS}u + ${j}u;
 #if w < WORDS - 1
@@ -154,16 +124,11 @@
 #if WORDS == 2
             var delta_${s}_${j} = deltas[place];
 #end
-#for a in 0..ACC_WORDS
-            var acc_${a}_${s}_${j} = accumulator_${a}[place];
-#end
+            #for a in 0..ACC_WORDS: var acc_${a}_${s}_${j} = accumulator_${a}[place];
 #call accumulate(${s}, ${j})
-#for a in 0..ACC_WORDS
-            accumulator_${a}[place] = acc_${a}_${s}_${j};
-#end
+            #for a in 0..ACC_WORDS: accumulator_${a}[place] = acc_${a}_${s}_${j};
 #end
         }
-#end
 #end
         }
 #end
@@ -171,9 +136,7 @@
 // Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is
 // in `key_at`.
 #def column_products(w, c, CHUNK, F)
-#for j in 0..ITEMS
-        var y_${c}_${j}: lane;
-#end
+        #for j in 0..ITEMS: var y_${c}_${j}: lane;
 #for h in 0..ITEMS / 4
         {
 #if ROLLED == 2
@@ -187,7 +150,8 @@
 #if TRACE
         if (traced) {
 #for j in 0..ITEMS
-            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
+            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u
+                + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
 #end
         }
 #end
@@ -200,24 +164,23 @@
 #set from chunk * CHUNK
 #set to min(ROWS, from + CHUNK)
 #for row in from..to
-#for q in 0..4
-        let factor_${row}_${q} = factor_of(f_${row}_${4 * h + q});
-#end
+        #for q in 0..4: let factor_${row}_${q} = factor_of(f_${row}_${4 * h + q});
 #for g in 0..GGSW
-        let k_${row}_${g} = key[key_at + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
+        let k_${row}_${g} = key[key_at
+            + ${((((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS + row) * GGSW + g) * THREADS}u];
 #for q in 0..4
 #if row == from
-        let sum_${row}_${g}_${q} = sum_mul(factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
+        let sum_${row}_${g}_${q} =
+            sum_mul(factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #else
-        let sum_${row}_${g}_${q} = sum_mac(sum_${row - 1}_${g}_${q}, factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
+        let sum_${row}_${g}_${q} = sum_mac(
+            sum_${row - 1}_${g}_${q}, factor_${row}_${q}, factor_of(lane(k_${row}_${g}[${q}])));
 #end
 #end
 #end
 #end
-#for g in 0..GGSW
-#for q in 0..4
+#for g in 0..GGSW, q in 0..4
 #call reduce_sum(${w}, ${chunk}, ${to - from}, ${F}, ${g}, ${q}, sum_${to - 1}_${g}_${q})
-#end
 #end
 #end
 #end
@@ -227,32 +190,28 @@
 #for chunk in 0..(ROWS + CHUNK - 1) / CHUNK
 #set from chunk * CHUNK
 #set to min(ROWS, from + CHUNK)
-#for g in 0..GGSW
-#for q in 0..4
-        var sum_${chunk}_${g}_${q}: sum;
-#end
-#end
+        #for g in 0..GGSW, q in 0..4: var sum_${chunk}_${g}_${q}: sum;
         for (var row = ${from}u; row < ${to}u; row++) {
 #for g in 0..GGSW
-            let k_${g} = key[key_at + ${((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW * THREADS + g * THREADS}u + row * ${GGSW * THREADS}u];
+            let k_${g} = key[key_at + row * ${GGSW * THREADS}u
+                + ${(((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW + g) * THREADS}u];
 #end
 #for q in 0..4
             let f_${q} = factor_of(digits[row * ${ITEMS}u + ${4 * h + q}u]);
 #for g in 0..GGSW
-            sum_${chunk}_${g}_${q} = sum_mac(sum_${chunk}_${g}_${q}, f_${q}, factor_of(lane(k_${g}[${q}])));
+            sum_${chunk}_${g}_${q} =
+                sum_mac(sum_${chunk}_${g}_${q}, f_${q}, factor_of(lane(k_${g}[${q}])));
 #end
 #end
         }
-#for g in 0..GGSW
-#for q in 0..4
+#for g in 0..GGSW, q in 0..4
 #call reduce_sum(${w}, ${chunk}, ${to - from}, ${F}, ${g}, ${q}, sum_${chunk}_${g}_${q})
 #end
 #end
 #end
-#end
 
-// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products, added to that of the chunks
-// before.
+// part_{g}_{q}: the Montgomery reduction of a sum of `rows` products,
+// added to that of the chunks before.
 #def reduce_sum(w, chunk, rows, F, g, q, sum)
 #set part_bound reduced_bound(p, rows, rows * F)
 #if chunk == 0
@@ -276,9 +235,11 @@
 #reduce ${w} part_${g}_${q} sum_limit(p, GGSW)
 #update total total + @part_${g}_${q}
 #if g == 0
-        let product_0_${q} = sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
+        let product_0_${q} =
+            sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
 #else
-        let product_1_${q} = sum_mac(product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
+        let product_1_${q} = sum_mac(
+            product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
 #end
 #end
         y_${c}_${4 * h + q} = montgomery(product_${GGSW - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});

@@ -14,13 +14,16 @@ struct Job {
 
 // What one dispatch does. Field for field the struct `GpuLaunch` of crates/wgpu.
 struct Launch {
-    first_step: u32,      // LWE indices (blind_rotate) or table indices (key_switch) [first_step, last_step) of this dispatch
+    // This dispatch does
+    // [first_step, last_step): LWE indices (blind_rotate) or table indices (key_switch).
+    first_step: u32,
     last_step: u32,
     first_block: u32,     // the index that its key's buffer starts with
     trace_step: u32,      // the step whose insides are written down (traced kernels only)
     first_job: u32,       // index of workgroup 0's job
     jobs: u32,
-    parts: u32,           // parts of a ciphertext's key-switching sums; 0: a workgroup has all of them
+    // Parts of a ciphertext's key-switching sums; 0: a workgroup has all of them.
+    parts: u32,
     share: u32,           // indices of a part
     add: u32,             // 1: results are added to what is there
     unused_0: u32,

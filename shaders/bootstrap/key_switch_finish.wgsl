@@ -21,7 +21,10 @@
 #end
 
 @compute @workgroup_size(${THREADS})
-fn key_switch_finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+fn key_switch_finish(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
     let word = group.y * ${THREADS}u + t;
     if (word >= ${LENGTH}u) {
         return;
@@ -35,5 +38,5 @@ fn key_switch_finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     for (; part < launch.parts; part++) {
 #call add_parts(1)
     }
-    finish(group.x, word, sum_low, sum_high);
+    switch_to_output(group.x, word, sum_low, sum_high);
 }

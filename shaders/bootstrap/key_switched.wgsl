@@ -16,12 +16,13 @@ fn partial_at(part: u32, job: u32, word: u32) -> u32 {
 }
 
 // Ends word `word` of the job of workgroup row `index`, given the sum of all its rows.
-fn finish(index: u32, word: u32, sum_low: u32, sum_high: u32) {
+fn switch_to_output(index: u32, word: u32, sum_low: u32, sum_high: u32) {
     let job = jobs[launch.first_job + index];
     var low = 0u;
     var high = 0u;
-    if (word >= ${LWE}u) {
-        let body = (index * ${INDICES + BODIES}u + ${INDICES}u + (word - ${LWE}u)) * ${KS_WORDS}u;
+    if (word >= ${LWE_DIMENSION}u) {
+        let place = index * ${INDICES + PACKING}u + ${INDICES}u + (word - ${LWE_DIMENSION}u);
+        let body = place * ${KS_WORDS}u;
         low = switched[body];
 #if KS_WORDS == 2
         high = switched[body + 1u];
@@ -40,7 +41,7 @@ fn finish(index: u32, word: u32, sum_low: u32, sum_high: u32) {
 #end
 #end
     // round(x * output modulus / Q_ks), half up.
-    let shift = ${LOG2_KS}u - job.log2_output;
+    let shift = ${LOG2_KS_MODULUS}u - job.log2_output;
 #if KS_WORDS == 1
     let rounded = (low + ((1u << shift) >> 1u)) >> shift;
 #else
@@ -49,7 +50,8 @@ fn finish(index: u32, word: u32, sum_low: u32, sum_high: u32) {
     let half_high = select(1u << ((shift - 1u) & 31u), 0u, shift <= 32u);
     let rounded_low = low + half_low;
     let rounded_high = high + half_high + select(0u, 1u, rounded_low < low);
-    let rounded = select(rounded_high >> (shift & 31u), (rounded_low >> (shift & 31u)) | (rounded_high << ((32u - shift) & 31u)), shift < 32u);
+    let across = (rounded_low >> (shift & 31u)) | (rounded_high << ((32u - shift) & 31u));
+    let rounded = select(rounded_high >> (shift & 31u), across, shift < 32u);
 #end
     store[job.output * ${LENGTH}u + word] = rounded & ((1u << job.log2_output) - 1u);
 }

@@ -31,7 +31,8 @@ alias twiddle = vec2<u32>;
 #def constant_twiddle(name, word, factor)
 #set p prime(word)
 #if LIMBS
-const ${name} = vec3<i32>(${twiddle(p, factor, 0)}, ${twiddle(p, factor, 1)}, ${twiddle(p, factor, 2)});
+const ${name} = vec3<i32>(
+    ${twiddle(p, factor, 0)}, ${twiddle(p, factor, 1)}, ${twiddle(p, factor, 2)});
 #elif SIGNED
 const ${name} = vec2<i32>(${twiddle(p, factor, 0)}, ${twiddle(p, factor, 1)});
 #else
@@ -200,7 +201,9 @@ fn montgomery(s: sum, p: lane, n: u32) -> lane {
 // Leaves out the product of the low halves and rounds both crossed products down, which together
 // takes off less than 3.
 fn quotient(x: lane, w: twiddle) -> lane {
-    return (x >> 16u) * (w.y >> 16u) + (((x >> 16u) * (w.y & 0xffffu)) >> 16u) + (((x & 0xffffu) * (w.y >> 16u)) >> 16u);
+    return (x >> 16u) * (w.y >> 16u)
+        + (((x >> 16u) * (w.y & 0xffffu)) >> 16u)
+        + (((x & 0xffffu) * (w.y >> 16u)) >> 16u);
 }
 #else
 // For w = (factor, floor(factor * 2^32 / p)) and any x: x w / p rounded down, or one less.

@@ -1,5 +1,5 @@
-// The negacyclic NTT of one staged group of polynomials, in registers, `ITEMS` coefficients a
-// thread.
+// The negacyclic NTT of one staged group of polynomials, in registers,
+// `ITEMS` coefficients a thread.
 //
 // Polynomial `first + s` of the group is held in the variables NAME_{first + s}_0 .. _{ITEMS - 1}.
 // Pass p works on some index bits; between passes the registers go through `exchange`, where a
@@ -8,10 +8,8 @@
 // the reductions their bounds need.
 
 #def exchange_registers(name, first, count, from, to)
-#for s in 0..count
-#for j in 0..ITEMS
+#for s in 0..count, j in 0..ITEMS
 exchange[address_${from} + ${s * PADDED + item_address(from, j)}u] = ${name}_${first + s}_${j};
-#end
 #end
 workgroupBarrier();
 #for s in 0..count
@@ -22,14 +20,11 @@ ${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address
 #end
 #end
 
+// All coefficients of a row get the largest bound: any may hold what any other held.
 #def join_items(name, row)
-#if ITEMS == 4
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3
-#elif ITEMS == 8
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7
-#else
-#join ${name}_${row}_0 ${name}_${row}_1 ${name}_${row}_2 ${name}_${row}_3 ${name}_${row}_4 ${name}_${row}_5 ${name}_${row}_6 ${name}_${row}_7 ${name}_${row}_8 ${name}_${row}_9 ${name}_${row}_10 ${name}_${row}_11 ${name}_${row}_12 ${name}_${row}_13 ${name}_${row}_14 ${name}_${row}_15
-#end
+#set most @${name}_${row}_0
+#for j in 1..ITEMS: #update most max(most, @${name}_${row}_${j})
+#for j in 0..ITEMS: #bound ${name}_${row}_${j} most
 #end
 
 // Natural order in (pass 0: thread t holds t + T j), the order of the last pass out.
@@ -45,15 +40,13 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 #end
 #else
 // The first pass has the same twiddles in every thread.
-#for slot in 0..slots(p)
-#call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
+#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
 #end
-#end
-#for stage in 0..width(p)
-#for b in 0..ITEMS / 2
-#for s in 0..count
-#butterfly_forward ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
-#end
+#for stage in 0..width(p), b in 0..ITEMS / 2
+#set u upper(p, stage, b)
+#set v lower(p, stage, b)
+#for row in first..first + count
+#butterfly_forward ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 }
@@ -70,15 +63,15 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]);
 #end
 #else
-#for slot in 0..slots(p)
-#call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
-#end
+#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
 #end
 #for stage_back in 0..width(p)
 #set stage width(p) - 1 - stage_back
 #for b in 0..ITEMS / 2
-#for s in 0..count
-#butterfly_inverse ${word} ${name}_${first + s}_${upper(p, stage, b)} ${name}_${first + s}_${lower(p, stage, b)} w_${slot(p, stage, b)}
+#set u upper(p, stage, b)
+#set v lower(p, stage, b)
+#for row in first..first + count
+#butterfly_inverse ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 #end
@@ -87,10 +80,8 @@ let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]
 #if SIGNED
 // Sums double in each stage. What would overflow in the next pass is reduced here, before the
 // exchange mixes it with what is small already.
-#for s in 0..count
-#for j in 0..ITEMS
+#for s in 0..count, j in 0..ITEMS
 #reduce ${word} ${name}_${first + s}_${j} max(least(prime(word)), CAP >> width(p - 1))
-#end
 #end
 #end
 #call exchange_registers(${name}, ${first}, ${count}, ${p}, ${p - 1})

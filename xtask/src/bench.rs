@@ -57,8 +57,8 @@ pub struct Arguments {
     /// refuse names that they do not know.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = plan_choice)]
     pub plan: Vec<(String, u32)>,
-    /// Seed of keys and inputs: the same seed gives the same run. Never use such keys for real
-    /// data.
+    /// Seed of keys and inputs: the same seed gives the same run.
+    /// Never use such keys for real data.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Write the record (of a sweep an array, after each batch size) to FILE, `-` for standard
@@ -75,8 +75,8 @@ pub struct Arguments {
     /// Write SVG curves of a sweep to DIR.
     #[arg(long, value_name = "DIR", requires = "sweep")]
     pub plot: Option<PathBuf>,
-    /// CKKS: the level of the inputs [default: that of fresh ciphertexts, for bootstrap the
-    /// lowest].
+    /// CKKS: the level of the inputs
+    /// [default: that of fresh ciphertexts, for bootstrap the lowest].
     #[arg(long)]
     pub level: Option<usize>,
     /// CKKS: the message ratio of a bootstrapping, as log2 [default: the set's].
@@ -264,8 +264,8 @@ impl Operation {
     }
 }
 
-/// Messages in the batches that papers and our tables compare, before they are rounded up to whole
-/// ciphertexts.
+/// Messages in the batches that papers and our tables compare,
+/// before they are rounded up to whole ciphertexts.
 pub const TABLE_BATCH: usize = 16_384;
 
 /// Everything that one set of keys needs, loaded.
@@ -432,7 +432,8 @@ pub fn batch_size(
             if batch as u64 > most {
                 let free = free as f64 / (1u64 << 30) as f64;
                 bail!(
-                    "--batch {batch}: an input and an output of {most} messages fill the {free:.1} GiB of memory that are free; ask for less"
+                    "--batch {batch}: an input and an output of {most} messages fill the {free:.1} \
+                     GiB of memory that are free; ask for less"
                 );
             }
             Ok(batch)
@@ -568,7 +569,8 @@ fn measure(
                 wrong += 1;
                 if wrong <= 3 {
                     eprintln!(
-                        "wrong output: message {index} of round {round} is off by {error} of q = {}",
+                        "wrong output: message {index} of round {round} is off by {error} of q = \
+                         {}",
                         set.lwe_modulus()
                     );
                 }
@@ -645,7 +647,8 @@ fn errors(
 fn report(record: &Record, say: &dyn Fn(String)) {
     let transfers = if record.transfers_included { "transfers included" } else { "resident" };
     say(format!(
-        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} bootstrappings/s  {transfers}  {} checked, {} wrong, noise {:.2} (model {:.2})",
+        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} bootstrappings/s  {transfers}  \
+         {} checked, {} wrong, noise {:.2} (model {:.2})",
         record.batch,
         record.ms.median,
         record.ms.min,
@@ -679,7 +682,8 @@ fn save(arguments: &Arguments, records: &[Record]) -> Result<()> {
 fn write(arguments: &Arguments, records: &[Record], say: &dyn Fn(String)) -> Result<()> {
     save(arguments, records)?;
     if let Some(folder) = &arguments.plot {
-        for path in plot::sweep(folder, records)? {
+        let batches: Vec<_> = records.iter().map(plot::Batch::from).collect();
+        for path in plot::sweep(folder, &batches)? {
             say(format!("plot      {path}"));
         }
     }

@@ -28,15 +28,14 @@ const PARTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("examples", &["build", "--release", "--examples", "--package", "girih"]),
-    ("poly_check", &["build", "--release", "--example", "poly_check", "--package", "girih-cuda"]),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     std::fs::create_dir_all(&arguments.out).with_context(|| arguments.out.display().to_string())?;
     for (part, cargo_arguments) in PARTS {
         for built in build(cargo_arguments)? {
-            // Examples keep their names; the others have one binary, whose file name may carry a
-            // hash.
+            // Examples keep their names; the others have one binary,
+            // whose file name may carry a hash.
             let name = if *part == "examples" {
                 built.file_stem().unwrap_or_default().to_owned()
             } else {

@@ -14,7 +14,14 @@ use std::sync::{Mutex, PoisonError};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// CUDA architectures to compile for, such as sm_80,sm_89,sm_90.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "sm_90", value_parser = architecture, conflicts_with = "wgsl_only")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "sm_90",
+        value_parser = architecture,
+        conflicts_with = "wgsl_only"
+    )]
     arch: Vec<(String, u32)>,
     /// Only these sets, commas between them; none for `none` [default: all built-in ones].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -253,9 +260,13 @@ fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
                 good = false;
                 println!("{name} {} {arch} FAILED: the compiler names no kernel", source.file.name);
             }
-            Ok(costs) => costs.iter().for_each(|nvcc::Cost { kernel, registers, stack, spills, shared }| {
+            Ok(costs) => costs.iter().for_each(|cost| {
+                let nvcc::Cost { kernel, registers, stack, spills, shared } = cost;
                 let shared = *shared as usize + launch_bytes;
-                println!("{name:<width$}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}{shared:>10}");
+                println!(
+                    "{name:<width$}{kernel:<22}{arch:<8}{registers:>10}{stack:>8}{spills:>8}\
+                     {shared:>10}"
+                );
             }),
             Err(log) => {
                 good = false;

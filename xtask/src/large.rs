@@ -165,8 +165,8 @@ impl Bench {
         )
     }
 
-    /// Deviation that the model predicts for the last batch of the outputs, in units of its
-    /// modulus.
+    /// Deviation that the model predicts for the last batch of the outputs,
+    /// in units of its modulus.
     fn sigma_model(&self, log2_output: u32) -> Result<f64> {
         let transform = self.server.transform();
         let result = |operation| {
@@ -264,7 +264,8 @@ impl Bench {
                         wrong += 1;
                         if wrong <= 3 {
                             eprintln!(
-                                "wrong output {index}: message {message} of round {round} is off by {error} of 2^{log2_output}"
+                                "wrong output {index}: message {message} of round {round} is off \
+                                 by {error} of 2^{log2_output}"
                             );
                         }
                     }
@@ -335,7 +336,8 @@ fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters
         }
         Operation::Floor if bits < CLEARED => {
             bail!(
-                "--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of at least {CLEARED}"
+                "--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of \
+                 at least {CLEARED}"
             )
         }
         _ => Ok(()),
@@ -376,7 +378,8 @@ fn errors(
 fn report(record: &Record, say: &dyn Fn(String)) {
     let Some(function) = record.function else { return };
     say(format!(
-        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} {}/s of {} bootstrappings ({:.1}/s)  {} checked, {} wrong, noise {:.2} (model {:.2})",
+        "batch {:>6}  {:>10.2} ms (min {:.2}, max {:.2})  {:>10.1} {}/s of {} bootstrappings \
+         ({:.1}/s)  {} checked, {} wrong, noise {:.2} (model {:.2})",
         record.batch,
         record.ms.median,
         record.ms.min,
@@ -393,7 +396,8 @@ fn report(record: &Record, say: &dyn Fn(String)) {
     if let Some(rate) = published::of_function(&record.op).filter(|_| record.set == "G4") {
         let ratio = function.functions_per_s / rate;
         say(format!(
-            "  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio {ratio:.3}"
+            "  published: {rate:>10.1}/s  (Xiao et al. 2025, RTX 4090, batch 16,384)  ratio \
+             {ratio:.3}"
         ));
     }
 }

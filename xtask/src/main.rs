@@ -3,17 +3,25 @@
 mod bench;
 mod bundle;
 mod ckks;
+mod cuda_check;
 mod devices;
+mod fold;
 mod fuzz;
+mod kernel_sources;
 mod kernels;
 mod large;
 mod nvcc;
 mod plot;
+mod poly_check;
 mod poly_kernels;
+mod probe;
 mod progress;
 mod published;
+mod rates;
 mod record;
+mod records;
 mod sets;
+mod soak;
 mod table;
 mod test;
 mod timeline;
@@ -44,9 +52,17 @@ enum Command {
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
     Table(table::Arguments),
+    /// Fold single records (of `bench --json` and examples) into one file a device and kind, with
+    /// each plan stored once.
+    Fold(fold::Arguments),
+    /// Draw the curves of every sweep in a folder of records.
+    Plot(plot::Arguments),
     /// Read changed inputs with every decoder, parser and file format; none may panic, take long,
     /// or accept what is not so.
     Fuzz(fuzz::Arguments),
+    /// Make random calls from several threads and compare every result with the plain one, for
+    /// minutes or days.
+    Soak(soak::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
@@ -55,6 +71,24 @@ enum Command {
     Bundle(bundle::Arguments),
     /// Replay vector files stage by stage, bit for bit.
     Vectors(vectors::Arguments),
+    /// For work on kernels: check and time a CUDA device.
+    CudaCheck(Rest),
+    /// For work on kernels: write the CUDA sources of every set to a folder, ready for nvcc.
+    KernelSources(Rest),
+    /// For work on kernels: check and time the poly kernels on a CUDA device.
+    PolyCheck(Rest),
+    /// For work on kernels: check and time an adapter of wgpu.
+    Probe(Rest),
+    /// For work on kernels: measure what an adapter's arithmetic and exchanges cost.
+    Rates(Rest),
+}
+
+/// Rest that a command reads by itself; without any, or with wrong ones, it says which it takes.
+#[derive(clap::Args)]
+struct Rest {
+    /// What the command takes: the first lines of its file in xtask/src list it.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
+    words: Vec<String>,
 }
 
 /// What was asked for, with usage lines that can be typed: cargo runs the binary under its alias, a
@@ -76,10 +110,18 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
+        Command::Fold(arguments) => fold::run(&arguments),
+        Command::Plot(arguments) => plot::run(&arguments),
+        Command::CudaCheck(words) => cuda_check::run(&words),
+        Command::KernelSources(words) => kernel_sources::run(&words),
+        Command::PolyCheck(words) => poly_check::run(&words),
+        Command::Probe(words) => probe::run(&words),
+        Command::Rates(words) => rates::run(&words),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

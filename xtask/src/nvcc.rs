@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The wheels that together make a compiler. Unpinned, pip mixes releases whose parts refuse each
-/// other.
+/// The wheels that together make a compiler. Unpinned,
+/// pip mixes releases whose parts refuse each other.
 const WHEELS: [&str; 5] = [
     "nvidia-cuda-nvcc",
     "nvidia-nvvm",
@@ -39,7 +39,8 @@ impl Nvcc {
     pub fn at(program: PathBuf) -> Result<Self> {
         if Command::new(&program).arg("--version").output().is_err() {
             bail!(
-                "{} cannot be run: install CUDA {RELEASE}, name a compiler with --nvcc, have NVIDIA's Python wheels installed with --nvcc wheels, or pass --wgsl-only",
+                "{} cannot be run: install CUDA {RELEASE}, name a compiler with --nvcc, have \
+                 NVIDIA's Python wheels installed with --nvcc wheels, or pass --wgsl-only",
                 program.display()
             );
         }
@@ -164,9 +165,12 @@ fn costs(log: &str) -> Vec<Cost> {
 mod tests {
     #[test]
     fn reads_what_ptxas_prints() {
-        let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'blind_rotate' for 'sm_90'\n\
-                   ptxas info    : Function properties for blind_rotate\n    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n\
-                   ptxas info    : Used 128 registers, used 1 barriers, 16 bytes cumulative stack size, 96 bytes smem\n";
+        let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function \
+                   'blind_rotate' for 'sm_90'\n\
+                   ptxas info    : Function properties for blind_rotate\n    16 bytes stack frame, \
+                   8 bytes spill stores, 12 bytes spill loads\n\
+                   ptxas info    : Used 128 registers, used 1 barriers, 16 bytes cumulative stack \
+                   size, 96 bytes smem\n";
         let costs = super::costs(log);
         assert_eq!(costs.len(), 1);
         let cost = &costs[0];

@@ -1,27 +1,98 @@
-//! SVG curves of throughput and latency against batch size.
+//! SVG curves of throughput and latency against batch size: `bench --plot`, and `cargo xtask plot`
+//! from records.
 
 use crate::record::Record;
-use anyhow::{Context, Result, anyhow};
+use crate::records;
+use anyhow::{Context, Result, anyhow, bail};
 use plotters::prelude::*;
-use std::path::Path;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
 
 const SIZE: (u32, u32) = (880, 520);
 const BLUE: RGBColor = RGBColor(0x1f, 0x5a, 0xa6);
 const RED: RGBColor = RGBColor(0xb3, 0x3a, 0x2e);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
-/// Writes `throughput_SET_BACKEND.svg` and `latency_SET_BACKEND.svg` to `folder`, from the records
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder of records.
+    #[arg(default_value = "docs/benchmarks/h200")]
+    folder: PathBuf,
+    /// Where the curves go.
+    #[arg(long, value_name = "DIR", default_value = "target/plots")]
+    out: PathBuf,
+}
+
+/// Batches of one kind, whose sizes alone differ.
+#[derive(Deserialize)]
+pub struct Batch {
+    device: String,
+    backend: String,
+    set: String,
+    packing: usize,
+    transform: String,
+    op: String,
+    batch: usize,
+    bootstraps_per_s: f64,
+    ms: Median,
+}
+
+#[derive(Deserialize)]
+struct Median {
+    median: f64,
+}
+
+impl From<&Record> for Batch {
+    fn from(record: &Record) -> Self {
+        Self {
+            device: record.device.clone(),
+            backend: record.backend.clone(),
+            set: record.set.clone(),
+            packing: record.packing,
+            transform: record.transform.clone(),
+            op: record.op.clone(),
+            batch: record.batch,
+            bootstraps_per_s: record.bootstraps_per_s,
+            ms: Median { median: record.ms.median },
+        }
+    }
+}
+
+/// Draws every sweep of a folder of records.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let mut drawn = false;
+    for (name, entry) in records::read(&arguments.folder)? {
+        if entry.value.as_array().is_none_or(|list| list.len() < 2) {
+            continue;
+        }
+        let batches: Vec<Batch> = serde_json::from_value(entry.value)
+            .with_context(|| format!("{name} of {}", records::wanted(&entry.path)))?;
+        for path in sweep(&arguments.out, &batches)? {
+            println!("{path}");
+        }
+        drawn = true;
+    }
+    if !drawn {
+        bail!(
+            "{}: no sweeps (`cargo xtask bench --batch 1,16,.. --json FILE`) in this folder",
+            arguments.folder.display()
+        );
+    }
+    Ok(true)
+}
+
+/// Writes `throughput_SET_BACKEND.svg` and `latency_SET_BACKEND.svg` to `folder`, from the batches
 /// of one sweep.
-pub fn sweep(folder: &Path, records: &[Record]) -> Result<Vec<String>> {
-    let first = records.first().context("a plot needs at least one record")?;
+pub fn sweep(folder: &Path, batches: &[Batch]) -> Result<Vec<String>> {
+    let first = batches.first().context("a plot needs at least one record")?;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let subject = format!(
         "{} {} r={} on {}, {}",
         first.set, first.op, first.packing, first.device, first.transform
     );
     let throughput: Vec<(f64, f64)> =
-        records.iter().map(|r| (r.batch as f64, r.bootstraps_per_s)).collect();
-    let latency: Vec<(f64, f64)> = records.iter().map(|r| (r.batch as f64, r.ms.median)).collect();
+        batches.iter().map(|r| (r.batch as f64, r.bootstraps_per_s)).collect();
+    let latency: Vec<(f64, f64)> = batches.iter().map(|r| (r.batch as f64, r.ms.median)).collect();
     let mut written = Vec::new();
     for (kind, points, unit, colour) in [
         ("throughput", throughput, "bootstrappings a second", BLUE),

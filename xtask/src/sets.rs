@@ -52,9 +52,12 @@ fn row(set: &ParameterSet) -> [String; 7] {
 
 /// What the columns hold.
 const LEGEND: &str = "
-fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits of norm 5), f64 transform, by the noise model
-security  bits against uSVP (BDGL16); at least against the cheapest attack (MATZOV), where estimated; what the source of the set claims
-SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; docs/parameters.md has all numbers.";
+fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits \
+of norm 5), f64 transform, by the noise model
+security  bits against uSVP (BDGL16); against the cheapest attack that is computed (MATZOV); what \
+the source of the set claims
+SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; \
+docs/parameters.md has all numbers.";
 
 const HEADS: [&str; 7] = ["set", "n", "N", "k", "fails", "security", "what"];
 

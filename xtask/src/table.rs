@@ -3,6 +3,7 @@
 
 use crate::bench::TABLE_BATCH;
 use crate::published;
+use crate::records::{self, Entry, wanted};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -72,8 +73,8 @@ struct Times {
     median: f64,
 }
 
-/// What a file of records holds: a sweep, one record, or the record of an example, which is in no
-/// table.
+/// What an entry of a folder holds: a sweep, one record, or the record of an example or of a
+/// profiler, which are in no table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -83,6 +84,10 @@ enum File {
     Example {
         #[serde(rename = "example")]
         _example: String,
+    },
+    Profile {
+        #[serde(rename = "phases")]
+        _phases: serde_json::Value,
     },
 }
 
@@ -118,34 +123,25 @@ struct Records {
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
         let mut all = Self { tfhe: Vec::new(), ckks: Vec::new() };
-        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-        let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<PathBuf>>>()?;
         // Where two records answer, the first by name does.
-        paths.sort();
-        for path in paths {
-            if path.extension().is_none_or(|e| e != "json") {
-                continue;
-            }
-            let text =
-                std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            let file = serde_json::from_str(&text).with_context(|| {
-                format!("{}: must hold what `cargo xtask bench --json` writes", path.display())
-            })?;
+        for (name, Entry { value, path, .. }) in records::read(folder)? {
+            let file = serde_json::from_value(value)
+                .with_context(|| format!("{name} of {}", wanted(&path)))?;
             let records = match file {
                 File::Sweep(records) => records,
                 File::One(record) => vec![*record],
                 File::Ckks(record) => {
                     if record.wrong > 0 {
-                        bail!("{}: {} wrong slots", path.display(), record.wrong);
+                        bail!("{name} of {}: {} wrong slots", path.display(), record.wrong);
                     }
                     all.ckks.push(*record);
                     continue;
                 }
-                File::Example { .. } => continue,
+                File::Example { .. } | File::Profile { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!(
-                    "{}: {} wrong outputs in a batch of {}",
+                    "{name} of {}: {} wrong outputs in a batch of {}",
                     path.display(),
                     record.wrong,
                     record.batch
@@ -186,8 +182,8 @@ impl Records {
             .map(|m| m.bootstraps_per_s)
     }
 
-    /// Look-ups a second of a set on the native torus: with transfers, and with ciphertexts on the
-    /// device.
+    /// Look-ups a second of a set on the native torus: with transfers,
+    /// and with ciphertexts on the device.
     fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
         let of = |transfers| {
             let wanted = |m: &&Measured| {
@@ -234,7 +230,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// README.md's table.
 fn short(records: &Records) -> Result<String> {
     let mut text =
-        "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published |\n|---|---|---|---|---|---|\n".to_owned();
+        "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published \
+         |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for row in &ROWS {
         let best = [records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt")]
             .into_iter()
@@ -263,7 +261,8 @@ fn short(records: &Records) -> Result<String> {
             (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
         writeln!(
             text,
-            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | {peer} |"
+            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | \
+             {peer} |"
         )?;
     }
     Ok(text)
@@ -272,7 +271,8 @@ fn short(records: &Records) -> Result<String> {
 /// The table of CKKS operations.
 fn ckks(records: &Records) -> Result<String> {
     let mut text =
-        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | deviation |\n|---|---|---|---|---|---|---|---|\n"
+        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | \
+         deviation |\n|---|---|---|---|---|---|---|---|\n"
             .to_owned();
     for m in &records.ckks {
         let bits = &m.precision_bits;
@@ -288,7 +288,10 @@ fn ckks(records: &Records) -> Result<String> {
 
 /// The table of docs/performance.md.
 fn against_bounds(records: &Records) -> Result<String> {
-    let mut text = "| set | CUDA, f64 FFT | of bound | CUDA, 32-bit NTT | of bound | WGSL, 32-bit NTT | best CUDA / BOLT-FHE on an RTX 4090 |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| set | CUDA, f64 FFT | of bound | CUDA, 32-bit NTT | of bound | WGSL, 32-bit \
+                    NTT | best CUDA / BOLT-FHE on an RTX 4090 \
+                    |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
     for row in &ROWS {
         let (fft, ntt) = (records.rate("cuda", row, "fft"), records.rate("cuda", row, "ntt"));
         let best = [fft, ntt].into_iter().flatten().reduce(f64::max);

@@ -14,9 +14,16 @@ pub struct Arguments {
     #[arg(long)]
     all_noise: bool,
     /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on
-    /// every device.
+    /// every device; rarer failures; with the feature below, all shapes.
     #[arg(long)]
     long: bool,
+    /// Features to build with: `girih-conformance/emulation` runs the CUDA sources on the host,
+    /// with a C++ compiler.
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    features: Vec<String>,
+    /// Settings of cargo to build with, as a file or as KEY=VALUE.
+    #[arg(long, value_name = "CONFIG")]
+    config: Option<String>,
     /// Passed on to the test runner.
     #[arg(last = true)]
     rest: Vec<String>,
@@ -41,7 +48,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
+    if let Some(config) = &arguments.config {
+        command.args(["--config", config]);
+    }
     command.args(["test", "--workspace"]);
+    if !arguments.features.is_empty() {
+        command.args(["--features", &arguments.features.join(",")]);
+    }
     if arguments.all_noise {
         command.env("GIRIH_ALL_NOISE", "1");
     }
@@ -106,7 +119,8 @@ fn install_software_driver() -> bool {
             && apt(&[&["install", "-y", "-qq"], &PACKAGES[..]].concat());
     }
     println!(
-        "no Vulkan driver: WGSL kernels stay untested; install one with `apt-get install {}` or your system's like",
+        "no Vulkan driver: WGSL kernels stay untested; install one with `apt-get install {}` or \
+         your system's like",
         PACKAGES.join(" ")
     );
     false
@@ -121,8 +135,10 @@ mod tests {
         let mut counts = Counts::default();
         for line in [
             "running 3 tests",
-            "test result: ok. 13 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.07s",
-            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s",
+            "test result: ok. 13 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished \
+             in 0.07s",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; \
+             finished in 1.00s",
         ] {
             counts.add(line);
         }

@@ -35,7 +35,10 @@ impl Timeline {
 fn trace_events(spans: &[TimeSpan]) -> serde_json::Value {
     let event = |s: &TimeSpan| {
         let (start, end) = (1e3 * s.start_ms, 1e3 * s.end_ms);
-        serde_json::json!({ "ph": "X", "pid": "girih", "tid": s.lane, "name": s.what, "ts": start, "dur": end - start })
+        let (lane, name, length) = (s.lane, &s.what, end - start);
+        serde_json::json!({
+            "ph": "X", "pid": "girih", "tid": lane, "name": name, "ts": start, "dur": length
+        })
     };
     spans.iter().map(event).collect()
 }

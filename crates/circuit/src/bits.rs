@@ -18,8 +18,8 @@ impl EncryptedBits {
     /// Encrypts the bits of each instance; all have the same number.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for no instance, no bit, or instances of unequal
-    /// length.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no instance, no bit,
+    /// or instances of unequal length.
     pub fn encrypt<I: AsRef<[bool]>>(client: &ClientKey, instances: &[I]) -> Result<Self> {
         let Some(bits) = instances.first().map(|i| i.as_ref().len()).filter(|&bits| bits > 0)
         else {
@@ -61,7 +61,8 @@ impl EncryptedBits {
         if groups == 0 || ciphertexts.is_empty() || !ciphertexts.len().is_multiple_of(groups) {
             let count = ciphertexts.len();
             return mismatch(format!(
-                "{count} ciphertexts are no whole number of bits of {instances} instances, {groups} ciphertexts each"
+                "{count} ciphertexts are no whole number of bits of {instances} instances, \
+                 {groups} ciphertexts each"
             ));
         }
         Ok(Self { ciphertexts, instances })

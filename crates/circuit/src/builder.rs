@@ -6,8 +6,8 @@ use crate::netlist::{Bus, Gate, GateKind, Netlist, Wire};
 /// Builds a [`Netlist`] gate by gate; a wire exists before anything can read it, so the result has
 /// no cycle.
 ///
-/// Gates are taken as they are given: the optimiser of [`Circuit`](crate::Circuit) removes what is
-/// redundant.
+/// Gates are taken as they are given: the optimiser of [`Circuit`](crate::Circuit)
+/// removes what is redundant.
 ///
 /// ```
 /// use girih_circuit::Builder;

@@ -8,12 +8,12 @@ use girih_tfhe::{NoiseModel, ParameterSet};
 /// Most input bits of a netlist that is read from a file.
 pub const MAX_INPUT_BITS: usize = 1 << 20;
 
-/// Most gates of a netlist that is compiled: its graph may have four nodes a gate, counted in 31
-/// bits.
+/// Most gates of a netlist that is compiled: its graph may have four nodes a gate,
+/// counted in 31 bits.
 const MAX_GATES: usize = 1 << 28;
 
-/// A circuit as levels of bootstrappings for one parameter set, to be run on many instances at
-/// once.
+/// A circuit as levels of bootstrappings for one parameter set,
+/// to be run on many instances at once.
 #[derive(Clone, Debug)]
 pub struct Circuit {
     pub(crate) set: ParameterSet,
@@ -63,7 +63,8 @@ impl Circuit {
         }
         if max_log2_failure.is_nan() || max_log2_failure >= 0.0 {
             return mismatch(format!(
-                "a failure probability of at most 2^{max_log2_failure}: the exponent must be below 0"
+                "a failure probability of at most 2^{max_log2_failure}: the exponent must be below \
+                 0"
             ));
         }
         let model = NoiseModel::new(set);

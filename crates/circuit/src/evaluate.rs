@@ -79,8 +79,8 @@ impl Run<'_> {
 }
 
 impl Circuit {
-    /// Runs the circuit on every instance; inputs and outputs are bits of the netlist's buses in
-    /// order.
+    /// Runs the circuit on every instance;
+    /// inputs and outputs are bits of the netlist's buses in order.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set or

@@ -9,7 +9,8 @@
 //! # let set = ParameterSet::by_name("INSECURE_TOY")?;
 //! # let client = ClientKey::generate(&set)?;
 //! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-//! # let server = ServerKey::load(&girih_cpu::CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! # let device = girih_cpu::CpuBackend::new();
+//! # let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
 //! // A half adder in Bristol Fashion; `generate` has larger ones.
 //! let netlist = Netlist::from_bristol("2 4\n2 1 1\n2 1 1\n\n2 1 0 1 2 XOR\n2 1 0 1 3 AND\n")?;
 //! let circuit = Circuit::new(&netlist, &set)?;
@@ -35,8 +36,8 @@
 //! A netlist is therefore only a description of a function. It becomes a graph of AND and XOR in
 //! which constants, copies, inverters and equal gates have vanished, and the graph is covered with
 //! bootstrappings as FPGA tools cover one with look-up tables: least depth first, then as few as
-//! possible. A full adder that a file spells in five gates comes out as two bootstrappings of one
-//! level.
+//! possible. A full adder that a file spells in five gates comes out as two
+//! bootstrappings of one level.
 //!
 //! # Levels and places
 //!

@@ -105,8 +105,8 @@ pub struct Bus {
     pub wires: Vec<Wire>,
 }
 
-/// A combinational circuit in which gate i drives wire i and reads lower wires only, so it has no
-/// cycle.
+/// A combinational circuit in which gate i drives wire i and reads lower wires only,
+/// so it has no cycle.
 ///
 /// Made by a [`Builder`](crate::Builder), [`Netlist::from_bristol`] or [`Netlist::from_yosys`].
 #[derive(Clone, Debug, PartialEq, Eq)]

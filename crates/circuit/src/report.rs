@@ -78,7 +78,8 @@ impl std::fmt::Display for Report {
         let plural = if *instances == 1 { "" } else { "s" };
         writeln!(
             f,
-            "{gates} gates as {bootstraps} bootstrappings in {depth} levels, {instances} instance{plural}"
+            "{gates} gates as {bootstraps} bootstrappings in {depth} levels, {instances} \
+             instance{plural}"
         )?;
         writeln!(
             f,
@@ -89,14 +90,16 @@ impl std::fmt::Display for Report {
             let LevelTime { bootstraps, seconds } = level;
             writeln!(
                 f,
-                "a level takes {:.2} ms on average; level {number} of {bootstraps} bootstrappings {:.2} ms",
+                "a level takes {:.2} ms on average; level {number} of {bootstraps} bootstrappings \
+                 {:.2} ms",
                 1e3 * self.seconds / *depth as f64,
                 1e3 * seconds
             )?;
         }
         write!(
             f,
-            "at most {peak_ciphertexts} ciphertexts on the device; a wrong bit has probability below 2^{log2_failure:.1}"
+            "at most {peak_ciphertexts} ciphertexts on the device; a wrong bit has probability \
+             below 2^{log2_failure:.1}"
         )
     }
 }

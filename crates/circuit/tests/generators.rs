@@ -63,7 +63,10 @@ static SORT: LazyLock<Both> =
     LazyLock::new(|| Both::new("sort 8 of 8 bits", generate::sorting_network(8, 8)));
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(200)
+    })]
 
     #[test]
     fn arithmetic_of_32_bits(a: u32, b in prop_oneof![any::<u32>(), 0u32..4], equal: bool) {

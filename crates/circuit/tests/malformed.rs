@@ -3,7 +3,8 @@
 use girih_circuit::{Error, Netlist, generate};
 use proptest::prelude::*;
 
-const FULL_ADDER: &str = "5 8\n3 1 1 1\n2 1 1\n\n2 1 0 1 3 XOR\n2 1 0 1 4 AND\n2 1 3 2 5 AND\n2 1 3 2 6 XOR\n2 1 4 5 7 XOR\n";
+const FULL_ADDER: &str = "5 8\n3 1 1 1\n2 1 1\n\n2 1 0 1 3 XOR\n2 1 0 1 4 AND\n2 1 3 2 5 AND\n2 1 \
+                          3 2 6 XOR\n2 1 4 5 7 XOR\n";
 
 /// The line and the reason.
 fn refused(text: &str) -> (usize, String) {
@@ -139,7 +140,9 @@ fn every_yosys_cell_computes_what_yosys_says() {
             _ => r#""A": [2], "B": [3]"#,
         };
         let text = format!(
-            r#"{{"modules": {{"m": {{"ports": {{"x": {{"direction": "input", "bits": [2, 3, 4]}}, "y": {{"direction": "output", "bits": [5]}}}},
+            r#"{{"modules": {{"m": {{"ports": {{
+                "x": {{"direction": "input", "bits": [2, 3, 4]}},
+                "y": {{"direction": "output", "bits": [5]}}}},
             "cells": {{"c": {{"type": "{cell}", "connections": {{{ports}, "Y": [5]}}}}}}}}}}}}"#
         );
         let netlist = Netlist::from_yosys(&text).expect("well formed");
@@ -227,7 +230,10 @@ fn edits() -> impl Strategy<Value = Vec<(usize, usize, u8)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2000)
+    })]
 
     /// What is still read after damage is a netlist: it runs and comes back from its own text.
     #[test]
@@ -236,7 +242,9 @@ proptest! {
         if let Ok(netlist) = Netlist::from_bristol(&damage(&text, &edits)) {
             let inputs = vec![true; netlist.input_bits()];
             let again = Netlist::from_bristol(&netlist.to_bristol()).expect("own output");
-            prop_assert_eq!(netlist.evaluate(&inputs).expect("enough bits"), again.evaluate(&inputs).expect("enough bits"));
+            let [one, other] =
+                [&netlist, &again].map(|n| n.evaluate(&inputs).expect("enough bits"));
+            prop_assert_eq!(one, other);
         }
     }
 
@@ -248,7 +256,11 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_refused_or_read(text in "[0-9 \nANDXORINVEQWM]{0,80}", other in any::<String>()) {
-        let _ = (Netlist::from_bristol(&text), Netlist::from_bristol(&other), Netlist::from_yosys(&other));
+    fn any_text_is_refused_or_read(
+        text in "[0-9 \nANDXORINVEQWM]{0,80}",
+        other in any::<String>(),
+    ) {
+        let _ = (Netlist::from_bristol(&text), Netlist::from_bristol(&other));
+        let _ = Netlist::from_yosys(&other);
     }
 }

@@ -47,14 +47,23 @@ fn all_inputs() -> impl Iterator<Item = Vec<bool>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(1000)
+    })]
 
     /// Every noise budget gives a program of the same function, and so does the exchange format;
     /// never with more bootstrappings than two-input gates need.
     #[test]
-    fn programs_compute_what_netlists_say(gates in gates(), outputs in 1usize..5, log2_failure in prop_oneof![Just(-1.0), Just(-64.0), Just(-1e9)]) {
+    fn programs_compute_what_netlists_say(
+        gates in gates(),
+        outputs in 1usize..5,
+        log2_failure in prop_oneof![Just(-1.0), Just(-64.0), Just(-1e9)],
+    ) {
         let netlist = netlist(&gates, outputs);
-        let circuit = Circuit::with_log2_failure(&netlist, &ParameterSet::default(), log2_failure).expect("has inputs");
+        let set = ParameterSet::default();
+        let circuit =
+            Circuit::with_log2_failure(&netlist, &set, log2_failure).expect("has inputs");
         let again = Netlist::from_bristol(&netlist.to_bristol()).expect("own output");
         for inputs in all_inputs() {
             let outputs = netlist.evaluate(&inputs).expect("six bits");
@@ -147,8 +156,8 @@ impl Progress for Count {
     }
 }
 
-/// Every instance of a batch gets its own answer, also where the batch does not fill its last
-/// ciphertext.
+/// Every instance of a batch gets its own answer,
+/// also where the batch does not fill its last ciphertext.
 fn check(set: &ParameterSet, netlist: &Netlist, instances: usize, max_log2_failure: f64) {
     let (client, server) = keys(set);
     let circuit = Circuit::with_log2_failure(netlist, set, max_log2_failure).expect("has inputs");

@@ -142,8 +142,8 @@ pub enum Error {
         /// Where or when it belongs.
         rule: &'static str,
     },
-    /// A function that no polynomial within reach approximates well enough, or input that makes no
-    /// function.
+    /// A function that no polynomial within reach approximates well enough,
+    /// or input that makes no function.
     #[error(transparent)]
     Approximation(#[from] ApproximationError),
     /// The device refused or failed.

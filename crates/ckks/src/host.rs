@@ -62,8 +62,8 @@ impl HostRing {
         self.transform(position).forward(out);
     }
 
-    /// The evaluations modulo all primes at `positions`, limb by limb on all threads; wiped when
-    /// dropped.
+    /// The evaluations modulo all primes at `positions`, limb by limb on all threads;
+    /// wiped when dropped.
     pub fn secret_evaluations<T: Copy + Into<i64> + Sync>(
         &self,
         positions: Range<usize>,

@@ -1,5 +1,5 @@
-//! A whole bootstrapping through `lower`: what it is made of, and the same words as the
-//! interpreter's.
+//! A whole bootstrapping through `lower`: what it is made of,
+//! and the same words as the interpreter's.
 
 use std::sync::Arc;
 

@@ -75,8 +75,8 @@ fn processor_name() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
-/// The transform to load for. There is nothing else to choose: a request for a plan is refused, not
-/// ignored.
+/// The transform to load for. There is nothing else to choose:
+/// a request for a plan is refused, not ignored.
 fn transform(options: &LoadOptions) -> Result<Transform, BackendError> {
     if options.plan != PlanRequest::default() {
         return Err(BackendError::Unsupported {

@@ -1,10 +1,10 @@
 //! NVIDIA GPUs as [`Backend`]s.
 
 use crate::bootstrap::engine::CudaEngine;
-use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::limits::cluster_of;
+use crate::bootstrap::plan::Split;
+use crate::bootstrap::plan::candidates::Planner;
 use crate::bootstrap::queues::QUEUES;
-use crate::bootstrap::rotation::plans;
-use crate::bootstrap::variants::cluster_of;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use crate::runtime::machine::Queue;
@@ -33,8 +33,8 @@ pub fn enumerate() -> Result<Vec<DeviceInfo>, BackendError> {
 }
 
 fn info(ordinal: usize, facts: &GpuFacts) -> DeviceInfo {
-    // Where f64 runs at a half of the f32 rate the FFT wins on most sets; at 1/32 or 1/64 it never
-    // does.
+    // Where f64 runs at a half of the f32 rate the FFT wins on most sets;
+    // at 1/32 or 1/64 it never does.
     let transforms = if facts.f64_slowness <= 4 {
         [Transform::Fft, Transform::Ntt]
     } else {
@@ -88,9 +88,15 @@ impl CudaBackend {
         })
     }
 
-    /// Blocks that the device allows in a cluster.
-    fn cluster(&self) -> usize {
-        cluster_of(self.gpu.facts().capability)
+    /// Plans `shape` for this device.
+    fn planner<'a>(&'a self, shape: &'a BootstrapShape, transform: Transform) -> Planner<'a> {
+        Planner {
+            device: &self.info.id,
+            shape,
+            transform,
+            limits: &self.info.limits,
+            cluster: cluster_of(self.gpu.facts().capability),
+        }
     }
 
     /// The transform that a set runs fastest with, as far as the model knows.
@@ -101,15 +107,9 @@ impl CudaBackend {
             // FFT's key is four times as large, so it wins where a block has room for four
             // ciphertexts that share it: three digits, not two or five.
             KeyModulus::Words(words) if words.len() == 1 && first == Transform::Fft => {
-                let plan = CudaPlan::new(
-                    &self.info.id,
-                    shape,
-                    first,
-                    &self.info.limits,
-                    self.cluster(),
-                    &PlanRequest::default(),
-                );
-                if plan.is_ok_and(|p| p.groups == 4) { first } else { Transform::Ntt }
+                let plan = self.planner(shape, first).whole(&PlanRequest::default());
+                let shared = plan.is_ok_and(|plan| plan.split == Split::Ciphertexts(4));
+                if shared { first } else { Transform::Ntt }
             }
             KeyModulus::Words(_) => first,
             // 2^64 has no roots of unity.
@@ -142,15 +142,8 @@ impl Loader for CudaBackend {
             .copied()
             .filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
         let of = |transform| {
-            CudaPlan::alternatives(
-                &self.info.id,
-                shape,
-                transform,
-                &self.info.limits,
-                self.cluster(),
-            )
-            .into_iter()
-            .map(move |plan| (transform, plan))
+            let plans = self.planner(shape, transform).alternatives();
+            plans.into_iter().map(move |plan| (transform, plan))
         };
         let all = std::iter::once(preferred).chain(other).flat_map(of);
         let options = |(transform, plan)| LoadOptions {
@@ -180,14 +173,7 @@ impl CudaBackend {
         let (options, source) =
             choose_plan(&self.identity(), shape, request.options, request.progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        let plans = plans(
-            &self.info.id,
-            shape,
-            transform,
-            &self.info.limits,
-            self.cluster(),
-            &options.plan,
-        )?;
+        let plans = self.planner(shape, transform).candidates(&options.plan)?;
         CudaEngine::load(
             self.gpu.clone(),
             request.keys,

@@ -1,8 +1,8 @@
 //! The emulated machine as a [`Backend`].
 
 use crate::bootstrap::engine::CudaEngine;
-use crate::bootstrap::rotation::plans;
-use crate::bootstrap::spread::MAX_CLUSTER;
+use crate::bootstrap::limits::MAX_CLUSTER;
+use crate::bootstrap::plan::candidates::Planner;
 use crate::runtime::emulated::Emulated;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct EmulatedBackend {
     pub(crate) info: DeviceInfo,
     pub(crate) machine: Arc<Emulated>,
+    pub(crate) memory_limit: Option<u64>,
 }
 
 impl EmulatedBackend {
@@ -39,12 +40,18 @@ impl EmulatedBackend {
             software: true,
             notes: Vec::new(),
         };
-        Ok(Self { info, machine: Arc::new(Emulated::new()?) })
+        Ok(Self { info, machine: Arc::new(Emulated::new()?), memory_limit: None })
     }
 
     /// The same with so many bytes of shared memory a block: plans become those of smaller devices.
     pub fn with_block_memory(mut self, bytes: usize) -> Self {
         self.info.limits.workgroup_memory_bytes = bytes;
+        self
+    }
+
+    /// The same on which a ring may allocate so many bytes and no more.
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
         self
     }
 }
@@ -80,14 +87,14 @@ impl Loader for EmulatedBackend {
         at_once(move || {
             let LoadRequest { keys, options, progress, .. } = request;
             let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
-            let plans = plans(
-                &self.info.id,
-                keys.shape(),
+            let planner = Planner {
+                device: &self.info.id,
+                shape: keys.shape(),
                 transform,
-                &self.info.limits,
-                MAX_CLUSTER,
-                &options.plan,
-            )?;
+                limits: &self.info.limits,
+                cluster: MAX_CLUSTER,
+            };
+            let plans = planner.candidates(&options.plan)?;
             let engine = CudaEngine::load(
                 self.machine.clone(),
                 keys,

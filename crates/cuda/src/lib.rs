@@ -16,16 +16,8 @@
 //! | `spans` | when the device did what, for `girih_backend::timeline` |
 //! | `emulated` | kernels on the host, thread by thread (feature `emulation`, for tests) |
 //!
-//! `bootstrap` launches those of the bootstrap family:
-//!
-//! | module | what |
-//! |---|---|
-//! | `plan` | ciphertexts a block, threads, shared memory: a pure function of shape and limits |
-//! | `spread` | plans for one ciphertext on several blocks |
-//! | `rotation` | compiled variants of `blind_rotate`, and which one a batch gets |
-//! | `source` | kernel texts and the header of constants |
-//! | `tables`, `keys` | roots and keys in the order in which kernels read them |
-//! | `engine` | store, jobs, launches, traces |
+//! `bootstrap` launches those of the bootstrap family, `poly` those of the poly family; each says
+//! in its own page which module does what.
 
 mod bootstrap;
 mod device;
@@ -34,10 +26,16 @@ mod emulated_backend;
 mod poly;
 mod runtime;
 
-pub use bootstrap::plan::CudaPlan;
-pub use bootstrap::source::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, COMBINE, KEY_SWITCH};
-pub use bootstrap::spread::{SPREAD, SPREAD_ITEMS, SpreadPlan};
-pub use bootstrap::variants::{Variant, cluster_of, limits_of, variants};
+pub use bootstrap::blind_rotate::BLIND_ROTATE;
+pub use bootstrap::blind_rotate_spread::BLIND_ROTATE_SPREAD;
+pub use bootstrap::combine::COMBINE;
+pub use bootstrap::key_switch::KEY_SWITCH;
+pub use bootstrap::key_switch_torus::KEY_SWITCH_TORUS;
+pub use bootstrap::limits::{cluster_of, limits_of};
+pub use bootstrap::plan::key_switch::KeySwitchPlan;
+pub use bootstrap::plan::knobs::{SPREAD, SPREAD_ITEMS};
+pub use bootstrap::plan::{CudaPlan, Split};
+pub use bootstrap::variants::{Variant, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;

@@ -1,13 +1,13 @@
 //! The poly kernels on the host, thread by thread, against the interpreter of programs.
 #![cfg(feature = "emulation")]
 
-use girih_backend::NoProgress;
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
     Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term,
     interpret, lower,
 };
+use girih_backend::{BackendError, NoProgress};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 
@@ -73,25 +73,35 @@ fn random(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
     }
 }
 
+/// Seeds of random programs: with `GIRIH_LONG` set (`cargo xtask test --long`) all of them, else
+/// about half, the one without fusion among them.
+fn seeds(all: u64) -> std::ops::Range<u64> {
+    match std::env::var_os("GIRIH_LONG") {
+        Some(_) => 0..all,
+        None if all > 4 => 1..4,
+        None => 2..4,
+    }
+}
+
 #[test]
 fn short_rows() {
-    random(4, 8, 0..6);
-    random(6, 8, 0..4);
+    random(4, 8, seeds(6));
+    random(6, 8, seeds(4));
 }
 
 #[test]
 fn one_row() {
-    random(10, 6, 0..4);
+    random(10, 6, seeds(4));
 }
 
 #[test]
 fn two_rows() {
-    random(11, 8, 0..6);
+    random(11, 8, seeds(6));
 }
 
 #[test]
 fn matrix_units() {
-    random(14, 6, 0..4);
+    random(14, 6, seeds(4));
 }
 
 /// A division in front of a conversion to more primes: both in one tile, whose sums take the places
@@ -142,5 +152,62 @@ fn chained_conversions() {
             &backend.plan(&ring),
             &format!("chained conversions in {kilobytes} KiB"),
         );
+    }
+}
+
+/// Memory that runs out between calls is an error of the call that asks for it; what was there goes
+/// on, and what is given back is there again.
+#[test]
+fn memory_runs_out_between_calls() {
+    let backend = EmulatedBackend::new().unwrap().with_memory(8 << 20);
+    let random = random_program(10, 6, 1);
+    let RandomProgram { program, residents, inputs, keep } = &random;
+    let degree = program.ring().degree();
+    let wanted = interpret(program, residents, inputs, keep).unwrap();
+    let device = Loader::open(&backend, program.ring().clone()).unwrap();
+    let loaded = device.load(residents, &NoProgress).unwrap();
+    let mut call = Bindings::default();
+    for input in inputs {
+        let place = Place { buffer: device.allocate(input.len() / degree).unwrap(), first: 0 };
+        device.write(place, input).unwrap();
+        call.inputs.push(place);
+    }
+    for words in &wanted.outputs {
+        let buffer = device.allocate(words.len() / degree).unwrap();
+        call.outputs.push(Place { buffer, first: 0 });
+    }
+    let plan = backend.plan(program.ring());
+    let schedule = Arc::new(lower(program, &plan, keep).unwrap());
+    let routine = device.prepare(&schedule, &loaded).unwrap();
+    let run = |what: &str| {
+        device.run(routine, std::slice::from_ref(&call)).unwrap_or_else(|e| panic!("{what}: {e}"));
+        device.synchronize().unwrap();
+        for (place, wanted) in call.outputs.iter().zip(&wanted.outputs) {
+            let mut words = vec![0; wanted.len()];
+            device.read(*place, &mut words).unwrap();
+            assert_eq!(first_difference(&words, wanted), None, "{what}");
+        }
+    };
+    run("with room");
+    let before = device.bytes_in_use();
+    for limbs in [1 << 20, 64] {
+        let mut taken = Vec::new();
+        let error = loop {
+            match device.allocate(limbs) {
+                Ok(buffer) => taken.push(buffer),
+                Err(error) => break error,
+            }
+        };
+        let BackendError::OutOfMemory { bytes, what, .. } = &error else { panic!("{error}") };
+        assert!(*bytes >= (limbs * degree * 4) as u64 && what.contains("limited to"), "{error}");
+        assert_eq!(taken.is_empty(), limbs > 64);
+        run("while memory is full");
+        let refused = device.load(residents, &NoProgress);
+        if let Ok(loaded) = refused {
+            loaded.into_iter().for_each(|resident| device.unload(resident));
+        }
+        taken.into_iter().for_each(|buffer| device.free(buffer));
+        assert_eq!(device.bytes_in_use(), before);
+        run("with room again");
     }
 }

@@ -124,7 +124,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (count, plain_right) = (batch.len(), right(batch, &plain));
     println!("{bootstraps} bootstrappings an image, {:.3} s an image", seconds / count as f64);
     println!(
-        "right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels are the same"
+        "right: {encrypted_right} of {count} encrypted, {plain_right} in the plain; {same} labels \
+         are the same"
     );
     let figures = [
         ("images", count as f64),

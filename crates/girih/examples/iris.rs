@@ -1,7 +1,7 @@
 //! Classifies Fisher's irises by a decision tree that never sees a measurement.
 //!
-//! The tree is grown here from every second flower; all 150 are then classified encrypted, in one
-//! batch.
+//! The tree is grown here from every second flower; all 150 are then classified encrypted,
+//! in one batch.
 //!
 //! ```text
 //! $ cargo run --release --example iris
@@ -159,8 +159,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let encrypted =
         EncryptedBits::encrypt(&parties.client, &batch.iter().map(bits).collect::<Vec<_>>())?;
-    // Tables and buffers are made at first use: the latency of one flower is that of a service that
-    // runs.
+    // Tables and buffers are made at first use:
+    // the latency of one flower is that of a service that runs.
     arguments
         .row
         .map(|_| circuit.evaluate(&parties.server, &encrypted, &Bar::default()))

@@ -82,10 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let matrix_error = largest_difference(&times_matrix, &product(&x, &y, d));
 
     println!(
-        "matrix of {d} x {d} times an encrypted vector: {vector_seconds:.3} s, largest error {vector_error:.1e}"
+        "matrix of {d} x {d} times an encrypted vector: {vector_seconds:.3} s, largest error \
+         {vector_error:.1e}"
     );
     println!(
-        "two encrypted matrices of {d} x {d}: {matrix_seconds:.3} s, largest error {matrix_error:.1e}"
+        "two encrypted matrices of {d} x {d}: {matrix_seconds:.3} s, largest error \
+         {matrix_error:.1e}"
     );
     println!(
         "times include encryption, decryption and what is made when an operation is first met"

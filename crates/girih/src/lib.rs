@@ -60,15 +60,16 @@
 //! ```
 //!
 //! **Large messages**, of up to 21 bits, are compared, rounded, taken apart and rectified by the
-//! functions of [`large`]. They have a context of their own, and keys for the functions that are
-//! wanted:
+//! functions of [`large`]. They have a context of their own,
+//! and keys for the functions that are wanted:
 //!
 //! ```
 //! use girih::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let parameters = LargeParameters::insecure();
-//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
+//! # // One message in a thousand of the toy is wrong.
+//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?;
 //! # /*
 //! let parameters = LargeParameters::default();
 //! let client = ClientKey::generate(parameters.home())?;
@@ -77,8 +78,9 @@
 //! let a = parameters.encrypt(&client, &[5, 1999], log2_modulus)?;
 //! let b = parameters.encrypt(&client, &[700, 3], log2_modulus)?;
 //!
-//! // The transform decides which gadgets, and so which keys, are needed: it is named on both sides.
-//! let gadgets = parameters.gadgets(&[LargeOperation::Sign, LargeOperation::Relu], log2_modulus, Transform::Fft)?;
+//! // The transform decides which gadgets, and so which keys, are needed: both sides name it.
+//! let operations = [LargeOperation::Sign, LargeOperation::Relu];
+//! let gadgets = parameters.gadgets(&operations, log2_modulus, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
 //!
 //! # let device = Device::open("cpu")?;
@@ -103,7 +105,8 @@
 //! # let server = device.load(&keys)?;
 //! let circuit = Circuit::new(&generate::adder(2, false), server.set())?;
 //! // Two instances: 1 + 2 and 3 + 3, lowest bit first.
-//! let inputs = EncryptedBits::encrypt(&client, &[[true, false, false, true], [true, true, true, true]])?;
+//! let bits = [[true, false, false, true], [true, true, true, true]];
+//! let inputs = EncryptedBits::encrypt(&client, &bits)?;
 //! let (sums, report) = circuit.evaluate(&server, &inputs, &NoProgress)?;
 //! assert_eq!(sums.decrypt(&client)?, [[true, true, false], [false, true, true]]);
 //! println!("{report}");

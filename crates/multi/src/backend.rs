@@ -1,8 +1,8 @@
 //! Opening and loading.
 
-use crate::crew::Crew;
 use crate::engine::{MultiEngine, SCRATCH};
 use crate::schedule::Shares;
+use crate::threads::MemberThreads;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits,
@@ -30,8 +30,8 @@ impl MultiBackend {
     /// are loaded, and get work in proportion to their speed.
     ///
     /// # Errors
-    /// [`BackendError::NoDevice`] for another number of them, or where they have no transform in
-    /// common.
+    /// [`BackendError::NoDevice`] for another number of them,
+    /// or where they have no transform in common.
     pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self, BackendError> {
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         let refuse = |why: String| Err(BackendError::NoDevice { requested: ids.join("+"), why });
@@ -53,8 +53,8 @@ impl MultiBackend {
     }
 }
 
-/// What the members are together: the transforms of all, the limits of the first, all their
-/// multiprocessors.
+/// What the members are together: the transforms of all, the limits of the first,
+/// all their multiprocessors.
 fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
     let infos: Vec<&DeviceInfo> = members.iter().map(|m| m.info()).collect();
     let first = infos[0];
@@ -136,11 +136,12 @@ impl MultiBackend {
             // One after the other: they may share what makes them fast.
             false => (engines.iter().map(speed).collect::<Result<_, _>>()?, 1),
         };
-        let crew = Crew::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
-            device: self.info.id.clone(),
-            what: format!("starting a thread for each of {} devices: {e}", engines.len()),
-        })?;
-        Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), crew, own_tables))
+        let threads =
+            MemberThreads::new(engines.len()).map_err(|e| BackendError::DeviceFailed {
+                device: self.info.id.clone(),
+                what: format!("starting a thread for each of {} devices: {e}", engines.len()),
+            })?;
+        Ok(MultiEngine::new(engines, Shares::new(&speeds, self.least), threads, own_tables))
     }
 
     /// Loads the first member, then the others at once, with its transform: all members hold the
@@ -177,8 +178,8 @@ impl MultiBackend {
         std::iter::once(Ok(first)).chain(others).collect()
     }
 
-    /// The transform that is left where members differ in what they have; else the first member
-    /// chooses.
+    /// The transform that is left where members differ in what they have;
+    /// else the first member chooses.
     fn common_transform(&self) -> Option<Transform> {
         let only = self.info.transforms.first().copied();
         only.filter(|_| self.info.transforms.len() < self.members[0].info().transforms.len())

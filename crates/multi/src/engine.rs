@@ -1,8 +1,8 @@
 //! The members' engines behind one store.
 
-use crate::crew::{Crew, Task};
 use crate::places::{Places, neighbours};
 use crate::schedule::{Holders, Shares};
+use crate::threads::{MemberThreads, Task};
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand,
@@ -24,7 +24,7 @@ pub(crate) struct MultiEngine {
     members: Vec<Engine>,
     shares: Shares,
     /// This and `shared` are shared with engines loaded beside this one.
-    crew: Arc<Crew>,
+    threads: Arc<MemberThreads>,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -46,9 +46,14 @@ struct Sent {
 
 impl MultiEngine {
     /// Members have [`SCRATCH`] places each and the same `own_tables`, which no caller sees.
-    pub fn new(members: Vec<Engine>, shares: Shares, crew: Crew, own_tables: usize) -> Self {
+    pub fn new(
+        members: Vec<Engine>,
+        shares: Shares,
+        threads: MemberThreads,
+        own_tables: usize,
+    ) -> Self {
         let shared = Shared { places: Places::default(), own_tables };
-        Self { members, shares, crew: Arc::new(crew), shared: Arc::new(Mutex::new(shared)) }
+        Self { members, shares, threads: Arc::new(threads), shared: Arc::new(Mutex::new(shared)) }
     }
 
     /// Engines that were loaded beside those of this one.
@@ -56,7 +61,7 @@ impl MultiEngine {
         Self {
             members,
             shares: self.shares.clone(),
-            crew: Arc::clone(&self.crew),
+            threads: Arc::clone(&self.threads),
             shared: Arc::clone(&self.shared),
         }
     }
@@ -88,7 +93,7 @@ impl MultiEngine {
             let (engine, work) = (&self.members[member], &work);
             (member, Box::new(move || *result = Some(work(engine, part))) as Task<'_>)
         });
-        self.crew.run(tasks.collect());
+        self.threads.run(tasks.collect());
         // Each was done, or `run` would not have returned.
         results.into_iter().flatten().collect()
     }
@@ -381,8 +386,8 @@ impl BootstrapDevice for MultiEngine {
     }
 
     fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
-        // One after the other, for all of them work meanwhile; calls of other threads need not
-        // wait.
+        // One after the other, for all of them work meanwhile;
+        // calls of other threads need not wait.
         at_once(|| self.members.iter().map(Engine::synchronize).fold(Ok(()), Result::and))
     }
 

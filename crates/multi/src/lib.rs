@@ -10,9 +10,9 @@
 //! transforms may differ in the last bits that a decryption never sees.
 
 mod backend;
-mod crew;
 mod engine;
 mod places;
 mod schedule;
+mod threads;
 
 pub use backend::MultiBackend;

@@ -75,8 +75,8 @@ impl Shares {
         assigned.into_iter().map(|a| a.unwrap_or(0)).collect()
     }
 
-    /// The member that holds most of `operands`: `preferred` where no other holds more, else the
-    /// first.
+    /// The member that holds most of `operands`: `preferred` where no other holds more,
+    /// else the first.
     pub fn nearest(&self, operands: &[u32], preferred: usize) -> usize {
         let held =
             |member: usize| operands.iter().filter(|&&holders| holders >> member & 1 == 1).count();

@@ -238,7 +238,12 @@ mod tests {
     proptest! {
         /// The factoring into rows, of every length, is the same gather.
         #[test]
-        fn rows_come_from_whole_rows(log2_size in 1u32..17, log2_rows in 0u32..17, g: usize, j: usize) {
+        fn rows_come_from_whole_rows(
+            log2_size in 1u32..17,
+            log2_rows in 0u32..17,
+            g: usize,
+            j: usize,
+        ) {
             let size = 1 << log2_size;
             let rows = 1 << log2_rows.min(log2_size);
             let (g, j, len) = ((g % (2 * size)) | 1, j % size, size / rows);

@@ -1,5 +1,6 @@
 //! Memory aligned for the widest vector, on huge pages where it is large.
-#![allow(unsafe_code)] // Allocation with an alignment that Vec cannot give, and advice to the kernel about it.
+// Allocation with an alignment that Vec cannot give, and advice to the kernel about it.
+#![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ops::{Deref, DerefMut};

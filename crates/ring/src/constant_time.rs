@@ -87,24 +87,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agree_with_plain_arithmetic(x: u64, y: u64, p in 1u32..1 << 31, log2 in 1u32..=64, wide: u128) {
+        fn agree_with_plain_arithmetic(
+            x: u64,
+            y: u64,
+            p in 1u32..1 << 31, log2 in 1u32..=64, wide: u128,
+        ) {
             let p = p | 1;
             let small = (x % u64::from(2 * p)) as i64 - i64::from(p);
-            prop_assert_eq!(i64::from(reduce_small(small as i32, p)), small.rem_euclid(i64::from(p)));
+            let reduced = reduce_small(small as i32, p);
+            prop_assert_eq!(i64::from(reduced), small.rem_euclid(i64::from(p)));
             let twice = (x % (2 * u64::from(p))) as u32;
             prop_assert_eq!(subtract_once(twice, p), twice % if twice >= p { p } else { u32::MAX });
             let (modulus, from) = ((y >> 2) | 1, (y >> 1).max(1));
             let residue = x % modulus;
             let centred = centre(residue, modulus);
             prop_assert_eq!(centred.rem_euclid(modulus as i64), residue as i64);
-            prop_assert!(2 * i128::from(centred) >= -i128::from(modulus) && 2 * i128::from(centred) < i128::from(modulus));
+            let (twice, most) = (2 * i128::from(centred), i128::from(modulus));
+            prop_assert!((-most..most).contains(&twice));
             let below = (u128::from(x) & ((1 << log2) - 1)) as u64;
             let product = u128::from(below) * u128::from(from) + (1 << log2 >> 1);
-            prop_assert_eq!(u128::from(switch_from_power(below, log2, from)), (product >> log2) % u128::from(from));
+            let switched = switch_from_power(below, log2, from);
+            prop_assert_eq!(u128::from(switched), (product >> log2) % u128::from(from));
             for from in [from, 1 << (y % 64)] {
                 let message = x % from;
                 let sum = (u128::from(message) << log2) + u128::from(from / 2);
-                prop_assert_eq!(u128::from(switch_to_power(message, from, log2)), sum / u128::from(from) % (1 << log2));
+                let switched = switch_to_power(message, from, log2);
+                prop_assert_eq!(u128::from(switched), sum / u128::from(from) % (1 << log2));
             }
             prop_assert_eq!(divide(wide, from), wide / u128::from(from));
             prop_assert_eq!(divide(wide, 1 << 63), wide >> 63);

@@ -22,8 +22,8 @@ pub fn balanced_digits(x: i64, log2_base: u32, dropped_bits: u32, out: &mut [i32
 /// centred `x` modulo 2^64, most significant first; `out.len()` is L, `b L <= 63`. Ties round up.
 ///
 /// Every digit is in `[-B/2, B/2)` except the most significant one, which takes what is left and
-/// may be B/2. The sum of `out_l 2^(64 - b (l + 1))` is x modulo 2^64 up to `2^(63 - b L)` either
-/// way.
+/// may be B/2. The sum of `out_l 2^(64 - b (l + 1))` is x modulo 2^64 up to
+/// `2^(63 - b L)` either way.
 pub fn closest_representative_digits(x: u64, log2_base: u32, out: &mut [i32]) {
     let dropped = 64 - log2_base * out.len() as u32;
     let x = x as i64;
@@ -39,15 +39,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn closest_representatives_are_closest(x: u64, shape in prop_oneof![Just((23u32, 1usize)), Just((4, 4)), Just((15, 2)), Just((21, 3)), Just((1, 63))]) {
+        fn closest_representatives_are_closest(
+            x: u64,
+            shape in prop_oneof![
+                Just((23u32, 1usize)), Just((4, 4)), Just((15, 2)), Just((21, 3)), Just((1, 63))
+            ],
+        ) {
             let (log2_base, levels) = shape;
             let mut digits = vec![0; levels];
             let half = 1i64 << (log2_base - 1);
             for x in [x, 0, u64::MAX, 1 << 63, (1 << 63) - 1] {
                 closest_representative_digits(x, log2_base, &mut digits);
                 let sum = digits.iter().enumerate().fold(0u64, |sum, (l, &d)| {
-                    assert!((-half..half).contains(&i64::from(d)) || (l == 0 && i64::from(d) == half));
-                    sum.wrapping_add((i64::from(d) as u64) << (64 - log2_base * (l as u32 + 1)))
+                    let d = i64::from(d);
+                    assert!((-half..half).contains(&d) || (l == 0 && d == half));
+                    sum.wrapping_add((d as u64) << (64 - log2_base * (l as u32 + 1)))
                 });
                 let off = x.wrapping_sub(sum) as i64;
                 let most = 1i128 << (63 - log2_base * levels as u32);
@@ -57,9 +63,10 @@ mod tests {
 
         #[test]
         fn recompose(x: i64, shape in prop_oneof![
-            Just((27u32, 7u32, 3usize, 7u32)), Just((27, 9, 2, 9)), Just((27, 9, 3, 0)), Just((27, 5, 5, 5)),
-            Just((50, 25, 1, 25)), Just((54, 27, 1, 27)), Just((54, 18, 2, 18)), Just((37, 13, 2, 13)),
-            Just((54, 23, 1, 31)), Just((54, 16, 2, 23)), Just((54, 12, 3, 19)),
+            Just((27u32, 7u32, 3usize, 7u32)), Just((27, 9, 2, 9)), Just((27, 9, 3, 0)),
+            Just((27, 5, 5, 5)), Just((50, 25, 1, 25)), Just((54, 27, 1, 27)),
+            Just((54, 18, 2, 18)), Just((37, 13, 2, 13)), Just((54, 23, 1, 31)),
+            Just((54, 16, 2, 23)), Just((54, 12, 3, 19)),
         ]) {
             let (bits, log2_base, levels, dropped_bits) = shape;
             let modulus = (1i64 << bits) - 2047;

@@ -1,13 +1,13 @@
-//! Arithmetic of girih: everything below the schemes, and everything a kernel's twin is written
-//! with.
+//! Arithmetic of girih: everything below the schemes,
+//! and everything a kernel's twin is written with.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`word`](Modulus) | one 32-bit prime word: Shoup and Montgomery products with stated bounds |
 //! | [`rns`](Rns) | one or two words, exact CRT |
 //! | [`basis`](RnsBasis) | many words: exact CRT, conversion from one basis to another |
-//! | [`ntt`](NttTable) | negacyclic NTT, a naive oracle beside a fast one; the order that every device shares |
-//! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, for 2^11 coefficients and more |
+//! | [`ntt`](NttTable) | negacyclic NTT: naive and fast, in the order that every device shares |
+//! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, from 2^11 coefficients on |
 //! | [`automorphism`](Automorphism) | X -> X^g as a gather of evaluations |
 //! | [`limb`] | loops over limbs on the vectors of the processor |
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |

@@ -3,8 +3,8 @@
 //! The forward transform of `a` in `Z_p[X]/(X^N + 1)` puts `a(psi^(2 brv(j) + 1))` at position `j`,
 //! where `brv` reverses `log2 N` bits and `psi` is `x^((p-1)/2N)` for the smallest `x >= 2` that
 //! makes it a primitive 2N-th root of unity. Every radix that a kernel may use for its passes
-//! yields the same values at the same positions; only lazy representatives inside a pass may
-//! differ.
+//! yields the same values at the same positions;
+//! only lazy representatives inside a pass may differ.
 
 use crate::{Modulus, Shoup};
 

@@ -63,8 +63,8 @@ pub fn largest_ntt_prime_pair(bits: u32, order: u32) -> Option<[u32; 2]> {
     }
     let upper = bits.div_ceil(2);
     let limit = 1u64 << bits;
-    // The larger word from the top of its size downwards; the smaller as large as the product
-    // allows.
+    // The larger word from the top of its size downwards;
+    // the smaller as large as the product allows.
     candidates_below(1 << upper, u64::from(order))
         .take_while(|&c| c > 1 << (upper - 1))
         .filter(|&c| is_prime(c))

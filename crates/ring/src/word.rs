@@ -14,8 +14,8 @@ pub struct Modulus {
     r_squared: u32,
 }
 
-/// A constant factor prepared for [`Modulus::mul_shoup`] (Shoup's trick): `w` and `floor(w * 2^32 /
-/// p)`.
+/// A constant factor prepared for [`Modulus::mul_shoup`] (Shoup's trick):
+/// `w` and `floor(w * 2^32 / p)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shoup {
     /// The factor, reduced.
@@ -30,8 +30,8 @@ impl Modulus {
         if value < 3 || value.is_multiple_of(2) || value >= 1 << 31 {
             return None;
         }
-        // Newton's iteration doubles the correct low bits; an odd number is its own inverse to 3
-        // bits.
+        // Newton's iteration doubles the correct low bits;
+        // an odd number is its own inverse to 3 bits.
         let mut inverse = value;
         for _ in 0..4 {
             inverse = inverse.wrapping_mul(2u32.wrapping_sub(value.wrapping_mul(inverse)));
@@ -59,8 +59,8 @@ impl Modulus {
     /// `x mod p` in `[0, p)` for any signed `x`, in constant time: no division.
     pub fn reduce_signed(&self, x: i64) -> u32 {
         let negative = x >> 63;
-        // At most 2^63, which is below 2^64 - p 2^32: two reductions by 2^32 and one product with
-        // 2^64.
+        // At most 2^63, which is below 2^64 - p 2^32:
+        // two reductions by 2^32 and one product with 2^64.
         let magnitude = ((x ^ negative) as u64).wrapping_sub(negative as u64);
         let residue = self.mul_montgomery(self.montgomery_reduce_lazy(magnitude), self.r_squared);
         let negative = negative as u32;
@@ -214,7 +214,8 @@ mod tests {
         #[test]
         fn any_signed_number_is_reduced(m in moduli(), x: i64, small: i16) {
             let p = i64::from(m.value());
-            for x in [x, small.into(), i64::MIN, i64::MIN + 1, i64::MAX, 0, p, -p, 2 * p, x / p * p] {
+            let ends = [i64::MIN, i64::MIN + 1, i64::MAX, 0, p, -p, 2 * p];
+            for x in ends.into_iter().chain([x, small.into(), x / p * p]) {
                 prop_assert_eq!(i64::from(m.reduce_signed(x)), x.rem_euclid(p), "{} mod {}", x, p);
             }
         }

@@ -9,7 +9,9 @@ use std::process::Command;
 /// Functions that stand for every use: moduli are arguments, so that nothing is folded away.
 const WRAPPERS: &str = r#"
 #[no_mangle] pub fn probe_reduce_small(x: i32, p: u32) -> u32 { constant_time::reduce_small(x, p) }
-#[no_mangle] pub fn probe_subtract_once(x: u32, p: u32) -> u32 { constant_time::subtract_once(x, p) }
+#[no_mangle] pub fn probe_subtract_once(x: u32, p: u32) -> u32 {
+    constant_time::subtract_once(x, p)
+}
 #[no_mangle] pub fn probe_centre(x: u64, p: u64) -> i64 { constant_time::centre(x, p) }
 #[no_mangle] pub fn probe_equal_mask(a: i64, b: i64) -> u64 { constant_time::equal_mask(a, b) }
 #[no_mangle] pub fn probe_switch_from_power(x: u64, to: u64) -> u64 {
@@ -18,11 +20,19 @@ const WRAPPERS: &str = r#"
 #[no_mangle] pub fn probe_switch_from_torus(x: u64, to: u64) -> u64 {
     constant_time::switch_from_power(x, 64, to)
 }
-#[no_mangle] pub fn probe_switch_to_power(x: u64) -> u64 { constant_time::switch_to_power(x, 4, 11) }
-#[no_mangle] pub fn probe_switch_to_power_odd(x: u64) -> u64 { constant_time::switch_to_power(x, 5, 11) }
-#[no_mangle] pub fn probe_divide(x: u128, divisor: u64) -> u128 { constant_time::divide(x, divisor) }
+#[no_mangle] pub fn probe_switch_to_power(x: u64) -> u64 {
+    constant_time::switch_to_power(x, 4, 11)
+}
+#[no_mangle] pub fn probe_switch_to_power_odd(x: u64) -> u64 {
+    constant_time::switch_to_power(x, 5, 11)
+}
+#[no_mangle] pub fn probe_divide(x: u128, divisor: u64) -> u128 {
+    constant_time::divide(x, divisor)
+}
 // What must not pass.
-#[no_mangle] pub fn probe_bad_remainder(x: i64, p: i64) -> i64 { if p > 0 { x.rem_euclid(p) } else { 0 } }
+#[no_mangle] pub fn probe_bad_remainder(x: i64, p: i64) -> i64 {
+    if p > 0 { x.rem_euclid(p) } else { 0 }
+}
 #[no_mangle] pub fn probe_bad_branch(x: u64, table: &[u64; 64]) -> u64 {
     if x & 1 == 1 { table.iter().fold(0, |s, t| s ^ t.rotate_left(s as u32)) } else { 0 }
 }
@@ -37,7 +47,8 @@ fn compiled() -> Vec<(String, Vec<String>)> {
     let (input, output) = (folder.join("probe.rs"), folder.join("probe.s"));
     std::fs::write(&input, source).expect("written");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let arguments = "--edition 2021 --crate-type lib -C opt-level=3 -C debuginfo=0 -C panic=abort --emit asm -o";
+    let arguments = "--edition 2021 --crate-type lib -C opt-level=3 -C debuginfo=0 -C panic=abort \
+                     --emit asm -o";
     let status = Command::new(rustc).args(arguments.split(' ')).arg(&output).arg(&input).status();
     assert!(status.expect("rustc runs").success());
     let assembly = std::fs::read_to_string(&output).expect("assembly");

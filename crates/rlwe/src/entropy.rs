@@ -150,8 +150,8 @@ impl Entropy {
         Self { set, source: Source::System }
     }
 
-    /// **For tests and benchmarks only**: everything repeats, given the seed and the order of
-    /// calls.
+    /// **For tests and benchmarks only**: everything repeats,
+    /// given the seed and the order of calls.
     ///
     /// Whoever knows the seed knows every secret, so no secret that protects something may be made
     /// this way. What a restart with the same seed can *not* do is to use one stream for two

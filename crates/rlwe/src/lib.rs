@@ -30,7 +30,8 @@
 //!
 //! // A secret key: its coefficients and its name.
 //! let root = entropy.key_seed()?;
-//! let secret = Secret::sample(SecretDistribution::Ternary, 1024, &mut root.secrets().stream(0, 0));
+//! let mut stream = root.secrets().stream(0, 0);
+//! let secret = Secret::sample(SecretDistribution::Ternary, 1024, &mut stream);
 //! let name = root.name();
 //!
 //! // Anything made under it: masks that a published seed stands for, errors that nobody knows.

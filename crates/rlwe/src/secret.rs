@@ -56,8 +56,8 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Draws `len` coefficients, in constant time and without access to memory that depends on
-    /// them.
+    /// Draws `len` coefficients, in constant time and without access to
+    /// memory that depends on them.
     ///
     /// # Panics
     /// If the fixed weight is above `len`; a checked set has no such weight.

@@ -37,8 +37,8 @@ pub trait ParameterSet: Clone + PartialEq + std::fmt::Display {
     const KINDS: &'static [Kind];
 
     /// The set as bytes, at most [`wire::LONGEST_SET`](crate::wire::LONGEST_SET): equal for equal
-    /// sets and for no others, and complete, so that reading them takes no search (primes
-    /// included).
+    /// sets and for no others, and complete,
+    /// so that reading them takes no search (primes included).
     fn to_canonical(&self) -> Vec<u8>;
 
     /// Reads and checks what [`ParameterSet::to_canonical`] wrote.

@@ -75,15 +75,16 @@ impl Kind {
 fn describe(version: u16) -> &'static str {
     match version {
         1 => {
-            " (of girih before ciphertexts carried their modulus: make the keys and ciphertexts anew)"
+            " (of girih before ciphertexts carried their modulus: make the keys and ciphertexts \
+             anew)"
         }
         2 => {
-            " (of girih before bytes ended with a checksum and named their client key: make the keys and \
-             ciphertexts anew)"
+            " (of girih before bytes ended with a checksum and named their client key: make the \
+             keys and ciphertexts anew)"
         }
         3 => {
-            " (of girih before random streams were bound to their set: make the keys and ciphertexts \
-             anew)"
+            " (of girih before random streams were bound to their set: make the keys and \
+             ciphertexts anew)"
         }
         _ => "",
     }

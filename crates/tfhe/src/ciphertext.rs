@@ -150,8 +150,8 @@ impl LweCiphertexts {
         &self.set
     }
 
-    /// Name of the client key that they are under; none for constants and words that were made
-    /// elsewhere.
+    /// Name of the client key that they are under;
+    /// none for constants and words that were made elsewhere.
     pub fn key_id(&self) -> Option<KeyId> {
         self.key
     }
@@ -181,8 +181,8 @@ impl LweCiphertexts {
         &self.words
     }
 
-    /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less
-    /// c.
+    /// NOT of every bit, without bootstrapping and without new noise:
+    /// a quarter of the modulus less c.
     #[must_use]
     pub fn not(&self) -> Self {
         let quarter = 1i64 << (self.log2_modulus - 2);
@@ -261,7 +261,8 @@ impl LweCiphertexts {
     pub(crate) fn check_key(&self, key: KeyId, why: &str) -> Result<()> {
         match self.key {
             Some(own) if own != key => error::mismatch(format!(
-                "ciphertexts under client key {own:.8} where they must be under client key {key:.8}: {why}"
+                "ciphertexts under client key {own:.8} where they must be under client key \
+                 {key:.8}: {why}"
             )),
             _ => Ok(()),
         }
@@ -332,8 +333,8 @@ impl LweCiphertexts {
         u64::MAX >> (64 - self.log2_modulus)
     }
 
-    /// The batch as bytes, which end with a checksum: it finds accidents on the way, and is no
-    /// authentication.
+    /// The batch as bytes, which end with a checksum: it finds accidents on the way,
+    /// and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
@@ -466,8 +467,8 @@ fn inner_product(masks: &[u32], width: usize, secret: &[i8]) -> u64 {
         .fold(0, |sum: u64, (a, &s)| sum.wrapping_add(get(a).wrapping_mul(i64::from(s) as u64)))
 }
 
-/// The plaintext modulus of messages of `bits` bits under one bit of padding, if q has room for
-/// them.
+/// The plaintext modulus of messages of `bits` bits under one bit of padding,
+/// if q has room for them.
 pub(crate) fn padded_modulus(set: &ParameterSet, bits: u32) -> Result<u64> {
     // A message of p values needs steps of q/2p and boundaries half a step away.
     let most = set.shape().log2_lwe_modulus - 2;

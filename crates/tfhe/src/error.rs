@@ -20,8 +20,8 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
-    /// A key or ciphertext batch, serialized or assembled by hand, that does not hold what it
-    /// should.
+    /// A key or ciphertext batch, serialized or assembled by hand,
+    /// that does not hold what it should.
     #[error("{what}: {why}")]
     Malformed {
         /// What was read: `evaluation keys`, `ciphertexts`, ..

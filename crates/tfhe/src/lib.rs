@@ -21,7 +21,8 @@
 //! let b = client.encrypt_bits(&[false, true, false, true])?;
 //!
 //! // Whoever computes: has no secret.
-//! let server = ServerKey::load(&girih_cpu::CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)?;
+//! let device = girih_cpu::CpuBackend::new();
+//! let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
 //! let c = server.gate(Gate::Xor, &a, &b)?;
 //! assert_eq!(client.decrypt_bits(&c)?, [false, true, true, false]);
 //!

@@ -1,5 +1,5 @@
-//! Host batches on a device whose transfers overlap: what is cut, and in which order it is asked
-//! for.
+//! Host batches on a device whose transfers overlap: what is cut,
+//! and in which order it is asked for.
 
 use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{

@@ -1,5 +1,5 @@
-//! Large-precision functions on the CPU: every message where there are up to 2^12, random ones
-//! above.
+//! Large-precision functions on the CPU: every message where there are up to 2^12,
+//! random ones above.
 
 use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;

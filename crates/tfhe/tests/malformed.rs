@@ -1,5 +1,5 @@
-//! Thousands of malformed inputs: each is refused with an error that names the problem, none
-//! panics.
+//! Thousands of malformed inputs: each is refused with an error that names the problem,
+//! none panics.
 
 use girih_backend::{KeySource, LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
@@ -114,17 +114,24 @@ proptest! {
     #[test]
     fn parameter_files_with_one_impossible_value((field, value) in impossible_field()) {
         let text: String = good().toml.lines().map(|line| {
-            if line.starts_with(&format!("{field} =")) { format!("{field} = {value}\n") } else { format!("{line}\n") }
+            if line.starts_with(&format!("{field} =")) { format!("{field} = \
+                {value}\n") } else { format!("{line}\n") }
         }).collect();
         let message = message(ParameterSet::from_toml(&text));
         // A wrong k, N or base may first show in the primes or digits that no longer fit it.
-        prop_assert!(message.contains(field) || (field == "N" && message.contains("words")), "{field} = {value}: {message}");
+        let named = message.contains(field) || (field == "N" && message.contains("words"));
+        prop_assert!(named, "{field} = {value}: {message}");
     }
 
     #[test]
-    fn parameter_files_with_lines_lost_or_gained(lost in 0usize..14, gained in "[a-zA-Z_]{1,12}", at in 0usize..14) {
+    fn parameter_files_with_lines_lost_or_gained(
+        lost in 0usize..14,
+        gained in "[a-zA-Z_]{1,12}",
+        at in 0usize..14,
+    ) {
         let lines: Vec<_> = good().toml.lines().collect();
-        let without: Vec<_> = lines.iter().enumerate().filter(|(i, _)| *i != lost % lines.len()).map(|(_, l)| *l).collect();
+        let rest = lines.iter().enumerate().filter(|(i, _)| *i != lost % lines.len());
+        let without: Vec<_> = rest.map(|(_, l)| *l).collect();
         let field = lines[lost % lines.len()].split(' ').next().unwrap_or("");
         match ParameterSet::from_toml(&without.join("\n")) {
             // The primes may be left to the library.
@@ -139,7 +146,11 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_no_parameter_file(text in "\\PC{0,200}", cut in any::<prop::sample::Index>(), byte in any::<char>()) {
+    fn any_text_is_no_parameter_file(
+        text in "\\PC{0,200}",
+        cut in any::<prop::sample::Index>(),
+        byte in any::<char>(),
+    ) {
         message(ParameterSet::from_toml(&text));
         // A good file with one character changed is refused or still means a valid set.
         let mut text: Vec<char> = good().toml.chars().collect();
@@ -165,7 +176,10 @@ proptest! {
     }
 
     #[test]
-    fn serialized_things_cut_short_on_purpose(which in 0usize..3, cut in any::<prop::sample::Index>()) {
+    fn serialized_things_cut_short_on_purpose(
+        which in 0usize..3,
+        cut in any::<prop::sample::Index>(),
+    ) {
         let good = good();
         let bytes = [&good.client_bytes, &good.key_bytes, &good.batch_bytes][which];
         let bytes = sealed(bytes[..HEADER + 16 + cut.index(bytes.len() - HEADER - 16)].to_vec());
@@ -233,27 +247,36 @@ proptest! {
                 Err(error) => prop_assert!(names_it(error)),
             },
             _ => match LweCiphertexts::from_bytes(&bytes) {
-                Ok(batch) => prop_assert!(batch.words().iter().all(|&w| u128::from(w) < batch.set().lwe_modulus())),
+                Ok(batch) => {
+                    let modulus = batch.set().lwe_modulus();
+                    prop_assert!(batch.words().iter().all(|&w| u128::from(w) < modulus));
+                }
                 Err(error) => prop_assert!(names_it(error)),
             },
         }
     }
 
     #[test]
-    fn ciphertexts_of_wrong_length_or_range(len in 0usize..400, at in any::<prop::sample::Index>(), value: u32) {
+    fn ciphertexts_of_wrong_length_or_range(
+        len in 0usize..400,
+        at in any::<prop::sample::Index>(),
+        value: u32,
+    ) {
         let set = &good().set;
         let whole = set.shape().ciphertext_len();
         let result = LweCiphertexts::from_words(set, vec![0; len]);
         match (len, len % whole) {
             (0, _) => prop_assert!(message(result).contains("empty")),
             (_, 0) => prop_assert!(result.is_ok()),
-            _ => { let text = message(result); prop_assert!(text.contains("no whole number of ciphertexts of 67"), "{text}") }
+            _ => { let text = message(result); prop_assert!(text.contains("no whole number of \
+                ciphertexts of 67"), "{text}") }
         }
         let mut words = good().batch.words().to_vec();
         let at = at.index(words.len());
         words[at] = value | 512;
         let message = message(LweCiphertexts::from_words(set, words));
-        prop_assert!(message.contains(&format!("word {} of ciphertext {}", at % whole, at / whole)) && message.contains("q is 512"), "{message}");
+        prop_assert!(message.contains(&format!("word {} of ciphertext \
+            {}", at % whole, at / whole)) && message.contains("q is 512"), "{message}");
     }
 
     #[test]
@@ -263,21 +286,30 @@ proptest! {
         match (len, len % 3) {
             (0, _) => prop_assert!(message(result).contains("empty")),
             (_, 0) => prop_assert!(result.is_ok()),
-            _ => { let text = message(result); prop_assert!(text.contains("messages is no multiple of r = 3"), "{text}") }
+            _ => { let text = message(result); prop_assert!(text.contains("messages is no multiple \
+                of r = 3"), "{text}") }
         }
         prop_assert!(message(client.encrypt(&[0, large, 0], 4)).contains("message 1 is"));
         if !(2..=512).contains(&modulus) {
             prop_assert!(message(client.encrypt(&[0; 3], modulus)).contains("plaintext modulus"));
-            prop_assert!(message(client.decrypt(&good().batch, modulus)).contains("plaintext modulus"));
+            prop_assert!(message(client.decrypt(&good().batch, modulus)).contains("plaintext \
+                modulus"));
         }
     }
 
     #[test]
-    fn explicit_keys_of_wrong_length_or_range(which: bool, at in any::<prop::sample::Index>(), shorter in 1usize..100, over in 0u64..1000) {
+    fn explicit_keys_of_wrong_length_or_range(
+        which: bool,
+        at in any::<prop::sample::Index>(),
+        shorter in 1usize..100,
+        over in 0u64..1000,
+    ) {
         static EXPLICIT: OnceLock<ExplicitKeys> = OnceLock::new();
-        let explicit = EXPLICIT.get_or_init(|| ExplicitKeys::expand(&good().keys).expect("good keys"));
+        let expand = || ExplicitKeys::expand(&good().keys).expect("good keys");
+        let explicit = EXPLICIT.get_or_init(expand);
         let make = |spoil: &dyn Fn(&mut Vec<u64>)| {
-            let (mut bootstrapping, mut key_switching) = (explicit.bootstrapping().to_vec(), explicit.key_switching().to_vec());
+            let mut bootstrapping = explicit.bootstrapping().to_vec();
+            let mut key_switching = explicit.key_switching().to_vec();
             spoil(if which { &mut bootstrapping } else { &mut key_switching });
             message(ExplicitKeys::new(explicit.shape().clone(), bootstrapping, key_switching))
         };

@@ -107,18 +107,18 @@ fn names_packings_and_aliases() {
 
 #[test]
 fn security_comes_with_its_cost_model_and_a_warning_where_due() {
-    // What the lattice estimator said; M1's is rounded down.
+    // What the lattice estimator said.
     for (name, usvp, matzov) in [
-        ("G1", 128.6, Some(120.9)),
-        ("G2", 141.0, Some(134.1)),
-        ("G3", 130.9, Some(122.9)),
-        ("M1", 96.0, Some(95.0)),
-        ("M2", 141.0, Some(137.0)),
-        ("M3", 128.5, Some(122.9)),
-        ("M5", 256.5, Some(241.0)),
-        ("M6", 197.5, Some(188.0)),
-        ("G5", 128.2, Some(124.2)),
-        ("STD128", 131.6, None),
+        ("G1", 128.6, 120.9),
+        ("G2", 141.0, 134.1),
+        ("G3", 130.9, 122.9),
+        ("M1", 96.0, 95.4),
+        ("M2", 141.0, 137.0),
+        ("M3", 128.5, 122.9),
+        ("M5", 256.5, 241.0),
+        ("M6", 197.5, 188.0),
+        ("G5", 128.2, 124.2),
+        ("STD128", 131.6, 124.3),
     ] {
         let security = set(name).security();
         let estimate = security.estimate;
@@ -127,10 +127,10 @@ fn security_comes_with_its_cost_model_and_a_warning_where_due() {
             "{name}: {} where the estimator has {usvp}",
             estimate.usvp_bdgl16
         );
-        assert_eq!(estimate.cheapest_matzov, matzov, "{name}");
+        let cheapest = estimate.cheapest_matzov.expect("secrets are dense");
+        assert!((cheapest - matzov).abs() < 0.6, "{name}: {cheapest}, the estimator {matzov}");
         assert!(
-            security.text.contains("BDGL16")
-                && security.text.contains("MATZOV") == matzov.is_some(),
+            security.text.contains("BDGL16") && security.text.contains("MATZOV"),
             "{}",
             security.text
         );
@@ -162,13 +162,13 @@ fn security_comes_with_its_cost_model_and_a_warning_where_due() {
     assert!(
         weak.claim.is_none()
             && weak.estimate.usvp_bdgl16 < 50.0
-            && weak.warning.is_some_and(|w| w.contains("-bit set (uSVP"))
+            && weak.warning.is_some_and(|w| w.contains("-bit set (MATZOV"))
     );
     literal.n = 560;
     let other = ParameterSet::new(&literal).expect("possible").security();
     assert!(
         other.estimate.usvp_bdgl16 > 128.0
-            && other.warning.is_some_and(|w| w.contains("only the primal attack"))
+            && other.warning.is_some_and(|w| w.contains("two attacks were computed"))
     );
 }
 
@@ -254,8 +254,8 @@ fn warnings_are_of_security_and_of_failures() {
 
 #[test]
 fn the_model_agrees_with_what_openfhe_publishes() {
-    // OpenFHE rounds its exponents to five; its own analysis of fewer-input gates differs by a few
-    // bits.
+    // OpenFHE rounds its exponents to five;
+    // its own analysis of fewer-input gates differs by a few bits.
     for name in ["STD128", "STD192", "STD256", "STD256Q", "STD128Q", "STD192Q"] {
         let set = set(name);
         let (model, published) = (
@@ -279,8 +279,8 @@ fn the_model_agrees_with_what_tfhe_rs_publishes() {
     assert!((model / published - 1.0).abs() < 0.1, "{model} against {published}");
 }
 
-/// Grouping changes the bootstrapping key alone: more errors of the key, less of what digits leave
-/// out.
+/// Grouping changes the bootstrapping key alone: more errors of the key,
+/// less of what digits leave out.
 #[test]
 fn grouped_sets_are_their_set_with_another_key() {
     let one = set("TFHERS_2_2");
@@ -445,10 +445,10 @@ fn one_sentence_for_each_impossible_value() {
         refused("log2_Q = 27", "log2_Q = 28")
             .contains("the product of words [134215681] has 27 bits")
     );
-    assert!(
-        refused("sigma = 3.19", "sigma = 50.0")
-            .starts_with("sigma = 50: with these digits and moduli a gate of INSECURE_TOY would fail with probability 2^-")
-    );
+    assert!(refused("sigma = 3.19", "sigma = 50.0").starts_with(
+        "sigma = 50: with these digits and moduli a gate of INSECURE_TOY would \
+                          fail with probability 2^-"
+    ));
     assert!(refused("n = 64\n", "").contains("missing field `n`"));
     assert!(refused("k = 1\n", "k = 1\nspeed = 9\n").contains("unknown field `speed`"));
     assert!(refused("k = 1\n", "k = \"one\"\n").contains("in `k = \"one\"`: invalid type"));

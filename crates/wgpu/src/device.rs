@@ -29,8 +29,8 @@ pub struct OpenOptions {
     /// Most bytes of one storage buffer, where less than the adapter's are wanted: keys and stores
     /// are split over more of them.
     pub binding_bytes: Option<u64>,
-    /// Checked shader modules (bounds checks, bounded loops); left open, in builds with debug
-    /// assertions.
+    /// Checked shader modules (bounds checks, bounded loops); left open,
+    /// in builds with debug assertions.
     pub checked: Option<bool>,
     /// What kernels count by loops; left open, chosen by the shape.
     pub rolled: Option<Rolled>,
@@ -211,7 +211,9 @@ impl WgpuBackend {
             let there: Vec<String> =
                 found.iter().map(|f| format!("{} ({})", f.id, f.adapter.get_info().name)).collect();
             let why = if there.is_empty() {
-                "no adapter found; a Vulkan, Metal or DX12 driver is needed (the software one: Debian package mesa-vulkan-drivers)".into()
+                "no adapter found; a Vulkan, Metal or DX12 driver is needed (the software one: \
+                 Debian package mesa-vulkan-drivers)"
+                    .into()
             } else {
                 format!("there are {}", there.join(", "))
             };

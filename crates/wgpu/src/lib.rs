@@ -15,7 +15,7 @@ mod poly;
 mod runtime;
 
 pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
-pub use bootstrap::plan::{Rolled, WgpuPlan};
+pub use bootstrap::plan::{Rolled, Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};

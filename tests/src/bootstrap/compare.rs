@@ -358,8 +358,8 @@ fn largest_distance(want: &[u64], got: &[u64], modulus: u64) -> u64 {
 /// unit for the rounding itself.
 ///
 /// The deviation is `c u sqrt(L K N) B M / 6` with `u = 2^-53` and `c = 4`, times `Q/M`; `B` is the
-/// digit base, or Q for MR. That is with two GGSW ciphertexts a step; the variance grows with their
-/// number.
+/// digit base, or Q for MR. That is with two GGSW ciphertexts a step;
+/// the variance grows with their number.
 pub fn fft_tolerance(shape: &BootstrapShape) -> f64 {
     let key_modulus = shape.key_modulus_value().map_or(2f64.powi(64), |m| m as f64);
     let modulus = shape.accumulator_modulus().map_or(2f64.powi(64), |m| m as f64);

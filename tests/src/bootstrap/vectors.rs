@@ -25,8 +25,8 @@ pub enum VectorError {
     Io {
         /// The file.
         path: String,
-        /// The system's words, part of the message: no source of its own, which would be told
-        /// twice.
+        /// The system's words, part of the message: no source of its own,
+        /// which would be told twice.
         error: std::io::Error,
     },
     /// It is not the JSON that a vector file is.
@@ -120,8 +120,8 @@ struct Document {
     name: String,
     params: Params,
     lwe_secrets: Vec<Vec<i64>>,
-    /// `[r][k][N]`; checked, so that a damaged file is noticed, though replaying needs only the LWE
-    /// secrets.
+    /// `[r][k][N]`; checked, so that a damaged file is noticed,
+    /// though replaying needs only the LWE secrets.
     glwe_secrets: Vec<Vec<Vec<i64>>>,
     bootstrapping_key: NestedKey,
     key_switching_key: KeySwitchingArrays,
@@ -248,7 +248,8 @@ impl Checker<'_> {
             _ => {
                 return self.fail(
                     "params.mode",
-                    "must be GD with base_g and more digits_g than dropped_digits, or MR without either and dropped_digits 0",
+                    "must be GD with base_g and more digits_g than dropped_digits, or MR without \
+                     either and dropped_digits 0",
                 );
             }
         };

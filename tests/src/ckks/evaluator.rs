@@ -25,15 +25,31 @@ impl Parties {
     /// # Errors
     /// For an unknown set, keys that it has not, and failures of the device.
     pub fn new(device: &dyn Backend, set: &str, kinds: Vec<KeyKind>) -> Result<Self> {
+        Self::seeded(device, set, kinds, [3; 32])
+    }
+
+    /// The same from a seed of choice.
+    ///
+    /// # Errors
+    /// As [`Parties::new`].
+    pub fn seeded(
+        device: &dyn Backend,
+        set: &str,
+        kinds: Vec<KeyKind>,
+        seed: [u8; 32],
+    ) -> Result<Self> {
         let set = CkksParameters::by_name(set)?;
-        let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
+        let client = ClientKey::generate_seeded_for_tests(&set, seed)?;
         let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
         let server = ServerKey::load(device, &keys, &Options::default(), &NoProgress)?;
         Ok(Self { client, server })
     }
 
     /// Encrypted and on the device.
-    fn upload(&self, values: &[Complex64], level: usize) -> Result<Ciphertexts> {
+    ///
+    /// # Errors
+    /// For values that the set cannot hold, and failures of the device.
+    pub fn upload(&self, values: &[Complex64], level: usize) -> Result<Ciphertexts> {
         self.server.upload(&[self.client.encrypt_at(values, level)?])
     }
 }
@@ -89,7 +105,8 @@ impl Findings<'_> {
         if wrong > 0 {
             let estimate = batch.estimate();
             self.lines.push(format!(
-                "{what}: {wrong} of {} slots err by up to {largest:e}; the model has a deviation of {:e} and a bias of {:e}",
+                "{what}: {wrong} of {} slots err by up to {largest:e}; the model has a deviation \
+                 of {:e} and a bias of {:e}",
                 wanted.len(),
                 estimate.deviation,
                 estimate.bias

@@ -61,8 +61,8 @@ impl CkksVectorFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`CkksVectorError::Json`], and [`CkksVectorError::Field`] for another format or an unknown
-    /// name.
+    /// [`CkksVectorError::Json`], and [`CkksVectorError::Field`] for another
+    /// format or an unknown name.
     pub fn parse(path: &str, text: &str) -> Result<Self> {
         let json: Json = serde_json::from_str(text)
             .map_err(|error| CkksVectorError::Json { path: path.into(), error })?;

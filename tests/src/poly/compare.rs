@@ -12,8 +12,8 @@ pub type Differences = Vec<String>;
 /// Values that are compared at once when the first wrong one is searched for.
 const TRACED_AT_ONCE: usize = 64;
 
-/// What one run of `work` yields on the device of `engine`, by slot of the output, lowered by
-/// `plan`.
+/// What one run of `work` yields on the device of `engine`, by slot of the output,
+/// lowered by `plan`.
 ///
 /// # Errors
 /// For work that is not in order, and failures of the device.
@@ -127,7 +127,8 @@ fn first_difference(
     let wrong = have.iter().zip(want).filter(|(x, y)| x != y).count();
     let [have, want] = [have, want].map(|words| words.get(at).copied());
     Some(format!(
-        "{wrong} words differ, first word {} of limb {} modulo {prime}: {have:?} instead of {want:?}",
+        "{wrong} words differ, first word {} of limb {} modulo {prime}: {have:?} instead of \
+         {want:?}",
         at % degree,
         at / degree
     ))

@@ -1,5 +1,5 @@
-//! What the suite knows of the poly family: programs with all that they read, against the
-//! interpreter.
+//! What the suite knows of the poly family: programs with all that they read,
+//! against the interpreter.
 
 pub mod compare;
 pub mod kernels;

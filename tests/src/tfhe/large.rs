@@ -1,5 +1,5 @@
-//! Functions that fill their modulus and large-precision functions, with the same keys on every
-//! device.
+//! Functions that fill their modulus and large-precision functions,
+//! with the same keys on every device.
 
 use crate::bootstrap::compare::Differences;
 use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
@@ -53,8 +53,8 @@ impl Bench {
         self.parameters.decrypt(&self.client, ciphertexts)
     }
 
-    /// Every message of three bits through a function of each kind, to a short and to a long
-    /// modulus.
+    /// Every message of three bits through a function of each kind,
+    /// to a short and to a long modulus.
     fn functions(&mut self) -> Result<()> {
         let kinds =
             [

@@ -232,7 +232,8 @@ fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>>
 pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     if !arguments.op.is_ckks() {
         bail!(
-            "--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are for it",
+            "--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are \
+             for it",
             arguments.op.name()
         );
     }
@@ -262,7 +263,8 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let record = measure(arguments, set, &device, &job, batch, &say)?;
     let bits = record.precision_bits;
     say(format!(
-        "{:<9} {:.3} ms a batch of {batch} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} limbs)",
+        "{:<9} {:.3} ms a batch of {batch} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} \
+         limbs)",
         record.op,
         record.ms.median,
         record.ms.min,
@@ -272,7 +274,8 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         record.limbs
     ));
     say(format!(
-        "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} slots checked, {} wrong",
+        "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} \
+         slots checked, {} wrong",
         bits.mean,
         bits.worst,
         record.log2_deviation,

@@ -8,7 +8,8 @@ pub const HEADS: [&str; 6] = ["set", "N", "log2 QP", "levels", "security", "what
 /// What is to be known of the columns.
 pub const LEGEND: &str = "
 levels    of a fresh ciphertext, or one that was bootstrapped
-security  bits against uSVP (BDGL16) of the dense secret under all primes / of the sparse secret against that or a search
+security  bits against uSVP (BDGL16) of the dense secret under all primes / of the sparse secret \
+against that or a search
           of all secrets (S^0.3), whichever is cheaper";
 
 /// One set, a cell a column.

@@ -8,11 +8,11 @@ use crate::{BackendError, Transform};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipelining {
     /// Whether transfers run beside bootstrappings that do not touch their ciphertexts: batches are
-    /// then worked through in more and smaller parts. Without it each part waits for the one
-    /// before.
+    /// then worked through in more and smaller parts.
+    /// Without it each part waits for the one before.
     pub overlaps_transfers: bool,
-    /// Ciphertexts that the device works on at once: parts that are multiples of it leave nothing
-    /// idle.
+    /// Ciphertexts that the device works on at once:
+    /// parts that are multiples of it leave nothing idle.
     pub wave: usize,
     /// Devices that share the work of one call: the parts of a batch are as many times as large.
     pub devices: usize,

@@ -20,7 +20,9 @@ pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result
         || further.is_torus()
     {
         return Err(BackendError::InvalidRequest(
-            "keys loaded beside others must have a shape that differs from theirs in the gadget alone, on prime words".into(),
+            "keys loaded beside others must have a shape that differs from theirs in the gadget \
+             alone, on prime words"
+                .into(),
         ));
     }
     // Test polynomials hold values modulo it.
@@ -148,8 +150,8 @@ impl Engine {
         self.device.write(first, words)
     }
 
-    /// Copies whole ciphertexts out of the store from index `first` on, waiting for all work
-    /// before.
+    /// Copies whole ciphertexts out of the store from index `first` on,
+    /// waiting for all work before.
     ///
     /// # Errors
     /// As for `write`, and any error of earlier work.
@@ -166,8 +168,8 @@ impl Engine {
         self.device.read(first, words).await
     }
 
-    /// Adds test polynomials (`N` coefficients in `[0, Q)` each) and returns the index of the
-    /// first.
+    /// Adds test polynomials (`N` coefficients in
+    /// `[0, Q)` each) and returns the index of the first.
     ///
     /// # Errors
     /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
@@ -228,8 +230,8 @@ impl Engine {
         self.device.synchronize().await
     }
 
-    /// Runs one job and returns what the device held at each of `stages`; the store does not
-    /// change.
+    /// Runs one job and returns what the device held at each of `stages`;
+    /// the store does not change.
     ///
     /// # Errors
     /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does

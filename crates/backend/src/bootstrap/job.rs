@@ -56,8 +56,8 @@ pub struct BootstrapJob {
     pub input: Combination,
     /// Index of the test polynomial of slot 0, as [`crate::Engine::add_tables`] returned it.
     pub table: u32,
-    /// Slot j uses test polynomial `table + j * table_stride`: 0 shares one, 1 gives each slot its
-    /// own.
+    /// Slot j uses test polynomial `table + j * table_stride`: 0 shares one,
+    /// 1 gives each slot its own.
     pub table_stride: u32,
     /// Added modulo Q to every body at extraction (Q/8 for gates).
     pub output_offset: u64,
@@ -154,7 +154,8 @@ fn check_independence<'a>(
                 return Err(invalid(
                     index,
                     format!(
-                        "operand {} is written by job {by} of the same list; put them into two lists",
+                        "operand {} is written by job {by} of the same list; put them into two \
+                         lists",
                         operand.ciphertext
                     ),
                 ));

@@ -41,7 +41,6 @@ pub struct LoadOptions {
 static OPEN: LoadOptions = LoadOptions {
     transform: None,
     plan: PlanRequest {
-        layout: None,
         subgroups_per_polynomial: None,
         groups: None,
         steps_per_launch: None,
@@ -93,8 +92,8 @@ impl<'a> LoadRequest<'a> {
     }
 
     /// Loads the keys on `device` and makes them ready: transforms them, plans the tile, compiles
-    /// kernels. What the options leave open comes from a tuned plan where one is stored
-    /// ([`choose_plan`]).
+    /// kernels. What the options leave open comes from a tuned plan where one
+    /// is stored ([`choose_plan`]).
     ///
     /// # Errors
     /// When the shape is impossible, does not fit, needs something this device lacks, or memory
@@ -150,12 +149,12 @@ pub trait Loader: Send + Sync {
 }
 
 /// The options to load `shape` with on the device called `identity`: those given where they ask for
-/// anything of the plan, else the stored winner, else those given, for the device's model to
-/// complete.
+/// anything of the plan, else the stored winner, else those given,
+/// for the device's model to complete.
 ///
 /// # Errors
-/// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored options of another
-/// form.
+/// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored
+/// options of another form.
 pub fn choose_plan(
     identity: &str,
     shape: &BootstrapShape,

@@ -20,8 +20,6 @@ pub use job::{
     validate_range, validate_table_range, validate_tables,
 };
 pub use loader::{KeySource, LoadOptions, LoadRequest, Loader, choose_plan, other_backend};
-pub use plan::{
-    AccumulatorHome, PlanRequest, TileLayout, TilePlan, tile_of_groups, tile_of_subgroups,
-};
+pub use plan::{PlanRequest, tile_of_groups, tile_of_subgroups};
 pub use shape::{BootstrapShape, Gadget, KeyModulus, SecretKind};
 pub use stages::{Stage, StageOutput};

@@ -149,8 +149,8 @@ impl BootstrapShape {
         }
     }
 
-    /// Coefficients of the bootstrapping-key block of one step: `[GGSW][level][row K][column
-    /// K][N]`.
+    /// Coefficients of the bootstrapping-key block of one step:
+    /// `[GGSW][level][row K][column K][N]`.
     pub fn bootstrapping_block_len(&self) -> usize {
         self.ggsw_per_step()
             * self.levels()
@@ -271,8 +271,8 @@ impl BootstrapShape {
             return Err(ShapeError::new("n", self.lwe_dimension, "must be in 1..=8192"));
         }
         let size = self.polynomial_size;
-        // Published vectors go down to N = 64; parameter files are held to 256 and above by the
-        // scheme.
+        // Published vectors go down to N = 64;
+        // parameter files are held to 256 and above by the scheme.
         if !size.is_power_of_two() || !(64..=8192).contains(&size) {
             return Err(ShapeError::new("N", size, "must be a power of two in 64..=8192"));
         }
@@ -317,7 +317,8 @@ impl BootstrapShape {
                 _ => Err(ShapeError::new(
                     "mode",
                     format!("{:?}", self.gadget),
-                    "the native torus takes closest-representative digits of at most 63 bits together",
+                    "the native torus takes closest-representative digits of at most 63 bits \
+                     together",
                 )),
             },
         }

@@ -3,8 +3,8 @@
 
 use super::{BootstrapShape, KeySource};
 
-/// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014): reproducible, and not for
-/// secrets.
+/// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014):
+/// reproducible, and not for secrets.
 #[derive(Clone)]
 pub struct Words(u64);
 

@@ -1,5 +1,5 @@
-//! What every device has, whatever it computes: facts, errors, progress, files kept between runs, a
-//! timeline.
+//! What every device has, whatever it computes: facts, errors, progress,
+//! files kept between runs, a timeline.
 
 mod cache;
 mod error;

@@ -133,7 +133,10 @@ mod tests {
             .with("packed", false)
             .with("single_ms", None::<f64>)
             .with("words", vec![3u32, 5]);
-        let text = r#"{"packed":false,"plan_from":"model","single_ms":null,"threads":64,"transform":"ntt-u32","words":[3,5]}"#;
+        let text = concat!(
+            r#"{"packed":false,"plan_from":"model","single_ms":null,"threads":64,"#,
+            r#""transform":"ntt-u32","words":[3,5]}"#
+        );
         assert_eq!(report.to_string(), text);
         assert_eq!(
             (report.count("threads"), report.flag("packed"), report.flag("threads")),

@@ -1,5 +1,5 @@
-//! When host and device did what, for looking at: off until [`start`], and then one list for the
-//! process.
+//! When host and device did what, for looking at: off until [`start`],
+//! and then one list for the process.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The version of the file and of what its plans mean to the kernels: raised when kernels change
 /// enough that a stored plan says nothing about the new ones.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Who chose a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +59,8 @@ impl TunedPlan {
     /// The options, as their family reads them; `path` is the file they came from.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] naming the file and the remedy, for options of another
-    /// form.
+    /// [`BackendError::InvalidRequest`] naming the file and the remedy,
+    /// for options of another form.
     pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O, BackendError> {
         O::deserialize(&self.options).map_err(|e| unusable(path, e.to_string()))
     }
@@ -77,7 +77,8 @@ fn value(of: &impl Serialize) -> Result<Value, BackendError> {
 
 fn unusable(path: &Path, why: String) -> BackendError {
     BackendError::InvalidRequest(format!(
-        "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run `cargo xtask tune` again",
+        "the tuned plans in {} cannot be used ({why}): delete the file, or restore it, and run \
+         `cargo xtask tune` again",
         path.display()
     ))
 }
@@ -126,7 +127,8 @@ impl TunedPlans {
         let header: Header = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
         if header.format != FORMAT {
             let note = format!(
-                "tuned plans in {} are of format {}, this version reads format {FORMAT}: ignored; `cargo xtask tune` replaces them",
+                "tuned plans in {} are of format {}, this version reads format {FORMAT}: ignored; \
+                 `cargo xtask tune` replaces them",
                 path.display(),
                 header.format
             );
@@ -228,7 +230,7 @@ mod tests {
             plans.plans.is_empty()
                 && note.is_some_and(|n| n.contains("999") && n.contains("plans.json"))
         );
-        for text in ["", "{", r#"{"plans": []}"#, r#"{"format": 1, "plans": [{}]}"#] {
+        for text in ["", "{", r#"{"plans": []}"#, r#"{"format": 2, "plans": [{}]}"#] {
             write(text);
             let error = TunedPlans::read(&path).expect_err(text).to_string();
             assert!(error.contains("plans.json") && error.contains("delete the file"), "{error}");

@@ -344,8 +344,8 @@ impl PolyEngine {
         block_on(self.synchronize_async())
     }
 
-    /// [`PolyEngine::synchronize`] for callers that must not block where the device can do
-    /// without.
+    /// [`PolyEngine::synchronize`] for callers that must not block where
+    /// the device can do without.
     ///
     /// # Errors
     /// As [`PolyEngine::synchronize`].

@@ -26,8 +26,8 @@ pub struct Interpreted {
 /// their bases; `keep` are values to be handed out beside the outputs.
 ///
 /// # Errors
-/// When inputs or resident polynomials are not what the program reads, or have words that are not
-/// canonical.
+/// When inputs or resident polynomials are not what the program reads,
+/// or have words that are not canonical.
 pub fn interpret(
     program: &Program,
     residents: &dyn ResidentSource,

@@ -3,8 +3,8 @@
 //! A scheme records a [`Program`]: what to compute on polynomials over Z\[X\]/(X^N + 1), modulo
 //! many primes. One pure function, `lower`, turns it into a [`Schedule`] of launches of three fused
 //! kernels (`poly_rows`, `poly_columns`, `poly_pointwise`); devices run schedules and know nothing
-//! else. `interpret` runs a program operation by operation on the host and is the oracle of every
-//! lowering.
+//! else. `interpret` runs a program operation by operation on the host and is
+//! the oracle of every lowering.
 //!
 //! | module | what |
 //! |---|---|

@@ -15,8 +15,8 @@ impl HostPolynomials {
     /// the basis.
     ///
     /// # Errors
-    /// For unknown primes, runs longer than a limb, wrong lengths, or words that are not
-    /// canonical.
+    /// For unknown primes, runs longer than a limb, wrong lengths,
+    /// or words that are not canonical.
     pub fn new(
         ring: &RingShape,
         polynomials: Vec<(ResidentShape, Vec<u32>)>,

@@ -4,11 +4,11 @@
 //! half transforms: of columns (C points, stride R) and of rows (R points). Rows are at home in
 //! evaluations, columns in coefficients, and each kernel works on one half from beginning to end:
 //!
-//! | kernel | a block holds | does |
+//! | kernel | a block holds of several limbs | does |
 //! |---|---|---|
-//! | `poly_rows` | one row of several limbs modulo one prime | forward rows, sums of products, inverse rows |
-//! | `poly_columns` | some columns of several limbs modulo several primes | inverse columns, conversions, forward columns |
-//! | `poly_pointwise` | some words of several limbs modulo one prime | sums of products |
+//! | `poly_rows` | one row, one prime | forward rows, sums of products, inverse rows |
+//! | `poly_columns` | columns, several primes | inverse columns, conversions, forward columns |
+//! | `poly_pointwise` | some words, one prime | sums of products |
 //!
 //! A launch is a list of *tiles* that do not depend on each other. A tile loads limbs into its
 //! slots, computes sums of them, each of which is a slot too, and stores some. Launches run one
@@ -82,8 +82,8 @@ pub struct Load {
 pub struct Store {
     /// The limb. Never [`Limb::Input`] or [`Limb::Resident`].
     pub to: Limb,
-    /// How it is to lie there: `poly_rows` transforms inversely for [`Form::Half`], `poly_columns`
-    /// forward.
+    /// How it is to lie there: `poly_rows` transforms inversely for [`Form::Half`],
+    /// `poly_columns` forward.
     pub form: Form,
     /// X -> X^g, applied to the evaluations before anything else, 1 for none. Only in `poly_rows`
     /// and `poly_pointwise`.
@@ -102,8 +102,8 @@ pub enum Source {
 /// One summand of a [`RowSum`]: `factor * a * b`, a missing operand being 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowTerm {
-    /// Canonical residues for the words before N/2 and from N/2 on. (Place of the word that is
-    /// computed.)
+    /// Canonical residues for the words before N/2 and from N/2 on.
+    /// (Place of the word that is computed.)
     pub factor: [u32; 2],
     /// The first operand.
     pub a: Option<Source>,
@@ -120,8 +120,8 @@ pub struct RowSum {
     pub stores: Vec<Store>,
 }
 
-/// A tile of `poly_rows` and `poly_pointwise`: the same work for every row of the limbs modulo one
-/// prime.
+/// A tile of `poly_rows` and `poly_pointwise`:
+/// the same work for every row of the limbs modulo one prime.
 ///
 /// With automorphisms, the row that is loaded or stored is another than the tile's: X -> X^g maps
 /// whole rows onto whole rows (`girih_ring::Automorphism`).

@@ -174,8 +174,8 @@ impl Netlist {
     /// Reads a Bristol Fashion file. Buses are named `in0`, `in1`, .. and `out0`, `out1`, ..
     ///
     /// Memory stays proportional to the text, whatever its numbers claim: only of input wires,
-    /// which no line drives, up to [`MAX_INPUT_BITS`] are taken at their word, once all else is
-    /// right.
+    /// which no line drives, up to [`MAX_INPUT_BITS`] are taken at their word,
+    /// once all else is right.
     ///
     /// # Errors
     /// [`Error::Bristol`] with the line of the first thing that is wrong: a number or kind that is
@@ -228,8 +228,8 @@ fn drivers(header: &Header, gates: &[RawGate<'_>]) -> Result<HashMap<u32, usize>
     Ok(drivers)
 }
 
-/// Builds the netlist: every wire is driven once, so what is left to find is a read above its
-/// driver.
+/// Builds the netlist: every wire is driven once,
+/// so what is left to find is a read above its driver.
 fn assemble(
     header: &Header,
     gates: &[RawGate<'_>],
@@ -253,7 +253,10 @@ fn assemble(
                     for &wire in gate.reads.iter().skip(i).step_by(gate.drives.len()) {
                         let Some(found) = find(&driven, wire) else {
                             let below = drivers.get(&wire).copied().unwrap_or_default();
-                            return gate.line.refuse(format!("wire {wire} is driven only on line {below}: a cycle, or gates out of order"));
+                            return gate.line.refuse(format!(
+                                "wire {wire} is driven only on line \
+                                {below}: a cycle, or gates out of order"
+                            ));
                         };
                         operands.push(found);
                     }

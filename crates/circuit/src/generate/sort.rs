@@ -1,5 +1,5 @@
-//! Sorting without branches: Batcher's odd-even merge sort (Knuth, TAOCP vol. 3, algorithm 5.2.2
-//! M).
+//! Sorting without branches: Batcher's odd-even merge sort (Knuth,
+//! TAOCP vol. 3, algorithm 5.2.2 M).
 
 use super::compare;
 use crate::{Builder, Netlist, Wire};

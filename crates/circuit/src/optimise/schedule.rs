@@ -1,5 +1,5 @@
-//! Levels and places: what runs together, and where its results stay until their last reader has
-//! run.
+//! Levels and places: what runs together,
+//! and where its results stay until their last reader has run.
 
 use super::cover::Cover;
 use super::form::{Form, MAX_LEAVES};

@@ -45,7 +45,8 @@ impl<'a> Checked<'a> {
     fn new(name: &'a str, cell: &'a Cell) -> Result<Self> {
         let place = || format!("cell `{}`", shown(name));
         let Some((kind, ports)) = kind_of(&cell.kind) else {
-            let known = "$_BUF_, $_NOT_, $_AND_, $_NAND_, $_OR_, $_NOR_, $_XOR_, $_XNOR_, $_ANDNOT_, $_ORNOT_, $_MUX_";
+            let known = "$_BUF_, $_NOT_, $_AND_, $_NAND_, $_OR_, $_NOR_, $_XOR_, $_XNOR_, \
+                         $_ANDNOT_, $_ORNOT_, $_MUX_";
             return refuse(place(), format!("type `{}` is not among {known}", shown(&cell.kind)));
         };
         let port = |port: &str| match cell.connections.get(port).map(Vec::as_slice) {

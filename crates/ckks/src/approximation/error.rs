@@ -45,7 +45,8 @@ pub enum ApproximationError {
     },
     /// No polynomial of the allowed degree is good enough.
     #[error(
-        "an error of {wanted:.3e} needs a degree above {degree} ({levels} levels), which reaches {reached:.3e}: \
+        "an error of {wanted:.3e} needs a degree above {degree} ({levels} levels), which reaches \
+         {reached:.3e}: \
          allow more levels, a larger error or a smaller interval"
     )]
     TooHard {

@@ -5,7 +5,7 @@
 //!
 //! | type | what |
 //! |---|---|
-//! | [`Polynomial`] | a polynomial in the Chebyshev basis of an interval, from coefficients or fitted to a closure |
+//! | [`Polynomial`] | in the Chebyshev basis of an interval, from coefficients or a closure |
 //! | [`CompositeSign`] | the sign function as minimax polynomials one after the other |
 //!
 //! A polynomial holds on its interval only. Outside it grows like |x|^degree, and an encrypted

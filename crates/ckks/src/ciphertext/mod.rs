@@ -158,8 +158,8 @@ impl Ciphertext {
         4 * (self.b.len() + self.a.len())
     }
 
-    /// The ciphertext as bytes, which end with a checksum: it finds accidents on the way, and is no
-    /// authentication.
+    /// The ciphertext as bytes, which end with a checksum: it finds accidents on the way,
+    /// and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.

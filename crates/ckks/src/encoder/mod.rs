@@ -18,8 +18,8 @@ use transform::Transform;
 /// is shared by all who need it.
 ///
 /// The f64 transform errs by about 2^-52 sqrt(log2 N) relative to the root mean square of the
-/// coefficients: at scales up to 2^45 an encoding is the exact rounding, except within 2^-4 of a
-/// tie.
+/// coefficients: at scales up to 2^45 an encoding is the exact rounding,
+/// except within 2^-4 of a tie.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     degree: usize,

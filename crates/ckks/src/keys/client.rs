@@ -234,8 +234,8 @@ impl ClientKey {
         Ok(self.decrypt_with_precision(ciphertext)?.values)
     }
 
-    /// Decrypts real values: the real parts of the slots. The warning of [`ClientKey::decrypt`]
-    /// holds.
+    /// Decrypts real values: the real parts of the slots.
+    /// The warning of [`ClientKey::decrypt`] holds.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`].

@@ -106,8 +106,8 @@ impl EvaluationKeys {
         self.keys.values().map(SwitchingKey::bytes).sum()
     }
 
-    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no
-    /// authentication.
+    /// The keys as bytes, which end with a checksum: it finds accidents on the way,
+    /// and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`] if they cannot be serialized.

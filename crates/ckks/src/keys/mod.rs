@@ -37,8 +37,8 @@ pub trait SwitchingKeySource: Sync {
     fn kinds(&self) -> Vec<KeyKind>;
 
     /// Writes one limb of N canonical residues in evaluation form: row `digit` of the key, `part`,
-    /// modulo the prime at `position` of F and P. Limbs may be asked for in any order, from any
-    /// thread.
+    /// modulo the prime at `position` of F and P. Limbs may be asked for in any order,
+    /// from any thread.
     ///
     /// # Errors
     /// [`Error::MissingKey`] for a key that is not there, and errors that name a digit, position or

@@ -65,8 +65,8 @@ impl PublicKey {
     }
 
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal
-    /// level and its scale. Errors are larger than under the secret key, by a factor of about
-    /// `sqrt(4N/3)`.
+    /// level and its scale. Errors are larger than under the secret key,
+    /// by a factor of about `sqrt(4N/3)`.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt`].

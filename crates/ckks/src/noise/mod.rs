@@ -143,8 +143,8 @@ impl NoiseModel {
         self.key_product(level) + self.rounding()
     }
 
-    /// Of a product of ciphertexts at `level` whose scales multiply to `scale`: relinearised and
-    /// rescaled.
+    /// Of a product of ciphertexts at `level` whose scales multiply to `scale`:
+    /// relinearised and rescaled.
     pub fn multiplied(&self, x: Noise, y: Noise, level: usize, scale: f64) -> Noise {
         let product = x.product(y).plus(self.deviation(self.key_switch(level), scale));
         self.rescaled(product, level, scale)

@@ -30,8 +30,8 @@ pub const SPARSE_AUXILIARY: usize = 2;
 
 impl BootstrappingParameters {
     /// rho, unless a bootstrapping asks for another: `Q_0` is about 2^rho times the largest
-    /// coefficient. A larger one lowers the sine's error by two bits and raises the noise by up to
-    /// one.
+    /// coefficient. A larger one lowers the sine's error by two bits and raises
+    /// the noise by up to one.
     pub fn message_ratio(&self) -> u32 {
         self.message_ratio
     }
@@ -41,8 +41,8 @@ impl BootstrappingParameters {
         self.normal
     }
 
-    /// The level that ciphertexts are brought to first: 0, or where slots go to coefficients
-    /// before.
+    /// The level that ciphertexts are brought to first: 0,
+    /// or where slots go to coefficients before.
     pub fn input_level(&self) -> usize {
         if self.slots_first { self.to_coefficients } else { 0 }
     }

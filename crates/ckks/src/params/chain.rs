@@ -51,8 +51,8 @@ pub struct ChainParts<'a> {
     pub auxiliary: &'a [u32],
     /// States of the levels, level 0 first.
     pub states: &'a [State],
-    /// Positions of F in each digit; empty: as many as there are auxiliary primes, fewer in the
-    /// last.
+    /// Positions of F in each digit; empty: as many as there are auxiliary primes,
+    /// fewer in the last.
     pub digits: &'a [usize],
 }
 

@@ -20,8 +20,8 @@ pub struct ParameterLiteral {
     pub log2_degree: i64,
     /// S_0, the canonical scale at level 0: 2^20..=2^60.
     pub scale: f64,
-    /// Non-zero coefficients of the dense secret, for tests: left out, the secret is uniform
-    /// ternary.
+    /// Non-zero coefficients of the dense secret, for tests: left out,
+    /// the secret is uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<i64>,
     /// Terminal primes `t_0, t_1, ..`; there may be none.
@@ -79,8 +79,8 @@ impl ParameterLiteral {
     /// Reads the fields from TOML.
     ///
     /// # Errors
-    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong
-    /// type.
+    /// [`Error::ParameterFile`] naming the line or field that is unknown,
+    /// missing or of the wrong type.
     pub fn from_toml(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
     }

@@ -84,8 +84,8 @@ impl CkksParameters {
     /// A literal equal to a built-in set becomes that set; a different one may not take its name.
     ///
     /// # Errors
-    /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it
-    /// breaks.
+    /// [`Error::Parameter`] with the first field that is impossible,
+    /// its value and the rule it breaks.
     pub fn new(literal: &ParameterLiteral) -> Result<Self> {
         let set = check::checked(literal)?;
         match builtin::find(set.name()) {

@@ -18,8 +18,8 @@ const LARGEST: [(u32, [f64; 3]); 8] = [
     (17, [3523.0, 2411.0, 1866.0]),
 ];
 
-/// The largest log2 of Q P with 128 bits of security at N = 2^`log2_degree`; `None` outside
-/// 10..=17.
+/// The largest log2 of Q P with 128 bits of security at N = 2^`log2_degree`;
+/// `None` outside 10..=17.
 pub fn largest_log2_modulus(log2_degree: u32) -> Option<f64> {
     largest_for(log2_degree, 128)
 }
@@ -45,6 +45,9 @@ pub struct Estimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
     /// log2 8d with block size b and lattice dimension d).
     pub dense: f64,
+    /// The cheaper of the primal and the dual attack on it with the MATZOV cost model; nothing for
+    /// a secret of fixed weight.
+    pub dense_matzov: Option<f64>,
     /// Attacks on the sparse secret under the primes of its one key.
     pub sparse: Option<SparseEstimate>,
 }
@@ -79,13 +82,13 @@ pub struct Security {
     pub warning: Option<String>,
 }
 
-fn dense(set: &CkksParameters) -> f64 {
+fn dense(set: &CkksParameters) -> LweProblem {
     let secret = match set.secret_weight() {
         Some(weight) => SecretDistribution::FixedWeight(weight),
         None => SecretDistribution::Ternary,
     };
     let (dimension, log2_modulus) = (set.degree(), set.log2_modulus());
-    LweProblem { dimension, log2_modulus, error: ERROR_DEVIATION, secret }.usvp_bdgl16()
+    LweProblem { dimension, log2_modulus, error: ERROR_DEVIATION, secret }
 }
 
 /// The primal attack on a secret of fixed weight, with `guessed` coefficients taken for zero.
@@ -133,7 +136,8 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
     let chain = set.chain();
     let log2_sparse = sparse_log2_modulus(chain);
     let estimate = Estimate {
-        dense: dense(set),
+        dense: dense(set).usvp_bdgl16(),
+        dense_matzov: dense(set).cheapest_matzov(),
         sparse: set.bootstrapping().map(|b| sparse(set.degree(), b.sparse_weight(), log2_sparse)),
     };
     let largest = largest_log2_modulus(chain.log2_degree());
@@ -142,6 +146,9 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
         "{:.1} bits against the primal attack (uSVP, BDGL16) with log2 QP = {log2_modulus:.2}",
         estimate.dense
     );
+    if let Some(bits) = estimate.dense_matzov {
+        text += &format!(", {bits:.1} against the cheapest attack that is computed (MATZOV)");
+    }
     if let Some(most) = largest {
         text += &format!("; OpenFHE's table allows {most:.0} for 128 bits");
     }

@@ -43,8 +43,8 @@ pub struct ChainShape {
 }
 
 /// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for
-/// each group of CtS, then those of EvalMod, one for each group of StC, and the levels that users
-/// have.
+/// each group of CtS, then those of EvalMod, one for each group of StC,
+/// and the levels that users have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingShape {
     /// L_eff, the level at which results stand.

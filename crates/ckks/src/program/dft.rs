@@ -21,8 +21,8 @@ fn is_zero(x: &Complex64) -> bool {
     x.re.abs().max(x.im.abs()) <= 1e-12
 }
 
-/// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d), each diagonal by its
-/// period.
+/// A matrix of n slots by rotation: (M x)_j = sum over d of `[d]_j` x_(j+d),
+/// each diagonal by its period.
 pub type Diagonals = BTreeMap<usize, Vec<Complex64>>;
 
 /// One transform of a chain without stray rotations (ckks.md section 7).
@@ -36,8 +36,8 @@ pub struct Group {
     pub rotated_by: i64,
     /// Diagonals of a giant step.
     pub baby_steps: usize,
-    /// Diagonal k at rotation stride k, already rotated by -R_i; by its period; none where it is
-    /// zero.
+    /// Diagonal k at rotation stride k, already rotated by -R_i; by its period;
+    /// none where it is zero.
     pub stored: Vec<Option<Vec<Complex64>>>,
 }
 

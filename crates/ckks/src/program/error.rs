@@ -2,8 +2,8 @@
 
 use girih_backend::poly::ProgramError;
 
-/// Why an operation could not be recorded. Nothing was recorded then that a later operation could
-/// meet.
+/// Why an operation could not be recorded.
+/// Nothing was recorded then that a later operation could meet.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
     /// The operation does not fit the contract of programs: a defect of this crate.

@@ -7,14 +7,14 @@ pub(crate) fn product(primes: impl IntoIterator<Item = u32>) -> BigUint {
     primes.into_iter().fold(BigUint::from(1u32), |product, p| product * p)
 }
 
-/// The f64 nearest to `numerator / denominator`, ties to even. The quotient must be in f64's normal
-/// range.
+/// The f64 nearest to `numerator / denominator`, ties to even.
+/// The quotient must be in f64's normal range.
 pub(crate) fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
     if *numerator == BigUint::ZERO {
         return 0.0;
     }
-    // A quotient of 65 or 66 bits with its lowest set if anything is left over rounds as the exact
-    // one.
+    // A quotient of 65 or 66 bits with its lowest set if anything is left over
+    // rounds as the exact one.
     let shift = 65 + denominator.bits() as i64 - numerator.bits() as i64;
     let (n, d) = if shift >= 0 {
         (numerator << shift as u64, denominator.clone())

@@ -60,8 +60,8 @@ impl Recorder {
         Ok(Recorded { b: divide(x.b)?, a: divide(x.a)?, level, scale, ..*x })
     }
 
-    /// Level adjust: to the canonical scale of the lower level `to`, by one division, whatever the
-    /// distance.
+    /// Level adjust: to the canonical scale of the lower level `to`, by one division,
+    /// whatever the distance.
     ///
     /// # Errors
     /// Unless `to` is below the ciphertext's level and has a canonical scale.
@@ -78,8 +78,8 @@ impl Recorder {
     }
 
     /// Drop: to level `to` at whatever scale that gives. Where the bases are nested limbs are
-    /// forgotten and the scale stays; elsewhere it is a level adjust, and the scale becomes
-    /// canonical.
+    /// forgotten and the scale stays; elsewhere it is a level adjust,
+    /// and the scale becomes canonical.
     ///
     /// # Errors
     /// When `to` is above the ciphertext's level, or an adjust is needed to a level without

@@ -9,8 +9,8 @@ use super::error::RecordError;
 use super::linear::integer;
 use super::recorder::{Recorded, Recorder};
 
-/// Chebyshev polynomials T_j of a ciphertext: those below 2^m, and the powers of two up to a
-/// degree.
+/// Chebyshev polynomials T_j of a ciphertext: those below 2^m,
+/// and the powers of two up to a degree.
 #[derive(Clone, Debug)]
 pub struct Basis {
     terms: BTreeMap<usize, Recorded>,

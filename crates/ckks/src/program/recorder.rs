@@ -26,8 +26,8 @@ pub enum Part {
 /// An encoded plaintext: integer coefficients of a polynomial in X^(2^log2_run).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlainPolynomial {
-    /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them, each below 2^62 in
-    /// magnitude.
+    /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them,
+    /// each below 2^62 in magnitude.
     pub coefficients: Arc<[i64]>,
     /// log2 of the step between exponents. The evaluations are runs of 2^log2_run equal words.
     pub log2_run: u32,
@@ -83,8 +83,8 @@ pub enum ResidentRequest {
         /// Which of its polynomials.
         part: Part,
     },
-    /// The centred lift of a group's residues of a switching key to the basis T (ckks.md section
-    /// 11).
+    /// The centred lift of a group's residues of a switching key to the basis
+    /// T (ckks.md section 11).
     Klss {
         /// Which key.
         kind: KeyKind,

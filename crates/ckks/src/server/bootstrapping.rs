@@ -20,8 +20,8 @@ use num_complex::Complex64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bootstrapping {
     /// rho, between the bounds of
-    /// [`CkksParameters::message_ratios`](crate::CkksParameters::message_ratios); the set's own if
-    /// none.
+    /// [`CkksParameters::message_ratios`](crate::CkksParameters::message_ratios);
+    /// the set's own if none.
     pub message_ratio: Option<u32>,
     /// All slots are real: imaginary noise is removed. The result has twice the canonical scale;
     /// the next product or sum brings that in order.

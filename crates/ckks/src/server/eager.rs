@@ -210,8 +210,8 @@ impl ServerKey {
         })
     }
 
-    /// Runs an operation whose vector each call brings along, so that one recording serves all
-    /// vectors.
+    /// Runs an operation whose vector each call brings along,
+    /// so that one recording serves all vectors.
     fn with_plain(
         &self,
         operation: &str,

@@ -16,8 +16,8 @@ use girih_backend::{Backend, Progress, block_on};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Operations that run out of levels bootstrap their operands first, which needs slots of
-    /// magnitude at most 1 at that point. Off by default: it takes long, and nothing is to happen
-    /// unasked.
+    /// magnitude at most 1 at that point. Off by default: it takes long,
+    /// and nothing is to happen unasked.
     pub bootstrap_when_needed: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
@@ -31,8 +31,8 @@ impl Default for Options {
 }
 
 impl ServerKey {
-    /// Loads keys on a device, limb by limb; they may be dropped afterwards. `progress` hears of
-    /// polynomials.
+    /// Loads keys on a device, limb by limb; they may be dropped afterwards.
+    /// `progress` hears of polynomials.
     ///
     /// # Errors
     /// [`Error::Backend`] if the device runs no programs on polynomials, the
@@ -51,8 +51,8 @@ impl ServerKey {
     /// [`ServerKey::load`] for callers that must not block, on an engine opened for the set's ring.
     ///
     /// # Errors
-    /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape) for an engine of another
-    /// ring.
+    /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape)
+    /// for an engine of another ring.
     pub async fn on_engine(
         engine: PolyEngine,
         keys: &EvaluationKeys,

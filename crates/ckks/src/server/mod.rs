@@ -64,8 +64,8 @@ struct Shared {
     library: Library,
 }
 
-/// Evaluation keys loaded on one device: computes on ciphertexts there. It can be shared between
-/// threads.
+/// Evaluation keys loaded on one device: computes on ciphertexts there.
+/// It can be shared between threads.
 ///
 /// # Errors of operations
 ///

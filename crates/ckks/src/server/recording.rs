@@ -109,8 +109,8 @@ impl Recording {
     /// # Errors
     /// [`Error::Length`] for another number of inputs or batches of unequal lengths,
     /// [`Error::Level`], [`Error::Scale`] or [`Error::Shape`] where an input is not what was
-    /// declared, [`Error::WrongKey`] for ciphertexts of another key or server, and failures of the
-    /// device.
+    /// declared, [`Error::WrongKey`] for ciphertexts of another key or server,
+    /// and failures of the device.
     pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
         let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
         self.run_operands(&operands)

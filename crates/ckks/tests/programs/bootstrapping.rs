@@ -268,8 +268,8 @@ fn an_arcsine_takes_the_error_of_the_sine_away() {
     }
 }
 
-/// Every vector is a worst case for the sine then, and with the correction none is worse than
-/// another.
+/// Every vector is a worst case for the sine then,
+/// and with the correction none is worse than another.
 #[test]
 fn slots_to_coefficients_first() {
     for set in ["INSECURE_CKKS_D40_STC_FIRST_N10", "INSECURE_CKKS_D40_30BIT_STC_FIRST_N10"] {
@@ -280,8 +280,8 @@ fn slots_to_coefficients_first() {
             near(outcome.total.0, expected);
         }
     }
-    // Three levels leave less than the noise from rho = 8 on; none leave (2 pi 2^-rho)^2 / 6 of a
-    // vector.
+    // Three levels leave less than the noise from rho = 8 on;
+    // none leave (2 pi 2^-rho)^2 / 6 of a vector.
     for (arcsine_levels, rho, random, one) in [(3, 8, -31.0, -30.7), (0, 8, -14.7, -13.8)] {
         let set = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").unwrap();
         let mut shape = ChainShape::from(&set);

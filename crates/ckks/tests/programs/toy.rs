@@ -86,8 +86,8 @@ impl Client {
         vec![b, a]
     }
 
-    /// The switching key from `from` to `to`: g is the product of `auxiliary` on the primes of each
-    /// digit.
+    /// The switching key from `from` to `to`:
+    /// g is the product of `auxiliary` on the primes of each digit.
     fn key(
         &mut self,
         kind: KeyKind,

@@ -132,7 +132,7 @@ impl Twin {
     }
 
     /// `[word][level][K][N]`: residues of the digits, transformed.
-    fn transform(&self, digits: &[i32]) -> Vec<u32> {
+    fn forward_transform(&self, digits: &[i32]) -> Vec<u32> {
         let mut out = Vec::with_capacity(digits.len() * self.tables.len());
         for table in &self.tables {
             let from = out.len();
@@ -143,7 +143,7 @@ impl Twin {
     }
 
     /// `[word][K][N]`: the external products of step `index`, each times its monomial, summed.
-    fn multiply(&self, index: usize, exponents: &[u32], transformed: &[u32]) -> Vec<u32> {
+    fn products(&self, index: usize, exponents: &[u32], transformed: &[u32]) -> Vec<u32> {
         let (size, columns, rows) = (
             self.shape.polynomial_size,
             self.shape.columns(),
@@ -176,7 +176,7 @@ impl Twin {
     }
 
     /// `[word][K][N]` back to coefficients, in place.
-    fn inverse(&self, products: &mut [u32]) {
+    fn inverse_transform(&self, products: &mut [u32]) {
         let per_word = self.shape.columns() * self.shape.polynomial_size;
         for (table, word) in self.tables.iter().zip(products.chunks_exact_mut(per_word)) {
             word.chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.inverse(p));
@@ -198,9 +198,9 @@ impl Twin {
 
     fn step(&self, index: usize, exponents: &[u32], accumulator: &mut [u64]) {
         let digits = decompose(&self.shape, self.modulus, accumulator);
-        let transformed = self.transform(&digits);
-        let mut products = self.multiply(index, exponents, &transformed);
-        self.inverse(&mut products);
+        let transformed = self.forward_transform(&digits);
+        let mut products = self.products(index, exponents, &transformed);
+        self.inverse_transform(&mut products);
         self.accumulate(&products, accumulator);
     }
 }
@@ -223,8 +223,9 @@ impl BlindRotator for Twin {
     }
 
     fn trace_step(&self, step: usize, exponents: &[u32], accumulator: &[u64]) -> Option<StepTrace> {
-        let transformed = self.transform(&decompose(&self.shape, self.modulus, accumulator));
-        let products = self.multiply(step, exponents, &transformed);
+        let transformed =
+            self.forward_transform(&decompose(&self.shape, self.modulus, accumulator));
+        let products = self.products(step, exponents, &transformed);
         Some(StepTrace { transformed, products })
     }
 

@@ -1,5 +1,5 @@
-//! The CPU as a [`BootstrapDevice`]: a store, test polynomials, and lists of jobs spread over
-//! threads.
+//! The CPU as a [`BootstrapDevice`]: a store, test polynomials,
+//! and lists of jobs spread over threads.
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
@@ -43,8 +43,8 @@ impl CpuEngine {
         self.pipeline.switcher()
     }
 
-    // A panic while the lock is held leaves words of a store that hold no invariant: reading on is
-    // sound.
+    // A panic while the lock is held leaves words of a store that hold no invariant:
+    // reading on is sound.
     fn read_memory(&self) -> RwLockReadGuard<'_, Memory> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +107,13 @@ impl BootstrapDevice for CpuEngine {
     }
 
     fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<(), BackendError> {
-        self.write_memory().tables.extend_from_slice(polynomials);
+        let tables = &mut self.write_memory().tables;
+        tables.try_reserve(polynomials.len()).map_err(|_| BackendError::OutOfMemory {
+            device: "cpu".into(),
+            bytes: 8 * (tables.len() + polynomials.len()) as u64,
+            what: "test polynomials".into(),
+        })?;
+        tables.extend_from_slice(polynomials);
         Ok(())
     }
 

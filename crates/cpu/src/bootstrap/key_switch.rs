@@ -1,5 +1,5 @@
-//! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`, then the last mod
-//! switch.
+//! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`,
+//! then the last mod switch.
 
 use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
 use girih_ring::fft::prefetch;

@@ -10,8 +10,8 @@ use girih_backend::{
 };
 use girih_ring::gadget::closest_representative_digits;
 
-/// Combine, switch keys, round to 2N, blind rotate, extract; stored ciphertexts are under the GLWE
-/// secret.
+/// Combine, switch keys, round to 2N, blind rotate, extract;
+/// stored ciphertexts are under the GLWE secret.
 pub(crate) struct SwitchFirst {
     shape: BootstrapShape,
     rotator: Box<dyn BlindRotator>,
@@ -147,12 +147,12 @@ impl SwitchFirst {
             }
             Ok(self.rotated(memory, jobs, &switched, steps))
         };
-        let unsupported = || {
-            BackendError::Unsupported {
+        let unsupported = || BackendError::Unsupported {
             device: "cpu".into(),
             what: format!("a trace of {stage:?} on the native torus"),
-            why: "this set has no such stage: 2^64 has no integer transform, and the key switch comes first".into(),
-        }
+            why: "this set has no such stage: 2^64 has no integer transform, and the key switch \
+                  comes first"
+                .into(),
         };
         match stage {
             Stage::Combined => Ok(combined),

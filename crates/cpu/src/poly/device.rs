@@ -17,11 +17,15 @@ use rayon::prelude::*;
 use super::memory::{Memory, Words};
 use super::routine::{Preparer, Routine, Work};
 use super::sums::Layout;
-use super::{Prime, crew};
+use super::{Prime, launches};
 use crate::CpuBackend;
 
 /// Words that a call must touch to be worth a second thread.
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;
+
+/// Words of freed buffers that are kept for the next of the same size: 256 MiB. Results come and go
+/// with every call, and new pages cost more than writing them.
+const SPARE_WORDS: usize = 1 << 26;
 
 /// One ring on the CPU. Calls run when they are made, so nothing is ever waited for.
 pub(crate) struct CpuPoly {
@@ -38,10 +42,12 @@ struct State {
     /// The next number of anything.
     next: u64,
     buffers: HashMap<BufferId, Memory32>,
+    /// Freed buffers, the latest last.
+    spare: Vec<Memory32>,
     residents: HashMap<ResidentId, Resident>,
     routines: HashMap<RoutineId, Prepared>,
     automorphisms: HashMap<u32, Arc<Automorphism>>,
-    /// Kept from call to call, until somebody waits for the device.
+    /// Kept from call to call, as large as the largest needed.
     arena: Option<Memory32>,
     scratch: Vec<Option<Memory32>>,
 }
@@ -105,8 +111,8 @@ impl CpuPoly {
         Ok(Self { ring, layout, simd, threads: threads.max(1), primes, state: Mutex::default() })
     }
 
-    // A panic while the lock is held leaves words of buffers that hold no invariant, and whole
-    // maps.
+    // A panic while the lock is held leaves words of buffers that hold no invariant,
+    // and whole maps.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +154,7 @@ impl CpuPoly {
             .iter_mut()
             .map(|words| words.as_deref_mut().unwrap_or_default())
             .collect();
-        if !crew::run(&tasks, &mut scratch, task) {
+        if !launches::run(&tasks, &mut scratch, task) {
             return Err(BackendError::DeviceFailed {
                 device: "cpu".into(),
                 what: "a thread panicked in a routine".into(),
@@ -271,15 +277,27 @@ impl PolyDevice for CpuPoly {
     }
 
     fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
-        let words = allocate(limbs.saturating_mul(self.ring.degree()), "a buffer of polynomials")?;
+        let len = limbs.saturating_mul(self.ring.degree());
         let mut state = self.state();
+        let words = match state.spare.iter().rposition(|words| words.len() == len) {
+            Some(known) => state.spare.remove(known),
+            None => allocate(len, "a buffer of polynomials").or_else(|_| {
+                state.spare.clear();
+                allocate(len, "a buffer of polynomials")
+            })?,
+        };
         let id = state.number();
         state.buffers.insert(id, words);
         Ok(id)
     }
 
     fn free(&self, buffer: BufferId) {
-        self.state().buffers.remove(&buffer);
+        let mut state = self.state();
+        let Some(words) = state.buffers.remove(&buffer) else { return };
+        state.spare.push(words);
+        while state.spare.iter().map(|words| words.len()).sum::<usize>() > SPARE_WORDS {
+            state.spare.remove(0);
+        }
     }
 
     fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
@@ -381,7 +399,14 @@ impl PolyDevice for CpuPoly {
     }
 
     fn forget(&self, routine: RoutineId) {
-        self.state().routines.remove(&routine);
+        let mut state = self.state();
+        state.routines.remove(&routine);
+        // Without routines nothing will run soon.
+        if state.routines.is_empty() {
+            state.arena = None;
+            state.scratch.clear();
+            state.spare.clear();
+        }
     }
 
     fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
@@ -393,10 +418,8 @@ impl PolyDevice for CpuPoly {
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {
-        // Whoever waits has nothing to run for now.
-        let mut state = self.state();
-        state.arena = None;
-        state.scratch.clear();
+        // The arena stays until no routine is left: new pages for each routine, cleared by the
+        // system, cost a sixth of a rotation.
         Ok(())
     }
 
@@ -404,7 +427,8 @@ impl PolyDevice for CpuPoly {
         let state = self.state();
         // Values and quotients of N roots and of their inverses.
         let tables = 4 * self.primes.len() * self.ring.degree();
-        let buffers: usize = state.buffers.values().map(|words| words.len()).sum();
+        let buffers = state.buffers.values().chain(&state.spare);
+        let buffers: usize = buffers.map(|words| words.len()).sum();
         let residents: usize = state.residents.values().map(|r| r.words.len()).sum();
         let scratch: usize = state.scratch.iter().flatten().map(|words| words.len()).sum();
         4 * (tables
@@ -427,8 +451,12 @@ fn range(
     let limbs = words.len() / degree;
     let start = first.checked_mul(degree);
     let part = start.and_then(|start| words.get_mut(start..start.checked_add(len)?));
-    part.filter(|_| len.is_multiple_of(degree))
-        .ok_or_else(|| refuse(format!("{len} words from limb {first} on, of buffer {buffer} of {limbs} limbs of {degree} words")))
+    part.filter(|_| len.is_multiple_of(degree)).ok_or_else(|| {
+        refuse(format!(
+            "{len} words from limb {first} on, of buffer {buffer} of \
+                                       {limbs} limbs of {degree} words"
+        ))
+    })
 }
 
 impl Loader for CpuBackend {

@@ -53,8 +53,8 @@ impl<'a> Memory<'a> {
     /// If the limb has fewer.
     pub(super) unsafe fn words(&self, limb: u32, first: usize, len: usize) -> &[u32] {
         let part = self.limbs[limb as usize].part(first, len).expect("words of the limb");
-        // SAFETY: the part lies inside words that are borrowed for 'a; the caller promises the
-        // rest.
+        // SAFETY: the part lies inside words that are borrowed for 'a;
+        // the caller promises the rest.
         unsafe { std::slice::from_raw_parts(part.first, part.len) }
     }
 

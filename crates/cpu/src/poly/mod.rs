@@ -3,20 +3,20 @@
 //! | module | what |
 //! |---|---|
 //! | `device` | buffers, resident polynomials, routines; the contract |
-//! | `routine` | a schedule checked and made ready: primes, automorphisms, conversions, places of limbs |
+//! | `routine` | a schedule checked and made ready: primes, conversions, places of limbs |
 //! | `rows` | the kernel `poly_rows` on one row |
 //! | `columns` | the kernel `poly_columns` on some columns |
 //! | `pointwise` | the kernel `poly_pointwise` on one row of words |
 //! | `sums` | sums of products, which rows and pointwise share |
-//! | `crew` | launches one after the other, their tasks on all threads |
+//! | `launches` | launches one after the other, their tasks on all threads |
 //! | `memory` | limbs that many threads read and write |
 //!
 //! A task is what a block is on a GPU: a row, or some columns, of one tile. What it works on lies
 //! in scratch memory of its thread, which the second-level cache holds.
 
 mod columns;
-mod crew;
 mod device;
+mod launches;
 mod memory;
 mod pointwise;
 mod routine;

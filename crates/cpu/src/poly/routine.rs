@@ -1,8 +1,8 @@
 //! A schedule made ready: checked, its limbs numbered, its constants prepared.
 //!
 //! The kernels reach limbs without locks. What makes that sound is checked here: no launch writes a
-//! limb that it reads, or one twice. (That places of a call do not overlap is checked when it
-//! runs.)
+//! limb that it reads, or one twice. (That places of a call do not overlap
+//! is checked when it runs.)
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -411,7 +411,10 @@ impl Preparer<'_> {
                 let limb = self.store(store, arena, numbering)?;
                 stores.push(ColumnStore { limb, half: store.form == Form::Half });
             }
-            let scaled = |t: &ColumnTerm| matches!(*t, ColumnTerm::Scaled { slot: s, .. } if usize::from(s) == slot);
+            let scaled = |t: &ColumnTerm| match *t {
+                ColumnTerm::Scaled { slot: s, .. } => usize::from(s) == slot,
+                _ => false,
+            };
             let read_later = tile.sums[number + 1..].iter().any(|s| s.terms.iter().any(scaled))
                 || tile.conversions.iter().any(|c| c.slots.iter().any(|&s| usize::from(s) == slot));
             sums.push(ColumnSumWork { prime, conversions, terms, stores, read_later });
@@ -511,6 +514,9 @@ impl Preparer<'_> {
 
 /// Whether a sum reads a slot.
 fn reads(sum: &RowSum, slot: usize) -> bool {
-    let reads = |source: &Option<Source>| matches!(source, Some(Source::Slot(s)) if usize::from(*s) == slot);
+    let reads = |source: &Option<Source>| match source {
+        Some(Source::Slot(s)) => usize::from(*s) == slot,
+        _ => false,
+    };
     sum.terms.iter().any(|term| reads(&term.a) || reads(&term.b))
 }

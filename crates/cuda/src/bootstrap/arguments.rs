@@ -13,6 +13,16 @@ plain!(
     CombineArguments
 );
 
+/// Bytes of each struct, under the names by which `jobs.cuh` asserts them.
+pub(crate) const ARGUMENT_BYTES: [(&str, usize); 6] = [
+    ("BOOTSTRAP_JOB_BYTES", size_of::<Job>()),
+    ("LINEAR_JOB_BYTES", size_of::<Linear>()),
+    ("BLIND_ROTATE_ARGUMENTS_BYTES", size_of::<BlindRotateArguments>()),
+    ("KEY_SWITCH_ARGUMENTS_BYTES", size_of::<KeySwitchArguments>()),
+    ("TORUS_KEY_SWITCH_ARGUMENTS_BYTES", size_of::<TorusKeySwitchArguments>()),
+    ("COMBINE_ARGUMENTS_BYTES", size_of::<CombineArguments>()),
+];
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Input {

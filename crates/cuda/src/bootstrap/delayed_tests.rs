@@ -1,10 +1,9 @@
 //! The engine over queues that are as late as their waits allow: results are the same bits.
 
 use crate::bootstrap::engine::CudaEngine;
+use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
+use crate::bootstrap::plan::candidates::Planner;
 use crate::bootstrap::queues::{FIRST, QUEUES, SECOND};
-use crate::bootstrap::rotation::plans;
-use crate::bootstrap::spread::MAX_CLUSTER;
-use crate::bootstrap::variants::limits_of;
 use crate::runtime::delayed::{Delay, Delayed};
 use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::Queue;
@@ -49,9 +48,9 @@ fn engine(
     let machine = Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
     let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
     // One multiprocessor, so that small calls have several waves and something left.
-    let plans =
-        plans("cuda", shape, transform, &limits_of(90), MAX_CLUSTER, &PlanRequest::default())
-            .expect("it fits");
+    let planner =
+        Planner { device: "cuda", shape, transform, limits: &limits_of(90), cluster: MAX_CLUSTER };
+    let plans = planner.candidates(&PlanRequest::default()).expect("it fits");
     let keys = SyntheticKeys::new(shape.clone(), 5);
     Engine::new(Box::new(
         CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress)

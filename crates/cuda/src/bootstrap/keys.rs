@@ -1,12 +1,12 @@
 //! Keys in transform domain, in exactly the order in which kernels read them.
 
-use crate::bootstrap::plan::{
-    CudaPlan, Geometry, holds_digits, packed_exponent, scaled, step_bytes,
+use crate::bootstrap::layout::{
+    Geometry, PRODUCT_INDICES, fft_scale, holds_digits, ks_row, ks_word_bytes, packed_exponent,
+    product_chunk_bytes, step_bytes,
 };
-use crate::bootstrap::source::{TORUS_BITS, ks_row, ks_word_bytes};
 use crate::bootstrap::tables;
 use crate::runtime::bytes::bytes_of;
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, SecretKind, Transform};
+use girih_backend::{BackendError, BootstrapShape, KeySource, SecretKind, Transform};
 use girih_ring::NttTable;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,59 +23,27 @@ pub(crate) struct KeyLayout {
     overflowed: AtomicBool,
 }
 
-/// Bytes of two packed entries: four integers of 48 bits.
-const PACKED_BYTES: usize = 24;
-
-/// What transforms of centred key polynomials are multiplied by: 2/N, and the unit of what an
-/// accumulator holds.
-pub(crate) fn fft_scale(shape: &BootstrapShape) -> f64 {
-    let modulus = shape.key_modulus_value();
-    2.0 / shape.polynomial_size as f64
-        * match shape.gadget {
-            Gadget::Decomposition { .. } if scaled(shape) => {
-                f64::from(TORUS_BITS).exp2() / modulus.unwrap_or(1) as f64
-            }
-            Gadget::Decomposition { .. } => 1.0,
-            // Digits are aligned to the top of 32 bits, sums to the bottom.
-            Gadget::ModulusRaising { log2_modulus } => {
-                (2.0 * f64::from(log2_modulus) - 32.0).exp2() / modulus.unwrap_or(1) as f64
-            }
-            Gadget::ClosestRepresentative { .. } => (f64::from(TORUS_BITS) - 64.0).exp2(),
-        }
-}
-
 impl KeyLayout {
-    pub fn new(shape: &BootstrapShape, plan: &CudaPlan) -> Self {
+    /// Of `shape`, with packed entries or plain ones.
+    pub fn new(shape: &BootstrapShape, transform: Transform, packed: bool) -> Self {
         Self {
             shape: shape.clone(),
-            geometry: Geometry::new(shape, plan.transform),
-            transform: plan.transform,
-            ntt: if plan.transform == Transform::Ntt {
-                tables::ntt_tables(shape)
-            } else {
-                Vec::new()
-            },
-            fft_roots: if plan.transform == Transform::Fft {
+            geometry: Geometry::new(shape, transform),
+            transform,
+            ntt: if transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
+            fft_roots: if transform == Transform::Fft {
                 tables::fft_roots(shape.polynomial_size)
             } else {
                 Vec::new()
             },
-            packed: packed_exponent(shape, plan.transform).filter(|_| plan.packed),
+            packed: packed_exponent(shape, transform).filter(|_| packed),
             overflowed: AtomicBool::new(false),
         }
     }
 
-    /// Bytes of one step's slice (`KEY_STEP_BYTES` of the kernels).
+    /// Bytes of one step's slice.
     pub fn step_bytes(&self) -> usize {
-        let g = &self.geometry;
-        let groups = g.points / g.tail;
-        let entries = self.rows() * self.shape.ggsw_per_step() * g.tail;
-        match self.transform {
-            Transform::Ntt => 16 * g.words * self.shape.columns() * entries.div_ceil(4) * groups,
-            // Two entries in so many bytes, else 16 each.
-            Transform::Fft if self.packed.is_some() => step_bytes(&self.shape) / 32 * PACKED_BYTES,
-            Transform::Fft => step_bytes(&self.shape),
-        }
+        step_bytes(&self.shape, self.transform, self.packed.is_some())
     }
 
     fn rows(&self) -> usize {
@@ -170,7 +138,9 @@ impl KeyLayout {
         Err(BackendError::Unsupported {
             device: device.into(),
             what: "this bootstrapping key in packed entries".into(),
-            why: "a coefficient of a transform lies more than nine deviations from those of a uniform key; load it with packed = 0".into(),
+            why: "a coefficient of a transform lies more than nine deviations from those of a \
+                  uniform key; load it with packed = 0"
+                .into(),
         })
     }
 
@@ -238,11 +208,6 @@ impl KeyLayout {
     }
 }
 
-/// Bytes of the key-switching rows of one index: `[digit][value - 1][row]`, value 0 left out.
-pub(crate) fn key_switching_bytes(shape: &BootstrapShape) -> usize {
-    shape.ks_digits() * (shape.ks_base() - 1) * ks_row(shape) * ks_word_bytes(shape)
-}
-
 /// The rows of `index`.
 pub(crate) fn key_switching_rows(
     shape: &BootstrapShape,
@@ -276,12 +241,39 @@ pub(crate) fn key_switching_rows(
     }
 }
 
+/// Columns of a fragment of the key of `key_switch_torus`.
+const PRODUCT_GROUP: usize = 8;
+
+/// The key for one chunk of indices, as `key_switch_torus` reads it: `[digit][8 columns][2 bytes of
+/// a word][thread of a warp]`, each 16 bytes of 8 indices; zeros beyond the last index and column.
+pub(crate) fn product_chunk(keys: &dyn KeySource, chunk: usize) -> Vec<u8> {
+    let shape = keys.shape();
+    let (length, groups) = (shape.switched_len(), ks_row(shape) / PRODUCT_GROUP);
+    let mut block = vec![0; shape.key_switching_block_len()];
+    let mut out = vec![0; product_chunk_bytes(shape)];
+    for local in 0..PRODUCT_INDICES.min(shape.ks_indices() - chunk * PRODUCT_INDICES) {
+        keys.key_switching_block(chunk * PRODUCT_INDICES + local, &mut block);
+        for (digit, row) in block.chunks_exact(length).enumerate() {
+            for (column, word) in row.iter().enumerate() {
+                let thread = column % PRODUCT_GROUP * 4 + local % 16 / 4;
+                let first = (digit * groups + column / PRODUCT_GROUP) * 8 / 2;
+                for (byte, value) in word.to_le_bytes().into_iter().enumerate() {
+                    out[((first + byte / 2) * 32 + thread) * 16
+                        + byte % 2 * 8
+                        + local / 16 * 4
+                        + local % 4] = value;
+                }
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bootstrap::layout::PACKED_BYTES;
     use crate::bootstrap::test_shapes::shape;
-    use crate::bootstrap::variants::limits_of;
-    use girih_backend::PlanRequest;
 
     /// Words of a key all alike.
     struct Constant(BootstrapShape, u64);
@@ -300,28 +292,15 @@ mod tests {
         }
     }
 
-    fn packed() -> (BootstrapShape, CudaPlan) {
+    fn layout(packed: bool) -> (BootstrapShape, KeyLayout) {
         let shape = shape("raised_19_k3", 5);
-        let plan = CudaPlan::new(
-            "cuda",
-            &shape,
-            Transform::Fft,
-            &limits_of(90),
-            1,
-            &PlanRequest::default(),
-        )
-        .expect("it fits");
-        assert!(plan.packed, "a step has enough of it");
-        (shape, plan)
+        let layout = KeyLayout::new(&shape, Transform::Fft, packed);
+        (shape, layout)
     }
 
     #[test]
     fn packed_entries_are_the_entries_to_half_a_unit() {
-        let (shape, plan) = packed();
-        let (layout, plain) = (
-            KeyLayout::new(&shape, &plan),
-            KeyLayout::new(&shape, &CudaPlan { packed: false, ..plan }),
-        );
+        let ((shape, layout), (_, plain)) = (layout(true), layout(false));
         let exponent = layout.packed.expect("it packs");
         let keys = girih_backend::bootstrap::synthetic::SyntheticKeys::new(shape, 3);
         let packed = layout.step(&keys, 0);
@@ -354,8 +333,7 @@ mod tests {
 
     #[test]
     fn a_key_that_is_not_uniform_is_refused() {
-        let (shape, plan) = packed();
-        let layout = KeyLayout::new(&shape, &plan);
+        let (shape, layout) = layout(true);
         layout.step(
             &Constant(shape.clone(), shape.key_modulus_value().expect("of two words") / 2),
             0,

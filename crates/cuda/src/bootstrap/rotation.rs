@@ -1,104 +1,25 @@
-//! Compiled variants of `blind_rotate`, and which one a batch gets.
+//! Compiled plans of the rotation, and which one a batch gets.
 
 use crate::bootstrap::arguments::{BlindRotateArguments, Job};
-use crate::bootstrap::plan::{CudaPlan, Geometry};
+use crate::bootstrap::blind_rotate::{self, BLIND_ROTATE};
+use crate::bootstrap::blind_rotate_spread::{self, BLIND_ROTATE_SPREAD};
+use crate::bootstrap::layout::Geometry;
+use crate::bootstrap::plan::{CudaPlan, Split};
 use crate::bootstrap::queues;
-use crate::bootstrap::source::{self, BLIND_ROTATE, BLIND_ROTATE_SPREAD};
-use crate::bootstrap::spread::{SPREAD, SPREAD_ITEMS, choice, spread_items};
+use crate::bootstrap::source;
+use crate::bootstrap::upload::kernels;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
-use crate::runtime::source::Source;
+use crate::runtime::source::KernelFile;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, DeviceLimits, Operand, PlanReport,
-    PlanRequest, PlanValue, Transform,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Operand, PlanReport, PlanValue,
+    Transform,
 };
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// The variants that `request` allows on a device with clusters of up to `cluster` blocks,
-/// throughput first.
-///
-/// # Errors
-/// As [`CudaPlan::new`] and [`CudaPlan::spread`] where no variant is left.
-pub(crate) fn plans(
-    device: &str,
-    shape: &BootstrapShape,
-    transform: Transform,
-    limits: &DeviceLimits,
-    cluster: usize,
-    request: &PlanRequest,
-) -> Result<Vec<CudaPlan>, BackendError> {
-    let whole = || CudaPlan::new(device, shape, transform, limits, cluster, request);
-    let over_blocks = |request: &PlanRequest| {
-        CudaPlan::spread(device, shape, transform, limits, cluster, request)
-    };
-    // What is asked of groups or teams is asked of the throughput kernel alone; choices by name
-    // leave the others in place.
-    let fixed = request.groups.is_some()
-        || request.subgroups_per_polynomial.is_some()
-        || request.layout.is_some();
-    let common = |name: &String| ["packed", "tiled", SPREAD, SPREAD_ITEMS].contains(&name.as_str());
-    let chosen = !request.choices.keys().all(common);
-    // All variants read one key, and differ in what only some of them have.
-    let shared = || PlanRequest {
-        choices: request
-            .choices
-            .iter()
-            .filter(|(name, _)| common(name))
-            .map(|(n, v)| (n.clone(), *v))
-            .collect(),
-        ..request.clone()
-    };
-    // Where the variant over blocks is one of several, its refusals leave the others; this one is
-    // the request's own fault.
-    spread_items(device, request)?;
-    match choice(request, SPREAD) {
-        Some(0) => Ok(vec![whole()?]),
-        Some(_) => Ok(vec![over_blocks(request)?]),
-        None if fixed => Ok(vec![whole()?]),
-        None => match (whole(), over_blocks(&shared())) {
-            (Ok(whole), spread) => {
-                let tail = |groups| {
-                    CudaPlan::tail(device, shape, transform, limits, cluster, &whole, groups)
-                };
-                let half = (whole.groups / 2 > 1).then(|| tail(whole.groups / 2)).flatten();
-                let pairs =
-                    spread.as_ref().ok().and_then(|s| s.spread).filter(|s| s.blocks > 2).and_then(
-                        |_| {
-                            let mut request = shared();
-                            request.choices.insert(SPREAD.to_owned(), 2);
-                            over_blocks(&request).ok()
-                        },
-                    );
-                let tail = tail(1);
-                Ok([Some(whole), half, tail, spread.ok(), pairs].into_iter().flatten().collect())
-            }
-            // A choice that the throughput kernel cannot honour is refused, not ignored.
-            (Err(_), Ok(spread)) if !chosen => Ok(vec![spread]),
-            (Err(error), _) => Err(error),
-        },
-    }
-}
-
-/// What plan `index` of those of [`plans`] is called beside the others: nothing, `tail`, `spread`,
-/// or one of these with its number of ciphertexts or blocks where there is a first of its kind.
-pub(crate) fn role(plans: &[CudaPlan], index: usize) -> String {
-    let plan = &plans[index];
-    match plan.spread {
-        None if !plan.tail => String::new(),
-        None if plan.groups == 1 => "tail".into(),
-        None => format!("tail{}", plan.groups),
-        Some(spread) if plans[..index].iter().any(|p| p.spread.is_some()) => {
-            format!("spread{}", spread.blocks)
-        }
-        Some(_) => "spread".into(),
-    }
-}
-
-/// One compiled variant.
+/// One compiled plan.
 pub(crate) struct Rotation {
-    /// Its [`role`].
-    role: String,
     pub plan: CudaPlan,
     pub cost: KernelCost,
     kernel: Kernel,
@@ -112,13 +33,19 @@ pub(crate) struct Rotation {
     single_seconds: Option<f64>,
 }
 
-fn source(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> Source {
-    source::source(
-        if plan.spread.is_some() { BLIND_ROTATE_SPREAD } else { BLIND_ROTATE },
-        shape,
-        plan,
-        trace,
-    )
+/// The kernel file of a split.
+pub(crate) fn file(split: Split) -> KernelFile {
+    match split {
+        Split::Ciphertexts(_) => BLIND_ROTATE,
+        Split::Blocks(_) => BLIND_ROTATE_SPREAD,
+    }
+}
+
+fn size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
+    match plan.split {
+        Split::Ciphertexts(groups) => blind_rotate::size(plan, groups, jobs),
+        Split::Blocks(blocks) => blind_rotate_spread::size(plan, blocks, jobs),
+    }
 }
 
 fn load(
@@ -127,45 +54,41 @@ fn load(
     plan: &CudaPlan,
     trace: bool,
 ) -> Result<(Kernel, KernelCost), BackendError> {
-    let [kernel] = crate::bootstrap::engine::kernels(machine, &source(shape, plan, trace))?;
-    Ok((kernel, machine.prepare(kernel, size(plan, plan.groups))?))
-}
-
-fn size(plan: &CudaPlan, jobs: usize) -> LaunchSize {
-    let blocks = match plan.spread {
-        Some(spread) => jobs * spread.blocks,
-        None => jobs.div_ceil(plan.groups).next_multiple_of(plan.pace),
-    };
-    let cluster = plan.spread.map_or(plan.pace, |s| s.blocks);
-    LaunchSize { blocks, threads: plan.threads, shared_bytes: plan.shared_bytes, cluster }
+    let source = source::source(file(plan.split), shape, plan, trace);
+    let [kernel] = kernels(machine, &source)?;
+    Ok((kernel, machine.prepare(kernel, size(plan, plan.split.ciphertexts()))?))
 }
 
 impl Rotation {
-    /// Compiles plan `index`.
+    /// Compiles `plan`. A multiprocessor has as many of its blocks as fit if it is the one for
+    /// `throughput`, else one block of whole ciphertexts.
     pub fn load(
         machine: &dyn Machine,
         shape: &BootstrapShape,
-        plans: &[CudaPlan],
-        index: usize,
+        plan: &CudaPlan,
+        throughput: bool,
     ) -> Result<Self, BackendError> {
-        let plan = plans[index].clone();
-        let multiprocessors = plan.multiprocessors;
-        let (kernel, cost) = load(machine, shape, &plan, false)?;
-        let cluster = plan.spread.map_or(plan.pace, |s| s.blocks);
-        let resident = if plan.tail { 1 } else { cost.resident_blocks.max(1) as usize };
+        let (kernel, cost) = load(machine, shape, plan, false)?;
+        let resident = match plan.split {
+            Split::Ciphertexts(_) if !throughput => 1,
+            _ => cost.resident_blocks.max(1) as usize,
+        };
         let clusters = cost
             .resident_clusters
-            .map_or(multiprocessors * resident / cluster, |c| c as usize)
+            .map_or(plan.multiprocessors * resident / plan.cluster(), |c| c as usize)
             .max(1);
+        let wave = match plan.split {
+            Split::Ciphertexts(groups) => clusters * plan.cluster() * groups,
+            Split::Blocks(_) => clusters,
+        };
         Ok(Self {
-            role: role(plans, index),
-            wave: if plan.spread.is_some() { clusters } else { clusters * cluster * plan.groups },
-            wave_seconds: 1.0,
-            single_seconds: None,
-            plan,
+            plan: plan.clone(),
             cost,
             kernel,
             traced: OnceLock::new(),
+            wave,
+            wave_seconds: 1.0,
+            single_seconds: None,
         })
     }
 
@@ -210,18 +133,13 @@ impl Rotation {
         )
     }
 
-    /// Adds the plan and its cost to a report, under names that begin with the role.
-    pub fn describe(&self, report: &mut PlanReport) {
+    /// Adds the plan and its cost to a report, under names that begin with the split unless it is
+    /// the `first`.
+    pub fn describe(&self, report: &mut PlanReport, first: bool) {
         let (plan, cost) = (&self.plan, &self.cost);
         let mut add = |name: &str, value: PlanValue| {
-            report.set(
-                if self.role.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{}_{name}", self.role)
-                },
-                value,
-            );
+            let name = if first { name.to_owned() } else { format!("{}_{name}", plan.split) };
+            report.set(name, value);
         };
         add("threads", plan.threads.into());
         add("shared_bytes", plan.shared_bytes.into());
@@ -230,22 +148,19 @@ impl Rotation {
         add("wave", self.wave.into());
         add("wave_ms", (self.wave_seconds * 1e3).into());
         add("single_ms", self.single_seconds.map(|s| s * 1e3).into());
-        match plan.spread {
-            None if plan.tail => {}
-            None => {
-                add("groups", plan.groups.into());
+        add("key_ring", plan.key_ring.into());
+        match plan.split {
+            Split::Ciphertexts(groups) => {
+                add("groups", groups.into());
                 add("blocks_per_multiprocessor", plan.blocks_per_multiprocessor.into());
                 add("resident_blocks", (cost.resident_blocks as usize).into());
                 add("pace", plan.pace.into());
                 add("prefetch_steps", plan.prefetch_steps.into());
-                add("prefetch_blocks", plan.prefetch_blocks.into());
-                add("key_ring", plan.key_ring.into());
                 add("packed_key", plan.packed.into());
             }
-            Some(spread) => {
-                add("blocks", spread.blocks.into());
-                add("items", spread.items.into());
-                add("key_ring", spread.key_ring.into());
+            Split::Blocks(blocks) => {
+                add("blocks", blocks.into());
+                add("items", plan.spread_items.into());
             }
         }
     }
@@ -288,11 +203,11 @@ fn fastest(rotations: &[Rotation], jobs: usize) -> (f64, Vec<(&Rotation, usize)>
     fastest
 }
 
-/// The largest batch up to which every batch goes to spread variants; 0 where none does.
+/// The largest batch up to which every batch goes to splits over blocks; 0 where none does.
 pub(crate) fn crossover(rotations: &[Rotation]) -> usize {
     let most = rotations.iter().map(|r| r.wave).max().unwrap_or(0);
     let spread =
-        |jobs: &usize| shares(rotations, *jobs).iter().all(|(r, _)| r.plan.spread.is_some());
+        |jobs: &usize| shares(rotations, *jobs).iter().all(|(r, _)| r.plan.split.is_spread());
     (1..=most).take_while(spread).last().unwrap_or(0)
 }
 
@@ -307,7 +222,10 @@ pub(crate) fn measure(
     if !machine.keeps_time() {
         // Tests look at small batches: these go to the spread variant as long as they fit one wave
         // of it.
-        rotations.iter_mut().filter(|r| r.plan.spread.is_none()).for_each(|r| r.wave_seconds = 1.5);
+        rotations
+            .iter_mut()
+            .filter(|r| !r.plan.split.is_spread())
+            .for_each(|r| r.wave_seconds = 1.5);
         return Ok(());
     }
     let most = rotations.iter().map(|r| r.wave).max().unwrap_or(1);
@@ -374,68 +292,29 @@ pub(crate) fn measure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::spread::MAX_CLUSTER;
+    use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
+    use crate::bootstrap::plan::candidates::Planner;
     use crate::bootstrap::test_shapes;
-    use crate::bootstrap::variants::limits_of;
+    use girih_backend::PlanRequest;
 
-    /// A kernel that takes the key for another layout than the first plan's reads past its end.
-    #[test]
-    fn all_variants_of_a_shape_read_one_key() {
-        for name in test_shapes::names() {
-            for r in [1, 2, 5] {
-                let shape = test_shapes::shape(name, r);
-                for choices in [
-                    &[][..],
-                    &[("packed", 0)],
-                    &[("packed", 1)],
-                    &[("ring", 0)],
-                    &[("packed", 1), ("blocks", 1)],
-                ] {
-                    let choices = choices.iter().map(|&(n, v)| (n.to_owned(), v)).collect();
-                    let request = PlanRequest { choices, ..Default::default() };
-                    let Ok(plans) = plans(
-                        "cuda",
-                        &shape,
-                        Transform::Fft,
-                        &limits_of(90),
-                        MAX_CLUSTER,
-                        &request,
-                    ) else {
-                        continue;
-                    };
-                    assert!(
-                        plans.iter().all(|p| p.packed == plans[0].packed),
-                        "{name} r={r} {:?}",
-                        request.choices
-                    );
-                    let spread = plans.iter().filter(|p| p.spread.is_some()).count();
-                    assert!(
-                        spread > 0,
-                        "{name} r={r} {:?} leaves no variant over blocks",
-                        request.choices
-                    );
-                }
-            }
-        }
-    }
-
-    /// The variants of three digits of one word with the times that an H200 measured.
+    /// The plans of three digits of one word with the times that an H200 measured.
     fn measured() -> Vec<Rotation> {
-        let shape = test_shapes::shape("word_3x7", 1);
-        let plans = plans(
-            "cuda",
-            &shape,
-            Transform::Fft,
-            &limits_of(90),
-            MAX_CLUSTER,
-            &PlanRequest::default(),
-        )
-        .expect("it fits");
-        let roles: Vec<String> = (0..plans.len()).map(|i| role(&plans, i)).collect();
-        assert_eq!(roles, ["", "tail2", "tail", "spread", "spread2"]);
+        let (shape, limits) = (test_shapes::shape("word_3x7", 1), limits_of(90));
+        let planner = Planner {
+            device: "cuda",
+            shape: &shape,
+            transform: Transform::Fft,
+            limits: &limits,
+            cluster: MAX_CLUSTER,
+        };
+        let plans = planner.candidates(&PlanRequest::default()).expect("it fits");
+        let splits: Vec<String> = plans.iter().map(|plan| plan.split.to_string()).collect();
+        assert_eq!(
+            splits,
+            ["ciphertexts_4", "ciphertexts_2", "ciphertexts_1", "blocks_8", "blocks_2"]
+        );
         let times = [(528, 5.87), (264, 4.8), (132, 4.59), (30, 1.53), (66, 2.03)];
-        let rotation = |((plan, role), (wave, ms))| Rotation {
-            role,
+        let rotation = |(plan, (wave, ms))| Rotation {
             plan,
             cost: KernelCost::default(),
             kernel: Kernel(0),
@@ -444,27 +323,30 @@ mod tests {
             wave_seconds: ms / 1e3,
             single_seconds: None,
         };
-        plans.into_iter().zip(roles).zip(times).map(rotation).collect()
+        plans.into_iter().zip(times).map(rotation).collect()
     }
 
     #[test]
     fn what_is_left_of_whole_waves_goes_where_it_ends_soonest() {
         let rotations = measured();
-        let shares = |jobs| {
-            shares(&rotations, jobs)
+        use Split::{Blocks, Ciphertexts};
+        for (jobs, expected) in [
+            (1, vec![(Blocks(8), 1)]),
+            (30, vec![(Blocks(8), 30)]),
+            (31, vec![(Blocks(2), 31)]),
+            (90, vec![(Blocks(2), 66), (Blocks(8), 24)]),
+            (132, vec![(Blocks(2), 132)]),
+            (200, vec![(Ciphertexts(2), 200)]),
+            (528, vec![(Ciphertexts(4), 528)]),
+            (16_384, vec![(Ciphertexts(4), 16_368), (Blocks(8), 16)]),
+            (1000, vec![(Ciphertexts(4), 1000)]),
+        ] {
+            let shares: Vec<(Split, usize)> = shares(&rotations, jobs)
                 .into_iter()
-                .map(|(r, share)| (r.role.as_str(), share))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(shares(1), [("spread", 1)]);
-        assert_eq!(shares(30), [("spread", 30)]);
-        assert_eq!(shares(31), [("spread2", 31)]);
-        assert_eq!(shares(90), [("spread2", 66), ("spread", 24)]);
-        assert_eq!(shares(132), [("spread2", 132)]);
-        assert_eq!(shares(200), [("tail2", 200)]);
-        assert_eq!(shares(528), [("", 528)]);
-        assert_eq!(shares(16_384), [("", 16_368), ("spread", 16)]);
-        assert_eq!(shares(1000), [("", 1000)]);
+                .map(|(rotation, share)| (rotation.plan.split, share))
+                .collect();
+            assert_eq!(shares, expected, "{jobs} ciphertexts");
+        }
         assert_eq!(crossover(&rotations), 132);
     }
 }

@@ -1,10 +1,13 @@
-//! The kernel files of the family, and the constants that fix them for one shape and plan.
+//! What every kernel of the family includes: its headers, and the constants that fix it for one
+//! shape and plan.
 
-use crate::bootstrap::plan::{
-    CudaPlan, Geometry, KEY_SWITCH_TILE_THREADS, packed_exponent, scaled,
+use crate::bootstrap::arguments::ARGUMENT_BYTES;
+use crate::bootstrap::layout::{
+    Geometry, PRODUCT_CIPHERTEXTS, PRODUCT_COLUMNS, PRODUCT_THREADS, TORUS_BITS,
+    key_switching_bytes, ks_row, ks_word_bytes, packed_exponent, product_chunk_bytes, scaled,
 };
-use crate::bootstrap::spread::SpreadPlan;
-use crate::bootstrap::switch_first;
+use crate::bootstrap::plan::key_switch::KEY_SWITCH_TILE_THREADS;
+use crate::bootstrap::plan::{CudaPlan, Split};
 use crate::bootstrap::tables;
 use crate::runtime::source::{Header, KernelFile, PLATFORM, Source, WORD};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
@@ -12,7 +15,7 @@ use girih_ring::{Modulus, Rns};
 use std::fmt::Write;
 
 /// What kernels of this family include.
-const HEADERS: &[Header] = &[
+pub(crate) const HEADERS: &[Header] = &[
     PLATFORM,
     WORD,
     ("jobs.cuh", include_str!("../../../../cuda/bootstrap/jobs.cuh")),
@@ -28,48 +31,6 @@ const HEADERS: &[Header] = &[
     ("grouped.cuh", include_str!("../../../../cuda/bootstrap/grouped.cuh")),
 ];
 
-/// `cuda/bootstrap/blind_rotate.cu`.
-pub const BLIND_ROTATE: KernelFile = KernelFile {
-    name: "blind_rotate",
-    text: include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
-    kernels: &["blind_rotate"],
-    headers: HEADERS,
-};
-/// `cuda/bootstrap/blind_rotate_spread.cu`.
-pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
-    name: "blind_rotate_spread",
-    text: include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
-    kernels: &["blind_rotate_spread"],
-    headers: HEADERS,
-};
-/// `cuda/bootstrap/key_switch.cu`.
-pub const KEY_SWITCH: KernelFile = KernelFile {
-    name: "key_switch",
-    text: include_str!("../../../../cuda/bootstrap/key_switch.cu"),
-    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
-    headers: HEADERS,
-};
-/// `cuda/bootstrap/key_switch_torus.cu`, which stands before the rotation on the native torus.
-pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
-    name: "key_switch_torus",
-    text: include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
-    kernels: &["torus_digits", "key_switch_torus", "round_torus"],
-    headers: HEADERS,
-};
-
-/// The key switch of a shape.
-pub fn key_switch_file(shape: &BootstrapShape) -> KernelFile {
-    if shape.is_torus() { KEY_SWITCH_TORUS } else { KEY_SWITCH }
-}
-
-/// `cuda/bootstrap/combine.cu`.
-pub const COMBINE: KernelFile = KernelFile {
-    name: "combine",
-    text: include_str!("../../../../cuda/bootstrap/combine.cu"),
-    kernels: &["combine", "combine_scatter"],
-    headers: HEADERS,
-};
-
 /// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
 pub(crate) fn source(
     file: KernelFile,
@@ -79,31 +40,6 @@ pub(crate) fn source(
 ) -> Source {
     Source { file, constants: constants(shape, plan, trace) }
 }
-
-/// Bytes of one stored key-switching word: the fewest of those that kernels read. Q_ks is at most
-/// 2^40, or 2^64 on the torus.
-pub(crate) fn ks_word_bytes(shape: &BootstrapShape) -> usize {
-    match shape.log2_ks_modulus {
-        _ if shape.is_torus() => 8,
-        0..=16 => 2,
-        17..=32 => 4,
-        _ => 5,
-    }
-}
-
-/// Words of one stored key-switching row: n + r padded so that rows are whole 16-byte units, on the
-/// torus whole blocks.
-pub(crate) fn ks_row(shape: &BootstrapShape) -> usize {
-    shape.switched_len().next_multiple_of(match ks_word_bytes(shape) {
-        2 => 8,
-        4 => 4,
-        8 => switch_first::BLOCK_COLUMNS,
-        _ => 16,
-    })
-}
-
-/// Leading bits of a word of the native torus that an accumulator holds.
-pub(crate) const TORUS_BITS: u32 = 32;
 
 struct Text(String);
 
@@ -117,11 +53,16 @@ impl Text {
 fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
     let geometry = Geometry::new(shape, plan.transform);
     let fft = plan.transform == Transform::Fft;
-    let spread = plan.spread.unwrap_or(SpreadPlan { blocks: 1, items: 4, key_ring: 1 });
+    // A ring of one entry stands for none in kernels that are not of this split.
+    let (ring, spread_ring) = match plan.split {
+        Split::Ciphertexts(_) => (plan.key_ring, 1),
+        Split::Blocks(_) => (0, plan.key_ring),
+    };
     let mut t = Text(format!(
-        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS {}\n#define KEEP_STEP {}\n",
+        "#pragma once\n#include \"platform.cuh\"\n#define GIRIH_FFT {}\n#define SPREAD_CLUSTERS \
+         {}\n#define KEEP_STEP {}\n",
         u32::from(fft),
-        u32::from(spread.blocks > 1),
+        u32::from(plan.split.blocks() > 1),
         u32::from(plan.pace > 1)
     ));
     for (name, value) in [
@@ -141,26 +82,36 @@ fn constants(shape: &BootstrapShape, plan: &CudaPlan, trace: bool) -> String {
         ("KS_DIGITS", shape.ks_digits()),
         ("KS_WORD_BYTES", ks_word_bytes(shape)),
         ("KS_ROW", ks_row(shape)),
-        ("KS_THREADS", plan.key_switch_threads),
+        ("KS_THREADS", plan.key_switch.threads),
         ("KS_TILE_THREADS", KEY_SWITCH_TILE_THREADS),
-        ("KS_PRODUCT_THREADS", switch_first::PRODUCT_THREADS),
-        ("KS_BLOCK_CIPHERTEXTS", switch_first::BLOCK_CIPHERTEXTS),
-        ("KS_BLOCK_COLUMNS", switch_first::BLOCK_COLUMNS),
+        ("KS_PRODUCT_THREADS", PRODUCT_THREADS),
+        ("KS_BLOCK_CIPHERTEXTS", PRODUCT_CIPHERTEXTS),
+        ("KS_BLOCK_COLUMNS", PRODUCT_COLUMNS),
         // The tiled kernel is compiled, though not launched, where it does not pay.
-        ("KS_STAGES", plan.key_switch_stages.max(2)),
-        ("KS_STAGE_PAIRS", plan.key_switch_stage_pairs),
-        ("GROUPS", plan.groups),
+        ("KS_STAGES", plan.key_switch.stages.max(2)),
+        ("KS_STAGE_PAIRS", plan.key_switch.stage_pairs),
+        ("GROUPS", plan.split.ciphertexts()),
         ("THREADS", plan.threads),
         ("BLOCKS_PER_MULTIPROCESSOR", plan.blocks_per_multiprocessor),
         ("BLOCKS_IN_STEP", plan.pace),
         ("PREFETCH_STEPS", plan.prefetch_steps),
-        ("PREFETCH_BLOCKS", plan.prefetch_blocks),
-        ("KEY_RING", plan.key_ring),
-        ("BLOCKS_PER_CIPHERTEXT", spread.blocks),
-        ("SPREAD_ITEMS", spread.items),
-        ("SPREAD_KEY_RING", spread.key_ring),
+        ("KEY_RING", ring),
+        ("BLOCKS_PER_CIPHERTEXT", plan.split.blocks()),
+        ("SPREAD_ITEMS", plan.spread_items),
+        ("SPREAD_KEY_RING", spread_ring),
     ] {
         t.line("int", name, value);
+    }
+    // What the host lays out: kernels assert that they lay it out alike.
+    let bytes = [
+        ("TILE_BYTES", plan.shared_bytes),
+        ("STEP_BYTES", plan.step_bytes(shape)),
+        ("KS_TILE_BYTES", plan.key_switch.tile_bytes(shape)),
+        ("KS_INDEX_BYTES", key_switching_bytes(shape)),
+        ("KS_CHUNK_BYTES", product_chunk_bytes(shape)),
+    ];
+    for (name, value) in bytes.into_iter().chain(ARGUMENT_BYTES) {
+        t.line("unsigned long long", name, value);
     }
     let exponent = packed_exponent(shape, plan.transform).filter(|_| plan.packed);
     t.line("int", "KEY_EXPONENT", exponent.unwrap_or(0));
@@ -239,8 +190,8 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
     );
 }
 
-/// Roots of the first pass, the same in every thread: literals, which become operands of
-/// instructions.
+/// Roots of the first pass, the same in every thread: literals,
+/// which become operands of instructions.
 fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
     match transform {
         Transform::Ntt => {

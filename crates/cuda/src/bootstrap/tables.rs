@@ -41,8 +41,8 @@ pub(crate) fn fft_roots(size: usize) -> Vec<[f64; 2]> {
     roots
 }
 
-/// The forward transform of folded coefficients by the definition of the tree; for keys, on the
-/// host.
+/// The forward transform of folded coefficients by the definition of the tree;
+/// for keys, on the host.
 pub(crate) fn fft_forward(values: &mut [[f64; 2]], roots: &[[f64; 2]]) {
     let (mut blocks, mut half) = (1, values.len() / 2);
     while half > 0 {
@@ -71,8 +71,8 @@ pub(crate) struct InverseFirstPass {
     pub scales: [f64; 16],
 }
 
-/// The constants for `roots` of [`fft_roots`]. All angles lie below a right one, so no cosine is
-/// zero.
+/// The constants for `roots` of [`fft_roots`]. All angles lie below a right one,
+/// so no cosine is zero.
 pub(crate) fn inverse_first_pass(roots: &[[f64; 2]]) -> InverseFirstPass {
     let mut pass =
         InverseFirstPass { ratios: [[1.0; 8]; 4], tangents: [[0.0; 4]; 4], scales: [1.0; 16] };

@@ -1,5 +1,5 @@
-//! Tiles of columns as records (`cuda/poly/column_tile.cuh`), and launches of `poly_columns` and
-//! `poly_columns_any`.
+//! Tiles of columns as records (`cuda/poly/column_tile.cuh`),
+//! and launches of `poly_columns` and `poly_columns_any`.
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
 use crate::poly::knobs::PolyKnobs;
@@ -64,17 +64,25 @@ impl Geometry {
         ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
     }
 
-    /// The widest tile of which a plan's fit a block.
+    /// The widest tile of which a plan's fit `blocks` blocks of a multiprocessor, or else one.
     fn fitting(
         log2_degree: u32,
         plan: &ColumnPlan,
         steps: usize,
         limits: &DeviceLimits,
-    ) -> Option<Self> {
-        let all = TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
-        let mut fitting =
-            all.filter(|g| g.shared_bytes(g.places(plan), steps) <= limits.workgroup_memory_bytes);
-        fitting.next()
+        blocks: usize,
+    ) -> Option<(Self, usize)> {
+        // A multiprocessor has a kilobyte more than a block may take, and each block takes one
+        // itself.
+        let fits = |g: &Self, blocks: usize| {
+            blocks * (g.shared_bytes(g.places(plan), steps) + 1024)
+                <= limits.workgroup_memory_bytes + 1024
+        };
+        let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
+        // The narrowest reaches memory in pieces that are too short to be worth a second block.
+        let shared =
+            all().filter(|g| g.width() >= 8).find(|g| fits(g, blocks)).map(|g| (g, blocks));
+        shared.or_else(|| all().find(|g| fits(g, 1)).map(|g| (g, 1)))
     }
 
     /// Words of a place.
@@ -297,6 +305,7 @@ impl Encoder<'_> {
             }
         }
         words[outputs_at + GROUP * OUTPUT_WORDS] = u32::from(!outputs[0].is_half());
+        words[outputs_at + GROUP * OUTPUT_WORDS + 1] = places.len().div_ceil(STEP_SOURCES) as u32;
         Ok(words)
     }
 }
@@ -361,8 +370,7 @@ pub(crate) fn ready(
     let is_small = |p: &ColumnPlan| {
         p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES)
     };
-    // One kernel for all that share a tile's width: a step of matrix units too many costs less than
-    // a launch.
+    // One kernel for all of one width: groups of fewer steps of matrix units take fewer.
     let steps = plans
         .iter()
         .filter(|p| is_small(p))
@@ -371,23 +379,25 @@ pub(crate) fn ready(
         .max()
         .unwrap_or(1);
     let wide = plans.iter().any(|p| any_wide(ring, p));
-    let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
+    let mut fast = BTreeMap::<std::cmp::Reverse<(usize, usize)>, Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for plan in plans {
-        match Geometry::fitting(ring.log2_degree, &plan, steps, limits).filter(|_| is_small(&plan))
+        match Geometry::fitting(ring.log2_degree, &plan, steps, limits, knobs.column_blocks.max(1))
+            .filter(|_| is_small(&plan))
         {
-            Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
+            Some((geometry, blocks)) => {
+                fast.entry(std::cmp::Reverse((blocks, geometry.tile))).or_default().push(plan)
+            }
             None => any.push(plan),
         }
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    for (std::cmp::Reverse(tile), plans) in fast {
+    for (std::cmp::Reverse((blocks, tile)), plans) in fast {
         if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
             launches.push(fast_launch(
                 &mut encoder,
-                limits,
-                knobs,
+                blocks,
                 places,
                 geometry,
                 (wide, steps),
@@ -418,8 +428,7 @@ fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
 
 fn fast_launch(
     encoder: &mut Encoder<'_>,
-    limits: &DeviceLimits,
-    knobs: &PolyKnobs,
+    min_blocks: usize,
     places: &Places,
     geometry: Geometry,
     (wide, steps): (bool, usize),
@@ -443,8 +452,6 @@ fn fast_launch(
     }
     let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
     let shared_bytes = geometry.shared_bytes(most_places, steps);
-    let min_blocks = ((limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024))
-        .clamp(1, knobs.column_blocks.max(1));
     let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),
@@ -482,7 +489,8 @@ fn any_launch(
     }
     if bytes(width) > limits.workgroup_memory_bytes {
         return Err(BackendError::InvalidRequest(format!(
-            "a tile of columns with {columns} limbs in memory needs {} bytes of a block, which has {}: lower with fewer column sums",
+            "a tile of columns with {columns} limbs in memory needs {} bytes of a block, which has \
+             {}: lower with fewer column sums",
             bytes(width),
             limits.workgroup_memory_bytes
         )));

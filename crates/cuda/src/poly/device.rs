@@ -108,8 +108,8 @@ impl CudaPoly {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uploads in order with everything else: behind what was called before, in front of what
-    /// comes.
+    /// Uploads in order with everything else: behind what was called before,
+    /// in front of what comes.
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
         self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
         self.machine.upload(to, bytes)?;

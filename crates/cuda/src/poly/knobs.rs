@@ -8,8 +8,8 @@ pub struct PolyKnobs {
     pub lone_warps: usize,
     /// The same where a team shares a row.
     pub team_warps: usize,
-    /// Operands that are asked for before the transforms of their row are done; each takes eight
-    /// registers.
+    /// Operands that are asked for before the transforms of their row are done;
+    /// each takes eight registers.
     pub most_fetched: usize,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,

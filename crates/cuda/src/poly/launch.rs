@@ -1,5 +1,5 @@
-//! Launches of a schedule, ready but for the number of calls: which kernel, what it reads, its
-//! arguments.
+//! Launches of a schedule, ready but for the number of calls: which kernel,
+//! what it reads, its arguments.
 
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::limbs::{Places, ResidentPlace};

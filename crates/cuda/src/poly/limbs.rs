@@ -1,5 +1,5 @@
-//! Where the limbs of a schedule lie: an entry of a call's table of bases, and an offset from
-//! there.
+//! Where the limbs of a schedule lie: an entry of a call's table of bases,
+//! and an offset from there.
 //!
 //! Entry 0 is address 0, so that resident limbs, which no call moves, are addressed outright; then
 //! come the call's arena, its inputs and its outputs.

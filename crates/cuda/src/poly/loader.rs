@@ -23,8 +23,8 @@ pub fn plan(limits: &DeviceLimits) -> PolyPlan {
 }
 
 impl CudaBackend {
-    /// Lets a ring that is opened from now on allocate so many bytes and no more, as on a smaller
-    /// device.
+    /// Lets a ring that is opened from now on allocate so many bytes and no more,
+    /// as on a smaller device.
     pub fn limit_memory(&mut self, bytes: Option<u64>) {
         self.memory_limit = bytes;
     }
@@ -59,7 +59,7 @@ impl Loader for EmulatedBackend {
             self.info.limits.clone(),
             PolyKnobs::default(),
             ring,
-            None,
+            self.memory_limit,
         )?))
     }
 

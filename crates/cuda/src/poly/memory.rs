@@ -27,8 +27,8 @@ pub(crate) struct Memory {
     kept: u64,
 }
 
-/// Sizes go in eighths of powers of two, so that freed pieces are found again: at most an eighth is
-/// lost.
+/// Sizes go in eighths of powers of two, so that freed pieces are found again:
+/// at most an eighth is lost.
 fn rounded(bytes: usize) -> usize {
     let bytes = bytes.max(LEAST);
     bytes.next_multiple_of((bytes.next_power_of_two() / 16).max(LEAST))

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `tables` | primes and factors of transforms, in the order in which kernels read them |
 //! | `limbs` | where the limbs of a schedule lie, as places in a call's table of bases |
-//! | `shape` | what tiles of rows have in common, as text of a kernel; what they have not, as records |
+//! | `shape` | what tiles of rows have in common, as text of a kernel; the rest as records |
 //! | `rows`, `pointwise` | launches of `poly_rows` and `poly_pointwise` |
 //! | `columns` | what a tile of columns computes: places, phases, matrices |
-//! | `column_records` | the same as records, and launches of `poly_columns` and `poly_columns_any` |
+//! | `column_records` | the same as records; launches of `poly_columns` and `poly_columns_any` |
 //! | `memory` | device memory that is handed out again |
 //! | `knobs` | what is measured, not derived |
 //! | `launch` | a launch, ready but for the number of calls |

@@ -34,7 +34,9 @@ pub(crate) fn ready(
     let mut shapes = by_shape(ring, places, tiles)?;
     if shapes.iter().any(|(s, _)| s.buffers() > 0) {
         return Err(BackendError::InvalidRequest(
-            "a schedule that kernels cannot run: transforms, or stores under automorphisms, in a pointwise launch".into(),
+            "a schedule that kernels cannot run: transforms, or stores under automorphisms, in a \
+             pointwise launch"
+                .into(),
         ));
     }
     let mut launches = Vec::new();

@@ -136,22 +136,24 @@ fn launch(
         parts: most(&copies),
     };
     let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
-    // Copying rows ahead is worth it while two blocks and more fit a multiprocessor.
-    if !knobs.stages_rows || 2 * (bytes(&size) + 1024) > limits.workgroup_memory_bytes {
+    let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
+    let wanted_blocks = (warps / (team * teams)).max(1);
+    // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
+    let blocks_of = |bytes: usize| (limits.workgroup_memory_bytes + 1024) / (bytes + 1024);
+    // Copying rows ahead is worth it only where it costs no block.
+    if !knobs.stages_rows || blocks_of(bytes(&size)) < wanted_blocks {
         size.staged = 0;
     }
     let shared_bytes = bytes(&size);
     if shared_bytes > limits.workgroup_memory_bytes {
         return Err(BackendError::InvalidRequest(format!(
-            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which has {}: lower with fewer row slots",
+            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which \
+             has {}: lower with fewer row slots",
             size.buffers, limits.workgroup_memory_bytes
         )));
     }
     let threads = 32 * team * teams;
-    let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
-    // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
-    let fit = (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024);
-    let min_blocks = (warps / (team * teams)).min(fit).max(1);
+    let min_blocks = wanted_blocks.min(blocks_of(shared_bytes)).max(1);
 
     let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
     for (name, value) in [

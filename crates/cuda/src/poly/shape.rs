@@ -14,6 +14,9 @@ use girih_ring::{Automorphism, Modulus};
 use std::collections::HashMap;
 use std::fmt::Write;
 
+/// Most transforms of a row that four warps take.
+const MOST_OF_FOUR: usize = 10;
+
 /// How a thread reads four words of evaluations (`Form` of `sums.cuh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum ReadForm {
@@ -127,7 +130,9 @@ impl RowShape {
     /// Warps that share a row.
     pub fn team(&self) -> usize {
         let warps = self.transforms().max(if self.reads.len() > 3 { 2 } else { 1 });
-        warps.next_power_of_two().min(4)
+        // More warps than four leave few blocks to a multiprocessor: only where rows take its
+        // memory anyhow.
+        warps.next_power_of_two().min(if self.transforms() > MOST_OF_FOUR { 8 } else { 4 })
     }
 
     /// What a row costs, roughly, in products: to start with the longest.
@@ -151,9 +156,12 @@ impl RowShape {
         let _ = write!(
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
-             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, HALF_STORES = {};\n    \
-             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS = {};\n    static constexpr bool ALONE = {alone};\n    \
-             static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = {{{}}};\n        return forms[read];\n    }}\n    \
+             static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, \
+             HALF_STORES = {};\n    \
+             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS \
+             = {};\n    static constexpr bool ALONE = {alone};\n    \
+             static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = \
+             {{{}}};\n        return forms[read];\n    }}\n    \
              template <class X> static FUNCTION void sums(X& x) {{\n",
             self.wide,
             self.halves,

@@ -9,8 +9,8 @@ pub(crate) unsafe trait Plain: Copy {}
 
 /// The bytes of plain structs.
 pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
-    // SAFETY: `Plain` types have no padding, so every byte is initialised; the lifetime is that of
-    // `values`.
+    // SAFETY: `Plain` types have no padding, so every byte is initialised;
+    // the lifetime is that of `values`.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), std::mem::size_of_val(values)) }
 }
 

@@ -20,7 +20,8 @@ impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoCompiler => f.write_str(
-                "libnvrtc was not found: install the CUDA 13 runtime compiler (package cuda-nvrtc-13-0, or the Python wheel nvidia-cuda-nvrtc) \
+                "libnvrtc was not found: install the CUDA 13 runtime compiler (package \
+                 cuda-nvrtc-13-0, or the Python wheel nvidia-cuda-nvrtc) \
                  and put its folder on the library path",
             ),
             Self::Refused(log) => write!(f, "NVRTC refused a kernel: {log}"),

@@ -1,6 +1,7 @@
 //! The host in the place of a GPU: kernels compiled by the system's C++ compiler and run thread by
 //! thread (`cuda/host/emulation.hpp`). Slow, exact, and the same sources: for tests.
-#![allow(unsafe_code)] // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
+// Loads and calls compiled kernels, and hands out raw addresses as device memory does.
+#![allow(unsafe_code)]
 
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::source::{CONSTANTS, Source};
@@ -144,8 +145,8 @@ impl Machine for Emulated {
         if let Some(layout) =
             self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.remove(&address)
         {
-            // SAFETY: allocated in `allocate` with this layout, removed from the list, so freed
-            // once.
+            // SAFETY: allocated in `allocate` with this layout, removed from the list,
+            // so freed once.
             unsafe { std::alloc::dealloc(address as *mut u8, layout) }
         }
     }
@@ -222,11 +223,11 @@ impl Machine for Emulated {
         arguments: &[u8],
     ) -> Result<(), BackendError> {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: `load` made the kernel from a function of this type in a library that `state`
-        // keeps.
+        // SAFETY: `load` made the kernel from a function of this type in a
+        // library that `state` keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
-        // SAFETY: the arguments are the struct that the kernel takes, its addresses those of live
-        // buffers.
+        // SAFETY: the arguments are the struct that the kernel takes,
+        // its addresses those of live buffers.
         match unsafe {
             launch(
                 arguments.as_ptr().cast(),

@@ -1,5 +1,5 @@
-//! A GPU through the CUDA driver: one context, streams for work, uploads and downloads, pinned
-//! staging.
+//! A GPU through the CUDA driver: one context, streams for work,
+//! uploads and downloads, pinned staging.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::runtime::compile::{CompileError, compile};
@@ -16,8 +16,8 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pinned memory through which copies go, in pieces that are filled and drained while others are in
-/// flight.
+/// Pinned memory through which copies go,
+/// in pieces that are filled and drained while others are in flight.
 const PIECES: [usize; 2] = [16, 8]; // uploads, which wait for the work before them, and downloads
 const PIECE_BYTES: usize = 4 << 20;
 /// Events that the marks of a queue take in turn. One that is recorded again stands for a later
@@ -298,8 +298,8 @@ impl Gpu {
             numAttrs: 1,
         };
         let mut clusters = 0;
-        // SAFETY: the function is loaded; `config` and its one attribute live until the call
-        // returns.
+        // SAFETY: the function is loaded; `config` and its one attribute live
+        // until the call returns.
         unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function, &config) }
             .result()
             .map_err(|e| self.failed("asking how many clusters fit", e))?;
@@ -322,8 +322,8 @@ impl Gpu {
     /// Waits for a piece and copies it out.
     fn land(&self, landing: Option<Landing<'_>>) -> Result<(), BackendError> {
         let Some((memory, event, chunk)) = landing else { return Ok(()) };
-        // SAFETY: after the event the piece holds the chunk's bytes and the device has done with
-        // it.
+        // SAFETY: after the event the piece holds the chunk's bytes and the
+        // device has done with it.
         unsafe {
             let waiting = timeline::host("wait for a download");
             result::event::synchronize(event).map_err(|e| self.failed("downloading", e))?;
@@ -391,8 +391,8 @@ impl Drop for Gpu {
     }
 }
 
-/// Arguments in eight-byte units, which keep them aligned: the driver reads the struct during the
-/// call.
+/// Arguments in eight-byte units, which keep them aligned:
+/// the driver reads the struct during the call.
 fn aligned(arguments: &[u8]) -> Vec<u64> {
     let mut copy = vec![0u64; arguments.len().div_ceil(8)];
     for (word, bytes) in copy.iter_mut().zip(arguments.chunks(8)) {
@@ -474,8 +474,8 @@ impl Machine for Gpu {
 
     fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
         self.enter()?;
-        // SAFETY: the context is current; the address is only handed to kernels and copies until
-        // `free`.
+        // SAFETY: the context is current; the address is only handed to kernels
+        // and copies until `free`.
         unsafe { result::malloc_sync(bytes) }.map_err(|e| match e.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => self.out_of_memory(bytes, what),
             _ => self.failed("allocating", e),
@@ -669,7 +669,8 @@ impl Machine for Gpu {
                     size.threads, size.shared_bytes
                 ),
                 why: format!(
-                    "the kernel's {} registers leave no room for it; plan fewer threads or ciphertexts a block",
+                    "the kernel's {} registers leave no room for it; plan fewer threads or \
+                     ciphertexts a block",
                     cost.registers
                 ),
             });

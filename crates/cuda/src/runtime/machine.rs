@@ -107,8 +107,8 @@ pub(crate) trait Machine: Send + Sync {
     /// Lets what is called in `queue` from now on come after `mark`.
     fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
-    /// Writes a little, such as a table of addresses, in `queue` itself; has read `bytes` when it
-    /// returns.
+    /// Writes a little, such as a table of addresses, in `queue` itself;
+    /// has read `bytes` when it returns.
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.

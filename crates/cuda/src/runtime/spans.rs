@@ -1,5 +1,5 @@
-//! When the device did what, for [`girih_backend::timeline`]: a pair of events around each copy and
-//! launch.
+//! When the device did what, for [`girih_backend::timeline`]:
+//! a pair of events around each copy and launch.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
 use crate::runtime::machine::Queue;

@@ -42,8 +42,8 @@ impl Options {
         self.set.as_deref().unwrap_or(default_set)
     }
 
-    /// Writes the record that `--json` asks for: `fields` of the scheme, and what all records end
-    /// with.
+    /// Writes the record that `--json` asks for: `fields` of the scheme,
+    /// and what all records end with.
     pub fn write(&self, mut fields: serde_json::Value) -> Result<(), Failure> {
         let Some(path) = &self.json else { return Ok(()) };
         fields["version"] = env!("CARGO_PKG_VERSION").into();

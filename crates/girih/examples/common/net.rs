@@ -1,5 +1,5 @@
-//! A small neural net in the plain: one hidden layer, trained by gradient descent, rounded to
-//! integers.
+//! A small neural net in the plain: one hidden layer, trained by gradient descent,
+//! rounded to integers.
 
 use super::common::Failure;
 

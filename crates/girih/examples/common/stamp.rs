@@ -31,8 +31,8 @@ pub fn today() -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Gregorian date of a day counted from 1970-01-01, by walking years and months: short, and called
-/// once.
+/// Gregorian date of a day counted from 1970-01-01, by walking years and months:
+/// short, and called once.
 fn civil_from_days(mut days: i64) -> (i64, i64, i64) {
     let leap = |y: i64| (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     let mut year = 1970;

@@ -29,8 +29,8 @@ pub enum Formula {
 ///
 /// Both give a target prime that is also in D its own residue back. Plain is the fast conversion of
 /// Bajard, Eynard, Hasan and Zucca (2016) with centred y_i; Corrected counts the overflow as
-/// Halevi, Polyakov and Shoup (2019) do, in fixed point, so that every device finds the same
-/// integer.
+/// Halevi, Polyakov and Shoup (2019) do, in fixed point,
+/// so that every device finds the same integer.
 ///
 /// Arrays are limb-major and of any number of coefficients: a whole limb or a tile of one.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 pub use conversion::{BaseConversion, Formula};
 
-/// An ordered list of distinct odd primes below 2^31, and exact conversion between residues and
-/// integers.
+/// An ordered list of distinct odd primes below 2^31,
+/// and exact conversion between residues and integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RnsBasis {
     moduli: Vec<Modulus>,
@@ -48,8 +48,8 @@ impl RnsBasis {
     /// The primes at these positions, in the order named.
     ///
     /// # Errors
-    /// [`RingError::NoSuchPrime`]; and as [`RnsBasis::new`] if `indices` is empty or repeats
-    /// itself.
+    /// [`RingError::NoSuchPrime`]; and as [`RnsBasis::new`] if `indices` is
+    /// empty or repeats itself.
     pub fn select(&self, indices: &[usize]) -> Result<Self, RingError> {
         let len = self.len();
         let prime = |&index: &usize| {

@@ -203,8 +203,8 @@ mod sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Portable(());
 
-/// Whether `f64::mul_add` is an instruction on every processor of this target, not a call into
-/// libm.
+/// Whether `f64::mul_add` is an instruction on every processor of this target,
+/// not a call into libm.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
 #[inline(always)]
@@ -274,8 +274,8 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     fn round(self, a: [f64; 4]) -> [f64; 4] {
-        // Adding and taking away 2^52 rounds what is smaller; anything larger is an integer
-        // already.
+        // Adding and taking away 2^52 rounds what is smaller;
+        // anything larger is an integer already.
         const LARGE: f64 = 4_503_599_627_370_496.0;
         a.map(|x| {
             let shift = LARGE.copysign(x);
@@ -323,8 +323,8 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub struct Avx2(());
 
-    // SAFETY of every block below: `self` exists only inside `run_avx2`, after the features were
-    // detected.
+    // SAFETY of every block below: `self` exists only inside `run_avx2`,
+    // after the features were detected.
     impl Lanes for Avx2 {
         type F = __m256d;
         const WIDTH: usize = 4;
@@ -332,8 +332,8 @@ mod x86 {
         #[inline(always)]
         fn load(self, data: &[f64]) -> __m256d {
             let data = &data[..Self::WIDTH];
-            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no
-            // alignment.
+            // SAFETY: see the impl; the slice has a whole vector,
+            // and the load asks for no alignment.
             unsafe { _mm256_loadu_pd(data.as_ptr()) }
         }
         #[inline(always)]
@@ -426,8 +426,8 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub struct Avx512(());
 
-    // SAFETY of every block below: `self` exists only inside `run_avx512`, after the features were
-    // detected.
+    // SAFETY of every block below: `self` exists only inside `run_avx512`,
+    // after the features were detected.
     impl Lanes for Avx512 {
         type F = __m512d;
         const WIDTH: usize = 8;
@@ -435,8 +435,8 @@ mod x86 {
         #[inline(always)]
         fn load(self, data: &[f64]) -> __m512d {
             let data = &data[..Self::WIDTH];
-            // SAFETY: see the impl; the slice has a whole vector, and the load asks for no
-            // alignment.
+            // SAFETY: see the impl; the slice has a whole vector,
+            // and the load asks for no alignment.
             unsafe { _mm512_loadu_pd(data.as_ptr()) }
         }
         #[inline(always)]

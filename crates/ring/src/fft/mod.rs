@@ -56,8 +56,8 @@ pub trait Sink<L: Lanes> {
     fn between(&mut self, _: L) {}
 }
 
-/// Levels done together on whole vectors: `radix` vectors, `stride` apart, in each of several
-/// blocks.
+/// Levels done together on whole vectors: `radix` vectors, `stride` apart,
+/// in each of several blocks.
 struct Pass {
     radix: usize,
     stride: usize,
@@ -92,8 +92,8 @@ impl Fft {
         Self::with_simd(size, Simd::detect())
     }
 
-    /// The same on `simd`, or on a narrower set where N is too small: eight lanes need N of 128 and
-    /// more.
+    /// The same on `simd`, or on a narrower set where N is too small:
+    /// eight lanes need N of 128 and more.
     ///
     /// `None` as for `new`, and where this processor lacks `simd`.
     pub fn with_simd(size: usize, simd: Simd) -> Option<Self> {
@@ -468,8 +468,8 @@ impl Fft {
         self.simd.run(ForwardKernel { fft: self, coefficients, out });
     }
 
-    /// Transforms back into N coefficients, `1/M` included. What `data` holds afterwards is not
-    /// specified.
+    /// Transforms back into N coefficients, `1/M` included.
+    /// What `data` holds afterwards is not specified.
     ///
     /// # Panics
     /// As for `forward`.

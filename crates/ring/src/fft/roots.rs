@@ -10,8 +10,8 @@ const FRACTION: u32 = 124;
 /// floor(pi * 2^124).
 const PI: u128 = 0x3243_F6A8_885A_308D_3131_98A2_E037_0734;
 
-/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`; `size` is a power of two from 4 to
-/// 2^17.
+/// `exp(i pi j / size)` for `j < 2 size`, as `[cosine, sine]`;
+/// `size` is a power of two from 4 to 2^17.
 pub fn roots_of_unity(size: usize) -> Vec<[f64; 2]> {
     assert!(
         size.is_power_of_two() && (4..=1 << 17).contains(&size),

@@ -77,8 +77,8 @@ pub(crate) trait WordLanes: Copy {
         self.min(x, self.sub(x, bound))
     }
 
-    /// `x w` modulo p in `[0, 2p)`, for any `x`; `w` with its quotient. See
-    /// `Modulus::mul_shoup_lazy`.
+    /// `x w` modulo p in
+    /// `[0, 2p)`, for any `x`; `w` with its quotient. See `Modulus::mul_shoup_lazy`.
     #[inline(always)]
     fn mul_shoup_lazy(
         self,

@@ -180,8 +180,8 @@ impl WordLanes for Avx2 {
     }
     #[inline(always)]
     fn reduce_wide(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: see the impl. With the highest bits flipped, a signed comparison is an unsigned
-        // one.
+        // SAFETY: see the impl. With the highest bits flipped,
+        // a signed comparison is an unsigned one.
         unsafe {
             let flip = _mm256_set1_epi64x(i64::MIN);
             let below = _mm256_cmpgt_epi64(_mm256_xor_si256(b, flip), _mm256_xor_si256(a, flip));

@@ -61,8 +61,8 @@ impl Gaussian {
     pub fn sample(&self, stream: &mut RandomStream) -> i64 {
         let bits = stream.next_u64();
         let uniform = (bits >> 1) as i64;
-        // Both are in [0, 2^63), so the difference cannot overflow and its sign bit is the
-        // comparison.
+        // Both are in
+        // [0, 2^63), so the difference cannot overflow and its sign bit is the comparison.
         let magnitude = self.thresholds.iter().fold(0, |sum, &t| sum - ((uniform - t) >> 63));
         let sign = -((bits & 1) as i64);
         (magnitude ^ sign) - sign
@@ -83,8 +83,8 @@ fn variance(width: f64) -> f64 {
         .sum()
 }
 
-/// TUniform(b): integers in `[-2^b, 2^b]`, all equally likely except the two ends, which have half
-/// weight.
+/// TUniform(b): integers in `[-2^b, 2^b]`, all equally likely except the two ends,
+/// which have half weight.
 ///
 /// It is the sum of a uniform `b + 1`-bit number and a bit, minus 2^b: constant time. Variance
 /// `(2^(2b+1) + 1) / 6`.
@@ -184,8 +184,8 @@ mod tests {
             let mut s = SecretSeed::new([3; 32]).stream(0, 0);
             let squares: f64 =
                 (0..1_000_000).map(|_| (gaussian.sample(&mut s) as f64).powi(2)).sum();
-            // Narrow ones are mostly zeros: their fourth moment is larger, so is the error of this
-            // estimate.
+            // Narrow ones are mostly zeros: their fourth moment is larger,
+            // so is the error of this estimate.
             assert!(
                 ((squares / 1e6).sqrt() / sigma - 1.0).abs() < 0.012,
                 "{sigma}: {}",

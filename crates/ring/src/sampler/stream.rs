@@ -52,8 +52,8 @@ impl SecretSeed {
 
 /// One ChaCha20 key stream; its state is wiped when dropped.
 ///
-/// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0, words are
-/// little-endian.
+/// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0,
+/// words are little-endian.
 pub struct RandomStream(ChaCha20Rng);
 
 impl std::fmt::Debug for RandomStream {
@@ -111,8 +111,8 @@ impl RandomStream {
         }
     }
 
-    /// Fills `out` with words uniform in `[0, bound)`, as [`RandomStream::uniform_below`] draws
-    /// them.
+    /// Fills `out` with words uniform in
+    /// `[0, bound)`, as [`RandomStream::uniform_below`] draws them.
     pub fn fill_below(&mut self, bound: u64, out: &mut [u64]) {
         for x in out {
             *x = self.uniform_below(bound);
@@ -235,8 +235,8 @@ mod tests {
         assert!(chi_squared(2, 3_000_000, || s.binary() as usize) < limit(2));
     }
 
-    /// The numbers come from an independent implementation of ChaCha20 and of the rules documented
-    /// above.
+    /// The numbers come from an independent implementation of ChaCha20 and of
+    /// the rules documented above.
     ///
     /// Changing any of them changes what stored keys expand to: raise the version of their format
     /// with them.

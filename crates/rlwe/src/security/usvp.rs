@@ -7,24 +7,24 @@
 //! cost of one short-vector problem; BKZ solves eight for each dimension.
 
 use super::LweProblem;
-use std::f64::consts::{E, PI};
-
-/// Smallest block: below it the Hermite factor is not that of its formula, and a set has no
-/// security to speak of.
-const LEAST_BLOCK: usize = 60;
-
-/// Largest block that is looked at: over 1,000 bits.
-const MOST_BLOCK: usize = 4000;
-
-/// ln of the root Hermite factor that a block reaches.
-fn ln_hermite(block: f64) -> f64 {
-    (block / (2.0 * PI * E) * (PI * block).powf(1.0 / block)).ln() / (2.0 * (block - 1.0))
-}
+use super::reduction::{LEAST_BLOCK, MOST_BLOCK, ln_hermite, log2_bdgl16, matzov};
 
 impl LweProblem {
     /// log2 of the operations that the primal attack (uSVP) takes with the BDGL16 cost model, given
     /// as many samples as it likes.
     pub fn usvp_bdgl16(self) -> f64 {
+        let (block, dimension) = self.smallest_block();
+        log2_bdgl16(block, dimension)
+    }
+
+    /// log2 of the gates that the same attack takes with the MATZOV cost model.
+    pub fn usvp_matzov(self) -> f64 {
+        let (block, dimension) = self.smallest_block();
+        matzov::log2_reduction(block, dimension)
+    }
+
+    /// The smallest block that finds the short vector, and the dimension of its lattice.
+    fn smallest_block(self) -> (usize, usize) {
         let (mut least, mut most) = (LEAST_BLOCK, MOST_BLOCK);
         while least < most {
             let block = usize::midpoint(least, most);
@@ -33,8 +33,7 @@ impl LweProblem {
                 None => least = block + 1,
             }
         }
-        let dimension = self.lattice(least).unwrap_or(2 * self.dimension);
-        0.292 * least as f64 + 16.4 + (8.0 * dimension as f64).log2()
+        (least, self.lattice(least).unwrap_or(2 * self.dimension))
     }
 
     /// The smallest dimension of a lattice in which `block` finds the short vector.

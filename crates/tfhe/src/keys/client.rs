@@ -143,8 +143,8 @@ impl ClientKey {
         &self.lwe.coefficients()[slot * n..][..n]
     }
 
-    /// GLWE secret of slot `slot < r`: `[k][N]`, which is also the LWE secret of extracted
-    /// ciphertexts.
+    /// GLWE secret of slot `slot < r`: `[k][N]`,
+    /// which is also the LWE secret of extracted ciphertexts.
     pub(crate) fn glwe_secret(&self, slot: usize) -> &[i8] {
         let len = self.set.shape().ks_indices();
         &self.glwe.coefficients()[slot * len..][..len]
@@ -177,8 +177,8 @@ impl ClientKey {
         }
     }
 
-    /// Encrypts messages below `modulus`: slot j of ciphertext c holds message `c r + j` as `m q /
-    /// modulus`.
+    /// Encrypts messages below `modulus`: slot j of ciphertext c holds message
+    /// `c r + j` as `m q / modulus`.
     ///
     /// Bits of gates have modulus 4 ([`ClientKey::encrypt_bits`]); inputs of look-up tables have
     /// one bit of padding ([`ClientKey::encrypt_messages`]).
@@ -190,8 +190,8 @@ impl ClientKey {
         self.encrypt_at(messages, modulus, self.set.shape().log2_stored_modulus())
     }
 
-    /// Encrypts messages below `modulus` under the ciphertext modulus `2^log2_modulus` instead of
-    /// q.
+    /// Encrypts messages below `modulus` under the ciphertext modulus
+    /// `2^log2_modulus` instead of q.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt`], and for a ciphertext modulus below 8, above 2^30 or above Q_ks.
@@ -224,8 +224,8 @@ impl ClientKey {
         self.encrypt(messages, messages_modulus)
     }
 
-    /// Decrypts every slot: `round(modulus phase / q) mod modulus`, q being the ciphertexts' own
-    /// modulus.
+    /// Decrypts every slot: `round(modulus phase / q) mod modulus`,
+    /// q being the ciphertexts' own modulus.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
@@ -253,8 +253,8 @@ impl ClientKey {
     /// Decrypts messages of `bits` bits.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt`], and as [`ClientKey::decrypt_bits`] if a slot has its padding bit
-    /// set.
+    /// As [`ClientKey::decrypt`], and as [`ClientKey::decrypt_bits`] if a slot
+    /// has its padding bit set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
         let values = self.decrypt(ciphertexts, modulus)?;
@@ -273,8 +273,8 @@ impl ClientKey {
     /// algebra. They serve measurements on one's own machine, and are shown to nobody.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
-    /// key.
+    /// [`Error::Mismatch`](crate::Error::Mismatch)
+    /// for ciphertexts of another set or under another key.
     pub fn phases(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<u64>> {
         ciphertexts.phases(self)
     }

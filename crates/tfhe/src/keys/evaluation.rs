@@ -131,8 +131,8 @@ impl EvaluationKeys {
         &self.masks
     }
 
-    /// The keys as bytes, which end with a checksum: it finds accidents on the way, and is no
-    /// authentication.
+    /// The keys as bytes, which end with a checksum: it finds accidents on the way,
+    /// and is no authentication.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if they cannot be serialized.
@@ -158,7 +158,8 @@ impl EvaluationKeys {
         if expanded > most {
             let set = &opened.set;
             let why = format!(
-                "keys of {set} expand to {expanded} bytes, {most} are the most where the set is not known beforehand"
+                "keys of {set} expand to {expanded} bytes, {most} are the most where the set is \
+                 not known beforehand"
             );
             return error::malformed("evaluation keys", why);
         }

@@ -259,6 +259,24 @@ fn step_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i
     errors
 }
 
+/// Errors of the entries of one index of a key-switching key, slot 0, value 0 left out.
+fn entry_errors(client: &ClientKey, keys: &EvaluationKeys, index: usize) -> Vec<i128> {
+    let shape = client.set().shape();
+    let (base, modulus) = (shape.ks_base(), 1i128 << shape.log2_ks_modulus);
+    let mut block = vec![0; shape.key_switching_block_len()];
+    keys.key_switching_block(index, &mut block);
+    let entries = block.chunks_exact(shape.switched_len()).enumerate();
+    let error = |(i, entry): (usize, &[u64])| {
+        let weight = ((i % base) as i128) << ((i / base) as u32 * shape.log2_ks_base);
+        let masks = entry.iter().zip(client.lwe_secret(0));
+        let hidden: i128 = masks.map(|(&a, &s)| i128::from(a) * i128::from(s)).sum();
+        let carried = i128::from(client.glwe_secret(0)[index]) * weight;
+        let x = (i128::from(entry[shape.lwe_dimension]) - hidden - carried).rem_euclid(modulus);
+        if 2 * x >= modulus { x - modulus } else { x }
+    };
+    entries.filter(|(i, _)| i % base != 0).map(error).collect()
+}
+
 /// Whoever finds two things made of one stream can subtract them: errors and masks of all steps, of
 /// both kinds of key and of two keys of one client are their own, and no error comes from the
 /// stream of a mask, which is public.
@@ -273,6 +291,9 @@ fn no_two_parts_of_keys_share_a_stream() {
             let errors = step_errors(&client, key, index);
             assert!(errors.iter().all(|e| e.abs() < 40));
             streams.push((format!("errors of step {index} of key {which}"), errors));
+            let errors = entry_errors(&client, key, index);
+            assert!(errors.iter().all(|e| e.abs() < 40));
+            streams.push((format!("errors of index {index} of key switch {which}"), errors));
             let gaussian = girih_ring::sampler::Gaussian::new(3.19).expect("in range");
             for domain in 0..8 {
                 let mut mask = key.mask_streams().stream(domain, index as u64);
@@ -289,15 +310,16 @@ fn no_two_parts_of_keys_share_a_stream() {
     };
     for (i, (a, x)) in streams.iter().enumerate() {
         for (b, y) in &streams[..i] {
-            // Two draws of deviation 3.19 agree once in 11.
+            // Two draws of deviation 3.19 agree once in 11; an index of the key switch has 93.
             let share = alike(x, y);
-            assert!(share < 0.15, "{a} and {b}: {share:.2} agree");
+            let most = if x.len().min(y.len()) < 100 { 0.3 } else { 0.15 };
+            assert!(share < most, "{a} and {b}: {share:.2} agree");
         }
     }
 }
 
-/// Every bit of every mask is fair, in keys and in ciphertexts: a bit that is not tells of what it
-/// hides.
+/// Every bit of every mask is fair, in keys and in ciphertexts:
+/// a bit that is not tells of what it hides.
 #[test]
 fn bits_of_masks_are_fair() {
     for client in clients() {
@@ -363,8 +385,8 @@ fn one_seed_under_two_sets_makes_unrelated_keys() {
     assert_ne!(a.key_id(), b.key_id());
     assert_ne!(a.lwe_secret(0), b.lwe_secret(0));
     assert_ne!(a.glwe_secret(0), b.glwe_secret(0));
-    // The same secrets under the other set: masks of their own, even against a key that was drawn
-    // there.
+    // The same secrets under the other set: masks of their own,
+    // even against a key that was drawn there.
     let moved = a.under(&other).expect("same dimensions");
     assert_eq!(moved.glwe_secret(0), a.glwe_secret(0));
     let first_block = |client: &ClientKey| {

@@ -25,8 +25,8 @@ impl LargeServer {
         Ok(self.less(b, a)?.not())
     }
 
-    /// `a == b` for every pair: the signs of `a - b` and of `a - b - 1`, in one batch, and one
-    /// gate.
+    /// `a == b` for every pair: the signs of `a - b` and of `a - b - 1`,
+    /// in one batch, and one gate.
     ///
     /// # Errors
     /// As [`LargeServer::less`].
@@ -44,8 +44,8 @@ impl LargeServer {
     /// position, least significant first, for gates. The first of equals wins. Messages are as for
     /// [`LargeServer::less`].
     ///
-    /// All pairs are compared in one batch; a candidate that loses to none, by a tree of OR, is the
-    /// one.
+    /// All pairs are compared in one batch; a candidate that loses to none,
+    /// by a tree of OR, is the one.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for fewer than two or more than 256 batches, and

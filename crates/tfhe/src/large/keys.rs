@@ -60,7 +60,8 @@ impl LargeKeys {
             if key.key_id() != first.key_id() {
                 let (one, other) = (first.key_id(), key.key_id());
                 return error::mismatch(format!(
-                    "evaluation keys of client key {one:.8} and of client key {other:.8}: a context takes keys of one client key"
+                    "evaluation keys of client key {one:.8} and of client key {other:.8}: a \
+                     context takes keys of one client key"
                 ));
             }
         }

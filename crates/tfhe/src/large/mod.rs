@@ -12,13 +12,15 @@
 //! # fn main() -> girih_tfhe::Result<()> {
 //! // A toy, to be quick. `LargeParameters::default()` is the published context.
 //! let parameters = LargeParameters::insecure();
-//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?; // one message in a thousand of the toy is wrong
+//! # // One message in a thousand of the toy is wrong.
+//! # let client = ClientKey::generate_seeded_for_tests(parameters.home(), [7; 32])?;
 //! # /*
 //! let client = ClientKey::generate(parameters.home())?;
 //! # */
 //!
 //! // Messages of 12 bits, modulus 2^17. Keys are made for the gadgets that such messages meet.
-//! let (a, b) = (parameters.encrypt(&client, &[5, 1999], 17)?, parameters.encrypt(&client, &[700, 3], 17)?);
+//! let a = parameters.encrypt(&client, &[5, 1999], 17)?;
+//! let b = parameters.encrypt(&client, &[700, 3], 17)?;
 //! let gadgets = parameters.gadgets(&[LargeOperation::Sign], 17, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
 //!
@@ -46,7 +48,7 @@
 //! table, so that nothing passes through the host inside a function.
 
 mod compare;
-mod course;
+mod gadget_plan;
 mod keys;
 mod parameters;
 mod relu;

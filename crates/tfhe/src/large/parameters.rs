@@ -78,7 +78,8 @@ impl LargeParameters {
                 || !more_digits
             {
                 return error::mismatch(format!(
-                    "{} and {}: sets must differ in their gadget alone, those with fewer digits first",
+                    "{} and {}: sets must differ in their gadget alone, those with fewer digits \
+                     first",
                     pair[0], pair[1]
                 ));
             }
@@ -172,7 +173,8 @@ impl LargeParameters {
         if !(least..=MAX_LOG2_MODULUS).contains(&log2_modulus) {
             let beta = self.beta();
             return error::mismatch(format!(
-                "modulus 2^{log2_modulus}: with beta = {beta} it must be from 2^{least} to 2^{MAX_LOG2_MODULUS}"
+                "modulus 2^{log2_modulus}: with beta = {beta} it must be from 2^{least} to \
+                 2^{MAX_LOG2_MODULUS}"
             ));
         }
         Ok(log2_modulus - self.log2_beta - 1)
@@ -284,10 +286,10 @@ impl LargeParameters {
         self.message_bits(log2_modulus)?;
         let mut gadgets = Vec::new();
         for &operation in operations {
-            let course = self.course(operation, log2_modulus, transform, &|_| true)?;
-            gadgets.extend(course.rounds.iter().flat_map(|r| [r.decide, r.read]));
-            gadgets.extend(course.last);
-            if course.rounds.is_empty() && course.last.is_none() {
+            let plan = self.gadget_plan(operation, log2_modulus, transform, &|_| true)?;
+            gadgets.extend(plan.rounds.iter().flat_map(|r| [r.decide, r.read]));
+            gadgets.extend(plan.last);
+            if plan.rounds.is_empty() && plan.last.is_none() {
                 // Nothing to do, but there must be a key.
                 gadgets.push(self.gadget(self.log2_rotation(), transform)?);
             }
@@ -348,9 +350,9 @@ impl LargeParameters {
         transform: Transform,
     ) -> Result<f64> {
         self.message_bits(log2_modulus)?;
-        let course = self.course(operation, log2_modulus, transform, &|_| true)?;
+        let plan = self.gadget_plan(operation, log2_modulus, transform, &|_| true)?;
         let log2_q = self.home().shape().log2_lwe_modulus;
-        Ok(match (operation, course.rounds.last(), course.last) {
+        Ok(match (operation, plan.rounds.last(), plan.last) {
             (LargeOperation::Floor, Some(round), _) => {
                 self.model(round.read, transform).sigma_out_at(log2_modulus)
             }
@@ -442,12 +444,12 @@ impl LargeParameters {
                 self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
-        let course = self.course(operation, log2_modulus, transform, &|_| true)?;
-        // A product with the sign sees the sign's own error beside that of the part it is applied
-        // to.
+        let plan = self.gadget_plan(operation, log2_modulus, transform, &|_| true)?;
+        // A product with the sign sees the sign's own error beside that of
+        // the part it is applied to.
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
-        for round in &course.rounds {
+        for round in &plan.rounds {
             let seen = sigma.hypot(sign_sigma);
             failure = log2_sum(
                 failure,
@@ -458,7 +460,7 @@ impl LargeParameters {
         // What is left is read by a bootstrapping of this operation, or is itself handed out where
         // nothing was taken off.
         let reads_last = matches!(operation, LargeOperation::Sign | LargeOperation::Relu)
-            || course.rounds.is_empty();
+            || plan.rounds.is_empty();
         if reads_last {
             failure =
                 log2_sum(failure, noise::log2_beyond(self.beta() as f64, sigma.hypot(sign_sigma)));

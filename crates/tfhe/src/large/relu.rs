@@ -18,8 +18,8 @@ impl LargeServer {
     /// and then, for each digit, four products ([`LargeParameters::bootstraps`]).
     ///
     /// # Errors
-    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum the products exactly
-    /// enough.
+    /// As [`LargeServer::sign`], and where the modulus leaves no room to sum
+    /// the products exactly enough.
     pub fn relu(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         let (bits, log2_modulus) = (self.check(a)?, a.log2_modulus());
         let rotation = self.parameters().log2_rotation();
@@ -27,12 +27,12 @@ impl LargeServer {
             let half = 1 << (bits - 1);
             return self.function(a, &Function::new(bits, bits, |m| if m < half { m } else { 0 })?);
         }
-        let course = self.course(LargeOperation::Relu, log2_modulus)?;
-        let (server, last_server) = (self.product_server(log2_modulus)?, self.last(&course)?);
+        let plan = self.gadget_plan(LargeOperation::Relu, log2_modulus)?;
+        let (server, last_server) = (self.product_server(log2_modulus)?, self.last(&plan)?);
         let (words, _) = server.run_words(&[a.words()], log2_modulus, &|inputs, _| {
             let mut digits = Vec::new();
             let last =
-                self.shorten(&course, inputs[0], |before, halfway| digits.push((before, halfway)))?;
+                self.shorten(&plan, inputs[0], |before, halfway| digits.push((before, halfway)))?;
             let last = last.as_ref().unwrap_or(inputs[0]);
             // Half of a rotation, or nothing.
             let sign = extract_sign(last_server, last, self.parameters().beta(), 4, rotation)?;

@@ -1,6 +1,6 @@
 //! Keys of a large-precision context on one device, and the functions of LMP22.
 
-use super::course::Course;
+use super::gadget_plan::GadgetPlan;
 use super::rounds::{Floor, extract_sign, floor};
 use super::{LargeKeys, LargeOperation, LargeParameters};
 use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
@@ -71,8 +71,8 @@ impl LargeServer {
         self.servers.iter().flatten()
     }
 
-    /// The loaded key with the cheapest gadget whose results modulo `2^log2_output` are good
-    /// enough.
+    /// The loaded key with the cheapest gadget whose results modulo
+    /// `2^log2_output` are good enough.
     pub(super) fn server(&self, log2_output: u32) -> Result<&ServerKey> {
         self.loaded(
             self.parameters
@@ -88,10 +88,14 @@ impl LargeServer {
         )
     }
 
-    /// The course of `operation` with the keys that are loaded.
-    pub(super) fn course(&self, operation: LargeOperation, log2_modulus: u32) -> Result<Course> {
+    /// The gadgets of `operation` with the keys that are loaded.
+    pub(super) fn gadget_plan(
+        &self,
+        operation: LargeOperation,
+        log2_modulus: u32,
+    ) -> Result<GadgetPlan> {
         self.parameters
-            .course(operation, log2_modulus, self.transform, &|g| self.servers[g].is_some())
+            .gadget_plan(operation, log2_modulus, self.transform, &|g| self.servers[g].is_some())
     }
 
     pub(super) fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
@@ -165,10 +169,10 @@ impl LargeServer {
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
-        let course = self.course(LargeOperation::Sign, a.log2_modulus())?;
-        let server = self.last(&course)?;
+        let plan = self.gadget_plan(LargeOperation::Sign, a.log2_modulus())?;
+        let server = self.last(&plan)?;
         let (words, _) = server.run_words(&[a.words()], a.log2_modulus(), &|inputs, _| {
-            let shortened = self.shorten(&course, inputs[0], |_, _| {})?;
+            let shortened = self.shorten(&plan, inputs[0], |_, _| {})?;
             // A bit of a gate: a quarter of q or nothing.
             extract_sign(
                 server,
@@ -182,24 +186,24 @@ impl LargeServer {
     }
 
     /// EvalDecomp: the digits of every message, least significant first, each under the modulus of
-    /// a rotation but the last, whose modulus is what is left: 2 bootstrappings a digit but the
-    /// last.
+    /// a rotation but the last, whose modulus is what is left:
+    /// 2 bootstrappings a digit but the last.
     ///
     /// # Errors
     /// As [`LargeServer::sign`].
     pub fn decompose(&self, a: &LweCiphertexts) -> Result<Vec<LweCiphertexts>> {
         self.check(a)?;
         let rotation = self.parameters.log2_rotation();
-        let course = self.course(LargeOperation::Decompose, a.log2_modulus())?;
-        let Some(first) = course.rounds.first() else { return Ok(vec![a.clone()]) };
+        let plan = self.gadget_plan(LargeOperation::Decompose, a.log2_modulus())?;
+        let Some(first) = plan.rounds.first() else { return Ok(vec![a.clone()]) };
         // The first digit is the input itself; the others are what each round leaves.
         let results = self.loaded(first.decide)?.run_words_to(
             &[a.words()],
             a.log2_modulus(),
-            course.rounds.len(),
+            plan.rounds.len(),
             &|inputs, _| {
-                let mut left = Vec::with_capacity(course.rounds.len());
-                let last = self.shorten(&course, inputs[0], |before, _| left.extend(before))?;
+                let mut left = Vec::with_capacity(plan.rounds.len());
+                let last = self.shorten(&plan, inputs[0], |before, _| left.extend(before))?;
                 Ok(left.into_iter().chain(last).collect())
             },
         )?;
@@ -213,9 +217,9 @@ impl LargeServer {
         Ok(digits)
     }
 
-    /// The key that reads what a course leaves.
-    pub(super) fn last(&self, course: &Course) -> Result<&ServerKey> {
-        match course.last {
+    /// The key that reads what the rounds leave.
+    pub(super) fn last(&self, plan: &GadgetPlan) -> Result<&ServerKey> {
+        match plan.last {
             Some(gadget) => self.loaded(gadget),
             None => error::mismatch("this operation reads nothing last"),
         }
@@ -226,13 +230,13 @@ impl LargeServer {
     /// between its two bootstrappings.
     pub(super) fn shorten(
         &self,
-        course: &Course,
+        plan: &GadgetPlan,
         input: &DeviceCiphertexts,
         mut each: impl FnMut(Option<DeviceCiphertexts>, DeviceCiphertexts),
     ) -> Result<Option<DeviceCiphertexts>> {
         let (bits, beta) = (self.parameters.digit_bits(), self.parameters.beta());
         let mut left: Option<DeviceCiphertexts> = None;
-        for round in &course.rounds {
+        for round in &plan.rounds {
             let keys = [self.loaded(round.decide)?, self.loaded(round.read)?];
             let before = left.as_ref().unwrap_or(input);
             let Floor { result, halfway } = floor(

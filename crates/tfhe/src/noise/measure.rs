@@ -23,8 +23,8 @@ pub struct MeasuredNoise {
 /// Stream domain of the bits that are encrypted.
 const BITS: u16 = 6;
 
-/// Runs at least `samples` NAND gates and measures what noise they leave; also reads a few whole
-/// accumulators.
+/// Runs at least `samples` NAND gates and measures what noise they leave;
+/// also reads a few whole accumulators.
 ///
 /// Needs the client key: on one's own machine only. `seed` chooses the bits.
 ///

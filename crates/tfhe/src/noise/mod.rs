@@ -1,5 +1,5 @@
-//! The noise model: exact variances of everything a bootstrapping adds, and what they mean for
-//! failures.
+//! The noise model: exact variances of everything a bootstrapping adds,
+//! and what they mean for failures.
 //!
 //! Variances are those of tfhe.md's section 5, written out at [`NoiseModel::new`]; [`measure()`]
 //! checks them on a device. BOLT-FHE's eq. (15) is a bound on the accumulator noise that counts the
@@ -19,8 +19,8 @@ pub struct NoiseModel {
     accumulator: f64,
     /// Q.
     accumulator_modulus: f64,
-    /// Of the ciphertext after the key switch, apart from the accumulator's share, in units of
-    /// Q_ks.
+    /// Of the ciphertext after the key switch, apart from the accumulator's share,
+    /// in units of Q_ks.
     key_switch: f64,
     /// Of rounding one mask and body to a smaller modulus: `(1 + n E[s^2]) / 12`.
     rounding: f64,
@@ -29,8 +29,8 @@ pub struct NoiseModel {
     /// Of a fresh ciphertext, in units of q.
     fresh: f64,
     /// Native torus: log2 of 2N, to which an input is rounded after its key switch. There q and
-    /// Q_ks stand for 2^64, and both variances belong to the input of a bootstrapping, not to its
-    /// output.
+    /// Q_ks stand for 2^64, and both variances belong to the input of a bootstrapping,
+    /// not to its output.
     switches_first: Option<u32>,
 }
 
@@ -57,8 +57,8 @@ impl NoiseModel {
     ///
     /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW
     /// ciphertexts a step (2, or 2^g - 1 of binary secrets), t = 1 - (1 - s2)^g the share of steps
-    /// that turn the accumulator, and X^e - 1 of two terms, each of the n / g steps adds to a phase
-    /// coefficient:
+    /// that turn the accumulator, and X^e - 1 of two terms,
+    /// each of the n / g steps adds to a phase coefficient:
     /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full
     ///   digit, R^2/12 of the top digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's
     ///   one;
@@ -153,8 +153,8 @@ impl NoiseModel {
         self.sigma_out_at(self.log2_lwe_modulus)
     }
 
-    /// Deviation of a bootstrapped ciphertext whose last switch goes to `2^log2_modulus`, in its
-    /// units.
+    /// Deviation of a bootstrapped ciphertext whose last switch goes to `2^log2_modulus`,
+    /// in its units.
     pub fn sigma_out_at(&self, log2_modulus: u32) -> f64 {
         let modulus = 2f64.powi(log2_modulus as i32);
         let from_accumulator = self.accumulator * (modulus / self.accumulator_modulus).powi(2);
@@ -255,8 +255,8 @@ fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) ->
     }
 }
 
-/// Sum of the squared ranges of gadget digits: B^2 of each but the top one, which takes what is
-/// left.
+/// Sum of the squared ranges of gadget digits: B^2 of each but the top one,
+/// which takes what is left.
 fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     match shape.gadget {
         Gadget::Decomposition { log2_base, levels, dropped_bits } => {
@@ -279,8 +279,8 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// the lowest frequency, z = exp(i pi / N), and there the transform errs in proportion. A binary
 /// secret is large at that very frequency: its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2
 /// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
-/// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md, section
-/// 4).
+/// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md,
+/// section 4).
 fn first_step(shape: &BootstrapShape) -> f64 {
     /// Share of the error's variance that is in proportion to the spectrum: what key entries,
     /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the mean
@@ -309,8 +309,8 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
     match shape.gadget {
         Gadget::Decomposition { .. } => {
             let error = scale * moduli.key;
-            // The true product is an integer: of a small error, only what passes 1/2 survives
-            // rounding.
+            // The true product is an integer: of a small error,
+            // only what passes 1/2 survives rounding.
             if error < 1.0 {
                 libm::erfc(0.5 / (error * std::f64::consts::SQRT_2))
             } else {

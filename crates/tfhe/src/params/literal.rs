@@ -58,8 +58,8 @@ pub struct ParameterLiteral {
     /// GD: lowest digits left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<i64>,
-    /// GD, in the place of `dropped`: lowest bits left out, where these are no whole number of
-    /// digits.
+    /// GD, in the place of `dropped`: lowest bits left out,
+    /// where these are no whole number of digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_bits: Option<i64>,
     /// TORUS: gadget digits in use, from the most significant on.
@@ -89,8 +89,8 @@ impl ParameterLiteral {
     /// Reads the fields from TOML.
     ///
     /// # Errors
-    /// [`Error::ParameterFile`] naming the line or field that is unknown, missing or of the wrong
-    /// type.
+    /// [`Error::ParameterFile`] naming the line or field that is unknown,
+    /// missing or of the wrong type.
     pub fn from_toml(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
     }

@@ -59,8 +59,8 @@ struct Origin {
 /// A set whose gates fail more often than this computes nothing.
 const LARGEST_LOG2_FAILURE: f64 = -5.0;
 
-/// A set whose gates fail more often than this earns a warning: 2^-30 is one wrong gate in a
-/// billion.
+/// A set whose gates fail more often than this earns a warning:
+/// 2^-30 is one wrong gate in a billion.
 const NOTEWORTHY_LOG2_FAILURE: f64 = -30.0;
 
 const CUSTOM: Origin = Origin { description: "a custom set", claim: None, log2_failure: None };
@@ -106,8 +106,8 @@ impl ParameterSet {
     /// nobody is to mistake it for one that was judged.
     ///
     /// # Errors
-    /// [`Error::Parameter`] with the first field that is impossible, its value and the rule it
-    /// breaks.
+    /// [`Error::Parameter`] with the first field that is impossible,
+    /// its value and the rule it breaks.
     pub fn new(literal: &ParameterLiteral) -> Result<Self> {
         let size = unsigned("N", literal.polynomial_size, 256, 8192)?;
         if !size.is_power_of_two() {
@@ -196,7 +196,8 @@ impl ParameterSet {
         let failure = NoiseModel::new(&self).log2_failure();
         if failure > LARGEST_LOG2_FAILURE {
             let rule = format!(
-                "with these digits and moduli a gate of {self} would fail with probability 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}"
+                "with these digits and moduli a gate of {self} would fail with probability \
+                 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}"
             );
             let (field, value) = match self.errors() {
                 ErrorDistribution::Gaussian { sigma } => ("sigma", sigma.to_string()),
@@ -359,8 +360,8 @@ impl ParameterSet {
         1 << self.shape().log2_stored_modulus()
     }
 
-    /// log2 of the failure probability of a two-input gate that the source of the set states, if it
-    /// does.
+    /// log2 of the failure probability of a two-input gate that the source of the set states,
+    /// if it does.
     pub fn published_log2_failure(&self) -> Option<f64> {
         self.0.origin.log2_failure
     }
@@ -370,8 +371,8 @@ impl ParameterSet {
         security::judge(self)
     }
 
-    /// What a user must be told before relying on this set: weak or unknown security, frequent
-    /// failures.
+    /// What a user must be told before relying on this set: weak or unknown security,
+    /// frequent failures.
     pub fn warnings(&self) -> Vec<String> {
         let failure = NoiseModel::new(self).log2_failure();
         let fails = failure > NOTEWORTHY_LOG2_FAILURE;

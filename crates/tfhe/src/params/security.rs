@@ -66,14 +66,11 @@ pub(super) fn judge(set: &ParameterSet) -> Security {
     } else {
         String::new()
     };
-    let cheapest = match estimate.cheapest_matzov {
-        Some(bits) => {
-            format!("at least {bits} against the cheapest attack (MATZOV) by the lattice estimator")
-        }
-        None => "the cheapest attack was not estimated (4 to 16 bits less where it was)".to_owned(),
-    };
+    let cheapest = estimate.cheapest_matzov.map_or_else(String::new, |bits| {
+        format!(", {bits:.1} against the cheapest attack that is computed (MATZOV)")
+    });
     let text = format!(
-        "{:.1} bits against uSVP (BDGL16), {cheapest}; {claimed}.{packed}",
+        "{:.1} bits against uSVP (BDGL16){cheapest}; {claimed}.{packed}",
         estimate.usvp_bdgl16
     );
     let name = set.name();
@@ -82,14 +79,14 @@ pub(super) fn judge(set: &ParameterSet) -> Security {
             Some(format!("{name} is a toy for tests: it has no security at all"))
         }
         (Some(bits), _) if bits < WEAK => {
-            Some(format!("{name} is a {bits:.0}-bit set (MATZOV): below {WEAK} bits"))
+            Some(format!("{name} is a {:.0}-bit set (MATZOV): below {WEAK} bits", bits.floor()))
         }
         _ if estimate.usvp_bdgl16 < WEAK => Some(format!(
             "{name} is a {:.0}-bit set (uSVP, BDGL16): below {WEAK} bits",
             estimate.usvp_bdgl16
         )),
-        (None, None) => Some(format!(
-            "of {name} only the primal attack was estimated; have the lattice estimator look at all of them"
+        (_, None) => Some(format!(
+            "of {name} two attacks were computed; have the lattice estimator look at all of them"
         )),
         _ => None,
     };

@@ -7,23 +7,29 @@ use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Ciphertexts that one upload carries at most for each device: bounds memory on both sides while a
-/// batch of any size is worked through, and lets the allocator keep buffers between chunks.
+/// The most ciphertexts of a chunk, for each device, where transfers overlap with work.
+///
+/// A bound keeps memory small on both sides whatever the size of the batch. Equal chunks also let
+/// the allocator use their buffers again.
 pub(crate) const CHUNK: usize = 3168;
-/// Chunks on the device whose results are not asked for yet: it works on the first of them and has
-/// the next at hand.
+/// How many chunks the device has at a time: one that it works on, and the next.
 const IN_FLIGHT: usize = 2;
 
-/// Ciphertexts of a chunk where nothing overlaps: as many as buffers of bounded size hold, for a
-/// part less is an unfilled wave less (eight waves of a data-centre GPU with four ciphertexts a
-/// multiprocessor).
+/// The most ciphertexts of a chunk, for each device, where nothing overlaps.
+///
+/// Each chunk may end with a wave that is not full, so chunks are as long as buffers of bounded
+/// size allow: eight waves of a data-centre GPU with four ciphertexts a multiprocessor.
 const ALONE: usize = 4224;
 
 /// The lengths of the chunks of a batch.
 ///
-/// Where transfers overlap, a device waits only for the first upload, and the host for the last
-/// download. The first chunk is what whole waves leave: the device has places for others beside it,
-/// and its upload is short. The last is one wave, and those between grow to what a chunk may be.
+/// Where transfers overlap, the device waits for the first upload only, and the host for the last
+/// download only. So both of these chunks are short:
+///
+/// - The first is what is left over after whole waves. It leaves places on the device free, and the
+///   next chunk takes them.
+/// - The last is one wave.
+/// - Those between grow threefold, up to [`CHUNK`].
 ///
 /// `wave` is that of all `devices` together, if their transfers overlap.
 fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
@@ -250,12 +256,17 @@ mod tests {
     proptest! {
         /// Every batch is covered by chunks of bounded length, all but the first of whole waves.
         #[test]
-        fn chunks_cover_a_batch(batch in 1usize..100_000, wave in prop::option::of(1usize..10_000), devices in 1usize..5) {
+        fn chunks_cover_a_batch(
+            batch in 1usize..100_000,
+            wave in prop::option::of(1usize..10_000),
+            devices in 1usize..5,
+        ) {
             let lengths = chunks(batch, wave, devices);
             prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
             prop_assert!(lengths.iter().all(|&l| (1..2 * devices * CHUNK.max(ALONE)).contains(&l)));
             if let Some(wave) = wave {
-                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(wave.min(devices * CHUNK))));
+                let unit = wave.min(devices * CHUNK);
+                prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(unit)));
                 prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
             }
         }

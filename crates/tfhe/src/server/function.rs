@@ -1,5 +1,5 @@
-//! Functions of messages that fill their whole modulus, without a bit of padding (LMP22's
-//! EvalFunc).
+//! Functions of messages that fill their whole modulus,
+//! without a bit of padding (LMP22's EvalFunc).
 
 use super::table::check_values;
 use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey};
@@ -157,14 +157,16 @@ impl Function {
         };
         if log2_input > most || log2_input < self.input_bits {
             return error::mismatch(format!(
-                "{kind} function of {}-bit messages on ciphertexts modulo 2^{log2_input}: with N = {} their modulus must be from 2^{} to 2^{most}",
+                "{kind} function of {}-bit messages on ciphertexts modulo 2^{log2_input}: with N = \
+                 {} their modulus must be from 2^{} to 2^{most}",
                 self.input_bits, shape.polynomial_size, self.input_bits
             ));
         }
         let most = shape.log2_ks_modulus.min(30);
         if !(self.output_bits.max(3)..=most).contains(&log2_output) {
             return error::mismatch(format!(
-                "results of {} bits modulo 2^{log2_output}: the modulus must be from 2^{} to 2^{most}",
+                "results of {} bits modulo 2^{log2_output}: the modulus must be from 2^{} to \
+                 2^{most}",
                 self.output_bits,
                 self.output_bits.max(3)
             ));
@@ -176,7 +178,8 @@ impl Function {
 fn check_bits(input_bits: u32, output_bits: u32) -> Result<()> {
     if !(1..=14).contains(&input_bits) || !(1..=29).contains(&output_bits) {
         return error::mismatch(format!(
-            "a function of {input_bits} to {output_bits} bits: they must be from 1 to 14 and from 1 to 29"
+            "a function of {input_bits} to {output_bits} bits: they must be from 1 to 14 and from \
+             1 to 29"
         ));
     }
     Ok(())
@@ -353,8 +356,8 @@ impl ServerKey {
         Ok(out)
     }
 
-    /// A test polynomial of one value: that value below half the modulus, its negative from there
-    /// on.
+    /// A test polynomial of one value: that value below half the modulus,
+    /// its negative from there on.
     pub(crate) fn constant_table(&self, value: u64) -> Result<HeldTables> {
         self.table(vec![value; self.set.shape().polynomial_size])
     }
@@ -375,8 +378,8 @@ mod tests {
         assert_eq!(kind(4, |_| 9), FunctionKind::Negacyclic { constant: 2 });
         assert_eq!(kind(3, |m| m % 4), FunctionKind::Periodic);
         assert_eq!(kind(3, |m| m), FunctionKind::Arbitrary);
-        // Adding half the range is a negation where it is the output's range, too: m + 4 = 8 - (4 -
-        // m).
+        // Adding half the range is a negation where it is the output's range,
+        // too: m + 4 = 8 - (4 - m).
         assert_eq!(
             Function::new(1, 1, |m| m).expect("fits").kind(),
             FunctionKind::Negacyclic { constant: 1 }

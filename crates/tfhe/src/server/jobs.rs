@@ -1,13 +1,13 @@
-//! Job lists on bits: what a circuit needs to run its own levels on ciphertexts that stay on the
-//! device.
+//! Job lists on bits: what a circuit needs to run its own levels on ciphertexts
+//! that stay on the device.
 
 use super::{DeviceCiphertexts, Gate, ServerKey, gate};
 use crate::{Result, error};
 use girih_backend::{BootstrapJob, Combination, Operand};
 
 impl ServerKey {
-    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`]; once loaded it
-    /// stays.
+    /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`];
+    /// once loaded it stays.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.

@@ -4,9 +4,9 @@ mod batch;
 mod function;
 mod gate;
 mod jobs;
-mod shelf;
 mod store;
 mod table;
+mod table_cache;
 
 pub use batch::Batch;
 pub use function::{Function, FunctionKind};
@@ -19,11 +19,11 @@ use girih_backend::{
     Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand,
     Progress, timeline,
 };
-pub(crate) use shelf::HeldTables;
-use shelf::Tables;
 use std::sync::Arc;
 use store::Store;
 use table::LoadedTables;
+pub(crate) use table_cache::HeldTables;
+use table_cache::TableCache;
 
 /// Evaluation keys loaded on one device: runs gates and look-up tables there.
 ///
@@ -37,7 +37,7 @@ pub struct ServerKey {
     id: KeyId,
     engine: Engine,
     store: Arc<Store>,
-    tables: Arc<Tables>,
+    tables: Arc<TableCache>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -66,7 +66,7 @@ impl ServerKey {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
-        let tables = Tables::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
+        let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
         Ok(Self {
             set: keys.set().clone(),
             id: keys.key_id(),
@@ -92,7 +92,8 @@ impl ServerKey {
     ) -> Result<Self> {
         if keys.key_id() != self.id {
             return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must be of one client key",
+                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
+                 be of one client key",
                 keys.key_id(),
                 self.id
             ));
@@ -217,8 +218,8 @@ impl ServerKey {
         })
     }
 
-    /// A gate of its own for each ciphertext of the batch (it acts on all r slots), all in one
-    /// launch.
+    /// A gate of its own for each ciphertext of the batch (it acts on all r slots),
+    /// all in one launch.
     ///
     /// # Errors
     /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.

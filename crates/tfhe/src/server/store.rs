@@ -79,8 +79,8 @@ impl DeviceCiphertexts {
         let first = match places.take(len) {
             Some(first) => first,
             None => {
-                // At least half as much again, so that a growing store is not copied for each
-                // batch.
+                // At least half as much again, so that a growing store is not
+                // copied for each batch.
                 let capacity = places.capacity;
                 let Some(grown) = capacity.checked_add(len.max(capacity / 2)) else {
                     return error::mismatch(format!(
@@ -192,7 +192,9 @@ mod tests {
     proptest! {
         /// Ranges handed out never overlap, and freeing everything leaves one range.
         #[test]
-        fn places_are_never_handed_out_twice(requests in prop::collection::vec((1u32..50, any::<bool>()), 1..200)) {
+        fn places_are_never_handed_out_twice(
+            requests in prop::collection::vec((1u32..50, any::<bool>()), 1..200),
+        ) {
             let mut places = Places { capacity: 1000, free: BTreeMap::from([(0, 1000)]) };
             let mut held: Vec<(u32, u32)> = Vec::new();
             for (count, free_one) in requests {

@@ -84,8 +84,8 @@ impl LookUpTable {
             / (2 * padded_modulus(set, self.input_bits)?)) as u32)
     }
 
-    /// The test polynomial: coefficient u is `f(floor(u p / N))` in steps of `Q / 2p'`, p' output
-    /// values.
+    /// The test polynomial: coefficient u is `f(floor(u p / N))` in steps of `Q / 2p'`,
+    /// p' output values.
     pub fn test_polynomial(&self, shape: &BootstrapShape) -> Vec<u64> {
         let size = shape.polynomial_size;
         let encode = |value: u64| match shape.accumulator_modulus() {
@@ -130,8 +130,8 @@ pub(super) struct LoadedTables {
 }
 
 impl ServerKey {
-    /// Several values of one input by one bootstrapping: slot j of every ciphertext goes through
-    /// `tables[j]`.
+    /// Several values of one input by one bootstrapping:
+    /// slot j of every ciphertext goes through `tables[j]`.
     ///
     /// A message that was encrypted r times over, once for each slot, comes back as r functions of
     /// it, and one rotation serves them all: k + r polynomials instead of the r (k + 1) of as many

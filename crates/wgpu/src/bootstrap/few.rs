@@ -1,8 +1,9 @@
 //! How many ciphertexts are few: timing two variants of `blind_rotate` when keys are loaded.
 
-use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
+use crate::bootstrap::loaded::Loaded;
 use crate::bootstrap::pass::{CHUNK_BYTES, NO_STEP, Words, Work, Workspace};
+use crate::bootstrap::variant::Kernel;
 use crate::runtime::gpu::{Pipeline, STORAGE};
 use crate::runtime::script::ScriptBuffers;
 use girih_backend::BackendError;
@@ -15,10 +16,21 @@ const STEPS: usize = 128;
 /// After trials of so many seconds no larger one is made: such a GPU is full by then.
 const SECONDS: f64 = 0.1;
 
-impl WgpuEngine {
+impl Loaded {
+    /// The variant of `blind_rotate` for few ciphertexts, and up to how many it is taken; none
+    /// where it never is.
+    pub(crate) fn few(&self) -> Result<Option<(Pipeline, usize)>, BackendError> {
+        let (Some((_, most)), Some(plan)) = (self.plan.few, self.plan.few_plan()) else {
+            return Ok(None);
+        };
+        let few = Self::pipeline(&self.gpu, Kernel::BlindRotate, &plan, &self.constant, false)?;
+        let most = most.map_or_else(|| self.measure_few(&few), Ok)?;
+        Ok((most > 0).then_some((few, most)))
+    }
+
     /// Up to how many ciphertexts `few` is faster than the kernel for many; without end where it is
     /// faster for all tried.
-    pub(crate) fn measure_few(&self, few: &Pipeline) -> Result<usize, BackendError> {
+    fn measure_few(&self, few: &Pipeline) -> Result<usize, BackendError> {
         let steps = self.plan.shape.lwe_dimension.min(STEPS);
         let mut most = 0;
         for batch in BATCHES {

@@ -1,5 +1,5 @@
-//! What kernels are told: jobs and launches, field for field the structs of
-//! `shaders/bootstrap/job.wgsl`.
+//! What kernels are told: jobs and launches,
+//! field for field the structs of `shaders/bootstrap/job.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 use girih_backend::Combination;
@@ -57,8 +57,8 @@ pub(crate) struct GpuLaunch {
     pub trace_step: u32,
     pub first_job: u32,
     pub jobs: u32,
-    /// Parts that each ciphertext's indices of this dispatch are divided into, and the indices of a
-    /// part.
+    /// Parts that each ciphertext's indices of this dispatch are divided into,
+    /// and the indices of a part.
     pub parts: u32,
     pub share: u32,
     /// 1: results are added to what is there.

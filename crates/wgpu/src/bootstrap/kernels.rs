@@ -88,8 +88,8 @@ pub fn kernel_variants(
                 Kernel::ALL.map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few)
             {
                 for traced in [false, true] {
-                    // Neither profile nor trace changes a kernel without modular arithmetic or
-                    // insides.
+                    // Neither profile nor trace changes a kernel without modular
+                    // arithmetic or insides.
                     if kernel == Kernel::Combine && (traced || profile == Profile::Int64) {
                         continue;
                     }

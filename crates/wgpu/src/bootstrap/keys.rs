@@ -1,5 +1,5 @@
-//! Keys on their way to the device: transformed, scaled, put into reading order, split over
-//! bindings.
+//! Keys on their way to the device: transformed, scaled, put into reading order,
+//! split over bindings.
 
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::Tables;

@@ -5,6 +5,7 @@ mod few;
 pub(crate) mod job;
 pub(crate) mod kernels;
 mod keys;
+mod loaded;
 mod pass;
 pub(crate) mod plan;
 mod store;

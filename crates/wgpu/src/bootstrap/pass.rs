@@ -1,7 +1,7 @@
 //! Bootstrappings of one chunk of jobs as dispatches, and the buffers they work in.
 
-use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
+use crate::bootstrap::loaded::{Kernels, Loaded};
 use crate::bootstrap::store::Store;
 use crate::bootstrap::variant::FINISH_THREADS;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
@@ -12,15 +12,6 @@ use girih_backend::{BackendError, BootstrapJob};
 pub(crate) const CHUNK_JOBS: usize = 32_768;
 /// Bytes that one chunk of a batch may take in each of its buffers.
 pub(crate) const CHUNK_BYTES: u64 = 256 << 20;
-
-/// Blind rotation to key switch, plain or traced.
-pub(crate) struct Kernels {
-    pub blind_rotate: Pipeline,
-    /// The variant for few ciphertexts, and up to how many it is taken.
-    pub few: Option<(Pipeline, usize)>,
-    pub key_switch: Pipeline,
-    pub key_switch_finish: Pipeline,
-}
 
 /// Buffers that chunks of jobs work in, kept from chunk to chunk and grown as chunks need them.
 #[derive(Default)]
@@ -33,8 +24,8 @@ pub(crate) struct Workspace {
 
 /// The buffers of one chunk.
 pub(crate) struct Work {
-    /// Combinations of jobs whose operands lie in several segments of the store, then their
-    /// results.
+    /// Combinations of jobs whose operands lie in several segments of the store,
+    /// then their results.
     pub gathered: wgpu::Buffer,
     /// Extracted ciphertexts modulo Q_ks.
     pub switched: wgpu::Buffer,
@@ -91,7 +82,7 @@ pub(crate) struct Pass<'a> {
 /// No step is traced.
 pub(crate) const NO_STEP: usize = u32::MAX as usize;
 
-impl WgpuEngine {
+impl Loaded {
     /// The step ranges (key segment, first, last) of a blind rotation up to `steps`: cut at key
     /// segments and at the plan's steps a launch.
     pub(crate) fn ranges(&self, steps: usize) -> Vec<(usize, usize, usize)> {

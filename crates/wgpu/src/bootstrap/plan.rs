@@ -5,8 +5,7 @@ use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
-    AccumulatorHome, BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus,
-    PlanRequest, TileLayout, TilePlan, Transform,
+    BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest,
 };
 
 /// Items a thread that kernels can be generated for.
@@ -79,21 +78,37 @@ impl Choices {
     }
 }
 
-/// A tile plan with what WGSL generation adds to it.
+/// What lives on chip while one bootstrapping runs: accumulators in registers, and polynomials
+/// staged in workgroup memory for the exchanges of the transform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Coefficients of a polynomial that one thread holds.
+    pub items_per_thread: usize,
+    /// Polynomials in an exchange at once.
+    pub staged: usize,
+    /// Threads of one workgroup.
+    pub workgroup_threads: usize,
+    /// Bytes of workgroup memory, padding included.
+    pub workgroup_bytes: usize,
+    /// LWE indices a launch.
+    pub steps_per_launch: usize,
+}
+
+/// A tile with what WGSL generation adds to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WgpuPlan {
     /// The shape planned for.
     pub shape: BootstrapShape,
-    /// The tile: threads, items a thread, bytes (padding included).
-    pub tile: TilePlan,
+    /// What lives on chip.
+    pub tile: Tile,
     /// The arithmetic.
     pub profile: Profile,
     /// What is counted by loops.
     pub rolled: Rolled,
     /// Whether words are signed: centred residues, for primes below 2^28.
     pub signed: bool,
-    /// Workgroups that share the key switch of one ciphertext; left open, as many as fill the
-    /// device.
+    /// Workgroups that share the key switch of one ciphertext; left open,
+    /// as many as fill the device.
     pub key_switch_parts: Option<usize>,
     /// Workgroups that fill the device.
     pub filling_workgroups: usize,
@@ -111,8 +126,8 @@ const FEW_REGISTERS: usize = 32;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
-/// Workgroups that fill a GPU: wgpu does not tell how many run at once; so many fill the largest of
-/// today.
+/// Workgroups that fill a GPU: wgpu does not tell how many run at once;
+/// so many fill the largest of today.
 const FILLING_WORKGROUPS: usize = 512;
 
 impl WgpuPlan {
@@ -148,7 +163,8 @@ impl WgpuPlan {
             let what = format!("{} LWE indices a step", shape.grouping);
             return Err(unsupported(
                 what,
-                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 transform (cpu, cuda)",
+                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 \
+                 transform (cpu, cuda)",
             ));
         }
         if request.groups.is_some_and(|g| g != 1) {
@@ -181,21 +197,7 @@ impl WgpuPlan {
             }
             (None, None) => vec![8, 16],
         };
-        let staged: Vec<usize> = match (&request.layout, choices.staged) {
-            (Some(layout), _)
-                if layout.accumulator != AccumulatorHome::Registers
-                    || layout.threads_per_column
-                    || layout.staged == 0 =>
-            {
-                return Err(unsupported(
-                    format!("{layout:?}"),
-                    "these kernels keep accumulators in registers and stage one polynomial or more",
-                ));
-            }
-            (_, Some(staged)) => vec![staged],
-            (Some(layout), None) => vec![layout.staged],
-            (None, None) => vec![2, 1],
-        };
+        let staged = choices.staged.map_or(vec![2, 1], |staged| vec![staged]);
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
@@ -204,8 +206,8 @@ impl WgpuPlan {
                 .map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 })
                 .collect(),
         };
-        // Measured on an H200: with 64-bit products signed words gain for one word and lose for
-        // two.
+        // Measured on an H200: with 64-bit products signed words gain for
+        // one word and lose for two.
         let signed = choices.signed.unwrap_or(
             Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1),
         );
@@ -264,9 +266,9 @@ impl WgpuPlan {
         };
         let model = || {
             let most = FEW_REGISTERS / self.tile.items_per_thread;
-            // The software driver runs one workgroup a core, however many there are, and compiles
-            // slowly.
-            (self.tile.layout.staged + 1..=most)
+            // The software driver runs one workgroup a core, however many there are,
+            // and compiles slowly.
+            (self.tile.staged + 1..=most)
                 .rev()
                 .find(|&staged| fits(staged) && !device.software)
                 .map(|staged| (staged, None))
@@ -279,7 +281,8 @@ impl WgpuPlan {
                 device: device.name.clone(),
                 what: format!("few = {staged}"),
                 why: format!(
-                    "it must divide {counted} polynomials and need no more than {} bytes of workgroup memory (it needs {})",
+                    "it must divide {counted} polynomials and need no more than {} bytes of \
+                     workgroup memory (it needs {})",
                     device.limits.workgroup_memory_bytes,
                     staged * padded
                 ),
@@ -291,7 +294,7 @@ impl WgpuPlan {
     pub(crate) fn few_plan(&self) -> Option<Self> {
         let (staged, _) = self.few?;
         let mut plan = Self { few: None, ..self.clone() };
-        plan.tile.layout.staged = staged;
+        plan.tile.staged = staged;
         plan.tile.workgroup_bytes = 4 * staged * self.layout().padded();
         Some(plan)
     }
@@ -308,7 +311,7 @@ impl WgpuPlan {
             let tile = &plan.tile;
             let values = [
                 tile.items_per_thread as u32,
-                tile.layout.staged as u32,
+                tile.staged as u32,
                 plan.rolled as u32,
                 u32::from(plan.signed),
             ];
@@ -356,23 +359,12 @@ impl WgpuPlan {
         staged: usize,
         device: &DeviceInfo,
         request: &PlanRequest,
-    ) -> Result<TilePlan, DoesNotFit> {
+    ) -> Result<Tile, DoesNotFit> {
         let (size, limits) = (shape.polynomial_size, &device.limits);
         let layout = Layout::new(size.ilog2() as usize, items.ilog2() as usize);
-        let accumulator_words = Self::accumulator_words_of(shape);
-        let tile = TilePlan {
-            transform: Transform::Ntt,
-            layout: TileLayout {
-                accumulator: AccumulatorHome::Registers,
-                accumulator_bytes: 4 * accumulator_words,
-                exchange_bytes: 4,
-                staged,
-                rotation_bytes: 0,
-                threads_per_column: false,
-            },
-            groups: 1,
-            subgroups_per_polynomial: layout.threads().div_ceil(limits.subgroup_threads.max(1)),
+        let tile = Tile {
             items_per_thread: items,
+            staged,
             workgroup_threads: layout.threads(),
             workgroup_bytes: 4 * staged * layout.padded(),
             steps_per_launch: request.steps_per_launch.unwrap_or(shape.lwe_dimension).max(1),
@@ -385,8 +377,9 @@ impl WgpuPlan {
             });
         }
         if tile.workgroup_threads > limits.workgroup_threads {
+            let subgroups = layout.threads().div_ceil(limits.subgroup_threads.max(1));
             return Err(DoesNotFit::Threads {
-                tile: tile_of_subgroups(shape, tile.subgroups_per_polynomial),
+                tile: tile_of_subgroups(shape, subgroups),
                 needed: tile.workgroup_threads,
                 available: limits.workgroup_threads,
             });
@@ -531,7 +524,7 @@ impl WgpuPlan {
         if exchanges == 0 {
             return 0;
         }
-        let staged = self.tile.layout.staged;
+        let staged = self.tile.staged;
         let (forward, inverse) =
             (self.rows().div_ceil(staged), self.shape.columns().div_ceil(staged));
         // One more barrier between consecutive transforms of one direction; loops have it before

@@ -130,7 +130,8 @@ impl Store {
                 device,
                 bytes: self.bytes(ciphertexts),
                 what: format!(
-                    "a store of {ciphertexts} ciphertexts (it has {stored}; the buffer that was refused is one of {bytes} bytes for {what})"
+                    "a store of {ciphertexts} ciphertexts (it has {stored}; the buffer that was \
+                     refused is one of {bytes} bytes for {what})"
                 ),
             },
             other => other,
@@ -213,8 +214,8 @@ impl Store {
                     .filter(here)
                     .map(|o| Operand { ciphertext: self.locate(o.ciphertext).1, weight: o.weight })
                     .collect();
-                // The constant goes with segment 0, operands there or not, so that it is added
-                // once.
+                // The constant goes with segment 0, operands there or not,
+                // so that it is added once.
                 let constant = std::mem::take(&mut constant);
                 if !operands.is_empty() || constant != 0 {
                     list.push(GpuJob::new(

@@ -1,9 +1,10 @@
 //! Traces: one job on the traced kernels, and what they wrote down as canonical residues.
 
-use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::job::Script;
 use crate::bootstrap::keys::key_scale;
+use crate::bootstrap::loaded::Loaded;
 use crate::bootstrap::pass::{NO_STEP, Pass, Words, Workspace};
+use crate::bootstrap::store::Store;
 use crate::bootstrap::variant::TraceMap;
 use crate::runtime::script::ScriptBuffers;
 use girih_backend::{BackendError, BootstrapJob, Stage, StageOutput};
@@ -23,27 +24,29 @@ struct Dump {
     output: Vec<u32>,
 }
 
+/// `stages` of `job`, which combines ciphertexts of `store` and looks up `tables`.
 pub(crate) fn trace(
-    engine: &WgpuEngine,
+    loaded: &Loaded,
+    (store, tables): (&Store, &wgpu::Buffer),
     job: &BootstrapJob,
     stages: &[Stage],
 ) -> Result<Vec<StageOutput>, BackendError> {
     let reaches =
-        stages.iter().map(|stage| reach(engine, *stage)).collect::<Result<Vec<_>, _>>()?;
+        stages.iter().map(|stage| reach(loaded, *stage)).collect::<Result<Vec<_>, _>>()?;
     let mut dumps: Vec<(Reach, Dump)> = Vec::new();
     let mut out = Vec::new();
     for (&stage, reach) in stages.iter().zip(reaches) {
         if dumps.iter().all(|(r, _)| *r != reach) {
-            dumps.push((reach, run(engine, job, reach)?));
+            dumps.push((reach, run(loaded, (store, tables), job, reach)?));
         }
         let (_, dump) = dumps.iter().find(|(r, _)| *r == reach).expect("just pushed");
-        out.push(decode(engine, dump, stage));
+        out.push(decode(loaded, dump, stage));
     }
     Ok(out)
 }
 
-fn reach(engine: &WgpuEngine, stage: Stage) -> Result<Reach, BackendError> {
-    let n = engine.plan.shape.lwe_dimension;
+fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach, BackendError> {
+    let n = loaded.plan.shape.lwe_dimension;
     match stage {
         Stage::Digits { step } | Stage::Transformed { step } | Stage::Products { step }
             if step < n =>
@@ -59,42 +62,42 @@ fn reach(engine: &WgpuEngine, stage: Stage) -> Result<Reach, BackendError> {
     }
 }
 
-fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, BackendError> {
-    let kernels = engine.traced()?;
+fn run(
+    loaded: &Loaded,
+    (store, tables): (&Store, &wgpu::Buffer),
+    job: &BootstrapJob,
+    reach: Reach,
+) -> Result<Dump, BackendError> {
+    let kernels = loaded.traced()?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
-    let results = engine.gpu.buffer(
-        4 * engine.plan.shape.ciphertext_len() as u64,
+    let results = loaded.gpu.buffer(
+        4 * loaded.plan.shape.ciphertext_len() as u64,
         usage,
         "a traced result",
     )?;
     // In buffers of its own, so that nothing else is in what they show.
-    let work = engine.with_state(|store, tables| {
-        let words = engine.words(1, store.segments());
-        let partial = words.partial.max(engine.partial_words());
-        let work = Workspace::default().work(
-            &engine.gpu,
-            Words { scratch: TraceMap::new(&engine.plan).end, partial, ..words },
-        )?;
-        let jobs = [*job];
-        let mut script = Script::default();
-        let pass = Pass {
-            kernels,
-            store,
-            tables,
-            work: &work,
-            jobs: &jobs,
-            results: Some(&results),
-            steps: reach.steps,
-            trace_step: reach.step,
-        };
-        engine.push_bootstrap(&mut script, &pass);
-        script.submit(&engine.gpu, &mut ScriptBuffers::default(), "trace")?;
-        Ok(work)
-    })?;
+    let words = loaded.words(1, store.segments());
+    let partial = words.partial.max(loaded.partial_words());
+    let scratch = TraceMap::new(&loaded.plan).end;
+    let work = Workspace::default().work(&loaded.gpu, Words { scratch, partial, ..words })?;
+    let jobs = [*job];
+    let mut script = Script::default();
+    let pass = Pass {
+        kernels,
+        store,
+        tables,
+        work: &work,
+        jobs: &jobs,
+        results: Some(&results),
+        steps: reach.steps,
+        trace_step: reach.step,
+    };
+    loaded.push_bootstrap(&mut script, &pass);
+    script.submit(&loaded.gpu, &mut ScriptBuffers::default(), "trace")?;
     let mut staging = None;
     let mut read = |buffer: &wgpu::Buffer| {
         let mut words = vec![0; buffer.size() as usize / 4];
-        engine.gpu.read(buffer, 0, &mut words, &mut staging).map(|()| words)
+        loaded.gpu.read(buffer, 0, &mut words, &mut staging).map(|()| words)
     };
     Ok(Dump {
         scratch: read(&work.scratch)?,
@@ -104,14 +107,14 @@ fn run(engine: &WgpuEngine, job: &BootstrapJob, reach: Reach) -> Result<Dump, Ba
     })
 }
 
-fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
-    let (plan, shape) = (&engine.plan, &engine.plan.shape);
+fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
+    let (plan, shape) = (&loaded.plan, &loaded.plan.shape);
     let map = TraceMap::new(plan);
     let words = |from: usize, count: usize| {
         dump.scratch[from..from + count].iter().map(|&x| u64::from(x)).collect::<Vec<u64>>()
     };
     let (size, columns, primes) = (shape.polynomial_size, shape.columns(), plan.primes().len());
-    let rns = engine.constant.rns();
+    let rns = loaded.constant.rns();
     let pairs = |low: &[u32], count: usize| -> StageOutput {
         low.chunks_exact(plan.ks_words())
             .take(count)
@@ -145,11 +148,11 @@ fn decode(engine: &WgpuEngine, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Products { .. } => {
             let mut all = words(map.products, primes * columns * size);
             for (word, values) in all.chunks_exact_mut(columns * size).enumerate() {
-                // Keys carry R / N (times Q for MR), and the Montgomery reductions took the R out
-                // again.
-                let m = engine.constant.transforms()[word].modulus();
+                // Keys carry R / N (times Q for MR),
+                // and the Montgomery reductions took the R out again.
+                let m = loaded.constant.transforms()[word].modulus();
                 let radix = m.reduce(1 << plan.numbers().montgomery_bits());
-                let undo = m.mul(radix, m.inverse(key_scale(plan, &engine.constant, word)));
+                let undo = m.mul(radix, m.inverse(key_scale(plan, &loaded.constant, word)));
                 values.iter_mut().for_each(|x| *x = u64::from(m.mul(*x as u32, undo)));
             }
             all

@@ -1,5 +1,5 @@
-//! One kernel of one plan: the constants that `shaders/` is generated with, and the WGSL that comes
-//! out.
+//! One kernel of one plan: the constants that `shaders/` is generated with,
+//! and the WGSL that comes out.
 
 use crate::Profile;
 use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
@@ -153,11 +153,11 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
     set("WORD", 1 << 32);
     set("TRACE", i128::from(trace));
     set("INT64", i128::from(plan.profile == Profile::Int64));
-    set("LWE", int(shape.lwe_dimension));
+    set("LWE_DIMENSION", int(shape.lwe_dimension));
     set("LENGTH", int(shape.ciphertext_len()));
-    set("MASKS", int(shape.glwe_dimension));
-    set("BODIES", int(shape.packing));
-    set("LOG2_KS", i128::from(shape.log2_ks_modulus));
+    set("GLWE_DIMENSION", int(shape.glwe_dimension));
+    set("PACKING", int(shape.packing));
+    set("LOG2_KS_MODULUS", i128::from(shape.log2_ks_modulus));
     set("KS_WORDS", int(plan.ks_words()));
     set("KS_MASK_LOW", (1i128 << shape.log2_ks_modulus.min(32)) - 1);
     set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
@@ -174,9 +174,9 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("ENTRIES", int(plan.ks_entries()));
             set("SUMS", int(plan.ks_entries().max(4)));
             set("ROW_VECTORS", int(plan.ks_row_vectors()));
-            set("DIGITS", int(shape.ks_digits()));
+            set("KS_DIGITS", int(shape.ks_digits()));
             set("UNROLL", int(KEY_SWITCH_ROWS.div_ceil(shape.ks_digits())));
-            set("LOG2_BASE", i128::from(shape.log2_ks_base));
+            set("LOG2_KS_BASE", i128::from(shape.log2_ks_base));
             set("INDICES", int(shape.ks_indices()));
         }
         Kernel::BlindRotate => {
@@ -186,7 +186,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("ITEMS", int(layout.items()));
             set("PASSES", int(layout.passes().len()));
             set("PADDED", int(layout.padded()));
-            set("STAGED", int(plan.tile.layout.staged));
+            set("STAGED", int(plan.tile.staged));
             set("COLUMNS", int(shape.columns()));
             set("LEVELS", int(shape.levels()));
             set("ROWS", int(plan.rows()));
@@ -195,7 +195,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("GGSW", int(shape.ggsw_per_step()));
             set("ROLLED", plan.rolled as i128);
             set("KEY_STEP", int(plan.key_step_words() / 4));
-            set("MR", i128::from(plan.modulus_raising()));
+            set("MODULUS_RAISING", i128::from(plan.modulus_raising()));
             set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
             set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
             match shape.gadget {
@@ -222,8 +222,8 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
                     Value::Text(layout.thread_expression(pass)),
                 );
             }
-            // Text, because in rolled kernels the first column of a body is only known when it
-            // runs.
+            // Text, because in rolled kernels the first column of a body is
+            // only known when it runs.
             let column = match (plan.rolled, kernel) {
                 (Rolled::Nothing, _) => "0u",
                 _ => "column",

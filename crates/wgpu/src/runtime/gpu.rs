@@ -1,7 +1,8 @@
 //! One wgpu device and queue: buffers, pipelines and errors.
 #![allow(
     unsafe_code,
-    reason = "trusted shader modules leave out the checks that the generated kernels do not need; compiled kernels come from files"
+    reason = "trusted shader modules leave out the checks that the generated kernels do not need; \
+              compiled kernels come from files"
 )]
 
 use crate::runtime::pipeline_cache;
@@ -144,8 +145,8 @@ impl Gpu {
 
     /// Reports the loss of the device, or the first failure since the last report.
     pub fn check(&self, running: &str) -> Result<(), BackendError> {
-        // A loss is told in a poll only; a call that waits for nothing (a write) must hear of it
-        // too.
+        // A loss is told in a poll only; a call that waits for nothing (a write)
+        // must hear of it too.
         _ = self.device.poll(wgpu::PollType::Poll);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match failures.lost.clone().or_else(|| failures.first.take()) {
@@ -362,8 +363,8 @@ impl Gpu {
         }
     }
 
-    /// Binds `buffers` in order to the kernel's bindings; a uniform binds its first
-    /// `uniform_bytes`.
+    /// Binds `buffers` in order to the kernel's bindings;
+    /// a uniform binds its first `uniform_bytes`.
     pub fn bind(
         &self,
         pipeline: &Pipeline,

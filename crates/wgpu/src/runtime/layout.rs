@@ -21,8 +21,8 @@ pub(crate) struct Layout {
 pub(crate) struct Pass {
     pub low: usize,
     pub width: usize,
-    /// Index bit of each bit of the register number: the butterfly bits, then bits that only number
-    /// butterflies.
+    /// Index bit of each bit of the register number: the butterfly bits,
+    /// then bits that only number butterflies.
     item_bits: Vec<usize>,
     /// Index bit of each bit of the thread number.
     thread_bits: Vec<usize>,

@@ -96,8 +96,8 @@ impl Lazy {
         let mut text = String::new();
         let mut steps = Self::subtractions(p, bound, limit);
         let product = self.numbers.product_bound(p, bound);
-        // A product by one costs about as much as two subtractions with 64-bit products, as six
-        // without.
+        // A product by one costs about as much as two subtractions with 64-bit products,
+        // as six without.
         if steps.len() > if product == 2 * p { 3 } else { 7 } {
             text += &format!("{name} = shoup({name}, ONE_{word}, LP_{word});\n");
             bound = product;
@@ -137,7 +137,8 @@ impl Lazy {
                 self.set(name, after)?;
             } else {
                 text += &format!(
-                    "{name} = {name} - ((({name} >> {low}u) * {factor} + {}) >> {shift}u) * LP_{word};\n",
+                    "{name} = {name} - ((({name} >> {low}u) * {factor} + {}) >> {shift}u) * \
+                     LP_{word};\n",
                     1i128 << (shift - 1)
                 );
                 self.set(name, scaled)?;
@@ -177,7 +178,8 @@ impl Lazy {
             // The sum first: its products and u make one chain of multiply-adds, and 2u - sum is
             // one addition.
             text += &format!(
-                "{{ let sum = {u} + {v} * {w}.x - {quotient}({v}, {w}) * LP_{word}; {v} = {u} + {u} - sum; {u} = sum; }}\n"
+                "{{ let sum = {u} + {v} * {w}.x - {quotient}({v}, {w}) * LP_{word}; {v} = {u} + \
+                 {u} - sum; {u} = sum; }}\n"
             );
         } else {
             let mut shrink = String::new();
@@ -192,7 +194,8 @@ impl Lazy {
             }
             let declare = if shrink.is_empty() { "let" } else { "var" };
             text += &format!(
-                "{{ {declare} product = shoup({v}, {w}, LP_{word}); {shrink}{v} = {u} + {term}u - product; {u} = {u} + product; }}\n"
+                "{{ {declare} product = shoup({v}, {w}, LP_{word}); {shrink}{v} = {u} + {term}u - \
+                 product; {u} = {u} + product; }}\n"
             );
         }
         let bound = self.get(u)? + term;
@@ -218,7 +221,8 @@ impl Lazy {
         }
         let offset = if signed { String::new() } else { format!(" + {}u", above(bv)) };
         text += &format!(
-            "{{ let difference = {u}{offset} - {v}; {u} = {u} + {v}; {v} = shoup(difference, {w}, LP_{word}); }}\n"
+            "{{ let difference = {u}{offset} - {v}; {u} = {u} + {v}; {v} = shoup(difference, {w}, \
+             LP_{word}); }}\n"
         );
         self.set(u, bu + bv)?;
         let product = self.numbers.product_bound(p, bu + above(bv));

@@ -46,8 +46,8 @@ impl Numbers {
     ///
     /// Unsigned: below 2p, or 4p with the coarse quotient. Signed, with `|w| <= (p + 1)/2` and its
     /// quotient rounded: `|x|/2^33` of p from the quotient's rounding, and 1 (64 bits, rounded
-    /// down) or 1/2 (rounded) + 1/4 (the product of the low halves left out) of p from the
-    /// product's.
+    /// down) or 1/2 (rounded) + 1/4 (the product of the low halves left out)
+    /// of p from the product's.
     pub fn product_bound(self, p: i128, bound: i128) -> i128 {
         match self {
             Self::Unsigned { coarse } => p * if coarse { 4 } else { 2 },
@@ -91,8 +91,8 @@ impl Numbers {
         }
     }
 
-    /// The bound after the reduction of a sum of `rows` products, of factors whose bounds add up to
-    /// `total`.
+    /// The bound after the reduction of a sum of `rows` products,
+    /// of factors whose bounds add up to `total`.
     pub fn reduced_bound(self, p: i128, rows: i128, total: i128) -> i128 {
         match self {
             Self::Unsigned { .. } => total * p / WORD + p + 1,
@@ -119,8 +119,8 @@ impl Numbers {
         (1..=rows).rev().find(|&c| self.fits(p, c, bound)).unwrap_or(1)
     }
 
-    /// The factor `w` and its quotient as kernels hold them: (w, quotient) or (w, upper half, lower
-    /// half).
+    /// The factor `w` and its quotient as kernels hold them: (w, quotient)
+    /// or (w, upper half, lower half).
     pub fn twiddle(self, p: i128, w: i128) -> [i128; 3] {
         if !self.signed() {
             return [w, (w << 32) / p, 0];

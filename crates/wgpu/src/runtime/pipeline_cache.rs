@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use girih_backend::read_compiled as read;
 
-/// The file of a kernel, where the system has a cache folder; `parts` is everything that it depends
-/// on.
+/// The file of a kernel, where the system has a cache folder;
+/// `parts` is everything that it depends on.
 pub(crate) fn path(parts: &[&[u8]]) -> Option<PathBuf> {
     Some(cache_folder()?.join("wgpu").join(format!("{}.bin", cache_key(parts))))
 }

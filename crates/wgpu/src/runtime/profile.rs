@@ -1,7 +1,7 @@
 //! The two arithmetic profiles of the kernels.
 
-/// Which arithmetic the kernels of one device are generated with. Results are the same bits in
-/// both.
+/// Which arithmetic the kernels of one device are generated with.
+/// Results are the same bits in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// 32-bit words only, products from 16-bit halves: any WebGPU device.

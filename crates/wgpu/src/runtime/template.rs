@@ -399,15 +399,47 @@ fn parse_block<'t>(
         if ends.contains(&name) {
             return Ok((nodes, directive));
         }
-        nodes.push(
-            parse_directive(lines, at, name, rest).map_err(|e| format!("line {}: {e}", *at))?,
+        let indentation = &line[..line.len() - line.trim_start().len()];
+        nodes.extend(
+            parse_directive(lines, at, name, rest, indentation)
+                .map_err(|e| format!("line {}: {e}", *at))?,
         );
     }
     if ends.is_empty() { Ok((nodes, "")) } else { Err(format!("missing #{}", ends.join(" or #"))) }
 }
 
-fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Result<Node> {
-    Ok(match name {
+/// The one line of a `#for` that ends with it.
+fn parse_line(line: &str, indentation: &str) -> Result<Node> {
+    let Some(directive) = line.strip_prefix('#') else {
+        return Ok(Node::Line(format!("{indentation}{line}")));
+    };
+    let (name, rest) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
+    if ["for", "if", "def"].contains(&name) {
+        return Err(format!("#{name} takes lines of its own, up to #end"));
+    }
+    let mut nodes = parse_directive(&[], &mut 0, name, rest.trim(), indentation)?;
+    nodes.pop().ok_or_else(|| format!("#{name} is no line"))
+}
+
+/// The parts between the commas of `text` that no parentheses enclose.
+fn split_outside_parentheses(text: &str) -> Vec<&str> {
+    let mut depth = 0i32;
+    let split = move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    };
+    text.split(split).collect()
+}
+
+/// The nodes of one directive; `indentation` is what stands before it.
+fn parse_directive(
+    lines: &[&str],
+    at: &mut usize,
+    name: &str,
+    rest: &str,
+    indentation: &str,
+) -> Result<Vec<Node>> {
+    let node = match name {
         "include" => Node::Include(rest.to_string()),
         "set" | "update" => {
             let (variable, expression) =
@@ -432,15 +464,22 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
             Node::If(branches)
         }
         "for" => {
-            let (variable, range) = rest.split_once(" in ").ok_or("#for NAME in from..to")?;
-            let (from, to) = range.split_once("..").ok_or("#for NAME in from..to")?;
-            let body = parse_block(lines, at, &["end"])?.0;
-            Node::For {
-                variable: variable.trim().to_string(),
-                from: from.to_string(),
-                to: to.to_string(),
-                body,
+            let (ranges, one) = match rest.split_once(": ") {
+                Some((ranges, line)) => (ranges, Some(line)),
+                None => (rest, None),
+            };
+            let mut body = match one {
+                Some(line) => vec![parse_line(line, indentation)?],
+                None => parse_block(lines, at, &["end"])?.0,
+            };
+            // The last range is the innermost loop.
+            for range in split_outside_parentheses(ranges).into_iter().rev() {
+                let (variable, range) = range.split_once(" in ").ok_or("#for NAME in from..to")?;
+                let (from, to) = range.split_once("..").ok_or("#for NAME in from..to")?;
+                let (variable, from, to) = (variable.trim().into(), from.into(), to.into());
+                body = vec![Node::For { variable, from, to, body }];
             }
+            return Ok(body);
         }
         "def" => {
             let (name, parameters) =
@@ -465,7 +504,8 @@ fn parse_directive(lines: &[&str], at: &mut usize, name: &str, rest: &str) -> Re
             Node::Lazy { name: name.to_string(), arguments: rest.to_string() }
         }
         _ => return Err(format!("unknown directive #{name}")),
-    })
+    };
+    Ok(vec![node])
 }
 
 #[cfg(test)]
@@ -494,6 +534,9 @@ mod tests {
         for (text, want) in [
             ("a ${N * 2 + 1} ${NAME}", "a 7 x\n"),
             ("#for i in 0..N\nv_${i}\n#end", "v_0\nv_1\nv_2\n"),
+            ("#for i in 0..2, j in i..2\n${i}${j}\n#end", "00\n01\n11\n"),
+            ("  #for i in 0..max(1, 2), j in 0..1: v_${i}: ${j}", "  v_0: 0\n  v_1: 0\n"),
+            ("#def m(a)\n${a}\n#end\n#for i in 0..2: #call m(${i})", "0\n1\n"),
             ("#if N == 3 && !0\nyes\n#else\nno\n#end", "yes\n"),
             ("#if N < 3\na\n#elif N % 2 == 1\nb\n#end", "b\n"),
             ("#include other", "other 3\n"),
@@ -519,6 +562,8 @@ mod tests {
             ("${1 +}", "unexpected end"),
             ("${1 / 0}", "division by zero"),
             ("#for i in 0..2\nx", "missing #end"),
+            ("#for i in 0..2: #if i", "#if takes lines of its own"),
+            ("#for i in 0..2, j: x", "#for NAME in from..to"),
             ("#call m(1)", "no macro called m"),
             ("#def m(a)\n#end\n#call m(1, 2)", "takes 1 arguments"),
             ("#nothing", "unknown directive #nothing"),

@@ -3,7 +3,7 @@
 //! | step | what |
 //! |---|---|
 //! | `expand` | the program as a graph of limbs; views are gone, automorphisms are references |
-//! | `simplify` | work moved between evaluations and coefficients, so that few phases follow one another |
+//! | `simplify` | work moved between evaluations and coefficients, so that phases are few |
 //! | `place` | the phase, or phases, that compute each limb; which limbs go through memory |
 //! | `rows`, `columns` | the tiles of each phase |
 //! | `arena` | memory by lifetime |

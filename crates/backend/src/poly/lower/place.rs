@@ -69,8 +69,8 @@ struct Needs {
     inside: BTreeSet<u32>,
     /// Exponents of automorphisms under which later rows read its evaluations.
     turned: BTreeSet<u32>,
-    /// Half transforms that columns read: by exponent (1 for columns' own), the level of the first
-    /// reader.
+    /// Half transforms that columns read: by exponent (1 for columns' own),
+    /// the level of the first reader.
     halves: BTreeMap<u32, u32>,
     /// Outputs, with exponents.
     outputs: Vec<(u32, Limb)>,

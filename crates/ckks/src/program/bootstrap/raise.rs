@@ -29,8 +29,8 @@ impl Recorder {
     /// multiple of Q_0.
     ///
     /// # Errors
-    /// When it does not stand at level 0 with the canonical scale, or the chain has no
-    /// bootstrapping.
+    /// When it does not stand at level 0 with the canonical scale,
+    /// or the chain has no bootstrapping.
     pub fn raise_modulus(
         &mut self,
         x: &Recorded,
@@ -93,8 +93,8 @@ impl Recorder {
         Ok(RaiseSteps { prepared, sparse, raised_b, raised_a, result })
     }
 
-    /// (P b + a b_key, a a_key) with the sparse-to-dense key: a is far below P, so it is a digit by
-    /// itself.
+    /// (P b + a b_key, a a_key) with the sparse-to-dense key: a is far below P,
+    /// so it is a digit by itself.
     fn dense_product(&mut self, b: Value, a: Extended) -> Result<KeyProduct, RecordError> {
         let chain = self.chain().clone();
         let base = self.basis_of(b);

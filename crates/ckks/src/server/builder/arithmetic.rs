@@ -326,8 +326,8 @@ pub(crate) fn check_length(what: &'static str, found: usize, slots: usize) -> Re
     Err(Error::Length { what, found, rule })
 }
 
-/// The largest magnitude among `values`; 0 for numbers that are not finite, which the encoder
-/// refuses.
+/// The largest magnitude among `values`; 0 for numbers that are not finite,
+/// which the encoder refuses.
 pub(crate) fn largest<T: Copy + Into<Complex64>>(values: &[T]) -> f64 {
     values.iter().map(|&v| v.into().norm()).fold(0.0, f64::max)
 }

@@ -36,8 +36,8 @@ impl Builder<'_> {
         Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
     }
 
-    /// What a bootstrapping makes of the estimate of `x`, by the model; the adjust before it
-    /// included.
+    /// What a bootstrapping makes of the estimate of `x`, by the model;
+    /// the adjust before it included.
     fn refreshed(
         &self,
         how: &Bootstrapping,

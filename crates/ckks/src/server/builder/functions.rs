@@ -110,8 +110,8 @@ impl Builder<'_> {
 
     /// The sign of every slot of [-range, range]; slots must be real.
     ///
-    /// Its estimate counts with slots outside the gap of `sign`: inside it there is no right
-    /// answer.
+    /// Its estimate counts with slots outside the gap of `sign`:
+    /// inside it there is no right answer.
     ///
     /// # Errors
     /// [`Error::OutOfLevels`] with too few levels, [`Error::Value`] for a range that is not

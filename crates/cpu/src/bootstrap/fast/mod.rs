@@ -24,8 +24,8 @@ use key::FourierKey;
 use product::multiply;
 use std::sync::Mutex;
 
-/// Ciphertexts that share one load of the key from main memory; pairs of them share each load into
-/// registers.
+/// Ciphertexts that share one load of the key from main memory;
+/// pairs of them share each load into registers.
 const GROUP: usize = 8;
 
 /// The instruction set that [`FastRotator`] chooses on this machine.
@@ -293,8 +293,8 @@ fn shorten(word: u64) -> u64 {
 
 /// The representative of `x` in `[-Q/2, Q/2)`.
 fn centre(x: u64, modulus: u64) -> f64 {
-    // Subtracted before the conversion: a modulus of 54 bits is no double, its centred residues
-    // are.
+    // Subtracted before the conversion: a modulus of 54 bits is no double,
+    // its centred residues are.
     (if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 }) as f64
 }
 

@@ -150,8 +150,8 @@ fn exponent_of(shape: &BootstrapShape, which: usize, exponents: &[u32]) -> usize
     }
 }
 
-/// The accumulator `[K][N]` after one step, by the definition: every product a double loop over
-/// integers.
+/// The accumulator `[K][N]` after one step, by the definition:
+/// every product a double loop over integers.
 fn step_naive(keys: &RandomKeys, index: usize, exponents: &[u32], accumulator: &[u64]) -> Vec<u64> {
     let shape = &keys.shape;
     let (n, columns, levels) = (shape.polynomial_size, shape.columns(), shape.levels());
@@ -328,8 +328,8 @@ fn long_rotations_of_published_shapes_equal_the_twin() {
     }
 }
 
-/// Two-word GD within the stated deviation, MR within one unit, after one step from the same
-/// accumulator.
+/// Two-word GD within the stated deviation, MR within one unit,
+/// after one step from the same accumulator.
 #[test]
 fn wide_steps_stay_within_the_stated_error() {
     for shape in approximate_shapes() {
@@ -469,8 +469,8 @@ fn torus_step_naive(
     out
 }
 
-/// The native torus, the shape in use first, against wrapping integers after one step from the same
-/// accumulator.
+/// The native torus, the shape in use first,
+/// against wrapping integers after one step from the same accumulator.
 #[test]
 fn torus_steps_stay_within_the_stated_error() {
     let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
@@ -590,7 +590,8 @@ fn first_steps_err_where_the_test_polynomial_stands() {
         let per_step = rotator.error_per_step() / FastRotator::ERROR_CONSTANT * 4.4 * 0.5f64.sqrt();
         squares += (re * re + im * im) / per_step.powi(2) / KEYS as f64;
     }
-    // |v(z)|^2 of the constant's digits over that of two white polynomials, and N coefficients of error e.
+    // |v(z)|^2 of the constant's digits over that of two white polynomials, and N coefficients of
+    // error e.
     let constant = (digits / 4.0 * 2.0 * size as f64 / std::f64::consts::PI).powi(2);
     let share = squares / size as f64 / (constant / (2.0 * size as f64 * digits.powi(2) / 12.0));
     println!("{share:.3}");

@@ -1,0 +1,323 @@
+//! A list of jobs through its kernels: what is compiled and loaded once, and in which queues the
+//! steps of a list run.
+
+use crate::bootstrap::arguments::{BlindRotateArguments, CombineArguments, Job, Linear};
+use crate::bootstrap::combine::Combine;
+use crate::bootstrap::keys::KeyLayout;
+use crate::bootstrap::layout::Geometry;
+use crate::bootstrap::memory::{Lane, Memory, read_by, tables_read_by};
+use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::queues;
+use crate::bootstrap::rotation::{self, Rotation};
+use crate::bootstrap::switches::Switch;
+use crate::bootstrap::tables;
+use crate::bootstrap::upload::upload_blocks;
+use crate::runtime::bytes::bytes_of;
+use crate::runtime::machine::{Buffer, Machine, Queue};
+use crate::runtime::order::span;
+use girih_backend::{
+    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, Progress, Transform,
+};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Jobs of one launch: bounds the scratch between the two kernels.
+pub(crate) const JOBS_PER_LAUNCH: usize = 132 * 128;
+/// Waves of one launch where launches take turns: blocks drift apart, and set out together again at
+/// the next.
+const WAVES_PER_TURN: usize = 8;
+
+/// Kernels and keys of one shape; nothing here changes after loading.
+pub(crate) struct Pipeline {
+    pub machine: Arc<dyn Machine>,
+    pub shape: BootstrapShape,
+    pub transform: Transform,
+    /// Bytes of a coefficient of a test polynomial.
+    pub coefficient_bytes: usize,
+    pub key: Buffer,
+    roots: Buffer,
+    powers: Buffer,
+    /// At least one; where there are more, batches choose.
+    pub rotations: Vec<Rotation>,
+    /// Shared with engines loaded beside this one.
+    pub switch: Arc<Switch>,
+    combine: Combine,
+    /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
+    /// different times, and another call's blocks take their places; a single one profits from
+    /// neighbours that read the same part of the key, which blocks of another call do not.
+    overlaps: bool,
+}
+
+impl Pipeline {
+    /// Compiles `plans`, which are at least one, and pulls the keys; the key switch is that of an
+    /// engine `beside`, where there is one.
+    pub fn load(
+        machine: Arc<dyn Machine>,
+        keys: &dyn KeySource,
+        plans: &[CudaPlan],
+        beside: Option<Arc<Switch>>,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
+        let shape = keys.shape().clone();
+        // All plans of a shape share transform, keys and key switch.
+        let plan = &plans[0];
+        let mut rotations = plans
+            .par_iter()
+            .enumerate()
+            .map(|(index, plan)| Rotation::load(machine.as_ref(), &shape, plan, index == 0))
+            .collect::<Result<Vec<_>, _>>()?;
+        let combine = Combine::load(machine.as_ref(), &shape, plan)?;
+        let layout = KeyLayout::new(&shape, plan.transform, plan.packed);
+        let key = upload_blocks(
+            &machine,
+            "bootstrapping key",
+            shape.steps(),
+            layout.step_bytes(),
+            progress,
+            |step| layout.step(keys, step),
+        )?;
+        layout.check(machine.id())?;
+        let switch = match beside {
+            Some(switch) => switch,
+            None => Arc::new(Switch::load(&machine, keys, plan, progress)?),
+        };
+        let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
+        let arguments = BlindRotateArguments {
+            key: key.address(),
+            roots: roots.address(),
+            powers: powers.address(),
+            steps: shape.steps() as u32,
+            ..Default::default()
+        };
+        rotation::measure(&machine, &shape, &mut rotations, arguments)?;
+        let first = &rotations[0];
+        let overlaps = first.cost.resident_blocks > 1 && !first.plan.split.is_spread();
+        // Keys, roots and tables are where kernels of all queues read them.
+        machine.synchronize()?;
+        Ok(Self {
+            transform: plan.transform,
+            coefficient_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
+            machine,
+            shape,
+            key,
+            roots,
+            powers,
+            rotations,
+            switch,
+            combine,
+            overlaps,
+        })
+    }
+
+    /// Ciphertexts that the device runs at once.
+    pub fn wave(&self) -> usize {
+        self.rotations[0].wave()
+    }
+
+    /// What takes the rotations of a lane, and everything of its small calls.
+    fn queue(&self, lane: usize) -> Queue {
+        if lane == 1 && self.overlaps { queues::SECOND } else { queues::FIRST }
+    }
+
+    /// Whether the rotations of calls that fill the device follow each other, and only smaller
+    /// calls and key switches run beside them. That is where the key switch is short: rotations
+    /// that begin as others end have blocks far apart in the key for all of their time.
+    fn takes_turns(&self) -> bool {
+        self.overlaps && matches!(&*self.switch, Switch::First(_))
+    }
+
+    /// What a rotation of the staged jobs takes, outside traces.
+    pub fn rotate_arguments(
+        &self,
+        memory: &Memory,
+        lane: &Lane,
+        jobs: usize,
+    ) -> BlindRotateArguments {
+        BlindRotateArguments {
+            store: memory.store.address(),
+            jobs: lane.jobs.address(),
+            key: self.key.address(),
+            roots: self.roots.address(),
+            powers: self.powers.address(),
+            tables: memory.tables.address(),
+            switched: lane.switched.address(),
+            job_count: jobs as u32,
+            steps: self.shape.steps() as u32,
+            ..Default::default()
+        }
+    }
+
+    /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes
+    /// the first of them, wait.
+    pub fn stage_jobs(
+        &self,
+        lane: &mut Lane,
+        queue: Queue,
+        jobs: &[Job],
+    ) -> Result<(), BackendError> {
+        self.switch.make_room(&self.shape, lane, queue, jobs.len())?;
+        lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))
+    }
+
+    /// Stages linear jobs and computes them, to their places if they are to be scattered.
+    pub fn run_combine(
+        &self,
+        queue: Queue,
+        store: u64,
+        lane: &mut Lane,
+        jobs: &[Linear],
+        scatter: bool,
+    ) -> Result<(), BackendError> {
+        let words = jobs.len() * self.shape.ciphertext_len();
+        lane.combined.grow(queue, words * 4, 0, "combined ciphertexts")?;
+        lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))?;
+        let arguments = CombineArguments {
+            jobs: lane.jobs.address(),
+            store,
+            results: lane.combined.address(),
+            job_count: jobs.len() as u32,
+            padding: 0,
+        };
+        self.combine.launch(self.machine.as_ref(), queue, arguments, words, scatter)
+    }
+
+    /// Checked linear jobs, in launches of at most [`JOBS_PER_LAUNCH`].
+    pub fn combine(&self, memory: &mut Memory, jobs: &[LinearJob]) -> Result<(), BackendError> {
+        let machine = self.machine.as_ref();
+        for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
+            let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
+            let reads = read_by(jobs.iter().map(|j| &j.input));
+            let writes = span(jobs.iter().map(|j| j.output));
+            let needed = memory.begin(&reads, &writes);
+            let Memory { store, lanes, lane, .. } = &mut *memory;
+            let queue = self.queue(*lane);
+            needed.wait(machine, queue)?;
+            self.run_combine(queue, store.address(), &mut lanes[*lane], &staged, true)?;
+            let mark = machine.mark(queue)?;
+            memory.end(reads, writes, mark);
+        }
+        Ok(())
+    }
+
+    /// Checked jobs, launch by launch.
+    pub fn bootstrap(
+        &self,
+        memory: &mut Memory,
+        jobs: &[BootstrapJob],
+    ) -> Result<(), BackendError> {
+        let mut rest = jobs;
+        for length in launches(jobs.len(), self.takes_turns().then(|| self.wave())) {
+            let (jobs, later) = rest.split_at(length);
+            rest = later;
+            self.launch(memory, jobs)?;
+        }
+        Ok(())
+    }
+
+    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with
+    /// them.
+    fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+        let machine = self.machine.as_ref();
+        let (reads, writes) =
+            (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
+        let needed = memory.begin(&reads, &writes);
+        let queue = self.queue(memory.lane);
+        let full = self.overlaps && jobs.len() >= self.wave();
+        let (first, last) = match &*self.switch {
+            // Where the rotation before leaves places idle at its end.
+            Switch::First(_) if full => (queues::TAIL, queue),
+            // Beside the rotation behind, and before its waiting blocks.
+            Switch::Last(_) if full => (queue, queues::SWITCH),
+            _ => (queue, queue),
+        };
+        let in_turns = full && self.takes_turns();
+        needed.wait(machine, first)?;
+        let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
+        self.stage_jobs(&mut memory.lanes[memory.lane], first, &staged)?;
+        let lane = &memory.lanes[memory.lane];
+        let store = memory.store.address();
+        self.switch.launch_first(machine, first, lane, jobs.len(), (store, 0))?;
+        let ready = machine.mark(first)?;
+        if let Some(before) = memory.turn.filter(|_| in_turns) {
+            machine.wait(queue, before)?;
+        }
+        let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
+        for (index, (rotation, share)) in
+            rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate()
+        {
+            // What is left after whole waves fills multiprocessors as these drain.
+            let queue = if index > 0 && self.overlaps { queues::TAIL } else { queue };
+            if queue != first {
+                machine.wait(queue, ready)?;
+            }
+            arguments.job_count = share as u32;
+            rotation.launch(machine, queue, arguments)?;
+            arguments.jobs += (share * size_of::<Job>()) as u64;
+            arguments.switched += self.switch.switched_bytes(&self.shape, share) as u64;
+            if queue != last {
+                machine.wait(last, machine.mark(queue)?)?;
+            }
+        }
+        self.switch.launch_last(machine, last, lane, jobs.len(), (store, 0))?;
+        let end = machine.mark(last)?;
+        if in_turns {
+            memory.turn = Some(end);
+        }
+        memory.end(reads, writes, end);
+        memory.table_order.add(tables_read_by(jobs, &self.shape), 0..0, end);
+        Ok(())
+    }
+}
+
+/// The lengths of the launches of a list of jobs, which are independent. Where launches take turns,
+/// the first has what whole waves leave, and others run beside it.
+fn launches(jobs: usize, wave_in_turns: Option<usize>) -> Vec<usize> {
+    let (left, most) = match wave_in_turns {
+        Some(wave) => (jobs % wave, WAVES_PER_TURN * wave),
+        None => (0, JOBS_PER_LAUNCH),
+    };
+    let whole = (0..jobs - left).step_by(most).map(|first| (jobs - left - first).min(most));
+    (left > 0).then_some(left).into_iter().chain(whole).collect()
+}
+
+fn root_buffers(
+    machine: &Arc<dyn Machine>,
+    shape: &BootstrapShape,
+    transform: Transform,
+) -> Result<(Buffer, Buffer), BackendError> {
+    let (roots, powers): (Vec<u8>, Vec<u8>) = match transform {
+        Transform::Ntt => {
+            let tables = tables::ntt_tables(shape);
+            (
+                bytes_of(&tables::ntt_roots(&tables)).to_vec(),
+                bytes_of(&tables::ntt_powers(&tables)).to_vec(),
+            )
+        }
+        Transform::Fft => {
+            let size = shape.polynomial_size;
+            (
+                bytes_of(&tables::fft_roots(size)).to_vec(),
+                bytes_of(&girih_ring::fft::roots_of_unity(size)).to_vec(),
+            )
+        }
+    };
+    Ok((
+        Buffer::holding(machine, &roots, "roots")?,
+        Buffer::holding(machine, &powers, "powers of the root")?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_in_turns_are_of_whole_waves_and_begin_with_what_is_left() {
+        assert_eq!(launches(16_384, Some(396)), [148, 3168, 3168, 3168, 3168, 3168, 396]);
+        assert_eq!(launches(3168, Some(396)), [3168]);
+        assert_eq!(launches(7, Some(396)), [7]);
+        assert_eq!(launches(16_384, None), [16_384]);
+        assert_eq!(launches(40_000, None), [16_896, 16_896, 6208]);
+        assert!(launches(0, None).is_empty() && launches(0, Some(396)).is_empty());
+    }
+}

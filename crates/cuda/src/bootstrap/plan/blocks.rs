@@ -1,0 +1,168 @@
+//! Plans of one ciphertext on several blocks: small batches, and rings too large for one block.
+
+use crate::bootstrap::layout::Geometry;
+use crate::bootstrap::plan::key_switch::KeySwitchPlan;
+use crate::bootstrap::plan::knobs::{self, SPREAD, SPREAD_ITEMS, choice, is_of_both_splits};
+use crate::bootstrap::plan::registers::spread_key_ring;
+use crate::bootstrap::plan::{CudaPlan, Split, packs, refuse_unsupported};
+use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
+};
+
+/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and
+/// `spread_ntt.cuh`.
+const LEAST_PART: usize = 16;
+/// More threads would leave too few registers for the accumulators and the key.
+const MAX_THREADS: usize = 512;
+/// LWE indices by which the key is asked into L2 ahead of use.
+const PREFETCH_STEPS: usize = 4;
+
+impl CudaPlan {
+    /// Plans `shape` with one ciphertext on several blocks; `cluster` is what the device allows in
+    /// a cluster (1: no clusters).
+    ///
+    /// # Errors
+    /// As [`CudaPlan::new`].
+    pub fn spread(
+        device: &str,
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        cluster: usize,
+        request: &PlanRequest,
+    ) -> Result<Self, BackendError> {
+        shape.validate()?;
+        knobs::check(device, request)?;
+        refuse_unsupported(device, shape, transform, request)?;
+        let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
+        let unsupported = |blocks: usize, why: String| BackendError::Unsupported {
+            device: device.into(),
+            what: format!("a ciphertext over {blocks} blocks"),
+            why,
+        };
+        let geometry = Geometry::new(shape, transform);
+        let most = (geometry.points / LEAST_PART).min(cluster);
+        let items = choice(request, SPREAD_ITEMS);
+        let packed = packs(shape, transform, request);
+        let mut plan = match choice(request, SPREAD) {
+            Some(blocks) if !blocks.is_power_of_two() || blocks > most => Err(unsupported(
+                blocks,
+                format!(
+                    "{transform} of N = {} goes over a power of two up to {most}",
+                    shape.polynomial_size
+                ),
+            )),
+            Some(blocks) => {
+                Self::over(shape, transform, limits, blocks, items, packed).map_err(fits)
+            }
+            None => {
+                // The most: an H200 ran all sets faster on eight blocks than on four.
+                let none = Err(DoesNotFit::Transform {
+                    transform,
+                    why: "the ring is too small to be spread".into(),
+                });
+                let over =
+                    |blocks: &usize| Self::over(shape, transform, limits, *blocks, items, packed);
+                let largest_first = [8, 4, 2, 1].iter().filter(|&&b| b <= most);
+                largest_first
+                    .map(over)
+                    .fold(none, |best, plan| if best.is_ok() { best } else { plan })
+                    .map_err(fits)
+            }
+        }?;
+        for (name, &value) in request
+            .choices
+            .iter()
+            .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str()))
+        {
+            if !is_of_both_splits(name) {
+                return Err(BackendError::Unsupported {
+                    device: device.into(),
+                    what: format!("a ciphertext over blocks with {name} = {value}"),
+                    why: "this choice belongs to whole ciphertexts a block; \
+                          ask for spread = 0 as well"
+                        .into(),
+                });
+            }
+            plan.choose_for_both(device, shape, name, value as usize)?;
+        }
+        Ok(plan)
+    }
+
+    fn over(
+        shape: &BootstrapShape,
+        transform: Transform,
+        limits: &DeviceLimits,
+        blocks: usize,
+        items: Option<usize>,
+        packed: bool,
+    ) -> Result<Self, DoesNotFit> {
+        let geometry = Geometry::new(shape, transform);
+        let part = geometry.points / blocks;
+        // What an H200 ran fastest: a warp then holds the larger parts of two blocks whole, and
+        // needs no barrier of the block.
+        let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
+        let products = shape.columns() * part;
+        // Whole teams of every kind; enough threads for the products, and for whole warps of each
+        // level of the orbits' digits where those are few (above 256 they would take registers from
+        // keys).
+        let step = (part / items).max(geometry.team).max(32);
+        let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
+        let threads = products
+            .max(if orbits > 256 { 0 } else { orbits })
+            .clamp(128, MAX_THREADS)
+            .next_multiple_of(step);
+        let needed = shared_bytes(shape, transform, &geometry, blocks);
+        if needed > limits.workgroup_memory_bytes {
+            return Err(DoesNotFit::Memory {
+                tile: tile_of_groups(shape, 1),
+                needed,
+                available: limits.workgroup_memory_bytes,
+            });
+        }
+        if threads > limits.workgroup_threads {
+            return Err(DoesNotFit::Threads {
+                tile: tile_of_subgroups(shape, step / limits.subgroup_threads),
+                needed: threads,
+                available: limits.workgroup_threads,
+            });
+        }
+        Ok(Self {
+            transform,
+            split: Split::Blocks(blocks),
+            threads,
+            blocks_per_multiprocessor: 1,
+            shared_bytes: needed,
+            key_ring: spread_key_ring(shape, transform, blocks, threads, packed),
+            packed,
+            prefetch_steps: PREFETCH_STEPS,
+            key_switch: KeySwitchPlan::new(shape, limits),
+            multiprocessors: limits.multiprocessors,
+            pace: 1,
+            gaps: false,
+            defer_cosines: false,
+            join_levels: false,
+            spread_items: items,
+        })
+    }
+}
+
+/// Bytes of `SpreadTile` (cuda/bootstrap/blind_rotate_spread.cu).
+fn shared_bytes(
+    shape: &BootstrapShape,
+    transform: Transform,
+    geometry: &Geometry,
+    blocks: usize,
+) -> usize {
+    let part = geometry.points / blocks;
+    // Products, digits, and what the owner of orbits is sent.
+    let parts = shape.levels() + 2;
+    let values = parts * shape.columns() * part;
+    let (values, roots) = match transform {
+        Transform::Ntt => (values * 4 * geometry.words, geometry.words * 2 * part * 8),
+        Transform::Fft => (values * 16, part * 16),
+    };
+    let inboxes = 2 * 8;
+    (values + roots + inboxes + 2 * shape.switched_len()).next_multiple_of(16)
+}
