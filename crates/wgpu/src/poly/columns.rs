@@ -231,7 +231,10 @@ impl ColumnEncoder<'_> {
             let sources = conversion.slots.iter().map(|&slot| value(prime_of(slot)?));
             let from = basis(sources.collect::<Result<_, String>>()?)?;
             let reads = |sum: &&ColumnSum| {
-                let of = |t: &ColumnTerm| matches!(*t, ColumnTerm::Converted { conversion: c, .. } if usize::from(c) == number);
+                let of = |t: &ColumnTerm| match *t {
+                    ColumnTerm::Converted { conversion: c, .. } => usize::from(c) == number,
+                    _ => false,
+                };
                 sum.terms.iter().any(of)
             };
             let targets = tile.sums.iter().filter(reads).map(|sum| value(sum.prime));

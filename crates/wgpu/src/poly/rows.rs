@@ -1,4 +1,5 @@
-//! Tiles of `poly_rows` and `poly_pointwise` as records: `shaders/poly/row_tile.wgsl` says what each
+//! Tiles of `poly_rows` and `poly_pointwise` as records: `shaders/poly/row_tile.wgsl` says what
+//! each
 //! word means.
 
 use crate::poly::routine::{Limbs, ReadyTile, Record};

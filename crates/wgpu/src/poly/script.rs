@@ -1,7 +1,8 @@
 //! A routine's dispatches, for calls whose limbs lie where they do now. Made once, replayed until
 //! something lies elsewhere.
 //!
-//! A kernel binds a few segments of memory. Where there are more, tiles are dispatched by those that
+//! A kernel binds a few segments of memory. Where there are more, tiles are dispatched by those
+//! that
 //! they touch; and what a tile reads of still more is copied together first.
 
 use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild, PolyKernel};
@@ -192,7 +193,8 @@ impl Scripter<'_> {
         }
     }
 
-    /// Dispatches of a routine for calls whose limbs lie at `addresses`, call by call; `gathered` is
+    /// Dispatches of a routine for calls whose limbs lie at `addresses`, call by call; `gathered`
+    /// is
     /// room for what has to be copied together.
     pub fn script(
         &self,
