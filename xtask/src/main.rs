@@ -112,9 +112,10 @@ fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
             arguments.op.name()
         );
     }
-    if arguments.level.is_some() || arguments.ratio.is_some() {
+    if arguments.level.is_some() || arguments.ratio.is_some() || arguments.key_switch.is_some() {
         bail!(
-            "--level and --ratio are options of CKKS sets; name one with --set, such as CKKS_D40"
+            "--level, --ratio and --key-switch are options of CKKS sets; name one with --set, such \
+             as CKKS_D40"
         );
     }
     if arguments.op.is_large() {
