@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: random calls from several threads against plain results, for hours if
+//! `cargo xtask soak`: random calls from several threads against plain results, for hours if asked.
 //! wanted.
 
 use crate::record::{check_file, commit, today};
