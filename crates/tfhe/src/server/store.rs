@@ -105,8 +105,8 @@ impl DeviceCiphertexts {
         self
     }
 
-    /// The same ciphertexts with another variance of their errors ([`DeviceCiphertexts::variance`]):
-    /// for results of jobs of one's own.
+    /// The same ciphertexts with another variance of their errors
+    /// ([`DeviceCiphertexts::variance`]): for results of jobs of one's own.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless it is a number from 0 on.
