@@ -6,7 +6,9 @@ use girih::{Device, ParameterSet};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform,
 };
-use girih_conformance::ckks::{evaluator, long, operations, vectors as ckks_vectors};
+use girih_conformance::ckks::{
+    evaluator, key_switching, long, operations, vectors as ckks_vectors,
+};
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
@@ -151,39 +153,45 @@ fn replay_ckks(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
     no_differences(replay.failures)
 }
 
-fn many_bootstrappings(device: &Device, set: &str, count: usize) -> Result<(), Failed> {
-    let (differences, largest) = long::bootstrappings(device.backend(), set, count)?;
-    println!(
-        "{count} bootstrappings of {set} on {}: largest error 2^{:.2}",
-        device.info().id,
-        largest.log2()
-    );
+fn long_case(device: &Device, case: &long::Case) -> Result<(), Failed> {
+    let (line, differences) = long::run(device.backend(), case)?;
+    println!("{line}");
     no_differences(differences)
 }
 
 /// What a case does with a device.
 type Case = Box<dyn Fn(&Device) -> Result<(), Failed> + Send>;
 
-/// Cases of a device that runs programs on polynomials.
+/// What a software stand-in for a GPU runs of the vectors and of the operations, where the long
+/// tests were not asked for.
+const QUICK_VECTORS: [&str; 3] = ["key_switch", "multiply", "raise"];
+const QUICK_OPERATIONS: [&str; 3] = ["multiply", "rotate", "linear_transform"];
+
+/// Cases of a device that runs programs on polynomials. A software stand-in for a GPU runs the
+/// smallest ones; all of them in the long tests.
 fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     let id = &device.info().id;
+    let long = std::env::var_os("GIRIH_LONG").is_some();
+    let quick = device.info().software && !long;
+    // All cases share the device: its kernels are compiled once.
     let mut add = |name: String, case: Case| {
         let device = device.clone();
-        trials.push(Trial::test(format!("{id}::{name}"), move || case(&of_case(&device))));
+        trials.push(Trial::test(format!("{id}::{name}"), move || case(&device)));
     };
-    for work in LOG2_DEGREES.into_iter().flat_map(kernels::all) {
-        add(
-            format!("poly::{}", work.name),
-            Box::new(move |device| program(device, &work, Plans::All)),
-        );
+    let degrees = if quick { &LOG2_DEGREES[..1] } else { &LOG2_DEGREES[..] };
+    let plans = if quick { Plans::Own } else { Plans::All };
+    for work in degrees.iter().copied().flat_map(kernels::all) {
+        add(format!("poly::{}", work.name), Box::new(move |device| program(device, &work, plans)));
     }
-    for (name, text) in ckks_vectors::PUBLISHED {
+    let vectors = ckks_vectors::PUBLISHED.into_iter();
+    for (name, text) in vectors.filter(|(name, _)| !quick || QUICK_VECTORS.contains(name)) {
         add(
             format!("ckks::vectors::{name}"),
             Box::new(move |device| replay_ckks(device, name, text)),
         );
     }
-    for (set, chosen) in RECORDED {
+    let quick_recorded = [(RECORDED[0].0, &QUICK_OPERATIONS[..])];
+    for (set, chosen) in if quick { quick_recorded.to_vec() } else { RECORDED.to_vec() } {
         for name in operations::names().filter(|name| chosen.is_empty() || chosen.contains(name)) {
             let record = move || operations::work(set, name).map_err(|e| e.to_string());
             add(
@@ -191,6 +199,9 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
                 Box::new(move |device| program(device, &record()?, Plans::Own)),
             );
         }
+    }
+    if quick {
+        return;
     }
     add(
         "ckks::end_to_end".into(),
@@ -200,11 +211,15 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         "ckks::bootstrapping".into(),
         Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)),
     );
-    if std::env::var_os("GIRIH_LONG").is_some() {
-        for (set, count) in long::RUNS {
+    add(
+        "ckks::key_switching".into(),
+        Box::new(|device| no_differences(key_switching::both_ways(device.backend())?)),
+    );
+    if long {
+        for case in long::CASES {
             add(
-                format!("ckks::long::{set}"),
-                Box::new(move |device| many_bootstrappings(device, set, count)),
+                format!("ckks::long::{}", case.name),
+                Box::new(move |device| long_case(device, &case)),
             );
         }
     }

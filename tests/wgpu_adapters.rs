@@ -7,7 +7,10 @@ use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob,
     LoadOptions, LoadRequest, Operand, PlanRequest, PlanSource, Transform,
 };
+use girih_conformance::ckks::operations;
 use girih_conformance::planned::Planned;
+use girih_conformance::poly::compare::{Plans, against_interpreter};
+use girih_conformance::poly::{Work, kernels};
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
@@ -560,6 +563,12 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     }
 }
 
+/// A program on polynomials, word by word as the interpreter has it.
+fn program(device: &WgpuBackend, work: &Work) -> Result<(), Failed> {
+    let differences = against_interpreter(device, work, Plans::Own)?;
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -643,6 +652,22 @@ fn main() {
                 trials.push(Trial::test(format!("{}@{profile}::{what}", info.id), move || {
                     test(&device.of_case())
                 }));
+            }
+            // One device for these: its kernels are compiled once.
+            for name in ["multiply", "rotate"] {
+                let device = device.clone();
+                trials.push(Trial::test(
+                    format!("{}@{profile}::ckks::{name}", info.id),
+                    move || {
+                        let work = operations::work("INSECURE_CKKS_D40_N10", name);
+                        program(&device.device, &work.map_err(|e| e.to_string())?)
+                    },
+                ));
+            }
+            for work in kernels::all(10) {
+                let device = device.clone();
+                let name = format!("{}@{profile}::poly::{}", info.id, work.name);
+                trials.push(Trial::test(name, move || program(&device.device, &work)));
             }
             for case in shapes::all()
                 .into_iter()

@@ -6,7 +6,7 @@ use anyhow::Result;
 use girih::ckks::CkksParameters;
 use girih::{BackendError, ParameterSet, PlanRequest};
 use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -58,7 +58,7 @@ const PACKINGS: [(&str, usize); 6] =
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
-    let mut good = arguments.cuda_only || wgsl(&sets)?;
+    let mut good = arguments.cuda_only || wgsl(&sets)? & poly_wgsl(arguments)?;
     if !arguments.wgsl_only {
         good &= cuda(arguments, &sets)?;
     }
@@ -122,6 +122,34 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
                     good = false;
                     println!("{:<18}{kernel:<18}{profile:<8} FAILED: {why}", variant.set);
                 }
+            }
+        }
+    }
+    Ok(good)
+}
+
+/// The kernels of programs on polynomials, for the degrees of the CKKS sets.
+fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
+    let mut degrees = BTreeSet::new();
+    for name in arguments.ckks_set.iter().filter(|name| *name != "none") {
+        degrees.insert(CkksParameters::by_name(name)?.chain().log2_degree());
+    }
+    let mut good = true;
+    for build in degrees.into_iter().flat_map(girih_wgpu::poly_builds) {
+        let title = format!("N = 2^{}", build.log2_degree);
+        let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
+        match build.check() {
+            Ok(check) => println!(
+                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  WebGPU defaults, {} slots",
+                check.workgroup_bytes,
+                check.workgroup_threads,
+                check.storage_buffers,
+                check.spirv_words,
+                build.slots
+            ),
+            Err(why) => {
+                good = false;
+                println!("{title:<18}{kernel:<18}{profile:<8} FAILED: {why}");
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::Profile;
 use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::{Rolled, WgpuPlan};
+use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::Gpu;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
@@ -41,6 +42,7 @@ pub struct WgpuBackend {
     profile: Profile,
     rolled: Option<Rolled>,
     gpu: Arc<Gpu>,
+    poly_kernels: Arc<Kernels>,
 }
 
 /// An adapter found, with the name that opens it.
@@ -235,12 +237,20 @@ impl WgpuBackend {
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));
         let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
-        Ok(Self { info, profile, rolled: options.rolled, gpu })
+        Ok(Self { info, profile, rolled: options.rolled, gpu, poly_kernels: Arc::default() })
     }
 
     /// The arithmetic in use.
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    pub(crate) fn poly_kernels(&self) -> &Arc<Kernels> {
+        &self.poly_kernels
     }
 
     /// Loses the device, as a driver may at any time: for tests of what happens then.
@@ -283,6 +293,10 @@ impl Backend for WgpuBackend {
     }
 
     fn bootstrap(&self) -> Option<&dyn Loader> {
+        Some(self)
+    }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
         Some(self)
     }
 }

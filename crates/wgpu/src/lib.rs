@@ -11,11 +11,15 @@
 
 mod bootstrap;
 mod device;
+mod poly;
 mod runtime;
 
-pub use bootstrap::kernels::{KernelCheck, KernelVariant, desktop_gpu, kernel_variants};
+pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
 pub use bootstrap::plan::{Rolled, Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};
+pub use poly::check::poly_builds;
+pub use poly::kernels::{PolyBuild, PolyKernel};
+pub use runtime::check::KernelCheck;
 pub use runtime::profile::Profile;

@@ -1,6 +1,7 @@
 //! What runs kernels of any family: device, buffers, pipelines and their cache, scripts of
 //! dispatches, the template language and its lazily reduced words.
 
+pub(crate) mod check;
 pub(crate) mod gpu;
 pub(crate) mod layout;
 pub(crate) mod lazy;

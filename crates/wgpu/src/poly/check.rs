@@ -1,0 +1,56 @@
+//! Every build of the kernels that rings of a degree need, checked without a device.
+
+use crate::Profile;
+use crate::poly::LOG2_DEGREES;
+use crate::poly::kernels::{MOST_SEGMENTS, PolyBuild, PolyKernel};
+use crate::runtime::check::{KernelCheck, check};
+
+/// The builds for rings of degree 2^`log2_degree`, none where no kernel serves it: each kernel in
+/// both profiles, for memory in one and in several buffers, with few and with many slots.
+pub fn poly_builds(log2_degree: u32) -> Vec<PolyBuild> {
+    let mut all = Vec::new();
+    for kernel in PolyKernel::ALL.into_iter().filter(|_| LOG2_DEGREES.contains(&log2_degree)) {
+        for profile in Profile::ALL {
+            for (segments, slots) in [(1, 1), (MOST_SEGMENTS, 9)] {
+                all.push(PolyBuild {
+                    kernel,
+                    log2_degree,
+                    slots: PolyBuild::slots_for(slots),
+                    segments: PolyBuild::segments_for(segments),
+                    profile,
+                });
+            }
+        }
+    }
+    all
+}
+
+impl PolyBuild {
+    /// Parses and validates the WGSL, translates it to SPIR-V, Metal and HLSL, and compares its
+    /// workgroup bytes and threads with what was planned.
+    ///
+    /// # Errors
+    /// A sentence naming what failed. Panics of a translator are caught and reported as such.
+    pub fn check(&self) -> Result<KernelCheck, String> {
+        check(&self.wgsl()?, self.profile, self.workgroup_bytes(), self.threads())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_build_translates_and_keeps_to_the_limits_of_webgpu() {
+        for log2_degree in [4, 9, 10, 11, 16, 17] {
+            for build in poly_builds(log2_degree) {
+                let found = build.check().unwrap_or_else(|e| panic!("{build:?}: {e}"));
+                let within = found.workgroup_bytes <= 16 << 10
+                    && found.workgroup_threads <= 256
+                    && found.storage_buffers <= 8;
+                assert!(within && found.spirv_words > 0, "{build:?}: {found:?}");
+            }
+        }
+        assert!(poly_builds(3).is_empty() && poly_builds(18).is_empty());
+    }
+}

@@ -1,0 +1,527 @@
+//! A ring on a wgpu device: buffers, resident polynomials and routines.
+
+use crate::WgpuBackend;
+use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild, PolyKernel};
+use crate::poly::memory::{Address, Block, Memory, Run};
+use crate::poly::routine::{Ready, ready};
+use crate::poly::script::{Script, Scripter};
+use crate::poly::tables::Tables;
+use crate::poly::{LOG2_DEGREES, log2_row};
+use crate::runtime::gpu::{Gpu, PIECE, STORAGE};
+use crate::runtime::upload::Uploads;
+use girih_backend::poly::schedule::{Limb, Schedule};
+use girih_backend::poly::{
+    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
+    ResidentSource, RingShape, RoutineId,
+};
+use girih_backend::{BackendError, DoesNotFit, Progress, Waiting, block_on};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few
+/// enough for host memory.
+const LIMBS_AT_ONCE: usize = 64;
+/// Bytes handed to the driver between waits: bounds the memory of uploads.
+const UPLOAD_BYTES: u64 = 128 << 20;
+/// Bytes of arenas that calls of one run share; more calls run one after the other.
+const ARENA_BYTES: usize = 512 << 20;
+/// Words that a copy inside one buffer goes through at a time.
+const COPY_WORDS: usize = 4 << 20;
+
+/// One ring on a device.
+pub(crate) struct WgpuPoly {
+    gpu: Arc<Gpu>,
+    kernels: Arc<Kernels>,
+    build: PolyBuild,
+    ring: Arc<RingShape>,
+    tables: Tables,
+    nothing: Vec<wgpu::Buffer>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    memory: Memory,
+    buffers: HashMap<BufferId, Block>,
+    residents: HashMap<ResidentId, Resident>,
+    routines: HashMap<RoutineId, Routine>,
+    /// Calls of all routines compute here, one run after the other.
+    arena: Option<Block>,
+    /// Room for limbs that are copied together, for tiles that touch too many segments.
+    gathered: Option<Block>,
+    uploads: Uploads,
+    staging: Option<wgpu::Buffer>,
+    last_id: u64,
+}
+
+struct Resident {
+    shape: ResidentShape,
+    block: Block,
+}
+
+struct Routine {
+    ready: Ready,
+    residents: Vec<ResidentId>,
+    records: wgpu::Buffer,
+    script: Option<Script>,
+}
+
+impl State {
+    fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+fn refuse(why: String) -> BackendError {
+    BackendError::InvalidRequest(why)
+}
+
+fn unknown(what: &str, id: u64) -> BackendError {
+    refuse(format!("{what} {id} is not on this device"))
+}
+
+impl WgpuPoly {
+    fn open(backend: &WgpuBackend, ring: Arc<RingShape>) -> Result<Self, BackendError> {
+        let (gpu, limits) = (backend.gpu(), &backend.gpu().limits);
+        if !LOG2_DEGREES.contains(&ring.log2_degree) {
+            return Err(BackendError::Unsupported {
+                device: gpu.name.clone(),
+                what: format!("polynomials of degree 2^{}", ring.log2_degree),
+                why: format!(
+                    "its kernels go from 2^{} to 2^{}",
+                    LOG2_DEGREES.start(),
+                    LOG2_DEGREES.end()
+                ),
+            });
+        }
+        let build = PolyBuild {
+            kernel: PolyKernel::Rows,
+            log2_degree: ring.log2_degree,
+            slots: 0,
+            segments: 1,
+            profile: backend.profile(),
+        };
+        let tile = || format!("a row of 2^{} words", log2_row(ring.log2_degree));
+        let threads = limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x) as usize;
+        let memory = limits.max_compute_workgroup_storage_size as usize;
+        let reason = if build.threads() > threads {
+            let (needed, available) = (build.threads(), threads);
+            Some(DoesNotFit::Threads { tile: tile(), needed, available })
+        } else if build.workgroup_bytes() > memory {
+            let (needed, available) = (build.workgroup_bytes(), memory);
+            Some(DoesNotFit::Memory { tile: tile(), needed, available })
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return Err(BackendError::DoesNotFit { device: gpu.name.clone(), reason });
+        }
+        let tables = Tables::new(gpu, &ring)?;
+        let nothing = (0..MOST_SEGMENTS).map(|_| gpu.buffer(16, STORAGE, "nothing"));
+        Ok(Self {
+            gpu: Arc::clone(gpu),
+            kernels: Arc::clone(backend.poly_kernels()),
+            build,
+            tables,
+            nothing: nothing.collect::<Result<_, _>>()?,
+            ring,
+            state: Mutex::default(),
+        })
+    }
+
+    // A panic while the lock is held leaves whole maps.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether limbs were copied together for any routine so far.
+    #[cfg(test)]
+    pub(crate) fn gathers(&self) -> bool {
+        self.state().gathered.is_some()
+    }
+
+    fn scripter(&self) -> Scripter<'_> {
+        Scripter {
+            gpu: &self.gpu,
+            kernels: &self.kernels,
+            build: self.build,
+            roots: &self.tables.roots,
+            nothing: &self.nothing,
+        }
+    }
+
+    /// Where the limbs of a buffer lie.
+    fn runs(&self, state: &State, place: Place, words: usize) -> Result<Vec<Run>, BackendError> {
+        let Place { buffer, first } = place;
+        let block = state.buffers.get(&buffer).ok_or_else(|| unknown("buffer", buffer))?;
+        let limbs = words / self.ring.degree();
+        if !words.is_multiple_of(self.ring.degree()) || first + limbs > block.limbs() {
+            let have = block.limbs();
+            return Err(refuse(format!(
+                "{words} words from limb {first} on, of a buffer of {have} limbs"
+            )));
+        }
+        Ok(block.runs(first, limbs))
+    }
+
+    /// Where every limb of a call lies.
+    fn addresses(
+        &self,
+        state: &State,
+        routine: &Routine,
+        call: &Bindings,
+        number: usize,
+    ) -> Result<Vec<Address>, BackendError> {
+        let bound = |places: &[Place], slot: u16, limb: u16| {
+            let place = places.get(usize::from(slot))?;
+            state.buffers.get(&place.buffer)?.address(place.first + usize::from(limb))
+        };
+        let of = |&limb: &Limb| {
+            let address = match limb {
+                Limb::Arena(limb) => state
+                    .arena
+                    .as_ref()
+                    .and_then(|a| a.address(number * routine.ready.arena_limbs + limb as usize)),
+                Limb::Input { slot, limb } => bound(&call.inputs, slot, limb),
+                Limb::Output { slot, limb } => bound(&call.outputs, slot, limb),
+                Limb::Resident { slot, limb } => routine
+                    .residents
+                    .get(slot as usize)
+                    .and_then(|id| state.residents.get(id))
+                    .and_then(|resident| resident.block.address(limb.into())),
+            };
+            address.ok_or_else(|| refuse(format!("a call binds no {limb:?}")))
+        };
+        routine.ready.limbs.iter().map(of).collect()
+    }
+
+    /// Runs calls that share a run; the last call's kept limbs lie at what comes back.
+    fn run_together(
+        &self,
+        routine: RoutineId,
+        calls: &[Bindings],
+    ) -> Result<Vec<Address>, BackendError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
+        let needed = (of.ready.arena_limbs * calls.len()).max(1);
+        if state.arena.as_ref().is_none_or(|arena| arena.limbs() < needed) {
+            // The old one first: both together may not fit, and nothing in it outlives a run.
+            if let Some(old) = state.arena.take() {
+                state.memory.free(&old);
+            }
+            let what = format!("the intermediate polynomials of {} calls", calls.len());
+            let arena = state.memory.allocate(&self.gpu, needed, self.ring.degree(), &what)?;
+            state.arena = Some(arena);
+        }
+        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
+        let addresses = calls
+            .iter()
+            .enumerate()
+            .map(|(number, call)| self.addresses(state, of, call, number))
+            .collect::<Result<Vec<_>, _>>()?;
+        let last = addresses.last().map_or(&[][..], Vec::as_slice);
+        let kept = of.ready.kept.iter().map(|&limb| last[limb as usize]).collect();
+        let State { memory, routines, gathered, .. } = state;
+        let of = routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
+        let scripter = self.scripter();
+        let room = scripter.gathered_limbs(&of.ready, memory, &addresses)?;
+        if room > gathered.as_ref().map_or(0, Block::limbs) {
+            if let Some(old) = gathered.take() {
+                memory.free(&old);
+            }
+            let what = "polynomials that are copied together";
+            *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
+        }
+        let gathered = gathered.as_ref().and_then(Block::whole);
+        let ours = |script: &Script| script.serves(memory, &addresses, gathered);
+        let script = match of.script.take().filter(ours) {
+            Some(script) => script,
+            None => scripter.script(&of.ready, &of.records, memory, addresses, gathered)?,
+        };
+        let mut encoder =
+            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        script.encode(&mut encoder);
+        self.gpu.queue.submit([encoder.finish()]);
+        of.script = Some(script);
+        self.gpu.check("running a routine")?;
+        Ok(kept)
+    }
+
+    /// Reads words, holding the state only while a copy begins.
+    async fn read_runs(
+        &self,
+        runs: Vec<(wgpu::Buffer, Run)>,
+        words: &mut [u32],
+    ) -> Result<(), BackendError> {
+        for (buffer, run) in runs {
+            let words = &mut words[run.words];
+            for (piece, words) in words.chunks_mut(PIECE).enumerate() {
+                let first = u64::from(run.address.word) + (piece * PIECE) as u64;
+                let download = {
+                    let mut state = self.state();
+                    self.gpu.begin_read(&buffer, first, words.len(), &mut state.staging)?
+                };
+                let staging = self.gpu.finish_read(download, words).await?;
+                self.state().staging = Some(staging);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one polynomial resident.
+    fn load_one(
+        &self,
+        source: &dyn ResidentSource,
+        number: usize,
+        shape: &ResidentShape,
+        report: &mut dyn FnMut(usize) -> Result<(), BackendError>,
+    ) -> Result<Block, BackendError> {
+        let len = self.ring.degree() >> shape.log2_run;
+        let limbs = shape.basis.len();
+        let block = self.state().memory.allocate(&self.gpu, limbs, len, source.what())?;
+        let mut words = vec![0u32; LIMBS_AT_ONCE.min(limbs) * len];
+        for first in (0..limbs).step_by(LIMBS_AT_ONCE) {
+            let some = LIMBS_AT_ONCE.min(limbs - first);
+            let words = &mut words[..some * len];
+            words
+                .par_chunks_exact_mut(len)
+                .enumerate()
+                .for_each(|(i, out)| source.limb(number, first + i, out));
+            let written = {
+                let mut state = self.state();
+                let State { memory, uploads, .. } = &mut *state;
+                block.runs(first, some).into_iter().try_for_each(|run| {
+                    let buffer = memory.buffer(run.address.segment);
+                    let offset = 4 * u64::from(run.address.word);
+                    uploads.write(&self.gpu, buffer, offset, &words[run.words])
+                })
+            };
+            if let Err(error) = written.and_then(|()| report(some * len)) {
+                self.state().memory.free(&block);
+                return Err(error);
+            }
+        }
+        Ok(block)
+    }
+}
+
+impl PolyDevice for WgpuPoly {
+    fn ring(&self) -> &Arc<RingShape> {
+        &self.ring
+    }
+
+    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+        let mut state = self.state();
+        let block = state.memory.allocate(&self.gpu, limbs, self.ring.degree(), "polynomials")?;
+        let id = state.id();
+        state.buffers.insert(id, block);
+        Ok(id)
+    }
+
+    fn free(&self, buffer: BufferId) {
+        let mut state = self.state();
+        if let Some(block) = state.buffers.remove(&buffer) {
+            state.memory.free(&block);
+        }
+    }
+
+    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+        let mut guard = self.state();
+        let runs = self.runs(&guard, to, words.len())?;
+        let State { memory, uploads, .. } = &mut *guard;
+        for run in runs {
+            let buffer = memory.buffer(run.address.segment);
+            let offset = 4 * u64::from(run.address.word);
+            uploads.write(&self.gpu, buffer, offset, &words[run.words])?;
+        }
+        self.gpu.check("writing polynomials")
+    }
+
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+        block_on(self.read_async(from, words))
+    }
+
+    fn read_async<'a>(
+        &'a self,
+        from: Place,
+        words: &'a mut [u32],
+    ) -> Waiting<'a, Result<(), BackendError>> {
+        Box::pin(async move {
+            let runs = {
+                let state = self.state();
+                let runs = self.runs(&state, from, words.len())?.into_iter();
+                runs.map(|r| (state.memory.buffer(r.address.segment).clone(), r)).collect()
+            };
+            self.read_runs(runs, words).await
+        })
+    }
+
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+        let state = self.state();
+        let degree = self.ring.degree();
+        let words = limbs * degree;
+        let (sources, targets) = (self.runs(&state, from, words)?, self.runs(&state, to, words)?);
+        let mut encoder =
+            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        // A buffer cannot be copied to itself: words go through another.
+        let through = self.gpu.buffer(
+            4 * words.min(COPY_WORDS) as u64,
+            STORAGE,
+            "polynomials that are copied",
+        )?;
+        for source in &sources {
+            for target in &targets {
+                let begin = source.words.start.max(target.words.start);
+                let end = source.words.end.min(target.words.end);
+                for begin in (begin..end.max(begin)).step_by(COPY_WORDS) {
+                    let bytes = 4 * (end - begin).min(COPY_WORDS) as u64;
+                    let offset = |run: &Run| {
+                        4 * (u64::from(run.address.word) + (begin - run.words.start) as u64)
+                    };
+                    let [a, b] = [source, target].map(|r| state.memory.buffer(r.address.segment));
+                    encoder.copy_buffer_to_buffer(a, offset(source), &through, 0, bytes);
+                    encoder.copy_buffer_to_buffer(&through, 0, b, offset(target), bytes);
+                }
+            }
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+        self.gpu.check("copying polynomials")
+    }
+
+    fn load(
+        &self,
+        source: &dyn ResidentSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ResidentId>, BackendError> {
+        let shapes = source.shapes();
+        let what = format!("loading {}", source.what());
+        let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
+        let (mut done, mut pending) = (0, 0);
+        let mut loaded: Vec<Block> = Vec::new();
+        let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
+            let len = self.ring.degree() >> shape.log2_run;
+            let mut report = |words: usize| {
+                done += words / len;
+                progress.report(&what, done, total);
+                pending += 4 * words as u64;
+                if pending > UPLOAD_BYTES {
+                    pending = 0;
+                    self.gpu.queue.submit([]);
+                    return self.gpu.wait(&what);
+                }
+                Ok(())
+            };
+            loaded.push(self.load_one(source, number, shape, &mut report)?);
+            Ok(())
+        });
+        let result = result.and_then(|()| self.gpu.check(&what));
+        let mut state = self.state();
+        if let Err(error) = result {
+            loaded.iter().for_each(|block| state.memory.free(block));
+            return Err(error);
+        }
+        let ids = loaded.into_iter().zip(shapes).map(|(block, shape)| {
+            let id = state.id();
+            state.residents.insert(id, Resident { shape, block });
+            id
+        });
+        Ok(ids.collect())
+    }
+
+    fn unload(&self, resident: ResidentId) {
+        let mut state = self.state();
+        if let Some(resident) = state.residents.remove(&resident) {
+            state.memory.free(&resident.block);
+        }
+    }
+
+    fn prepare(
+        &self,
+        schedule: &Arc<Schedule>,
+        residents: &[ResidentId],
+    ) -> Result<RoutineId, BackendError> {
+        let (shapes, segments) = {
+            let state = self.state();
+            let shape = |id: &ResidentId| {
+                let resident = state.residents.get(id);
+                let resident = resident.ok_or_else(|| unknown("resident polynomial", *id))?;
+                Ok(resident.shape.clone())
+            };
+            let shapes: Result<Vec<_>, BackendError> = residents.iter().map(shape).collect();
+            (shapes?, state.memory.segments().max(1))
+        };
+        let ready = ready(&self.ring, &self.tables, schedule, &shapes)?;
+        for (kernel, slots) in ready.builds() {
+            self.scripter().pipeline(kernel, slots, segments)?;
+        }
+        let bytes = 16 * ready.records.len() as u64;
+        let records = self.gpu.buffer(bytes, STORAGE, "the records of a routine")?;
+        let mut state = self.state();
+        state.uploads.write(&self.gpu, &records, 0, ready.records.as_flattened())?;
+        let id = state.id();
+        // The device has them now.
+        let ready = Ready { records: Vec::new(), ..ready };
+        let residents = residents.to_vec();
+        state.routines.insert(id, Routine { ready, residents, records, script: None });
+        self.gpu.check("preparing a routine")?;
+        Ok(id)
+    }
+
+    fn forget(&self, routine: RoutineId) {
+        self.state().routines.remove(&routine);
+    }
+
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+        let arena = {
+            let state = self.state();
+            let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
+            4 * of.ready.arena_limbs * self.ring.degree()
+        };
+        let together = (ARENA_BYTES / arena.max(1)).clamp(1, 256);
+        calls.chunks(together).try_for_each(|calls| self.run_together(routine, calls).map(drop))
+    }
+
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+        let kept = self.run_together(routine, std::slice::from_ref(call))?;
+        let degree = self.ring.degree();
+        kept.into_iter()
+            .map(|address| {
+                let buffer = self.state().memory.buffer(address.segment).clone();
+                let mut words = vec![0; degree];
+                let run = Run { address, words: 0..degree };
+                block_on(self.read_runs(vec![(buffer, run)], &mut words))?;
+                Ok(words)
+            })
+            .collect()
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        block_on(self.synchronize_async())
+    }
+
+    fn synchronize_async(&self) -> Waiting<'_, Result<(), BackendError>> {
+        Box::pin(self.gpu.finished("synchronize"))
+    }
+
+    fn bytes_in_use(&self) -> u64 {
+        let state = self.state();
+        let records: u64 = state.routines.values().map(|r| r.records.size()).sum();
+        state.memory.used() + self.tables.bytes + records
+    }
+}
+
+impl Loader for WgpuBackend {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        Ok(Box::new(WgpuPoly::open(self, ring)?))
+    }
+
+    fn plan(&self, _: &RingShape) -> PolyPlan {
+        // Slots are a thread's own memory: few of them are kept close by.
+        PolyPlan { fuse: true, most_row_slots: 16, most_column_sums: 32 }
+    }
+}

@@ -1,0 +1,161 @@
+//! The kernels of a ring: what `shaders/poly/` is generated with, and what drivers made of it.
+
+use crate::Profile;
+use crate::poly::log2_row;
+use crate::runtime::gpu::{Binding, Gpu, Pipeline};
+use crate::runtime::lazy::Lazy;
+use crate::runtime::numbers::Numbers;
+use crate::runtime::template::{Expander, Value};
+use girih_backend::BackendError;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The sources, under the names that `#include` uses.
+const SOURCES: &[(&str, &str)] = &[
+    ("poly_rows", include_str!("../../../../shaders/poly/poly_rows.wgsl")),
+    ("poly_columns", include_str!("../../../../shaders/poly/poly_columns.wgsl")),
+    ("poly_pointwise", include_str!("../../../../shaders/poly/poly_pointwise.wgsl")),
+    ("row_tile", include_str!("../../../../shaders/poly/row_tile.wgsl")),
+    ("half_transform", include_str!("../../../../shaders/poly/half_transform.wgsl")),
+    ("modular", include_str!("../../../../shaders/poly/modular.wgsl")),
+    ("memory", include_str!("../../../../shaders/poly/memory.wgsl")),
+    ("arithmetic", include_str!("../../../../shaders/lib/arithmetic.wgsl")),
+];
+
+/// Most segments of memory that a kernel binds: eight storage buffers a stage, which every device
+/// has, less those of records, places and roots.
+pub const MOST_SEGMENTS: usize = 5;
+/// How many segments kernels are built for; what is not used is bound to nothing.
+const SEGMENTS: [usize; 3] = [1, 2, MOST_SEGMENTS];
+/// Slots of a thread in the smallest build; each larger one has four times as many.
+const LEAST_SLOTS: usize = 8;
+
+/// A kernel of `shaders/poly/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PolyKernel {
+    /// Half transforms of rows, and sums of products between them.
+    Rows,
+    /// Half transforms of columns, and sums and base conversions between them.
+    Columns,
+    /// Sums of products.
+    Pointwise,
+}
+
+impl PolyKernel {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Rows, Self::Columns, Self::Pointwise];
+
+    /// The name of its file and entry point.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "poly_rows",
+            Self::Columns => "poly_columns",
+            Self::Pointwise => "poly_pointwise",
+        }
+    }
+}
+
+/// One build of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PolyBuild {
+    /// The kernel.
+    pub kernel: PolyKernel,
+    /// log2 of the degree N.
+    pub log2_degree: u32,
+    /// Sums and loads that a thread can hold.
+    pub slots: usize,
+    /// Segments of memory that it binds.
+    pub segments: usize,
+    /// The arithmetic.
+    pub profile: Profile,
+}
+
+impl PolyBuild {
+    /// The smallest number of slots that a kernel is built with for tiles that need `slots`.
+    pub fn slots_for(slots: usize) -> usize {
+        let mut built = LEAST_SLOTS;
+        while built < slots {
+            built *= 4;
+        }
+        built
+    }
+
+    /// The smallest number of segments that a kernel is built for, of at most [`MOST_SEGMENTS`].
+    pub fn segments_for(segments: usize) -> usize {
+        SEGMENTS.into_iter().find(|&built| built >= segments).unwrap_or(MOST_SEGMENTS)
+    }
+
+    /// Threads of a workgroup, each with four words of a block: a row, or columns of as many words.
+    pub fn threads(&self) -> usize {
+        1 << (log2_row(self.log2_degree) - 2)
+    }
+
+    /// Bytes of workgroup memory.
+    pub fn workgroup_bytes(&self) -> usize {
+        let block = 1 << log2_row(self.log2_degree);
+        match self.kernel {
+            PolyKernel::Pointwise => 0,
+            PolyKernel::Rows | PolyKernel::Columns => 4 * (block + block / 32),
+        }
+    }
+
+    /// Its WGSL.
+    ///
+    /// # Errors
+    /// A sentence naming the template line.
+    pub fn wgsl(&self) -> Result<String, String> {
+        let row = log2_row(self.log2_degree);
+        let rows = self.log2_degree - row;
+        let stages = if self.kernel == PolyKernel::Columns { rows } else { row };
+        let int64 = self.profile == Profile::Int64;
+        let constants = [
+            ("INT64", i128::from(int64)),
+            ("SIGNED", 0),
+            ("LIMBS", 0),
+            ("COARSE", 0),
+            ("WORDS", 0),
+            ("SEGMENTS", self.segments as i128),
+            ("SLOTS", self.slots as i128),
+            ("THREADS", self.threads() as i128),
+            ("LOG_BLOCK", row.into()),
+            ("BLOCK", 1 << row),
+            ("LOG_ROWS", rows.into()),
+            ("ROWS", 1 << rows),
+            ("STAGES", stages.into()),
+        ];
+        let constants =
+            constants.into_iter().map(|(name, x)| (name.to_owned(), Value::Int(x))).collect();
+        let lazy = Lazy::new(&[], Numbers::Unsigned { coarse: false });
+        Expander::new(SOURCES, constants, &|_, _| None, lazy).expand(self.kernel.name())
+    }
+
+    /// What it binds, in order.
+    fn bindings(&self) -> Vec<Binding> {
+        use Binding::{Read, ReadWrite, Uniform};
+        let mut all = vec![Uniform, Read, Read, Read];
+        all.extend(std::iter::repeat_n(ReadWrite, self.segments));
+        all
+    }
+}
+
+/// Every build that a device has compiled so far, whichever ring asked for it.
+#[derive(Default)]
+pub(crate) struct Kernels {
+    built: Mutex<HashMap<PolyBuild, Arc<Pipeline>>>,
+}
+
+impl Kernels {
+    /// The pipeline of a build, compiled where it is new.
+    pub fn pipeline(&self, gpu: &Gpu, build: PolyBuild) -> Result<Arc<Pipeline>, BackendError> {
+        // Held while compiling, so that nothing is compiled twice; the map is whole at any time.
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = built.get(&build) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let name = build.kernel.name();
+        let source = build.wgsl().map_err(|why| gpu.failed(format!("{name}: {why}")))?;
+        let pipeline = Arc::new(gpu.pipeline(name, &source, &build.bindings())?);
+        built.insert(build, Arc::clone(&pipeline));
+        Ok(pipeline)
+    }
+}

@@ -1,0 +1,39 @@
+//! The poly family in WGSL: schedules of three fused kernels, `shaders/poly/*.wgsl`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `kernels` | the kernels of a ring, generated, compiled once a device |
+//! | `check` | the same without a device: validated and translated |
+//! | `tables` | roots of unity and constants of every prime |
+//! | `memory` | device memory in few buffers, handed out in pieces |
+//! | `slots` | which of a thread's slots holds what, by lifetime |
+//! | `rows` | tiles of `poly_rows` and `poly_pointwise` as records |
+//! | `columns` | tiles of `poly_columns` as records |
+//! | `routine` | a schedule as records |
+//! | `script` | a routine's dispatches for the memory that there is |
+//! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines |
+//!
+//! What a tile does is data: a workgroup runs its list of loads, conversions, sums and stores, each
+//! thread on four words. Drivers compile a kernel for a degree, not for a shape of tile, so that
+//! any schedule runs on a handful of pipelines.
+
+pub(crate) mod check;
+pub(crate) mod columns;
+pub(crate) mod device;
+pub(crate) mod kernels;
+pub(crate) mod memory;
+pub(crate) mod routine;
+pub(crate) mod rows;
+pub(crate) mod script;
+pub(crate) mod slots;
+pub(crate) mod tables;
+#[cfg(test)]
+mod tests;
+
+/// log2 of the smallest and of the largest degree.
+pub(crate) const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 4..=17;
+
+/// log2 of the words of a row.
+pub(crate) fn log2_row(log2_degree: u32) -> u32 {
+    log2_degree.min(10)
+}

@@ -1,0 +1,104 @@
+// Inverse columns of what is half transformed, sums and base conversions, forward columns of what is
+// to be half transformed; a workgroup has BLOCK / C columns of the limbs of a tile, as C rows of so
+// many words. Twin: crates/cpu/src/poly/columns.rs.
+//
+// Records, in vectors (crates/wgpu/src/poly/columns.rs):
+//
+//   tile        (steps, 0, 0, 0)
+//   load        (LOAD, slot, limb, p), where it is half transformed (LOAD_HALF, ..) and
+//               (N^-1 mod p, its quotient, first inverse root, 0)
+//   conversion  (PLAIN or CORRECTED, slot of u, sources, 0); for each source (slot, slot of y,
+//               (D/d)^-1 mod d, its quotient), (d, half of d or weight, 0, 0)
+//   sum         (SUM or KEEP, slot, vectors of terms, stores), (p, -1/p mod 2^32, first root, 0);
+//               for two terms (slot, constant times 2^32, slot, constant times 2^32); for each store
+//               (half transformed, limb, 0, 0)
+//
+// A conversion is a sum whose terms are the y of its sources and u (`girih_ring::BaseConversion`).
+#include memory
+#include modular
+#include half_transform
+
+const LOAD: u32 = 0u;
+const LOAD_HALF: u32 = 1u;
+const PLAIN: u32 = 2u;
+const CORRECTED: u32 = 3u;
+const KEEP: u32 = 5u;
+
+var<private> slots: array<vec4<u32>, ${SLOTS}>;
+
+@compute @workgroup_size(${THREADS})
+fn poly_columns(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
+    first_limb = launch.first_limb + group.z * launch.limbs;
+    var at = places[launch.first_tile + group.y].x;
+    let steps = records[at].x;
+    at += 1u;
+    // The first of this thread's words in a limb.
+    let row = (4u * t) >> ${LOG_BLOCK - LOG_ROWS}u;
+    let column = (4u * t) & ${BLOCK / ROWS - 1}u;
+    let word = row * ${BLOCK}u + group.x * ${BLOCK / ROWS}u + column;
+    for (var i = 0u; i < steps; i++) {
+        let record = records[at];
+        at += 1u;
+        if (record.x <= LOAD_HALF) {
+            var x = load_words(limb(record.z), word);
+            if (record.x == LOAD_HALF) {
+                let factor = records[at];
+                at += 1u;
+                x = inverse(x, 1u, factor.z, record.w, t);
+                x = times_each(x, factor.xy, record.w);
+            }
+            slots[record.y] = x;
+            continue;
+        }
+        if (record.x <= CORRECTED) {
+            var u = vec4<u32>(select(0u, 1u << 18u, record.x == CORRECTED));
+            for (var j = 0u; j < record.z; j++) {
+                let source = records[at];
+                let prime = records[at + 1u];
+                at += 2u;
+                let y = times_each(slots[source.x], source.zw, prime.x);
+                slots[source.y] = y;
+                if (record.x == CORRECTED) {
+                    u += vec4<u32>(
+                        mul_high(y.x, prime.y),
+                        mul_high(y.y, prime.y),
+                        mul_high(y.z, prime.y),
+                        mul_high(y.w, prime.y)
+                    );
+                } else {
+                    u += select(vec4<u32>(0u), vec4<u32>(1u), y > vec4<u32>(prime.y));
+                }
+            }
+            if (record.x == CORRECTED) {
+                u = u >> vec4<u32>(19u);
+            }
+            slots[record.y] = u;
+            continue;
+        }
+        let prime = records[at];
+        at += 1u;
+        var sums = sums_of(0u);
+        for (var j = 0u; j < record.z; j++) {
+            let terms = records[at];
+            at += 1u;
+            sums = sums_with(sums, slots[terms.x], vec4<u32>(terms.y), prime.x);
+            sums = sums_with(sums, slots[terms.z], vec4<u32>(terms.w), prime.x);
+        }
+        let x = sums_reduced(sums, prime.x, prime.y);
+        if (record.x == KEEP) {
+            slots[record.y] = x;
+        }
+        for (var j = 0u; j < record.w; j++) {
+            let store = records[at];
+            at += 1u;
+            var y = x;
+            if (store.x != 0u) {
+                y = forward(x, 1u, prime.z, prime.x, t);
+            }
+            store_words(limb(store.y), word, y);
+        }
+    }
+}
