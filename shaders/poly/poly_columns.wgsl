@@ -1,6 +1,6 @@
-// Inverse columns of what is half transformed, sums and base conversions, forward columns of what is
-// to be half transformed; a workgroup has BLOCK / C columns of the limbs of a tile, as C rows of so
-// many words. Twin: crates/cpu/src/poly/columns.rs.
+// Inverse columns of what is half transformed, sums and base conversions, forward columns of what
+// is to be half transformed; a workgroup has BLOCK / C columns of the limbs of a tile, as C rows of
+// so many words. Twin: crates/cpu/src/poly/columns.rs.
 //
 // Records, in vectors (crates/wgpu/src/poly/columns.rs):
 //
@@ -10,8 +10,8 @@
 //   conversion  (PLAIN or CORRECTED, slot of u, sources, 0); for each source (slot, slot of y,
 //               (D/d)^-1 mod d, its quotient), (d, half of d or weight, 0, 0)
 //   sum         (SUM or KEEP, slot, vectors of terms, stores), (p, -1/p mod 2^32, first root, 0);
-//               for two terms (slot, constant times 2^32, slot, constant times 2^32); for each store
-//               (half transformed, limb, 0, 0)
+//               for two terms (slot, constant times 2^32, slot, constant times 2^32); for each
+//               store (half transformed, limb, 0, 0)
 //
 // A conversion is a sum whose terms are the y of its sources and u (`girih_ring::BaseConversion`).
 #include memory

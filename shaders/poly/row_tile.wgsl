@@ -6,8 +6,8 @@
 //
 //   tile   (steps, p, -1/p mod 2^32, 2^64 mod p), (first root of the prime, 0, 0, 0)
 //   load   (LOAD or LOAD_HALF, slot, operand)
-//   sum    (SUM or KEEP, slot, terms, stores), (constant of the first half of a limb, of the second,
-//          0, 0), then terms and stores
+//   sum    (SUM or KEEP, slot, terms, stores), (constant of the first half of a limb, of the
+//          second, 0, 0), then terms and stores
 //   term   (operand, operand); where the first has FACTOR, (factor of each half, 0, 0): times 2^32
 //          where there are two operands
 //   store  (half transformed, limb, g, g^-1 mod 2N)
