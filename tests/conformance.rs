@@ -6,7 +6,9 @@ use girih::{Device, ParameterSet};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform,
 };
-use girih_conformance::ckks::{evaluator, long, operations, vectors as ckks_vectors};
+use girih_conformance::ckks::{
+    evaluator, key_switching, long, operations, vectors as ckks_vectors,
+};
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
@@ -151,13 +153,9 @@ fn replay_ckks(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
     no_differences(replay.failures)
 }
 
-fn many_bootstrappings(device: &Device, set: &str, count: usize) -> Result<(), Failed> {
-    let (differences, largest) = long::bootstrappings(device.backend(), set, count)?;
-    println!(
-        "{count} bootstrappings of {set} on {}: largest error 2^{:.2}",
-        device.info().id,
-        largest.log2()
-    );
+fn long_case(device: &Device, case: &long::Case) -> Result<(), Failed> {
+    let (line, differences) = long::run(device.backend(), case)?;
+    println!("{line}");
     no_differences(differences)
 }
 
@@ -213,11 +211,15 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         "ckks::bootstrapping".into(),
         Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)),
     );
+    add(
+        "ckks::key_switching".into(),
+        Box::new(|device| no_differences(key_switching::both_ways(device.backend())?)),
+    );
     if long {
-        for (set, count) in long::RUNS {
+        for case in long::CASES {
             add(
-                format!("ckks::long::{set}"),
-                Box::new(move |device| many_bootstrappings(device, set, count)),
+                format!("ckks::long::{}", case.name),
+                Box::new(move |device| long_case(device, &case)),
             );
         }
     }

@@ -660,14 +660,14 @@ fn main() {
                     format!("{}@{profile}::ckks::{name}", info.id),
                     move || {
                         let work = operations::work("INSECURE_CKKS_D40_N10", name);
-                        program(&*device.device, &work.map_err(|e| e.to_string())?)
+                        program(&device.device, &work.map_err(|e| e.to_string())?)
                     },
                 ));
             }
             for work in kernels::all(10) {
                 let device = device.clone();
                 let name = format!("{}@{profile}::poly::{}", info.id, work.name);
-                trials.push(Trial::test(name, move || program(&*device.device, &work)));
+                trials.push(Trial::test(name, move || program(&device.device, &work)));
             }
             for case in shapes::all()
                 .into_iter()

@@ -15,6 +15,7 @@ constexpr int ROW = 1 << LOG2_ROW;
 constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
+constexpr int STREAM_STRIDE = 32 * TEAM * 4; // words
 
 // Numbers of a shape, as words.
 struct ShapeNumbers {
@@ -41,6 +42,7 @@ struct TeamMemory {
     u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
     u32* staged;    // [STAGED][1024], rows copied ahead
     u32* buffers;   // [BUFFERS][BUFFER]
+    u32* streams;   // [STREAM_SLOTS][32 TEAM][4]
 
     FUNCTION TeamMemory(uint4* shared, int team) {
         u32* at = (u32*)shared + team * TEAM_WORDS;
@@ -49,6 +51,7 @@ struct TeamMemory {
         factors = constants + 2 * CONSTANTS * 2;
         staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
         buffers = staged + STAGED * 1024;
+        streams = (u32*)shared + (team + 1) * TEAM_WORDS - STREAM_SLOTS * STREAM_STRIDE;
     }
 
     // The part of one warp that is alone with its row.
@@ -173,13 +176,18 @@ struct Work {
     u32 inverse;
     u32 first_word; // of the row
     u32 word;       // of the limb
-    int place;      // of that word in a padded row
+    u32 next_word;  // of the limb, the thread's next ones; NONE after the last
+    int place;      // of `word` in a padded row
+    u32* streams;   // this thread's, slot 0
     Four fetched[S::FETCHED > 0 ? S::FETCHED : 1];
 
-    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row)
+    static constexpr u32 NONE = 0xffffffff;
+
+    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row, int thread)
         : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)),
           constants(m.constants + turn * 2 * CONSTANTS), f(p), inverse(p.inverse),
-          first_word(row * ROW), word(0), place(0) {}
+          first_word(row * ROW), word(0), next_word(NONE), place(0),
+          streams(m.streams + thread * 4) {}
 
     template<int i>
     FUNCTION Four load(Int<i>, u32 chunk) const {
@@ -188,9 +196,42 @@ struct Work {
     FUNCTION void fetch(Four (&into)[S::FETCHED > 0 ? S::FETCHED : 1], u32 chunk) const {
         unroll<0, S::FETCHED>([&](auto i) { into[i] = load(Int<i.v>{}, chunk); });
     }
-    FUNCTION void turn_to(u32 chunk) {
+    FUNCTION void turn_to(u32 chunk, u32 next) {
         word = first_word + 4 * chunk;
+        next_word = next == NONE ? NONE : first_word + 4 * next;
         place = padded((int)(4 * chunk));
+    }
+
+    // Streamed reads, in the order in which sums take them, are steps of this chunk of words, then
+    // of the next one. Each asks for one (or for nothing, which keeps the count of groups).
+    template<int step>
+    FUNCTION void ask() const {
+        constexpr int stream = step % S::STEPS;
+        if constexpr (stream < S::STREAMED) {
+            constexpr int read = S::READS - S::STREAMED + stream;
+            const u32 at = step < S::STEPS ? word : next_word;
+            if (step < S::STEPS || at != NONE)
+                ask_four<S::form(read), LOG2_DEGREE>(
+                    operands[S::HALVES + read], at, streams + stream % S::AHEAD * STREAM_STRIDE);
+        }
+        end_copies();
+    }
+    FUNCTION void ask_first() const {
+        unroll<0, S::AHEAD>([&](auto step) { ask<step.v>(); });
+    }
+    // Takes read `read`, and asks for the one that comes to its place: the words are on their way
+    // to registers long before memory answers.
+    template<int read>
+    FUNCTION Four next(Int<read>) const {
+        constexpr int stream = read - (S::READS - S::STREAMED);
+        wait_copies<S::AHEAD - 1>();
+        const Four v = take_four<S::form(read), LOG2_DEGREE>(
+            operands[S::HALVES + read], word, streams + stream % S::AHEAD * STREAM_STRIDE);
+        ask<stream + S::AHEAD>();
+        return v;
+    }
+    FUNCTION void fill_up() const {
+        unroll<S::STREAMED, S::STEPS>([&](auto step) { ask<step.v + S::AHEAD>(); });
     }
 
     FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
@@ -351,7 +392,10 @@ FUNCTION void process(
     const int warp = S::ALONE ? 0 : warp_of_team;
     const u32 prime = __ldg(&item.record->x);
     const Prime p = a.tables.primes[prime];
-    Work<S> work(memory, turn, p, item.row);
+    Work<S> work(memory, turn, p, item.row, warp_of_team * 32 + lane);
+    const u32 first_chunk = warp * 32 + lane;
+    work.turn_to(first_chunk, work.NONE);
+    work.ask_first();
     if constexpr (S::HALVES == 0) {
         between();
     } else {
@@ -361,7 +405,6 @@ FUNCTION void process(
             if (is_last) break;
         }
     }
-    const u32 first_chunk = warp * 32 + lane;
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
     if constexpr (S::HALVES > 0) team_barrier<warps>();
 #pragma unroll(S::UNROLL)
@@ -370,9 +413,11 @@ FUNCTION void process(
         if (SHORT && 4 * chunk >= ROW) break;
         Four next[S::FETCHED > 0 ? S::FETCHED : 1];
         const u32 following = chunk + 32 * warps;
-        if (c + 1 < chunks && (!SHORT || 4 * following < ROW)) work.fetch(next, following);
-        work.turn_to(chunk);
+        const bool is_followed = c + 1 < chunks && (!SHORT || 4 * following < ROW);
+        if (is_followed) work.fetch(next, following);
+        work.turn_to(chunk, is_followed ? following : work.NONE);
         S::sums(work);
+        work.fill_up();
         unroll<0, S::FETCHED>([&](auto i) { work.fetched[i] = next[i]; });
     }
     if constexpr (S::HALF_STORES > 0) {

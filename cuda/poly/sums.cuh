@@ -97,23 +97,60 @@ FUNCTION Operand resolve(const uint4* place, const u64* bases) {
 
 enum Form { WORDS, PAIRS, RUNS, GATHER, GATHER_PAIRS, GATHER_RUNS };
 
+CONSTANT_FUNCTION bool is_moved(int form) { return form >= GATHER; }
+CONSTANT_FUNCTION bool is_pairs(int form) { return form == PAIRS || form == GATHER_PAIRS; }
+CONSTANT_FUNCTION bool is_runs(int form) { return form == RUNS || form == GATHER_RUNS; }
+
+// The word from which an automorphism, if there is one, takes word `word`.
+template<int form, int log2_degree>
+FUNCTION u32 source_word(const Operand& from, u32 word) {
+    return is_moved(form) ? automorphism_source<log2_degree>(from.automorphism, word) : word;
+}
+
+// Four words in their order, from the aligned four that holds word `source`.
+template<int form>
+FUNCTION Four in_order(uint4 v, const Operand& from, u32 source) {
+    return four(is_moved(form) ? turned(v, from.automorphism, swap_two_bits(source)) : v);
+}
+
 // Words `word` to `word` + 3 of a limb of evaluations. Blocks of words stay blocks under an
 // automorphism, so that what a warp gathers is as much side by side as what it reads without.
 template<int form, int log2_degree>
 FUNCTION Four read_four(const Operand& from, u32 word) {
     const u32* limb = (const u32*)from.address;
-    const bool is_moved = form == GATHER || form == GATHER_PAIRS || form == GATHER_RUNS;
-    const u32 source = is_moved ? automorphism_source<log2_degree>(from.automorphism, word) : word;
-    if constexpr (form == WORDS || form == GATHER) {
-        const uint4 v = load_key((const uint4*)(limb + (source & ~3u)));
-        return four(is_moved ? turned(v, from.automorphism, swap_two_bits(source)) : v);
-    } else if constexpr (form == PAIRS || form == GATHER_PAIRS) {
-        const uint2 v = load_key((const uint2*)(limb + (source & ~3u) / 2));
-        const uint4 w = make_uint4(v.x, v.x, v.y, v.y);
-        return four(is_moved ? turned(w, from.automorphism, swap_two_bits(source)) : w);
-    } else {
+    const u32 source = source_word<form, log2_degree>(from, word);
+    if constexpr (is_runs(form)) {
         const u32 v = __ldg(limb + (source >> from.log2_run));
         return Four{{v, v, v, v}};
+    } else if constexpr (is_pairs(form)) {
+        const uint2 v = load_key((const uint2*)(limb + (source & ~3u) / 2));
+        return in_order<form>(make_uint4(v.x, v.x, v.y, v.y), from, source);
+    } else {
+        return in_order<form>(load_key((const uint4*)(limb + (source & ~3u))), from, source);
+    }
+}
+
+// The same in two steps: asks for the words, which come to `place` in shared memory, and takes them
+// from there. Not for runs of more than two.
+template<int form, int log2_degree>
+FUNCTION void ask_four(const Operand& from, u32 word, u32* place) {
+    const u32* limb = (const u32*)from.address;
+    const u32 source = source_word<form, log2_degree>(from, word);
+    if constexpr (is_pairs(form)) {
+        copy_ahead_half(place, limb + (source & ~3u) / 2);
+    } else {
+        copy_ahead(place, limb + (source & ~3u));
+    }
+}
+
+template<int form, int log2_degree>
+FUNCTION Four take_four(const Operand& from, u32 word, const u32* place) {
+    const u32 source = source_word<form, log2_degree>(from, word);
+    if constexpr (is_pairs(form)) {
+        const uint2 v = *(const uint2*)place;
+        return in_order<form>(make_uint4(v.x, v.x, v.y, v.y), from, source);
+    } else {
+        return in_order<form>(*(const uint4*)place, from, source);
     }
 }
 

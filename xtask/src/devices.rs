@@ -1,7 +1,7 @@
 //! `cargo xtask devices`
 
 use anyhow::Result;
-use girih::Device;
+use girih::{Device, DeviceInfo};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -15,8 +15,17 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         crate::record::check_file("--json", path)?;
     }
     let found = Device::enumerate();
+    let sets = crate::ckks::devices::all()?;
+    // Opened, as only an open device tells its memory.
+    let ckks = |id: &str| crate::ckks::devices::of(&Device::open(id).ok()?, &sets);
     if let Some(path) = &arguments.json {
-        crate::record::write_json(path, &serde_json::to_value(&found.devices)?)?;
+        let record = |device: &DeviceInfo| -> Result<serde_json::Value> {
+            let mut value = serde_json::to_value(device)?;
+            value["ckks"] = serde_json::to_value(ckks(&device.id))?;
+            Ok(value)
+        };
+        let all: Vec<_> = found.devices.iter().map(record).collect::<Result<_>>()?;
+        crate::record::write_json(path, &all.into())?;
         if path == "-" {
             return Ok(true);
         }
@@ -26,6 +35,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let software = if device.software { " (software)" } else { "" };
         println!("{:<12} {}{software}", device.id, device.name);
         println!("{:<12} transforms {}", "", transforms.join(", "));
+        if let Some(ckks) = ckks(&device.id) {
+            println!("{:<12} CKKS: {ckks}", "");
+        }
         for note in &device.notes {
             println!("{:<12} {note}", "");
         }

@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: random calls from several threads against plain results, for hours if wanted.
+//! `cargo xtask soak`: random calls from several threads against plain results, for hours if
+//! wanted.
 
 use crate::record::{check_file, commit, today};
 use anyhow::{Context, Result, bail};

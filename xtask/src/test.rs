@@ -13,10 +13,15 @@ pub struct Arguments {
     /// Also measure the noise of every parameter set against the model (minutes).
     #[arg(long)]
     all_noise: bool,
-    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set and 20 of CKKS_D40, on
-    /// every device; rarer failures; with the feature below, all shapes.
+    /// Also run what takes hours: 1,000 bootstrappings of a small CKKS set, 20 of CKKS_D40, and the
+    /// stated precision of every set and variant, one line a case, on every device; rarer failures;
+    /// with the feature below, all shapes.
     #[arg(long)]
     long: bool,
+    /// Only cases of the conformance suite whose names contain this, optimised as for use:
+    /// `--long --case cpu::ckks::long::d40_meta`.
+    #[arg(long, value_name = "NAME", conflicts_with = "rest")]
+    case: Option<String>,
     /// Features to build with: `girih-conformance/emulation` runs the CUDA sources on the host,
     /// with a C++ compiler.
     #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
@@ -51,7 +56,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(config) = &arguments.config {
         command.args(["--config", config]);
     }
-    command.args(["test", "--workspace"]);
+    const SUITE: [&str; 6] =
+        ["test", "--release", "-p", "girih-conformance", "--test", "conformance"];
+    match &arguments.case {
+        Some(_) => command.args(SUITE),
+        None => command.args(["test", "--workspace"]),
+    };
     if !arguments.features.is_empty() {
         command.args(["--features", &arguments.features.join(",")]);
     }
@@ -63,6 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     // Every test of every binary, whatever failed before it: the last line counts them all.
     command.arg("--no-fail-fast");
+    if let Some(case) = &arguments.case {
+        command.args(["--", case]);
+    }
     if !arguments.rest.is_empty() {
         command.arg("--").args(&arguments.rest);
     }

@@ -1,9 +1,10 @@
 //! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest.
 
-use crate::bench;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
+use crate::{bench, ckks};
 use anyhow::{Context, Result, bail};
+use girih::ckks::CkksParameters;
 use girih::{
     Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress,
     Transform, TunedPlan, TunedPlans,
@@ -18,24 +19,29 @@ pub struct Arguments {
     /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     device: String,
-    /// The parameter sets, by name, commas between them.
+    /// The parameter sets, of TFHE or CKKS, by name, commas between them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "STD128")]
     set: Vec<String>,
+    /// What plans of CKKS sets are measured by: multiply, bootstrap and others of `bench --help`
+    /// [default: multiply].
+    #[arg(long)]
+    pub op: Option<bench::Operation>,
     /// Messages that share a ciphertext (r), 1 to 16 [default: the set's own].
     #[arg(long, value_name = "R")]
     packing: Option<usize>,
-    /// Ciphertexts in a batch [default: 4096 on a GPU, 4 on a software driver or the CPU].
+    /// Ciphertexts in a batch [default: 4096 on a GPU, 4 on a software driver or the CPU; of CKKS
+    /// 1].
     #[arg(long)]
-    batch: Option<usize>,
+    pub batch: Option<usize>,
     /// Timed runs of each plan, after one that warms up.
     #[arg(long, default_value_t = 3)]
-    repeat: usize,
-    /// At most this many plans a set, in the device's order of promise.
+    pub repeat: usize,
+    /// At most this many plans a set (of CKKS: a key switching), in the device's order of promise.
     #[arg(long, value_name = "COUNT")]
-    most: Option<std::num::NonZeroUsize>,
+    pub most: Option<std::num::NonZeroUsize>,
     /// Measure only; store nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// Write the measurements as JSON to FILE (`-` for standard output).
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
@@ -57,9 +63,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.repeat == 0 || arguments.batch == Some(0) {
         bail!("--repeat and --batch must be at least 1");
     }
-    let repacked =
-        |name: &String| bench::repack(ParameterSet::by_name(name)?, Some(name), arguments.packing);
-    let sets = arguments.set.iter().map(repacked).collect::<Result<Vec<_>>>()?;
+    let sets = arguments.set.iter().map(|name| Set::find(arguments, name));
+    let sets = sets.collect::<Result<Vec<_>>>()?;
     let device = Device::open(&arguments.device)?;
     let path =
         TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
@@ -73,21 +78,60 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     ));
     let mut all = Vec::new();
     let agree = sets.iter().try_fold(true, |agree, set| {
-        let measured = measure_set(arguments, &device, set, &say)?;
-        let agree = agreement(&measured, &say) && agree;
-        if agree && !arguments.dry_run {
-            store(&path, &device.backend().identity(), set.shape(), &measured, &say)?;
-        }
+        let (measured, agrees) = match set {
+            Set::Ckks(set) => ckks::tune::run(arguments, &device, set, &path, &say)?,
+            Set::Tfhe(set) => tune(arguments, &device, set, &path, &say)?,
+        };
         all.extend(measured);
-        Ok(agree)
+        Ok(agrees && agree)
     });
     // What was measured before a failure is kept.
     if let Some(json) = &arguments.json
         && !all.is_empty()
     {
-        record::write_json(json, &serde_json::to_value(&all)?)?;
+        record::write_json(json, &all.into())?;
     }
     agree
+}
+
+/// A set of either scheme.
+enum Set {
+    Tfhe(ParameterSet),
+    Ckks(CkksParameters),
+}
+
+impl Set {
+    fn find(arguments: &Arguments, name: &String) -> Result<Self> {
+        if name.contains("CKKS") {
+            if arguments.packing.is_some() {
+                bail!("--packing: is an option of TFHE sets; leave it out for {name}");
+            }
+            return Ok(Self::Ckks(CkksParameters::by_name(name)?));
+        }
+        if arguments.op.is_some() {
+            bail!("--op: plans of {name} are measured by gates; --op is for CKKS sets");
+        }
+        let set = ParameterSet::by_name(name)?;
+        Ok(Self::Tfhe(bench::repack(set, Some(name), arguments.packing)?))
+    }
+}
+
+/// Measures the plans of one set of TFHE and stores the fastest; the measurements, and whether the
+/// exact ones agree.
+fn tune(
+    arguments: &Arguments,
+    device: &Device,
+    set: &ParameterSet,
+    path: &Path,
+    say: &dyn Fn(String),
+) -> Result<(Vec<serde_json::Value>, bool)> {
+    let measured = measure_set(arguments, device, set, say)?;
+    let agree = agreement(&measured, say);
+    if agree && !arguments.dry_run {
+        store(path, &device.backend().identity(), set.shape(), &measured, say)?;
+    }
+    let values = measured.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    Ok((values, agree))
 }
 
 /// Refuses files that could not be read or written when the measurements are there.

@@ -3,6 +3,7 @@
 use crate::error::{Result, mismatch};
 use crate::netlist::Netlist;
 use crate::optimise::{Instruction, Output, Program, Source};
+use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};
 
 /// Most input bits of a netlist that is read from a file.
@@ -21,24 +22,30 @@ pub struct Circuit {
     input_bits: usize,
     gates: usize,
     log2_failure: f64,
+    /// log2 of the failure probability that a bootstrapping may have.
+    pub(crate) log2_bound: f64,
+    pub(crate) model: NoiseModel,
 }
 
 impl Circuit {
-    /// log2 of the failure probability that [`Circuit::new`] lets a bootstrapping have, where
-    /// two-input gates allow it.
-    pub const DEFAULT_LOG2_FAILURE: f64 = -64.0;
+    /// log2 of the failure probability that [`Circuit::new`] lets a bootstrapping have:
+    /// [`NoiseModel::default_bound`] of the set under the transform that errs more, which is 2^-128
+    /// where two-input gates reach that.
+    pub fn default_log2_failure(set: &ParameterSet) -> f64 {
+        model(set).default_bound()
+    }
 
     /// Optimises and schedules a netlist.
     ///
     /// Bootstrappings of three and four inputs are used as far as each still fails with probability
-    /// below 2^[`Circuit::DEFAULT_LOG2_FAILURE`]; sets that are worse with two inputs already get
-    /// two-input gates alone.
+    /// of at most 2^[`Circuit::default_log2_failure`]; sets without room to spare get two-input
+    /// gates alone.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a netlist without inputs or of more than
     /// 2^28 gates.
     pub fn new(netlist: &Netlist, set: &ParameterSet) -> Result<Self> {
-        Self::with_log2_failure(netlist, set, Self::DEFAULT_LOG2_FAILURE)
+        Self::with_log2_failure(netlist, set, Self::default_log2_failure(set))
     }
 
     /// As [`Circuit::new`], with a bound of one's own on log2 of the failure probability of one
@@ -67,15 +74,18 @@ impl Circuit {
                  0"
             ));
         }
-        let model = NoiseModel::new(set);
-        let failure = |variance: u32| model.log2_failure_of(0.125, &vec![1; variance as usize]);
+        let model = model(set);
+        let margin = 2f64.powi(set.shape().log2_stored_modulus() as i32 - 3);
+        let bit = model.variance_of_bits();
+        let failure = |variance| model.log2_failure_input(margin, f64::from(variance) * bit);
         let budget =
             (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
         let program = Program::new(netlist, budget);
         let failures = program.levels.iter().flatten().map(|i| failure(i.variance));
         let log2_failure = failures.fold(f64::NEG_INFINITY, log2_sum);
         let (input_bits, gates) = (netlist.input_bits(), netlist.gate_count());
-        Ok(Self { set: set.clone(), program, input_bits, gates, log2_failure })
+        let (set, log2_bound) = (set.clone(), max_log2_failure.max(failure(2)));
+        Ok(Self { set, program, input_bits, gates, log2_failure, log2_bound, model })
     }
 
     /// The parameter set.
@@ -159,6 +169,11 @@ impl Circuit {
         });
         Ok(outputs.collect())
     }
+}
+
+/// The noise of a set on whatever device: with the error of the f64 transform.
+fn model(set: &ParameterSet) -> NoiseModel {
+    NoiseModel::with_transform(set, Transform::Fft)
 }
 
 /// Four operands without a core, or two of a core beside two of weight 2.

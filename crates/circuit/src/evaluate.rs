@@ -74,7 +74,9 @@ impl Run<'_> {
             LinearJob { input, log2_output_modulus: log2_modulus, output: results.at(index) }
         };
         self.server.engine().combine(&(0..results.len()).map(job).collect::<Vec<_>>())?;
-        Ok(results)
+        // Inputs may be outputs as they are.
+        let variance = results.variance().max(self.inputs.variance());
+        Ok(results.with_variance(variance)?)
     }
 }
 
@@ -98,6 +100,7 @@ impl Circuit {
                 self.input_bits()
             ));
         }
+        self.check_repeated(inputs)?;
         let resident = server.upload(inputs.ciphertexts())?;
         let (outputs, report) = self.run(server, &resident, inputs.instances(), progress)?;
         Ok((EncryptedBits::new(server.download(&outputs)?, inputs.instances())?, report))
@@ -124,6 +127,77 @@ impl Circuit {
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
 
+    /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger errors
+    /// than fresh or bootstrapped bits have.
+    fn check_inputs(&self, variance: f64) -> Result<()> {
+        let log2_q = self.set.shape().log2_stored_modulus();
+        if variance <= self.model.variance_of_bits() {
+            return Ok(());
+        }
+        let most = self.program.levels.iter().flatten().map(|i| i.variance).max().unwrap_or(0);
+        let margin = 2f64.powi(log2_q as i32 - 3);
+        let log2_failure = self.model.log2_failure_input(margin, f64::from(most) * variance);
+        if most > 0 && log2_failure > self.log2_bound {
+            let what =
+                "a circuit on inputs with larger errors than fresh or bootstrapped bits have"
+                    .into();
+            let log2_bound = self.log2_bound;
+            return Err(girih_tfhe::Error::TooNoisy { what, log2_failure, log2_bound }.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses one ciphertext as two inputs that a bootstrapping adds up, whose error would count
+    /// twice over. Those without a mask have none.
+    fn check_repeated(&self, inputs: &EncryptedBits) -> Result<()> {
+        let (ciphertexts, groups) = (inputs.ciphertexts(), inputs.groups());
+        let len = ciphertexts.words().len() / ciphertexts.len();
+        let words = |bit: u32, group: usize| {
+            &ciphertexts.words()[(bit as usize * groups + group) * len..][..len]
+        };
+        // Masks are random: their first words tell ciphertexts apart or say where to look closer.
+        let masked = |c: &[u32]| c[..len.min(8)].iter().any(|&word| word != 0);
+        let mut worst = 0.0;
+        for instruction in self.program.levels.iter().flatten() {
+            let read: Vec<(u32, f64)> = instruction
+                .operands
+                .iter()
+                .filter_map(|&(source, weight)| match source {
+                    // Without a core weights and margin are twice as large.
+                    Source::Input(bit) if weight != 0 && instruction.xor => {
+                        Some((bit, f64::from(weight) / 2.0))
+                    }
+                    Source::Input(bit) if weight != 0 => Some((bit, f64::from(weight))),
+                    _ => None,
+                })
+                .collect();
+            for group in (0..groups).filter(|_| read.len() > 1) {
+                let mut added = 0.0;
+                for (i, &(a, weight_a)) in read.iter().enumerate() {
+                    for &(b, weight_b) in &read[..i] {
+                        let (a, b) = (words(a, group), words(b, group));
+                        if a == b && masked(a) {
+                            added += 2.0 * weight_a * weight_b;
+                        }
+                    }
+                }
+                if added > 0.0 {
+                    worst = f64::max(worst, f64::from(instruction.variance) + added);
+                }
+            }
+        }
+        let margin = 2f64.powi(self.set.shape().log2_stored_modulus() as i32 - 3);
+        let bit = self.model.variance_of_bits().max(ciphertexts.variance());
+        let log2_failure = self.model.log2_failure_input(margin, worst * bit);
+        if worst > 0.0 && log2_failure > self.log2_bound {
+            let what =
+                "a circuit that adds up two inputs which are one ciphertext (encrypt it twice)";
+            let (what, log2_bound) = (what.into(), self.log2_bound);
+            return Err(girih_tfhe::Error::TooNoisy { what, log2_failure, log2_bound }.into());
+        }
+        Ok(())
+    }
+
     fn run(
         &self,
         server: &ServerKey,
@@ -142,6 +216,7 @@ impl Circuit {
                 inputs.log2_modulus()
             ));
         }
+        self.check_inputs(inputs.variance())?;
         let groups = inputs.len() / self.input_bits();
         let slots = match self.peak_slots() {
             0 => None,

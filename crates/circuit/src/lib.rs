@@ -31,7 +31,8 @@
 //! from the other. So inverters are free wherever they stand, a majority of three is one
 //! bootstrapping, an XOR of four is one, and so is `a XOR (b AND c)`. What limits this is noise,
 //! which the weights add up; [`Circuit::new`] takes every form that the parameter set's noise model
-//! admits at a stated failure probability, and a set without room to spare gets two-input gates.
+//! admits at a stated failure probability (2^-128 where gates of the set reach it, or
+//! [`Circuit::with_log2_failure`]), and a set without room to spare gets two-input gates.
 //!
 //! A netlist is therefore only a description of a function. It becomes a graph of AND and XOR in
 //! which constants, copies, inverters and equal gates have vanished, and the graph is covered with

@@ -29,7 +29,9 @@ struct Both {
 
 impl Both {
     fn new(name: &str, netlist: Netlist) -> Self {
-        let circuit = Circuit::new(&netlist, &ParameterSet::default()).expect("has inputs");
+        // A bound that admits every form.
+        let circuit = Circuit::with_log2_failure(&netlist, &ParameterSet::default(), -64.0)
+            .expect("has inputs");
         println!(
             "{name}: {} gates, {} bootstrappings, depth {}, {} slots, failure 2^{:.1}",
             netlist.gate_count(),

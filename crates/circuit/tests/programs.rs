@@ -3,7 +3,7 @@
 use girih_backend::{LoadOptions, NoProgress, Progress};
 use girih_circuit::{Builder, Circuit, EncryptedBits, GateKind, Netlist, generate};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+use girih_tfhe::{ClientKey, EvaluationKeys, LweCiphertexts, ParameterSet, ServerKey};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -83,7 +83,8 @@ fn redundant_gates_cost_nothing() {
         let x = builder.input("x", 4);
         let y = make(&mut builder, &x);
         builder.output("y", &[y]);
-        Circuit::new(&builder.finish().expect("an output"), &ParameterSet::default())
+        let netlist = builder.finish().expect("an output");
+        Circuit::with_log2_failure(&netlist, &ParameterSet::default(), -64.0)
             .expect("has inputs")
             .bootstraps()
     };
@@ -206,10 +207,61 @@ fn wide_forms_on_encrypted_bits() {
     let constants = [builder.constant(true), builder.constant(false)];
     builder.output("y", &[&[xor, majority, x[2], x[2]], &fused[..], &nots, &constants].concat());
     let netlist = builder.finish().expect("an output");
-    let circuit = Circuit::new(&netlist, &set).expect("has inputs");
+    let circuit = Circuit::with_log2_failure(&netlist, &set, -20.0).expect("has inputs");
     // Each of five functions is one bootstrapping on inputs.
     assert_eq!((circuit.bootstraps(), circuit.depth()), (5, 1));
-    check(&set, &netlist, 8, Circuit::DEFAULT_LOG2_FAILURE);
+    check(&set, &netlist, 8, -20.0);
+    // What a set is held to unless told otherwise leaves fewer of them.
+    let by_default = Circuit::new(&netlist, &set).expect("has inputs");
+    let bound = Circuit::default_log2_failure(&set);
+    assert!(by_default.bootstraps() >= 5 && by_default.log2_failure() <= bound + 4.0);
+    check(&set, &netlist, 8, bound);
+}
+
+/// The default bound is 2^-128 where two-input gates reach it, with the error of the f64 transform,
+/// and sums over bootstrappings; what has larger errors than a bootstrapping leaves is refused where
+/// it would go wrong more often.
+#[test]
+fn circuits_keep_to_the_bound_of_their_set() {
+    let set = ParameterSet::default();
+    assert_eq!(Circuit::default_log2_failure(&set), -128.0);
+    let netlist = generate::adder(8, false);
+    let [by_default, wider] = [-128.0, -64.0]
+        .map(|bound| Circuit::with_log2_failure(&netlist, &set, bound).expect("has inputs"));
+    let new = Circuit::new(&netlist, &set).expect("has inputs");
+    assert_eq!(
+        (new.bootstraps(), new.log2_failure()),
+        (by_default.bootstraps(), by_default.log2_failure())
+    );
+    assert!(by_default.log2_failure() < -127.0 && by_default.bootstraps() > wider.bootstraps());
+    // The f64 transform's error of G4 is in it.
+    let g4 = ParameterSet::by_name("G4").expect("built in");
+    let circuit = Circuit::with_log2_failure(&netlist, &g4, -200.0).expect("has inputs");
+    let exact = girih_tfhe::NoiseModel::new(&g4).log2_failure();
+    assert!(circuit.log2_failure() > exact + 10.0, "{} {exact}", circuit.log2_failure());
+
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let (client, server) = keys(&set);
+    let circuit = Circuit::new(&generate::adder(2, false), &set).expect("has inputs");
+    let inputs = EncryptedBits::encrypt(&client, &[[true, false, true, true]]).expect("equal");
+    circuit.evaluate(&server, &inputs, &NoProgress).expect("fresh");
+    let noisy = inputs.ciphertexts().clone().with_variance(400.0).expect("a number");
+    let noisy = EncryptedBits::new(noisy, 1).expect("whole");
+    let text = circuit.evaluate(&server, &noisy, &NoProgress).expect_err("noisy").to_string();
+    assert!(text.contains("larger errors than fresh or bootstrapped bits"), "{text}");
+    // One ciphertext as both numbers' lowest bits; constants may be repeated.
+    let [one, other] = [0..1, 1..2].map(|r| inputs.ciphertexts().slice(r).expect("inside"));
+    let bits = |bits: [&LweCiphertexts; 4]| {
+        EncryptedBits::new(LweCiphertexts::concatenate(&bits).expect("alike"), 1).expect("whole")
+    };
+    let twice = bits([&one, &other, &one, &other]);
+    let text = circuit.evaluate(&server, &twice, &NoProgress).expect_err("twice").to_string();
+    assert!(text.contains("two inputs which are one ciphertext"), "{text}");
+    let zero = LweCiphertexts::trivial_bits(&set, &[false]).expect("whole");
+    let (sum, _) = circuit
+        .evaluate(&server, &bits([&one, &zero, &zero, &zero]), &NoProgress)
+        .expect("constants have no error");
+    assert_eq!(sum.decrypt(&client).expect("bits"), [[true, false, false]]);
 }
 
 #[test]

@@ -17,7 +17,8 @@ fn a_synthesized_circuit_computes_what_its_source_says() {
         .map(|b| (b.name.as_str(), b.wires.len()))
         .collect();
     assert_eq!(names, [("a", 4), ("b", 4), ("subtract", 1), ("y", 4), ("clipped", 1)]);
-    let circuit = Circuit::new(&netlist, &ParameterSet::default()).expect("has inputs");
+    let circuit =
+        Circuit::with_log2_failure(&netlist, &ParameterSet::default(), -64.0).expect("has inputs");
     assert!(circuit.bootstraps() < netlist.gate_count());
     for input in 0..1 << 9 {
         let (a, b, subtract) = (input & 15, input >> 4 & 15, input >> 8 == 1);

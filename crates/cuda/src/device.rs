@@ -2,8 +2,8 @@
 
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::cluster_of;
-use crate::bootstrap::plan::Split;
 use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::{Split, only_transform};
 use crate::bootstrap::queues::QUEUES;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
@@ -99,9 +99,13 @@ impl CudaBackend {
         }
     }
 
-    /// The transform that a set runs fastest with, as far as the model knows.
+    /// The transform that a set runs fastest with, as far as the model knows, of those that can run
+    /// it.
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
+        if let Some(only) = only_transform(shape) {
+            return only;
+        }
         match &shape.key_modulus {
             // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The
             // FFT's key is four times as large, so it wins where a block has room for four
@@ -111,9 +115,7 @@ impl CudaBackend {
                 let shared = plan.is_ok_and(|plan| plan.split == Split::Ciphertexts(4));
                 if shared { first } else { Transform::Ntt }
             }
-            KeyModulus::Words(_) => first,
-            // 2^64 has no roots of unity.
-            KeyModulus::Torus64 => Transform::Fft,
+            _ => first,
         }
     }
 }
@@ -140,7 +142,7 @@ impl Loader for CudaBackend {
             .transforms
             .iter()
             .copied()
-            .filter(|&t| t != preferred && !(shape.is_torus() && t == Transform::Ntt));
+            .filter(|&t| t != preferred && only_transform(shape).is_none());
         let of = |transform| {
             let plans = self.planner(shape, transform).alternatives();
             plans.into_iter().map(move |plan| (transform, plan))

@@ -3,6 +3,7 @@
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::MAX_CLUSTER;
 use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::only_transform;
 use crate::runtime::emulated::Emulated;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
@@ -72,7 +73,7 @@ impl Backend for EmulatedBackend {
 
 /// The transform of a shape where none is asked for.
 fn preferred(shape: &BootstrapShape) -> Transform {
-    if shape.is_torus() { Transform::Fft } else { Transform::Ntt }
+    only_transform(shape).unwrap_or(Transform::Ntt)
 }
 
 impl Loader for EmulatedBackend {

@@ -4,8 +4,8 @@
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyPlan, ProgramBuilder, Term,
-    interpret, lower,
+    Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyOptions, PolyPlan,
+    ProgramBuilder, Term, interpret, lower,
 };
 use girih_backend::{BackendError, NoProgress};
 use girih_cuda::EmulatedBackend;
@@ -13,11 +13,16 @@ use std::sync::Arc;
 
 /// Runs a program, kept values first, then as two calls at once.
 fn check(backend: &EmulatedBackend, random: &RandomProgram, plan: &PolyPlan, what: &str) {
+    check_by(backend, random, &PolyOptions::of(*plan), what);
+}
+
+fn check_by(backend: &EmulatedBackend, random: &RandomProgram, options: &PolyOptions, what: &str) {
+    let plan = &options.plan.unwrap_or_default();
     let RandomProgram { program, residents, inputs, keep } = random;
     let ring = program.ring();
     let degree = ring.degree();
     let wanted = interpret(program, residents, inputs, keep).unwrap();
-    let device = Loader::open(backend, ring.clone()).unwrap();
+    let device = backend.open_by(ring.clone(), &options.choices).unwrap();
     let loaded = device.load(residents, &NoProgress).unwrap();
     let mut call = Bindings::default();
     for input in inputs {
@@ -102,6 +107,22 @@ fn two_rows() {
 #[test]
 fn matrix_units() {
     random(14, 6, seeds(4));
+}
+
+/// What plans choose only where it was measured to pay computes the same.
+#[test]
+fn other_knobs() {
+    let backend = EmulatedBackend::new().unwrap();
+    for (log2_degree, slots) in [(11, 3), (12, 16)] {
+        let program = random_program(log2_degree, 8, 5);
+        let plan = backend.plan(program.program.ring());
+        let options = PolyOptions::of(plan)
+            .with("stream_slots", slots)
+            .with("wide_teams", 1)
+            .with("narrows_columns", 1)
+            .with("staged_blocks", 4);
+        check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
+    }
 }
 
 /// A division in front of a conversion to more primes: both in one tile, whose sums take the places

@@ -80,7 +80,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("{rounds} of 10 rounds: {and} AND, {xor} XOR");
 
     let parties = Parties::start(&arguments.options, "STD128")?;
-    let circuit = Circuit::new(&netlist, parties.server.set())?;
+    // So rarely wrong is enough here, and leaves room for bootstrappings of three and four inputs.
+    let circuit = Circuit::with_log2_failure(&netlist, parties.server.set(), -64.0)?;
     let key = if arguments.schedule {
         bits(KEY)
     } else {

@@ -148,7 +148,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tree = Tree::grow(&flowers.iter().step_by(2).cloned().collect::<Vec<_>>(), DEPTH);
     tree.print(0);
     let parties = Parties::start(&arguments.options, "STD128")?;
-    let circuit = Circuit::new(&tree.netlist()?, parties.server.set())?;
+    // So rarely wrong is enough here, and leaves room for bootstrappings of three and four inputs.
+    let circuit = Circuit::with_log2_failure(&tree.netlist()?, parties.server.set(), -64.0)?;
     let rows = arguments.row.map_or(0..flowers.len(), |row| usize::from(row) - 1..usize::from(row));
     let batch = flowers.get(rows).ok_or("--row: there are rows 1 to 150")?;
     let bits = |f: &Flower| {

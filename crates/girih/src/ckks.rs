@@ -95,7 +95,10 @@
 //! # }
 //! ```
 
-use crate::device::{BackendError, Device, LoadKeys, LoadOptions, Progress};
+use crate::device::{BackendError, Device, LoadKeys, LoadOptions, PlanRequest, Progress};
+
+#[doc(inline)]
+pub use girih_backend::poly::{PolyOptions, PolyPlan};
 
 #[doc(inline)]
 pub use girih_ckks::*;
@@ -114,17 +117,28 @@ impl LoadKeys for EvaluationKeys {
     type Server = server::ServerKey;
     type Error = Error;
 
-    /// Transforms and tiles are choices of other schemes: options that name one are refused.
+    /// Of the plan, `klss` chooses the key switching (primes in a group; 0 is hybrid) and other
+    /// choices go to the device, which refuses names that it does not know. Transforms and tiles
+    /// are options of other schemes: what names one is refused.
     fn load_on(
         &self,
         device: &Device,
         options: &LoadOptions,
         progress: &dyn Progress,
     ) -> Result<server::ServerKey> {
-        if *options != LoadOptions::default() {
+        let mut choices = options.plan.choices.clone();
+        let plan = PlanRequest { choices: choices.clone(), ..PlanRequest::default() };
+        if *options != (LoadOptions { transform: None, plan, untuned: options.untuned }) {
             let why = "transforms and tile plans are options of TFHE keys: leave them out";
             return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
         }
-        server::ServerKey::load(device.backend(), self, &server::Options::default(), progress)
+        let key_switching = choices.remove("klss").map(|group| match group {
+            0 => server::KeySwitching::Hybrid,
+            group => server::KeySwitching::Klss { group: group as usize },
+        });
+        let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
+        let options =
+            server::Options { key_switching, device: device_options, ..Default::default() };
+        server::ServerKey::load(device.backend(), self, &options, progress)
     }
 }

@@ -41,7 +41,9 @@
 //!
 //! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the
 //! price of a gate; the number of bits is what the set bears ([`NoiseModel`] says how likely a
-//! wrong output is). Batches may stay on the device between calls:
+//! wrong output is). What would be wrong more often than [`ServerKey::limit_failure`] allows is an
+//! error; unless set, that is 2^-128 where the set's gates reach it. Batches may stay on the device
+//! between calls:
 //!
 //! ```
 //! use girih::prelude::*;
@@ -51,6 +53,7 @@
 //! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
 //! # let device = Device::open("cpu")?;
 //! # let server = device.load(&keys)?;
+//! server.limit_failure(-64.0)?; // two bits a message: 2^-68 with STD128
 //! let square = LookUpTable::new(2, |x| x * x % 4)?;
 //! let x = server.upload(&client.encrypt_messages(&[0, 1, 2, 3], 2)?)?;
 //! let y = server.apply(&server.apply(&x, &square)?, &square)?;
@@ -150,9 +153,9 @@ pub use girih_backend::{
 };
 #[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, DeviceCiphertexts, Error, ErrorDistribution, Estimate, EvaluationKeys,
-    Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts, Mode, NoiseModel,
-    ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, Decryption, DeviceCiphertexts, Error, ErrorDistribution, Estimate,
+    EvaluationKeys, Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts, Mode,
+    NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.

@@ -32,7 +32,7 @@ use zeroize::Zeroize;
 const MAGIC: [u8; 4] = *b"GRIH";
 
 /// Raised with every change of what follows, including what mask seeds expand to.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Where the length of everything stands.
 const LENGTH: std::ops::Range<usize> = 8..16;
@@ -84,6 +84,10 @@ fn describe(version: u16) -> &'static str {
         }
         3 => {
             " (of girih before random streams were bound to their set: make the keys and \
+             ciphertexts anew)"
+        }
+        4 => {
+            " (of girih before ciphertexts carried the variance of their errors: make the keys and \
              ciphertexts anew)"
         }
         _ => "",

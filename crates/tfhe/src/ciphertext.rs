@@ -1,11 +1,16 @@
 //! Batches of ciphertexts on the host.
 
+mod linear;
+mod noise;
+
+pub use noise::Decryption;
+pub(crate) use noise::largest_variance;
+
 use crate::keys::domain;
 use crate::wire::CIPHERTEXTS;
 use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
-use girih_ring::switch::mod_switch_pow2;
 use girih_rlwe::wire::{self, Opened};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -26,11 +31,16 @@ const MIN_LOG2_MODULUS: u32 = 3;
 /// A batch names the client key that it is under, and what is computed from it does, too: batches
 /// under two keys are refused where they meet. Constants and words that were made elsewhere name
 /// none and go with any key.
+///
+/// A batch also carries the variance of its errors, by the noise model, which every operation adds
+/// to ([`LweCiphertexts::variance`]): what would fail too often is refused before it runs.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
     key: Option<KeyId>,
     log2_modulus: u32,
+    /// Of the error of any message, in units of the modulus.
+    variance: f64,
     words: Vec<u32>,
 }
 
@@ -48,7 +58,8 @@ impl std::fmt::Debug for LweCiphertexts {
 
 impl LweCiphertexts {
     /// Takes words that were made elsewhere: `[ciphertext][n masks, r bodies]`, each below q
-    /// (native torus: halves of words).
+    /// (native torus: halves of words). Their errors are taken for those of bootstrapped
+    /// ciphertexts; [`LweCiphertexts::with_variance`] says otherwise.
     ///
     /// # Errors
     /// [`Error::Malformed`] for an empty batch, a length that is not a whole number of
@@ -89,7 +100,8 @@ impl LweCiphertexts {
                 ),
             );
         }
-        Ok(Self { set: set.clone(), key: None, log2_modulus, words })
+        let variance = noise::bootstrapped(set, log2_modulus);
+        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
     }
 
     /// The same ciphertexts, known to be under `key`.
@@ -99,7 +111,9 @@ impl LweCiphertexts {
 
     /// The same ciphertexts by the name of another set of these secrets.
     pub(crate) fn named(&self, set: &ParameterSet) -> Result<Self> {
-        Ok(Self::from_words_at(set, self.log2_modulus, self.words.clone())?.under(self.key))
+        Ok(Self::from_words_at(set, self.log2_modulus, self.words.clone())?
+            .under(self.key)
+            .noisy(self.variance))
     }
 
     /// Ciphertexts of known messages, without mask or secret: `m q / modulus` in each body.
@@ -134,7 +148,8 @@ impl LweCiphertexts {
                 put(body, encode(m, modulus, log2_modulus));
             }
         }
-        Ok(Self { set: set.clone(), key: None, log2_modulus, words })
+        let variance = noise::encoding(modulus);
+        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
     }
 
     /// Constant bits for gates.
@@ -181,28 +196,7 @@ impl LweCiphertexts {
         &self.words
     }
 
-    /// NOT of every bit, without bootstrapping and without new noise:
-    /// a quarter of the modulus less c.
-    #[must_use]
-    pub fn not(&self) -> Self {
-        let quarter = 1i64 << (self.log2_modulus - 2);
-        self.combine(&[(self, -1)], quarter, self.key)
-    }
-
-    /// `sum weight_i c_i + constant`, ciphertext by ciphertext, without bootstrapping: the constant
-    /// is a phase, in units of one, and errors grow with the weights.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for no terms, or batches that differ in set, key, modulus or length.
-    pub fn weighted_sum(terms: &[(&Self, i64)], constant: i64) -> Result<Self> {
-        let Some((first, _)) = terms.first() else {
-            return error::mismatch("a weighted sum of no ciphertexts");
-        };
-        terms.iter().try_for_each(|(c, _)| first.check_alike(c))?;
-        Ok(first.combine(terms, constant, KeyId::common(terms.iter().map(|(c, _)| c.key))?))
-    }
-
-    /// One batch after the other.
+    /// One batch after the other; all are taken to have the errors of the one with the largest.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for no batches, or batches that differ in set, key or modulus.
@@ -222,6 +216,7 @@ impl LweCiphertexts {
             set: first.set.clone(),
             key: KeyId::common(batches.iter().map(|b| b.key))?,
             log2_modulus: first.log2_modulus,
+            variance: batches.iter().fold(0.0, |most, b| most.max(b.variance)),
             words,
         })
     }
@@ -240,21 +235,9 @@ impl LweCiphertexts {
         }
     }
 
-    /// Other words of the same set and key.
+    /// Other words of the same set and key, with the same errors.
     fn with_words(&self, log2_modulus: u32, words: Vec<u32>) -> Self {
-        Self { set: self.set.clone(), key: self.key, log2_modulus, words }
-    }
-
-    /// Refuses a batch of another set, modulus or length.
-    fn check_alike(&self, other: &Self) -> Result<()> {
-        if (&self.set, self.log2_modulus, self.words.len())
-            != (&other.set, other.log2_modulus, other.words.len())
-        {
-            return error::mismatch(format!(
-                "{self:?} and {other:?}: set, number and modulus must be the same"
-            ));
-        }
-        Ok(())
+        Self { set: self.set.clone(), key: self.key, log2_modulus, variance: self.variance, words }
     }
 
     /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
@@ -266,67 +249,6 @@ impl LweCiphertexts {
             )),
             _ => Ok(()),
         }
-    }
-
-    /// [`LweCiphertexts::weighted_sum`] of batches that are known to be alike.
-    fn combine(&self, terms: &[(&Self, i64)], constant: i64, key: Option<KeyId>) -> Self {
-        let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
-        let mut sums = vec![0u64; self.words.len() / width];
-        for (batch, weight) in terms {
-            // Modulo 2^64, which every power-of-two modulus divides.
-            let words = batch.words.chunks_exact(width).map(get);
-            sums.iter_mut()
-                .zip(words)
-                .for_each(|(sum, w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u64)));
-        }
-        for ciphertext in sums.chunks_exact_mut(shape.ciphertext_len() / width) {
-            ciphertext[shape.stored_mask_len()..]
-                .iter_mut()
-                .for_each(|b| *b = b.wrapping_add(constant as u64));
-        }
-        let mut words = vec![0u32; self.words.len()];
-        words.chunks_exact_mut(width).zip(sums).for_each(|(word, sum)| put(word, sum & mask));
-        self.with_words(self.log2_modulus, words).under(key)
-    }
-
-    /// The same messages modulo the smaller `2^log2_modulus`, every word rounded: adds the rounding
-    /// error of n + 1 words.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] unless the modulus is from 8 to that of these ciphertexts.
-    pub fn rescale(&self, log2_modulus: u32) -> Result<Self> {
-        self.check_smaller(log2_modulus)?;
-        let words = self
-            .words
-            .iter()
-            .map(|&w| mod_switch_pow2(u64::from(w), self.log2_modulus, log2_modulus) as u32)
-            .collect();
-        Ok(self.with_words(log2_modulus, words))
-    }
-
-    /// The lowest part of every message: phases modulo `2^log2_modulus`, exactly.
-    ///
-    /// # Errors
-    /// As [`LweCiphertexts::rescale`].
-    pub fn reduce(&self, log2_modulus: u32) -> Result<Self> {
-        self.check_smaller(log2_modulus)?;
-        let words = self.words.iter().map(|&w| w & ((1 << log2_modulus) - 1)).collect();
-        Ok(self.with_words(log2_modulus, words))
-    }
-
-    fn check_smaller(&self, log2_modulus: u32) -> Result<()> {
-        if self.set.shape().is_torus() {
-            return Err(self
-                .set
-                .unsupported("ciphertexts of the native torus have the one modulus 2^64"));
-        }
-        if !(MIN_LOG2_MODULUS..=self.log2_modulus).contains(&log2_modulus) {
-            return error::mismatch(format!(
-                "modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}",
-                self.log2_modulus
-            ));
-        }
-        Ok(())
     }
 
     fn mask(&self) -> u64 {
@@ -341,10 +263,12 @@ impl LweCiphertexts {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Seven bits a byte.
         let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &(self.log2_modulus, &self.words))?)
+        let payload = (self.log2_modulus, self.variance, &self.words);
+        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &payload)?)
     }
 
-    /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote.
+    /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote. What they say of their errors is
+    /// as much to be trusted as whoever sent them.
     ///
     /// # Errors
     /// [`Error::Malformed`] naming what is wrong: truncated, damaged, another version, a wrong
@@ -365,8 +289,8 @@ impl LweCiphertexts {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let key = opened.key;
-        let (set, (log2_modulus, words)) = opened.payload()?;
-        Ok(Self::from_words_at(&set, log2_modulus, words)?.under(key))
+        let (set, (log2_modulus, variance, words)): (_, (_, f64, _)) = opened.payload()?;
+        Self::from_words_at(&set, log2_modulus, words)?.under(key).with_variance(variance)
     }
 
     pub(crate) fn encrypt(
@@ -401,7 +325,8 @@ impl LweCiphertexts {
                 }
             },
         );
-        Ok(batch.under(Some(client.key_id())))
+        let variance = batch.variance + noise::fresh(set);
+        Ok(batch.under(Some(client.key_id())).noisy(variance))
     }
 
     pub(crate) fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {

@@ -32,6 +32,18 @@ pub enum Error {
     /// Batches, messages or tables that do not fit each other or the keys.
     #[error("{0}")]
     Mismatch(String),
+    /// Something whose errors are too large, or too likely too large, for what it is to give.
+    #[error(
+        "{what} would go wrong with a probability of 2^{log2_failure:.1} a message, above the bound of 2^{log2_bound:.1}: take inputs with less error (bootstrapped, or sums of fewer or smaller terms), messages of fewer bits or a set with less noise, or move the bound by ServerKey::limit_failure"
+    )]
+    TooNoisy {
+        /// What was asked for.
+        what: String,
+        /// log2 of the probability that one message goes wrong, by the noise model.
+        log2_failure: f64,
+        /// log2 of the bound that it is held to.
+        log2_bound: f64,
+    },
     /// A parameter set that is known but cannot be used this way yet.
     #[error("{set}: {why}")]
     Unsupported {

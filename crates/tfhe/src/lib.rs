@@ -26,7 +26,9 @@
 //! let c = server.gate(Gate::Xor, &a, &b)?;
 //! assert_eq!(client.decrypt_bits(&c)?, [false, true, true, false]);
 //!
-//! // Messages of several bits go through any function by one bootstrapping.
+//! // Messages of several bits go through any function by one bootstrapping. They fail more often
+//! // than gates, which the server must be told is meant.
+//! server.limit_failure(-64.0)?;
 //! let x = client.encrypt_messages(&[0, 1, 2, 3], 2)?;
 //! let squares = server.apply(&x, &LookUpTable::new(2, |x| x * x % 4)?)?;
 //! assert_eq!(client.decrypt_messages(&squares, 2)?, [0, 1, 0, 1]);
@@ -71,6 +73,10 @@
 //! [`noise::measure()`] makes that measurement on any device. It gives the probability that a gate
 //! or table fails for any combination of inputs.
 //!
+//! Ciphertexts carry the variance of their errors ([`LweCiphertexts::variance`]), on the host, on
+//! devices and in bytes. A [`ServerKey`] refuses what would go wrong more often than a bound
+//! ([`Error::TooNoisy`], [`ServerKey::limit_failure`]).
+//!
 //! # Invariants
 //!
 //! - No secret leaves this crate but by [`ClientKey::to_bytes`]; secrets are wiped when dropped and
@@ -90,7 +96,7 @@ mod params;
 mod server;
 mod wire;
 
-pub use ciphertext::LweCiphertexts;
+pub use ciphertext::{Decryption, LweCiphertexts};
 pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
 pub use noise::NoiseModel;

@@ -138,6 +138,7 @@ fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
     }
     // A single ciphertext is one chunk.
     let one = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");
-    server.gate(Gate::Nand, &one, &one).expect("runs");
+    let other = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");
+    server.gate(Gate::Nand, &one, &other).expect("runs");
     assert_eq!(*calls.lock().expect("no panic"), [('b', 1), ('r', 1)]);
 }

@@ -30,8 +30,9 @@ fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
-    let plain =
-        |which: usize| -> Vec<bool> { (0..BATCH).map(|i| (i >> which ^ i / 7) & 1 == 1).collect() };
+    let plain = |which: usize| -> Vec<bool> {
+        (0..BATCH).map(|i| ((i >> which) ^ (i / 7)) & 1 == 1).collect()
+    };
     let xor =
         |a: &[bool], b: &[bool]| -> Vec<bool> { a.iter().zip(b).map(|(&a, &b)| a ^ b).collect() };
     let (mut x, mut y) = (plain(0), plain(1));

@@ -14,8 +14,11 @@ fn client(set: &ParameterSet, seed: u8) -> ClientKey {
 
 fn load(client: &ClientKey) -> ServerKey {
     let keys = EvaluationKeys::generate(client, &NoProgress).expect("memory");
-    ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)
-        .expect("the CPU runs every set")
+    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)
+        .expect("the CPU runs every set");
+    // Toys have little room.
+    server.limit_failure(-10.0).expect("below 0");
+    server
 }
 
 /// What was refused must be refused for its keys, and name both.

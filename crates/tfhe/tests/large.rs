@@ -4,7 +4,7 @@
 use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
 use girih_tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
-use girih_tfhe::{ClientKey, Function, LweCiphertexts};
+use girih_tfhe::{ClientKey, Function, LweCiphertexts, ParameterSet};
 use std::sync::OnceLock;
 
 struct Context {
@@ -446,4 +446,46 @@ fn functions_of_several_threads_take_tables_places_in_turns() {
         bytes.iter().all(|&b| (one..=9 * one).contains(&b) && b == bytes[0]),
         "{bytes:?} of {one} a table"
     );
+}
+
+/// Binary secrets: every rounding on the way would move phases by a multiple of n/4 fractions,
+/// which is taken off.
+#[test]
+fn binary_secrets_lose_the_means_of_their_roundings() {
+    let set = ParameterSet::from_toml(
+        "name = \"LARGE_BINARY\"\nmode = \"GD\"\nsecret = \"binary\"\nn = 240\nq = 256\nN = 256\n\
+         k = 1\nr = 1\nlog2_Q = 54\nbase_g = 16384\ndropped = 1\nq_ks = 1099511627776\n\
+         base_ks = 32\nsigma = 3.19\n",
+    )
+    .expect("a set");
+    let parameters = LargeParameters::new(vec![set], 5, -10.0).expect("one set");
+    let c = Context::of(parameters, Transform::Fft, &[0]);
+    let messages = messages(10);
+    let encrypted = c.encrypt(&messages[..100], 16);
+    let digits = c.server.decompose(&encrypted).expect("runs");
+    let (digit, last) = (c.parameters.digit_bits(), digits.len() - 1);
+    let unit = 1 << (c.parameters.log2_modulus(0));
+    for (index, batch) in digits.iter().enumerate() {
+        let bits = c.parameters.message_bits(batch.log2_modulus()).expect("in range");
+        let want: Vec<u64> = messages[..100]
+            .iter()
+            .map(|m| m >> (digit * index as u32) & ((1 << bits) - 1))
+            .collect();
+        assert_eq!(c.decrypt(batch), want, "digit {index}");
+        if index == last {
+            let phases = c.client.phases(batch).expect("its own");
+            let modulus = 1i64 << batch.log2_modulus();
+            let errors = phases.iter().zip(&want).map(|(&p, &m)| {
+                let error = (p as i64 - m as i64 * unit).rem_euclid(modulus);
+                (if error >= modulus / 2 { error - modulus } else { error }) as f64
+            });
+            let (sum, squares) =
+                errors.fold((0.0, 0.0), |(sum, squares), e| (sum + e, squares + e * e));
+            let (mean, sigma) = (sum / 100.0, (squares / 100.0f64).sqrt());
+            let model = batch.variance().sqrt();
+            println!("mean {mean:.2}, deviation {sigma:.2} ({model:.2})");
+            assert!(mean.abs() < 0.35 * model, "mean {mean:.2} of deviation {model:.2}");
+            assert!((0.8..1.2).contains(&(sigma / model)), "{sigma:.2} and not {model:.2}");
+        }
+    }
 }

@@ -1,20 +1,26 @@
 //! Measured noise against the model: on small sets in every run of the tests, on all by `cargo
 //! xtask test --all-noise`.
 
-use girih_backend::{LoadOptions, NoProgress, Transform};
+use girih_backend::{LoadOptions, NoProgress, SecretKind, Transform};
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, NoiseModel, ParameterSet, ServerKey, noise};
+use girih_tfhe::noise::{self, MeasuredNoise};
+use girih_tfhe::{ClientKey, EvaluationKeys, NoiseModel, ParameterSet, ServerKey};
 
-/// At least 512 samples put one deviation of the estimate at 3 %; the seed makes the outcome the
-/// same each time.
-fn check(set: &ParameterSet, samples: usize) {
+/// NANDs under fresh keys of `set`.
+fn measured(set: &ParameterSet, samples: usize) -> MeasuredNoise {
     let client = ClientKey::generate_seeded_for_tests(set, [11; 32]).expect("prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
     let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
     drop(keys);
-    let measured = noise::measure(&client, &server, samples, [12; 32]).expect("runs");
+    noise::measure(&client, &server, samples, [12; 32]).expect("runs")
+}
+
+/// At least 512 samples put one deviation of the estimate at 3 %; the seed makes the outcome the
+/// same each time.
+fn check(set: &ParameterSet, samples: usize) {
+    let measured = measured(set, samples);
     let (acc, out) = (
         measured.sigma_acc / measured.model.sigma_acc(),
         measured.sigma_out / measured.model.sigma_out(),
@@ -26,9 +32,16 @@ fn check(set: &ParameterSet, samples: usize) {
     assert_eq!(measured.wrong, 0, "{set}");
     // Where the f64 transform's own error is most of it (G4), the accumulator is only known as well
     // as that error's bound.
-    let least =
-        if measured.model.sigma_acc() > 1.5 * NoiseModel::new(set).sigma_acc() { 0.5 } else { 0.9 };
-    assert!((least..1.1).contains(&acc), "{set}: accumulator deviation {acc:.3} of the model");
+    let approximate = measured.model.sigma_acc() > 1.5 * NoiseModel::new(set).sigma_acc();
+    // Of what a binary secret multiplies, 40 % lies at one frequency: two numbers an accumulator,
+    // of which four are read.
+    let binary = set.shape().secret == SecretKind::Binary;
+    let (least, most) = match (approximate, binary) {
+        (true, _) => (0.5, 1.1),
+        (false, true) => (0.75, 1.25),
+        (false, false) => (0.9, 1.1),
+    };
+    assert!((least..most).contains(&acc), "{set}: accumulator deviation {acc:.3} of the model");
     assert!((0.9..1.1).contains(&out), "{set}: output deviation {out:.3} of the model");
 }
 
@@ -51,6 +64,101 @@ fn grouped_keys_keep_to_the_model() {
     ] {
         check(&ParameterSet::by_name(name).expect("built in"), 2048);
     }
+}
+
+/// The set of a parameter file: GD on a prime of 27 bits with n = 64, N = 256, and `changes`.
+fn from_file(name: &str, changes: &[(&str, &str)]) -> ParameterSet {
+    let mut fields = vec![
+        ("mode", "\"GD\""),
+        ("secret", "\"ternary\""),
+        ("n", "64"),
+        ("q", "512"),
+        ("N", "256"),
+        ("k", "1"),
+        ("r", "1"),
+        ("log2_Q", "27"),
+        ("base_g", "256"),
+        ("dropped", "1"),
+        ("q_ks", "16384"),
+        ("base_ks", "32"),
+        ("sigma", "3.19"),
+    ];
+    if changes.iter().any(|(_, v)| *v == "\"MR\"") {
+        fields.retain(|(field, _)| !["base_g", "dropped"].contains(field));
+    }
+    for &(field, value) in changes {
+        fields.retain(|(f, _)| *f != field);
+        fields.push((field, value));
+    }
+    let lines: String = fields.iter().map(|(f, v)| format!("{f} = {v}\n")).collect();
+    ParameterSet::from_toml(&format!("name = \"{name}\"\n{lines}"))
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Every kind of set on prime words that a parameter file can make; where secrets are binary, with
+/// so small a Q_ks, and so large an n, that a mean of rounding errors would be most of the noise.
+#[test]
+fn every_kind_of_set_of_a_parameter_file_keeps_to_the_model() {
+    const BINARY: (&str, &str) = ("secret", "\"binary\"");
+    const RAISED: [(&str, &str); 3] = [("mode", "\"MR\""), ("log2_Q", "18"), ("log2_T", "41")];
+    let gd: [(&str, &[(&str, &str)]); 7] = [
+        ("GD_TERNARY", &[]),
+        ("GD_TERNARY_K2_R3", &[("k", "2"), ("r", "3")]),
+        ("GD_TWO_WORDS", &[("log2_Q", "50"), ("base_g", "33554432")]),
+        ("GD_BINARY", &[BINARY, ("n", "512"), ("q_ks", "4096"), ("base_ks", "64")]),
+        (
+            "GD_BINARY_K2_R2",
+            &[BINARY, ("n", "256"), ("k", "2"), ("r", "2"), ("q_ks", "4096"), ("base_ks", "64")],
+        ),
+        (
+            "GD_BINARY_PAIRS",
+            &[BINARY, ("n", "512"), ("grouping", "2"), ("q_ks", "4096"), ("base_ks", "64")],
+        ),
+        (
+            "GD_BINARY_FOURS_R2",
+            &[
+                BINARY,
+                ("n", "512"),
+                ("grouping", "4"),
+                ("r", "2"),
+                ("q_ks", "4096"),
+                ("base_ks", "64"),
+            ],
+        ),
+    ];
+    let mr: [(&str, &[(&str, &str)]); 4] = [
+        ("MR_TERNARY_R2", &[("r", "2")]),
+        ("MR_BINARY", &[BINARY, ("n", "512"), ("q_ks", "4096"), ("base_ks", "64")]),
+        (
+            "MR_BINARY_K3_R2",
+            &[BINARY, ("n", "256"), ("k", "3"), ("r", "2"), ("q_ks", "16384"), ("base_ks", "128")],
+        ),
+        (
+            "MR_BINARY_TRIPLES",
+            &[BINARY, ("n", "510"), ("grouping", "3"), ("q_ks", "4096"), ("base_ks", "64")],
+        ),
+    ];
+    gd.iter().for_each(|(name, changes)| check(&from_file(name, changes), 512));
+    for (name, changes) in mr {
+        check(&from_file(name, &[&RAISED[..], changes].concat()), 512);
+    }
+}
+
+/// The set whose noise was 27.3 where the model said 22.7: rounding to q moves phases by -17.5 on
+/// average, which is added beforehand. What is left of the mean belongs to the key: its
+/// key-switching rows have errors of their own, of deviation 3.9 in the mean of all.
+#[test]
+fn the_mean_of_rounding_errors_is_taken_off() {
+    let set = from_file(
+        "BINARY_560",
+        &[("secret", "\"binary\""), ("n", "560"), ("q", "2048"), ("N", "1024"), ("base_g", "128")],
+    );
+    let measured = measured(&set, 512);
+    let (model, own) = (measured.model.sigma_out(), 3.9 + measured.model.sigma_out() / 22.6);
+    println!("mean {:.2}, deviation {:.2} ({model:.2})", measured.mean_out, measured.sigma_out);
+    assert!((21.0..23.5).contains(&model), "{model}");
+    assert!(measured.mean_out.abs() < 2.5 * own, "mean {:.2}", measured.mean_out);
+    assert!((0.9..1.1).contains(&(measured.sigma_out / model)), "{:.2}", measured.sigma_out);
 }
 
 /// Two small sets; with `GIRIH_ALL_NOISE=1` every published one, with one slot and with those

@@ -2,6 +2,7 @@
 //! and the evaluator.
 
 pub mod evaluator;
+pub mod key_switching;
 pub mod long;
 pub mod operations;
 pub mod read;

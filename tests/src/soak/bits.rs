@@ -30,6 +30,8 @@ impl Bits {
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
         let server =
             ServerKey::load(part.device.backend(), &keys, &LoadOptions::default(), &NoProgress)?;
+        // What is called is what fails rarely, and not only what the set is made for.
+        server.limit_failure(LOG2_RARE.max(server.failure_limit()))?;
         let model = NoiseModel::with_transform(part.set, server.engine().transform());
         let rare = |bits: &u32| model.log2_failure_table(*bits, &[1]) < LOG2_RARE;
         Ok(Self {

@@ -40,7 +40,12 @@ pub fn end_to_end(
             .collect();
         let encrypted = EncryptedBits::encrypt(&client, &inputs)?;
         let (outputs, _) =
-            Circuit::new(&netlist, set)?.evaluate(&server, &encrypted, &NoProgress)?;
+            // With forms of three and four inputs, which the default bound leaves out.
+            Circuit::with_log2_failure(&netlist, set, -64.0)?.evaluate(
+                &server,
+                &encrypted,
+                &NoProgress,
+            )?;
         for (input, got) in inputs.iter().zip(outputs.decrypt(&client)?) {
             let want = netlist.evaluate(input)?;
             if want != got {

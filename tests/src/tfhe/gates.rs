@@ -30,6 +30,8 @@ impl Bench {
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
         let options = LoadOptions { transform: Some(transform), ..Default::default() };
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
+        // Toys have little room.
+        server.limit_failure(-5.0)?;
         Ok(Self {
             client,
             server,

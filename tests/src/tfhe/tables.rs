@@ -95,6 +95,8 @@ pub fn end_to_end(device: &dyn Backend, transform: Transform, calls: usize) -> R
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
     let options = LoadOptions { transform: Some(transform), ..Default::default() };
     let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
+    // Three bits are what the toy just reads.
+    server.limit_failure(-5.0)?;
     // A list takes up to two places. Half of twice as many are free, in at most one gap more than
     // lists: two are neighbours.
     let one = 8 * set.shape().polynomial_size;

@@ -1,17 +1,21 @@
 //! `cargo xtask bench --set CKKS_...`: one operation, timed and checked.
 
 use super::check::Checked;
+use super::options::options;
 use crate::bench::{Arguments, Operation, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
-use girih::Device;
 use girih::ckks::approximation::Polynomial;
-use girih::ckks::server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Node, ServerKey};
+use girih::ckks::server::{
+    Bootstrapping, Builder, Ciphertexts, LinearMap, Node, Options, ServerKey,
+};
 use girih::ckks::{
     self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind,
+    PolyOptions,
 };
+use girih::{Device, PlanSource};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -77,6 +81,9 @@ struct Record {
     device_bytes: u64,
     peak_memory_bytes: Option<u64>,
     message_ratio: Option<u32>,
+    key_switching: String,
+    plan: String,
+    plan_from: PlanSource,
     seed: u64,
     version: &'static str,
     commit: String,
@@ -101,23 +108,28 @@ pub fn set(arguments: &Arguments) -> Result<Option<CkksParameters>> {
 }
 
 /// An operation with what it works on.
-struct Job {
-    op: Operation,
+pub(super) struct Job {
+    pub op: Operation,
     slots: Slots,
-    level: usize,
+    pub level: usize,
     map: Option<LinearMap>,
     polynomial: Option<Polynomial>,
     bootstrapping: Bootstrapping,
 }
 
 impl Job {
-    fn new(arguments: &Arguments, set: &CkksParameters) -> Result<Self> {
-        let op = arguments.op;
+    pub fn new(
+        op: Operation,
+        level: Option<usize>,
+        slots: Slots,
+        ratio: Option<u32>,
+        set: &CkksParameters,
+    ) -> Result<Self> {
         let fresh = match (op, set.bootstrapping()) {
             (Operation::Bootstrap, Some(b)) => b.input_level(),
             _ => set.default_level(),
         };
-        let level = arguments.level.unwrap_or(fresh);
+        let level = level.unwrap_or(fresh);
         let map = match op {
             Operation::Transform => {
                 let diagonals = (0..DIAGONALS).map(|k| {
@@ -135,11 +147,11 @@ impl Job {
             }
             _ => None,
         };
-        let bootstrapping = Bootstrapping { message_ratio: arguments.ratio, ..Default::default() };
-        Ok(Self { op, slots: arguments.slots, level, map, polynomial, bootstrapping })
+        let bootstrapping = Bootstrapping { message_ratio: ratio, ..Default::default() };
+        Ok(Self { op, slots, level, map, polynomial, bootstrapping })
     }
 
-    fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyKind>> {
+    pub fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyKind>> {
         let rotations =
             |by: Vec<i64>| by.into_iter().filter_map(|r| KeyKind::rotation(set, r)).collect();
         Ok(match self.op {
@@ -156,11 +168,11 @@ impl Job {
         })
     }
 
-    fn inputs(&self) -> usize {
+    pub fn inputs(&self) -> usize {
         if self.op == Operation::Multiply { 2 } else { 1 }
     }
 
-    fn record(&self, b: &mut Builder<'_>, x: &[Node]) -> ckks::Result<Vec<Node>> {
+    pub fn record(&self, b: &mut Builder<'_>, x: &[Node]) -> ckks::Result<Vec<Node>> {
         Ok(vec![match self.op {
             Operation::Multiply => b.mul(&x[0], &x[1])?,
             Operation::Square => b.square(&x[0])?,
@@ -194,7 +206,7 @@ impl Job {
         }
     }
 
-    fn slots(&self, seed: u64, count: usize) -> Vec<Complex64> {
+    pub fn slots(&self, seed: u64, count: usize) -> Vec<Complex64> {
         let mut words = girih_conformance::synthetic::Words::new(seed);
         let mut uniform = || (words.next_word() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
         (0..count)
@@ -209,7 +221,7 @@ impl Job {
             .collect()
     }
 
-    fn largest(&self) -> f64 {
+    pub fn largest(&self) -> f64 {
         match (self.slots, self.op) {
             (Slots::Random, op) if op != Operation::Chebyshev => std::f64::consts::SQRT_2,
             _ => 1.0,
@@ -218,7 +230,7 @@ impl Job {
 }
 
 /// Milliseconds of `repeat` runs after one that warms up.
-fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+pub(super) fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
     run()?;
     (0..repeat)
         .map(|_| {
@@ -241,7 +253,6 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         (arguments.packing.is_some(), "--packing"),
         (arguments.message.is_some(), "--message"),
         (arguments.groups.is_some(), "--groups"),
-        (!arguments.plan.is_empty(), "--plan"),
         (arguments.sweep.is_some(), "--sweep"),
     ] {
         if given {
@@ -259,7 +270,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
-    let job = Job::new(arguments, set)?;
+    let job = Job::new(arguments.op, arguments.level, arguments.slots, arguments.ratio, set)?;
     let record = measure(arguments, set, &device, &job, batch, &say)?;
     let bits = record.precision_bits;
     say(format!(
@@ -294,6 +305,15 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     Ok(record.wrong == 0)
 }
 
+/// What the command line leaves open of loading, and what not.
+fn load_options(arguments: &Arguments, set: &CkksParameters, device: &Device) -> Result<Options> {
+    let loader = device.backend().poly();
+    let loader = loader.with_context(|| format!("{} runs no CKKS", device.info().id))?;
+    let switching = arguments.key_switch.map_or_else(Default::default, |k| k.of(set));
+    let own = loader.plan(&*switching.ring(set)?);
+    options(set, arguments.key_switch, &arguments.plan, own)
+}
+
 fn measure(
     arguments: &Arguments,
     set: &CkksParameters,
@@ -308,9 +328,15 @@ fn measure(
     let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
     let keygen_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let server = ServerKey::load(device.backend(), &keys, &Default::default(), &progress)?;
+    let options = load_options(arguments, set, device)?;
+    let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
     drop(keys);
     let load_s = start.elapsed().as_secs_f64();
+    let (plan, plan_from) = (
+        PolyOptions { plan: Some(*server.engine().plan()), ..options.device },
+        server.engine().plan_source(),
+    );
+    say(format!("plan      key switching {}; {plan} ({plan_from:?})", server.key_switching()));
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
 
     let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
@@ -422,6 +448,9 @@ fn measure(
             }
             _ => None,
         },
+        key_switching: server.key_switching().to_string(),
+        plan: plan.to_string(),
+        plan_from,
         seed: arguments.seed,
         version: env!("CARGO_PKG_VERSION"),
         commit: record::commit(),

@@ -2,4 +2,7 @@
 
 pub mod bench;
 mod check;
+pub mod devices;
+pub mod options;
 pub mod sets;
+pub mod tune;

@@ -35,9 +35,9 @@ pub struct TunedPlan {
     pub device: String,
     /// The shape it was measured for.
     shape: Value,
-    /// The options that won, their `transform` included.
+    /// The options that won, their `transform` included where the family has several.
     options: Value,
-    /// Ciphertexts bootstrapped a second.
+    /// Units of work a second: ciphertexts bootstrapped, or operations.
     pub per_s: f64,
 }
 

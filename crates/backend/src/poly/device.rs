@@ -158,35 +158,3 @@ pub trait PolyDevice: Any + Send + Sync {
     /// Bytes that resident polynomials, buffers, arenas and tables take on the device.
     fn bytes_in_use(&self) -> u64;
 }
-
-/// Opens rings on a device.
-pub trait Loader: Send + Sync {
-    /// Loads the tables of a ring.
-    ///
-    /// # Errors
-    /// When the ring does not fit this device, or memory runs out.
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError>;
-
-    /// What `lower` should assume of this device.
-    fn plan(&self, ring: &RingShape) -> PolyPlan;
-}
-
-/// How programs are lowered for a device. Results do not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct PolyPlan {
-    /// Whether sums, halves of transforms and conversions share launches; without, every operation
-    /// is a launch of its own.
-    pub fuse: bool,
-    /// Most slots of a row tile that need a transform at once (loads that are half transformed, and
-    /// sums stored half transformed), from 2 to 1024: what fits the memory of a block.
-    pub most_row_slots: usize,
-    /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats
-    /// the inverse half of its loads.
-    pub most_column_sums: usize,
-}
-
-impl Default for PolyPlan {
-    fn default() -> Self {
-        Self { fuse: true, most_row_slots: 24, most_column_sums: 64 }
-    }
-}

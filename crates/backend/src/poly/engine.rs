@@ -1,15 +1,21 @@
 //! A ring open on a device: everything is checked here, once, before the device is asked.
 
+mod calls;
+mod handles;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyPlan, Program, ResidentId,
-    ResidentShape, ResidentSource, RingShape, RoutineId, Schedule, Value, check, lower,
+    Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyOptions, PolyPlan, Program,
+    ResidentId, ResidentShape, ResidentSource, RingShape, Value, check, lower,
 };
 use crate::poly::program::ValueType;
-use crate::{Backend, BackendError, Progress, block_on};
+use crate::{Backend, BackendError, NoProgress, PlanSource, Progress, block_on};
+
+use handles::ResidentInner;
+pub use handles::{Buffer, Resident, Routine};
 
 /// A ring open on a device, with room for polynomials, resident polynomials and routines.
 ///
@@ -24,39 +30,9 @@ pub struct PolyEngine {
 struct Shared {
     device: Box<dyn PolyDevice>,
     plan: PolyPlan,
+    source: PlanSource,
     /// The limbs of every buffer that there is.
     buffers: Mutex<HashMap<BufferId, usize>>,
-}
-
-/// Room for limbs on a device, given back when dropped. What it holds is undefined until written.
-pub struct Buffer {
-    shared: Arc<Shared>,
-    id: BufferId,
-    limbs: usize,
-}
-
-/// A polynomial that stays on a device. Clones are the same polynomial, which leaves with the last
-/// of them and of the routines that read it.
-#[derive(Clone)]
-pub struct Resident {
-    inner: Arc<ResidentInner>,
-}
-
-struct ResidentInner {
-    shared: Arc<Shared>,
-    id: ResidentId,
-    shape: ResidentShape,
-}
-
-/// A program ready to run.
-pub struct Routine {
-    shared: Arc<Shared>,
-    id: RoutineId,
-    inputs: Vec<ValueType>,
-    outputs: Vec<ValueType>,
-    schedule: Arc<Schedule>,
-    /// Held, lest they leave while the routine may read them.
-    _residents: Vec<Resident>,
 }
 
 fn refuse(why: String) -> BackendError {
@@ -90,14 +66,31 @@ impl PolyEngine {
     /// For a ring that cannot be computed with, a device that runs no programs on polynomials, a
     /// ring that does not fit it, or when memory runs out.
     pub fn open(device: &dyn Backend, ring: Arc<RingShape>) -> Result<Self, BackendError> {
+        Self::open_with(device, ring, &PolyOptions::default(), &NoProgress)
+    }
+
+    /// Opens `ring` on `device` with choices made; what they leave open comes from a tuned plan
+    /// where one is stored ([`PolyOptions::or_tuned`]).
+    ///
+    /// # Errors
+    /// As [`PolyEngine::open`], for choices that the device does not know, and for stored plans
+    /// that cannot be read.
+    pub fn open_with(
+        device: &dyn Backend,
+        ring: Arc<RingShape>,
+        options: &PolyOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self, BackendError> {
         check::ring(&ring)?;
         let loader = device.poly().ok_or_else(|| BackendError::Unsupported {
             device: device.info().id.clone(),
             what: "programs on polynomials".into(),
             why: "it has no kernels for them; open another device".into(),
         })?;
-        let plan = loader.plan(&ring);
-        Self::new(loader.open(ring)?, plan)
+        let (options, source) = options.or_tuned(&device.identity(), &ring, progress)?;
+        let plan = options.plan.unwrap_or_else(|| loader.plan(&ring));
+        check::plan(&plan)?;
+        Ok(Self::over(loader.open_by(ring, &options.choices)?, plan, source))
     }
 
     /// An engine over a device on which nothing has been allocated yet, with a plan for `lower`.
@@ -106,7 +99,11 @@ impl PolyEngine {
     /// For a plan whose numbers are too small.
     pub fn new(device: Box<dyn PolyDevice>, plan: PolyPlan) -> Result<Self, BackendError> {
         check::plan(&plan)?;
-        Ok(Self { shared: Arc::new(Shared { device, plan, buffers: Mutex::default() }) })
+        Ok(Self::over(device, plan, PlanSource::Request))
+    }
+
+    fn over(device: Box<dyn PolyDevice>, plan: PolyPlan, source: PlanSource) -> Self {
+        Self { shared: Arc::new(Shared { device, plan, source, buffers: Mutex::default() }) }
     }
 
     /// The ring.
@@ -117,6 +114,11 @@ impl PolyEngine {
     /// How programs are lowered here.
     pub fn plan(&self) -> &PolyPlan {
         &self.shared.plan
+    }
+
+    /// Who chose that.
+    pub fn plan_source(&self) -> PlanSource {
+        self.shared.source
     }
 
     /// What it runs on, which checks nothing.
@@ -352,57 +354,6 @@ impl PolyEngine {
     pub async fn synchronize_async(&self) -> Result<(), BackendError> {
         self.shared.device.synchronize_async().await
     }
-
-    fn check_calls(&self, routine: &Routine, calls: &[Bindings]) -> Result<(), BackendError> {
-        if !Arc::ptr_eq(&routine.shared, &self.shared) {
-            return Err(refuse("the routine was prepared by another engine".into()));
-        }
-        let mut written: Vec<(Place, usize)> = Vec::new();
-        let mut read: Vec<(Place, usize)> = Vec::new();
-        for (number, call) in calls.iter().enumerate() {
-            for (places, types, what, all) in [
-                (&call.inputs, &routine.inputs, "input", &mut read),
-                (&call.outputs, &routine.outputs, "output", &mut written),
-            ] {
-                if places.len() != types.len() {
-                    return Err(refuse(format!(
-                        "call {number} binds {} {what}s of {}",
-                        places.len(),
-                        types.len()
-                    )));
-                }
-                for (slot, (&place, of)) in places.iter().zip(types).enumerate() {
-                    let what = format!("call {number}, {what} {slot}");
-                    self.shared.check_place(place, of.basis.len(), &what)?;
-                    all.push((place, of.basis.len()));
-                }
-            }
-        }
-        // Sorted, whatever overlaps an output is beside it.
-        let mut all: Vec<(Place, usize, bool)> =
-            written.iter().map(|&(p, n)| (p, n, true)).collect();
-        all.extend(read.iter().map(|&(p, n)| (p, n, false)));
-        all.retain(|&(_, limbs, _)| limbs > 0);
-        all.sort_unstable_by_key(|&(place, limbs, _)| (place.buffer, place.first, limbs));
-        // The furthest ends so far in the buffer, of everything and of outputs.
-        let (mut buffer, mut any, mut outputs) = (None, 0, 0);
-        for (place, limbs, output) in all {
-            if buffer != Some(place.buffer) {
-                (buffer, any, outputs) = (Some(place.buffer), 0, 0);
-            }
-            if place.first < outputs || (output && place.first < any) {
-                return Err(refuse(format!(
-                    "limb {} of buffer {} is bound to an output and to something else",
-                    place.first, place.buffer
-                )));
-            }
-            any = any.max(place.first + limbs);
-            if output {
-                outputs = outputs.max(place.first + limbs);
-            }
-        }
-        Ok(())
-    }
 }
 
 fn overlap(a: (Place, usize), b: (Place, usize)) -> bool {
@@ -439,88 +390,12 @@ impl ResidentSource for Checked<'_> {
     }
 }
 
-impl Buffer {
-    /// Where limb `first` of it is. Places outside are refused when they are used.
-    pub fn place(&self, first: usize) -> Place {
-        Place { buffer: self.id, first }
-    }
-
-    /// Its limbs.
-    pub fn limbs(&self) -> usize {
-        self.limbs
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        self.shared.buffers().remove(&self.id);
-        self.shared.device.free(self.id);
-    }
-}
-
-impl Resident {
-    /// What it is.
-    pub fn shape(&self) -> &ResidentShape {
-        &self.inner.shape
-    }
-}
-
-impl Drop for ResidentInner {
-    fn drop(&mut self) {
-        self.shared.device.unload(self.id);
-    }
-}
-
-impl Routine {
-    /// What a call must bind, by slot.
-    pub fn inputs(&self) -> &[ValueType] {
-        &self.inputs
-    }
-
-    /// What a call yields, by slot.
-    pub fn outputs(&self) -> &[ValueType] {
-        &self.outputs
-    }
-
-    /// What runs.
-    pub fn schedule(&self) -> &Arc<Schedule> {
-        &self.schedule
-    }
-}
-
-impl Drop for Routine {
-    fn drop(&mut self) {
-        self.shared.device.forget(self.id);
-    }
-}
-
 impl fmt::Debug for PolyEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
         f.debug_struct("PolyEngine")
             .field("log2_degree", &ring.log2_degree)
             .field("primes", &ring.primes.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffer").field("limbs", &self.limbs).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Resident {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resident").field("shape", self.shape()).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Routine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Routine")
-            .field("launches", &self.schedule.launches.len())
-            .field("arena_limbs", &self.schedule.arena_limbs)
             .finish_non_exhaustive()
     }
 }

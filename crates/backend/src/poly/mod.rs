@@ -14,6 +14,7 @@
 //! | [`run_schedule`] | a schedule run on the host, slowly, every rule checked |
 //! | [`lower()`] | from a program to a schedule, by a plan |
 //! | [`device`] | what a device implements |
+//! | [`Loader`] | how rings are opened on it, and with which choices |
 //! | [`PolyEngine`] | a ring open on a device; checks before the device is asked |
 //!
 //! # A polynomial in memory
@@ -27,6 +28,7 @@ mod check;
 pub mod device;
 mod engine;
 mod interpret;
+mod loader;
 mod lower;
 pub mod program;
 #[cfg(any(test, feature = "testing"))]
@@ -37,11 +39,10 @@ pub mod reference_device;
 mod resident;
 pub mod schedule;
 
-pub use device::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentSource, RoutineId,
-};
+pub use device::{Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentSource, RoutineId};
 pub use engine::{Buffer, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
+pub use loader::{Loader, PolyOptions, PolyPlan, unknown_choice};
 pub use lower::lower;
 pub use program::{
     Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape,

@@ -3,9 +3,7 @@
 use girih_backend::poly::{Basis, Domain, Factor, Term, Value};
 use num_bigint::{BigInt, BigUint};
 
-use super::chain::Chain;
 use super::error::RecordError;
-use super::exact;
 use super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
 
 /// A polynomial over B_l and P, kept as two: many have no limbs modulo P but zeros.
@@ -47,26 +45,6 @@ impl Digits {
     pub fn values(&self) -> impl Iterator<Item = Value> + '_ {
         self.digits.iter().map(|&(_, value)| value)
     }
-}
-
-/// Refuses KLSS where the products might exceed T: the bound of ckks.md section 11.
-pub(crate) fn check_klss(chain: &Chain) -> Result<(), RecordError> {
-    let wrong = |why: String| Err(RecordError::Shape { operation: "KLSS", why });
-    if chain.groups().is_empty() {
-        return wrong("the chain has no primes for its basis T".into());
-    }
-    let digit = chain.digits().iter().map(|d| (&*chain.product(d) >> 1u32) * d.len() as u64).max();
-    let group = chain.groups().iter().map(|g| &*chain.product(g) >> 1u32).max();
-    let (digit, group) = (digit.unwrap_or_default(), group.unwrap_or_default());
-    let beta = chain.digits().len() as u64;
-    let needed: BigUint = digit * group * (2 * beta * chain.degree() as u64);
-    let t = chain.product(chain.klss());
-    // needed < T (1 - 2^-13)
-    if needed << 13u32 >= &*t * 8191u32 {
-        let log2 = exact::nearest(&t).log2();
-        return wrong(format!("a basis T of {log2:.1} bits is too small for digits and groups"));
-    }
-    Ok(())
 }
 
 impl Recorder {

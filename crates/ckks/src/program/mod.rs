@@ -12,6 +12,7 @@
 //! | `recorder` | the recorder, ciphertexts as it sees them, what must be resident |
 //! | `division` | ModUp and the one rounded division: rescale, ModDown, both at once |
 //! | `keys` | key products, key switches, relinearisation; by digits, or by KLSS |
+//! | `klss` | the basis of KLSS |
 //! | `linear` | sums, plaintexts, constants |
 //! | `multiply` | tensor products, products, squares |
 //! | `level` | rescale, level adjust, drop |
@@ -33,6 +34,7 @@ mod eval_mod;
 mod exact;
 mod galois;
 mod keys;
+mod klss;
 mod level;
 mod linear;
 mod multiply;

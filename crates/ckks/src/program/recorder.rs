@@ -146,7 +146,7 @@ impl Recorder {
     /// When the chain has no basis T, or it is too small for its digits (ckks.md section 11).
     pub fn use_klss(&mut self, klss: bool) -> Result<(), RecordError> {
         if klss {
-            super::keys::check_klss(&self.chain)?;
+            super::klss::check(&self.chain)?;
         }
         self.klss = klss;
         Ok(())

@@ -4,16 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cache::Kept;
 use super::estimate::Model;
+use super::key_switching::{KeySwitching, other_ring};
+use super::lift;
 use super::residents::Library;
 use super::{ServerKey, Shared};
 use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
-use crate::program::{Chain, ChainShape, Part, ResidentRequest};
+use crate::program::{Part, ResidentRequest};
 use crate::{Encoder, Error, Result};
-use girih_backend::poly::{Basis, PolyEngine, ResidentShape, ResidentSource};
+use girih_backend::poly::{Basis, PolyEngine, PolyOptions, ResidentShape, ResidentSource};
 use girih_backend::{Backend, Progress, block_on};
 
 /// Choices of a [`ServerKey`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Operations that run out of levels bootstrap their operands first, which needs slots of
     /// magnitude at most 1 at that point. Off by default: it takes long,
@@ -22,11 +24,21 @@ pub struct Options {
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
     pub recordings: usize,
+    /// How key products are computed; results are the same. None takes what was measured to be
+    /// fastest on the device ([`KeySwitching::note`]), hybrid where nothing was.
+    pub key_switching: Option<KeySwitching>,
+    /// What is not left to the device; results are the same.
+    pub device: PolyOptions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { bootstrap_when_needed: false, recordings: 256 }
+        Self {
+            bootstrap_when_needed: false,
+            recordings: 256,
+            key_switching: None,
+            device: PolyOptions::default(),
+        }
     }
 }
 
@@ -35,20 +47,29 @@ impl ServerKey {
     /// `progress` hears of polynomials.
     ///
     /// # Errors
-    /// [`Error::Backend`] if the device runs no programs on polynomials, the
-    /// set does not fit it, or memory runs out.
+    /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice,
+    /// the set does not fit it, or memory runs out; [`Error::Shape`] for groups of KLSS that the
+    /// set cannot have.
     pub fn load(
         device: &dyn Backend,
         keys: &EvaluationKeys,
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let chain = Chain::new(ChainShape::from(keys.set()))?;
-        let engine = PolyEngine::open(device, chain.ring().clone())?;
-        block_on(Self::on_engine(engine, keys, options, progress))
+        let switching = match options.key_switching {
+            Some(switching) => switching,
+            // Who leaves the device to its model wants no measured choice here either.
+            None if options.device.untuned => KeySwitching::Hybrid,
+            None => KeySwitching::fastest(device, keys.set(), progress)?,
+        };
+        let options = Options { key_switching: Some(switching), ..options.clone() };
+        let ring = switching.ring(keys.set())?;
+        let engine = PolyEngine::open_with(device, ring, &options.device, progress)?;
+        block_on(Self::on_engine(engine, keys, &options, progress))
     }
 
-    /// [`ServerKey::load`] for callers that must not block, on an engine opened for the set's ring.
+    /// [`ServerKey::load`] for callers that must not block, on an engine opened for the set's ring
+    /// ([`KeySwitching::ring`]). Key switching is hybrid where the options leave it open.
     ///
     /// # Errors
     /// As [`ServerKey::load`], and [`Error::Shape`](crate::Error::Shape)
@@ -60,28 +81,29 @@ impl ServerKey {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let set = keys.set().clone();
-        let chain = Chain::new(ChainShape::from(&set))?;
+        let switching = options.key_switching.unwrap_or_default();
+        let chain = switching.chain(&set)?;
         if engine.ring() != chain.ring() {
-            return Err(Error::Shape {
-                operation: "loading evaluation keys".into(),
-                rule: format!("the engine was opened for another ring than that of {set}"),
-            });
+            return Err(other_ring(&set, switching));
         }
-        let source = KeyLimbs::new(keys);
+        let lifts = |kind: KeyKind| switching != KeySwitching::Hybrid && lift::is_lifted(kind);
+        let source = KeyLimbs::new(keys, |kind| !lifts(kind));
         let loaded = engine.load_async(&source, progress).await?;
         if let Some(error) = source.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let requests = source.polynomials.into_iter().map(|p| p.request);
-        let library = Library::new(&set, requests.zip(loaded));
+        let mut residents: Vec<_> = requests.zip(loaded).collect();
+        residents.extend(lift::load(&engine, &chain, keys, lifts, progress).await?);
+        let library = Library::new(&set, residents);
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set);
-        let shared = Shared { set, id: keys.key_id(), chain, engine, library };
+        let shared = Shared { set, id: keys.key_id(), chain, engine, library, switching };
         Ok(Self {
             shared: Arc::new(shared),
             model,
             encoder,
-            options: *options,
+            options: Options { key_switching: Some(switching), ..options.clone() },
             plans: Mutex::default(),
             kept: Mutex::new(Kept::new(options.recordings)),
         })
@@ -107,9 +129,9 @@ struct KeyLimbs<'a> {
 }
 
 impl<'a> KeyLimbs<'a> {
-    fn new(keys: &'a dyn SwitchingKeySource) -> Self {
+    fn new(keys: &'a dyn SwitchingKeySource, wanted: impl Fn(KeyKind) -> bool) -> Self {
         let mut polynomials = Vec::new();
-        for kind in keys.kinds() {
+        for kind in keys.kinds().into_iter().filter(|&kind| wanted(kind)) {
             let positions: Arc<[usize]> = kind.positions(keys.set()).into();
             for digit in 0..kind.digits(keys.set()) {
                 for (part, recorded) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {

@@ -28,6 +28,8 @@ mod ciphertexts;
 mod eager;
 mod error;
 mod estimate;
+mod key_switching;
+mod lift;
 mod load;
 mod matrix;
 mod recording;
@@ -41,6 +43,7 @@ pub use bootstrapping::Bootstrapping;
 pub use builder::{Builder, Node};
 pub use ciphertexts::Ciphertexts;
 pub use estimate::Estimate;
+pub use key_switching::KeySwitching;
 pub use load::Options;
 pub use matrix::{LinearMap, Matrix};
 pub use recording::Recording;
@@ -62,6 +65,7 @@ struct Shared {
     chain: Arc<Chain>,
     engine: PolyEngine,
     library: Library,
+    switching: KeySwitching,
 }
 
 /// Evaluation keys loaded on one device: computes on ciphertexts there.
@@ -119,6 +123,11 @@ impl ServerKey {
     /// What it was loaded with.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// How it computes key products: what the options say, or what was measured to be fastest.
+    pub fn key_switching(&self) -> KeySwitching {
+        self.shared.switching
     }
 
     /// What it holds on the device now.

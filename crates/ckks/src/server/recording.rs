@@ -73,7 +73,7 @@ impl ServerKey {
         &self,
         record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
     ) -> Result<Recording> {
-        let mut builder = Builder::new(self);
+        let mut builder = Builder::new(self)?;
         let outputs = record(&mut builder)?;
         if outputs.is_empty() {
             return Err(Error::Length {

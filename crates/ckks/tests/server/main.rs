@@ -4,6 +4,7 @@
 mod arithmetic;
 mod bootstrapping;
 mod functions;
+mod key_switching;
 mod recordings;
 mod slots;
 mod support;

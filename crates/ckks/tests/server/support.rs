@@ -3,8 +3,7 @@
 use girih_backend::poly::reference_device::ReferenceLoader;
 use girih_backend::poly::{Loader, PolyEngine, PolyPlan};
 use girih_backend::{NoProgress, block_on};
-use girih_ckks::keys::KeyKind;
-use girih_ckks::program::{Chain, ChainShape};
+use girih_ckks::keys::{KeyKind, SwitchingKeySource};
 use girih_ckks::server::{Ciphertexts, Options, ServerKey};
 use girih_ckks::{CkksParameters, ClientKey, Complex64, EvaluationKeys};
 
@@ -24,12 +23,16 @@ pub fn pair_of(name: &str, kinds: Vec<KeyKind>, options: Options) -> Pair {
     let set = CkksParameters::by_name(name).expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
-    let ring = Chain::new(ChainShape::from(&set)).expect("a chain").ring().clone();
+    let server = server_of(&keys, options);
+    Pair { client, server }
+}
+
+pub fn server_of(keys: &EvaluationKeys, options: Options) -> ServerKey {
+    let ring = options.key_switching.unwrap_or_default().ring(keys.set()).expect("a ring");
     let device = ReferenceLoader::default().open(ring).expect("a device");
     let engine = PolyEngine::new(device, PolyPlan::default()).expect("an engine");
-    let server = ServerKey::on_engine(engine, &keys, &options, &NoProgress);
-    let server = block_on(server).expect("loaded");
-    Pair { client, server }
+    let server = ServerKey::on_engine(engine, keys, &options, &NoProgress);
+    block_on(server).expect("loaded")
 }
 
 pub const SMALL: &str = "INSECURE_CKKS_D40_N10";

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use girih_backend::poly::schedule::Limb;
 use girih_backend::poly::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
-    ResidentSource, RingShape, RoutineId, Schedule,
+    Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
+    RoutineId, Schedule,
 };
 use girih_backend::{BackendError, Progress};
 use girih_ring::fft::Simd;
@@ -18,7 +18,6 @@ use super::memory::{Memory, Words};
 use super::routine::{Preparer, Routine, Work};
 use super::sums::Layout;
 use super::{Prime, launches};
-use crate::CpuBackend;
 
 /// Words that a call must touch to be worth a second thread.
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;
@@ -457,16 +456,4 @@ fn range(
                                        {limbs} limbs of {degree} words"
         ))
     })
-}
-
-impl Loader for CpuBackend {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        let threads = rayon::current_num_threads();
-        Ok(Box::new(CpuPoly::new(ring, Simd::detect(), threads)?))
-    }
-
-    fn plan(&self, _: &RingShape) -> PolyPlan {
-        // A slot is a row of 4 KiB, or as much of a column tile: the second-level cache holds many.
-        PolyPlan { fuse: true, most_row_slots: 128, most_column_sums: 64 }
-    }
 }

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `device` | buffers, resident polynomials, routines; the contract |
+//! | `loader` | rings opened, and with which choices |
 //! | `routine` | a schedule checked and made ready: primes, conversions, places of limbs |
 //! | `rows` | the kernel `poly_rows` on one row |
 //! | `columns` | the kernel `poly_columns` on some columns |
@@ -17,6 +18,7 @@
 mod columns;
 mod device;
 mod launches;
+mod loader;
 mod memory;
 mod pointwise;
 mod routine;

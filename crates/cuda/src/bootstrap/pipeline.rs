@@ -225,7 +225,7 @@ impl Pipeline {
         let full = self.overlaps && jobs.len() >= self.wave();
         let (first, last) = match &*self.switch {
             // Where the rotation before leaves places idle at its end.
-            Switch::First(_) if full => (queues::TAIL, queue),
+            Switch::First(_) if full => (queues::FILL, queue),
             // Beside the rotation behind, and before its waiting blocks.
             Switch::Last(_) if full => (queue, queues::SWITCH),
             _ => (queue, queue),
@@ -246,7 +246,7 @@ impl Pipeline {
             rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate()
         {
             // What is left after whole waves fills multiprocessors as these drain.
-            let queue = if index > 0 && self.overlaps { queues::TAIL } else { queue };
+            let queue = if index > 0 && self.overlaps { queues::FILL } else { queue };
             if queue != first {
                 machine.wait(queue, ready)?;
             }

@@ -58,31 +58,36 @@ struct Geometry {
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 const TILES: [usize; 3] = [1024, 512, 256];
 
+/// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and each
+/// block takes one itself.
+fn blocks_of(limits: &DeviceLimits, shared_bytes: usize) -> usize {
+    (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)
+}
+
 impl Geometry {
     fn new(log2_degree: u32, tile: usize) -> Option<Self> {
         let points = 1usize << (log2_degree - log2_row(log2_degree));
         ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
     }
 
-    /// The widest tile of which a plan's fit `blocks` blocks of a multiprocessor, or else one.
+    /// The widest tile of which a plan's fit the blocks of a multiprocessor that are wanted, if
+    /// tiles may be narrowed for that, or else one.
     fn fitting(
         log2_degree: u32,
         plan: &ColumnPlan,
         steps: usize,
         limits: &DeviceLimits,
-        blocks: usize,
-    ) -> Option<(Self, usize)> {
-        // A multiprocessor has a kilobyte more than a block may take, and each block takes one
-        // itself.
+        knobs: &PolyKnobs,
+    ) -> Option<Self> {
         let fits = |g: &Self, blocks: usize| {
-            blocks * (g.shared_bytes(g.places(plan), steps) + 1024)
-                <= limits.workgroup_memory_bytes + 1024
+            blocks_of(limits, g.shared_bytes(g.places(plan), steps)) >= blocks
         };
         let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
         // The narrowest reaches memory in pieces that are too short to be worth a second block.
-        let shared =
-            all().filter(|g| g.width() >= 8).find(|g| fits(g, blocks)).map(|g| (g, blocks));
-        shared.or_else(|| all().find(|g| fits(g, 1)).map(|g| (g, 1)))
+        let narrowed = all()
+            .filter(|g| knobs.narrows_columns && g.width() >= 8)
+            .find(|g| fits(g, knobs.column_blocks.max(1)));
+        narrowed.or_else(|| all().find(|g| fits(g, 1)))
     }
 
     /// Words of a place.
@@ -379,25 +384,23 @@ pub(crate) fn ready(
         .max()
         .unwrap_or(1);
     let wide = plans.iter().any(|p| any_wide(ring, p));
-    let mut fast = BTreeMap::<std::cmp::Reverse<(usize, usize)>, Vec<ColumnPlan>>::new();
+    let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for plan in plans {
-        match Geometry::fitting(ring.log2_degree, &plan, steps, limits, knobs.column_blocks.max(1))
-            .filter(|_| is_small(&plan))
-        {
-            Some((geometry, blocks)) => {
-                fast.entry(std::cmp::Reverse((blocks, geometry.tile))).or_default().push(plan)
-            }
+        let geometry = Geometry::fitting(ring.log2_degree, &plan, steps, limits, knobs);
+        match geometry.filter(|_| is_small(&plan)) {
+            Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
             None => any.push(plan),
         }
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    for (std::cmp::Reverse((blocks, tile)), plans) in fast {
+    for (std::cmp::Reverse(tile), plans) in fast {
         if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
             launches.push(fast_launch(
                 &mut encoder,
-                blocks,
+                limits,
+                knobs,
                 places,
                 geometry,
                 (wide, steps),
@@ -428,7 +431,8 @@ fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
 
 fn fast_launch(
     encoder: &mut Encoder<'_>,
-    min_blocks: usize,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
     places: &Places,
     geometry: Geometry,
     (wide, steps): (bool, usize),
@@ -452,6 +456,7 @@ fn fast_launch(
     }
     let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
     let shared_bytes = geometry.shared_bytes(most_places, steps);
+    let min_blocks = blocks_of(limits, shared_bytes).clamp(1, knobs.column_blocks.max(1));
     let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),

@@ -247,9 +247,9 @@ impl CudaPoly {
         let graph = match bases.graphs.get(&calls.len()) {
             Some(graph) => *graph,
             None => {
-                let graph = self
-                    .machine
-                    .record(PROGRAMS, &self.recorded(steps, bases.block.address, calls.len()))?;
+                let launches = self.recorded(steps, bases.block.address, calls.len());
+                let graph =
+                    self.machine.record(PROGRAMS, &launches, self.knobs.overlaps_launches)?;
                 bases.graphs.insert(calls.len(), graph);
                 graph
             }

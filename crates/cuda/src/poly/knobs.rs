@@ -1,5 +1,10 @@
 //! What of the kernels' plans is measured, not derived: one table a device.
 
+use std::collections::BTreeMap;
+
+use girih_backend::BackendError;
+use girih_backend::poly::{PolyOptions, PolyPlan, unknown_choice};
+
 /// Choices that change how fast kernels run, never what they compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PolyKnobs {
@@ -11,10 +16,22 @@ pub struct PolyKnobs {
     /// Operands that are asked for before the transforms of their row are done;
     /// each takes eight registers.
     pub most_fetched: usize,
+    /// Reads that a thread asks for ahead of their products, 16 bytes of shared memory each, as far
+    /// as that costs no block; 0 for none.
+    pub stream_slots: usize,
+    /// Whether eight warps share a row of many transforms, not four.
+    pub wide_teams: bool,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,
+    /// Blocks of which a multiprocessor must have room with the rows that are copied ahead.
+    pub staged_blocks: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
+    /// Whether tiles of columns are made narrower, down to eight columns, for that many blocks.
+    pub narrows_columns: bool,
+    /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
+    /// themselves; from compute capability 9.0 on.
+    pub overlaps_launches: bool,
 }
 
 impl Default for PolyKnobs {
@@ -23,8 +40,104 @@ impl Default for PolyKnobs {
             lone_warps: 20,
             team_warps: 16,
             most_fetched: 10,
+            stream_slots: 0,
+            wide_teams: false,
             stages_rows: true,
+            staged_blocks: 2,
             column_blocks: 2,
+            narrows_columns: false,
+            overlaps_launches: true,
+        }
+    }
+}
+
+/// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
+type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
+
+const KNOBS: [Knob; 10] = [
+    ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
+    ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
+    ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
+    ("stream_slots", 0..=64, |knobs, value| knobs.stream_slots = value as usize),
+    ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
+    ("narrows_columns", 0..=1, |knobs, value| knobs.narrows_columns = value == 1),
+    ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
+    ("staged_blocks", 1..=8, |knobs, value| knobs.staged_blocks = value as usize),
+    ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
+    ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
+];
+
+impl PolyKnobs {
+    /// These, but for what `choices` name.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidRequest`] for other names, with those that there are, and for values
+    /// out of range.
+    pub fn with_choices(mut self, choices: &BTreeMap<String, u32>) -> Result<Self, BackendError> {
+        for (name, &value) in choices {
+            let Some((_, range, set)) = KNOBS.iter().find(|(known, ..)| known == name) else {
+                return Err(unknown_choice(name, &KNOBS.map(|(known, ..)| known)));
+            };
+            if !range.contains(&value) {
+                return Err(BackendError::InvalidRequest(format!(
+                    "{name}={value}: it must be from {} to {}",
+                    range.start(),
+                    range.end()
+                )));
+            }
+            set(&mut self, value);
+        }
+        Ok(self)
+    }
+}
+
+/// What is worth measuring beside `plan` with the knobs as they are: one knob, or one number of the
+/// plan, at a time.
+pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
+    let own = PolyOptions::of(plan);
+    let mut all = vec![own.clone()];
+    for (name, values) in [
+        ("most_fetched", &[4, 8][..]),
+        ("stream_slots", &[4, 8, 16]),
+        ("wide_teams", &[1]),
+        ("narrows_columns", &[1]),
+        ("stages_rows", &[0]),
+        ("staged_blocks", &[4]),
+        ("team_warps", &[12, 20]),
+        ("lone_warps", &[16, 24]),
+        ("column_blocks", &[1, 3]),
+        ("overlaps_launches", &[0]),
+    ] {
+        all.extend(values.iter().map(|&value| own.clone().with(name, value)));
+    }
+    for most_row_slots in [8, 12, 16] {
+        all.push(PolyOptions::of(PolyPlan { most_row_slots, ..plan }));
+    }
+    for most_column_sums in [32, 128] {
+        all.push(PolyOptions::of(PolyPlan { most_column_sums, ..plan }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alternative_is_known_and_others_are_refused() {
+        let mut seen = Vec::new();
+        for options in alternatives(PolyPlan::default()) {
+            let knobs = PolyKnobs::default().with_choices(&options.choices).expect("listed");
+            assert!(!seen.contains(&(knobs, options.plan)), "{options} is listed twice");
+            seen.push((knobs, options.plan));
+        }
+        assert_eq!(seen[0].0, PolyKnobs::default());
+        for (name, value, why) in
+            [("warps", 4, "it knows lone_warps"), ("lone_warps", 0, "from 1 to 64")]
+        {
+            let choices = PolyOptions::default().with(name, value).choices;
+            let error = PolyKnobs::default().with_choices(&choices).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
         }
     }
 }

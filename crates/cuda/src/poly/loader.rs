@@ -4,9 +4,10 @@ use crate::device::CudaBackend;
 #[cfg(feature = "emulation")]
 use crate::emulated_backend::EmulatedBackend;
 use crate::poly::device::CudaPoly;
-use crate::poly::knobs::PolyKnobs;
-use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
+use crate::poly::knobs::{PolyKnobs, alternatives};
+use girih_backend::poly::{Loader, PolyDevice, PolyOptions, PolyPlan, RingShape};
 use girih_backend::{BackendError, DeviceLimits};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of a padded row, and what a team needs beside its rows.
@@ -37,10 +38,19 @@ impl CudaBackend {
 
 impl Loader for CudaBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        self.open_by(ring, &BTreeMap::new())
+    }
+
+    /// The choices are the names of [`PolyKnobs`].
+    fn open_by(
+        &self,
+        ring: Arc<RingShape>,
+        choices: &BTreeMap<String, u32>,
+    ) -> Result<Box<dyn PolyDevice>, BackendError> {
         Ok(Box::new(CudaPoly::open(
             self.gpu.clone(),
             self.info.limits.clone(),
-            self.poly_knobs,
+            self.poly_knobs.with_choices(choices)?,
             ring,
             self.memory_limit,
         )?))
@@ -48,16 +58,33 @@ impl Loader for CudaBackend {
 
     fn plan(&self, _: &RingShape) -> PolyPlan {
         plan(&self.info.limits)
+    }
+
+    fn alternatives(&self, ring: &RingShape) -> Vec<PolyOptions> {
+        alternatives(Loader::plan(self, ring))
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        let all = self.gpu.facts().memory_bytes as u64;
+        Some(self.memory_limit.map_or(all, |limit| limit.min(all)))
     }
 }
 
 #[cfg(feature = "emulation")]
 impl Loader for EmulatedBackend {
     fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        self.open_by(ring, &BTreeMap::new())
+    }
+
+    fn open_by(
+        &self,
+        ring: Arc<RingShape>,
+        choices: &BTreeMap<String, u32>,
+    ) -> Result<Box<dyn PolyDevice>, BackendError> {
         Ok(Box::new(CudaPoly::open(
             self.machine.clone(),
             self.info.limits.clone(),
-            PolyKnobs::default(),
+            PolyKnobs::default().with_choices(choices)?,
             ring,
             self.memory_limit,
         )?))
@@ -65,5 +92,9 @@ impl Loader for EmulatedBackend {
 
     fn plan(&self, _: &RingShape) -> PolyPlan {
         plan(&self.info.limits)
+    }
+
+    fn alternatives(&self, ring: &RingShape) -> Vec<PolyOptions> {
+        alternatives(Loader::plan(self, ring))
     }
 }

@@ -75,6 +75,9 @@ struct TeamSize {
     staged: usize,
     buffers: usize,
     parts: usize,
+    /// Slots of what streams, four words for each thread.
+    stream_slots: usize,
+    threads: usize,
 }
 
 impl TeamSize {
@@ -88,6 +91,7 @@ impl TeamSize {
             + self.staged * 1024
             + self.buffers * buffer)
             .next_multiple_of(4)
+            + self.stream_slots * self.threads * 4
     }
 }
 
@@ -121,11 +125,11 @@ fn launch(
     let log2_degree = ring.log2_degree;
     let is_short = log2_row(log2_degree) < 10;
     let rows = 1usize << (log2_degree - log2_row(log2_degree));
-    let team = most(&RowShape::team);
+    let team = most(&|s| s.team(knobs.wide_teams));
     let teams = if team == 1 { LONE_TEAMS } else { 1 };
     // Each warp of a team takes a row of its own where a row has one transform, and there are as
     // many rows.
-    let is_alone = |s: &RowShape| s.team() == 1 && rows >= team;
+    let is_alone = |s: &RowShape| s.team(knobs.wide_teams) == 1 && rows >= team;
     let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
     let staged = most(&|s| s.halves() * copies(s));
     let mut size = TeamSize {
@@ -134,15 +138,28 @@ fn launch(
         staged: if is_short { 0 } else { staged },
         buffers: most(&|s| s.buffers() * copies(s)),
         parts: most(&copies),
+        stream_slots: 0,
+        threads: 32 * team,
     };
     let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
     let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
     let wanted_blocks = (warps / (team * teams)).max(1);
     // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
     let blocks_of = |bytes: usize| (limits.workgroup_memory_bytes + 1024) / (bytes + 1024);
-    // Copying rows ahead is worth it only where it costs no block.
-    if !knobs.stages_rows || blocks_of(bytes(&size)) < wanted_blocks {
-        size.staged = 0;
+    // Streams come first, and cost no block; rows copied ahead may.
+    let staged = std::mem::take(&mut size.staged);
+    let blocks = wanted_blocks.min(blocks_of(bytes(&size))).max(1);
+    if !is_short && most(&RowShape::streamed) > 0 {
+        size.stream_slots = knobs.stream_slots.min(most(&RowShape::streamed));
+        while size.stream_slots > 0 && blocks_of(bytes(&size)) < blocks {
+            size.stream_slots -= 1;
+        }
+    }
+    if knobs.stages_rows {
+        size.staged = staged;
+        if blocks_of(bytes(&size)) < knobs.staged_blocks {
+            size.staged = 0;
+        }
     }
     let shared_bytes = bytes(&size);
     if shared_bytes > limits.workgroup_memory_bytes {
@@ -163,6 +180,7 @@ fn launch(
         ("OPERANDS", size.operands),
         ("CONSTANTS", size.constants),
         ("STAGED", size.staged),
+        ("STREAM_SLOTS", size.stream_slots),
         ("TEAM_WORDS", size.words(log2_degree)),
         ("MIN_BLOCKS", min_blocks),
         ("PARTS", size.parts),
@@ -174,7 +192,7 @@ fn launch(
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched));
+        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched, size.stream_slots));
     }
 
     let records = Records::new(shapes, |s| rows / copies(s));

@@ -46,11 +46,22 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn text(self) -> String {
+    /// The value in a kernel's text, where reads from number `streams_from` on are streamed.
+    fn text(self, streams_from: usize) -> String {
         match self {
             Self::Half(i) => format!("x.half({i})"),
+            Self::Read(i) if usize::from(i) >= streams_from => format!("r{i}"),
             Self::Read(i) => format!("x.read(Int<{i}>{{}})"),
             Self::Sum(i) => format!("v{i}"),
+        }
+    }
+
+    /// Takes a streamed value, before it is named.
+    fn taken(self, streams_from: usize, t: &mut String) {
+        if let Self::Read(i) = self
+            && usize::from(i) >= streams_from
+        {
+            let _ = writeln!(t, "        const auto r{i} = x.next(Int<{i}>{{}});");
         }
     }
 }
@@ -65,6 +76,28 @@ enum TermShape {
     Constant(u16),
 }
 
+impl TermShape {
+    fn reads_half(&self, slot: u16) -> bool {
+        let half = Value::Half(slot);
+        match self {
+            Self::Copy(a) | Self::Scaled(a, _) => *a == half,
+            Self::Product(a, b) => *a == half || *b == half,
+            Self::Group(pairs, _) => pairs.iter().any(|(a, b)| *a == half || *b == half),
+            Self::Constant(_) => false,
+        }
+    }
+
+    /// What it reads, in the order of the kernel's text.
+    fn values_mut(&mut self) -> Vec<&mut Value> {
+        match self {
+            Self::Copy(a) | Self::Scaled(a, _) => vec![a],
+            Self::Product(a, b) => vec![a, b],
+            Self::Group(pairs, _) => pairs.iter_mut().flat_map(|(a, b)| [a, b]).collect(),
+            Self::Constant(_) => Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct SumShape {
     terms: Vec<TermShape>,
@@ -77,7 +110,10 @@ struct SumShape {
 pub(crate) struct RowShape {
     wide: bool,
     halves: usize,
+    /// Those that several terms read, or that take a word for many, then those that stream.
     reads: Vec<ReadForm>,
+    /// How many of the reads can stream: one term takes each, in their order.
+    streamed: usize,
     sums: Vec<SumShape>,
     /// Whether an automorphism moves the words of each.
     stores: Vec<bool>,
@@ -127,12 +163,13 @@ impl RowShape {
         self.transforms()
     }
 
-    /// Warps that share a row.
-    pub fn team(&self) -> usize {
+    /// Warps that share a row: four at most, or eight where it has many transforms, if wanted.
+    pub fn team(&self, is_wide: bool) -> usize {
         let warps = self.transforms().max(if self.reads.len() > 3 { 2 } else { 1 });
         // More warps than four leave few blocks to a multiprocessor: only where rows take its
         // memory anyhow.
-        warps.next_power_of_two().min(if self.transforms() > MOST_OF_FOUR { 8 } else { 4 })
+        let most = if is_wide && self.transforms() > MOST_OF_FOUR { 8 } else { 4 };
+        warps.next_power_of_two().min(most)
     }
 
     /// What a row costs, roughly, in products: to start with the longest.
@@ -146,18 +183,65 @@ impl RowShape {
         15 * (self.halves + self.half_stores) + 2 * terms + 4 * self.reads.len()
     }
 
-    /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself.
-    pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
+    /// Reads that can stream.
+    pub fn streamed(&self) -> usize {
+        self.streamed
+    }
+
+    /// Numbers reads anew: those that stream last, in the order in which sums take them. The old
+    /// numbers in the new order.
+    fn order_reads(&mut self) -> Vec<usize> {
+        let mut uses = vec![0; self.reads.len()];
+        let mut order = Vec::new();
+        for value in self.sums.iter_mut().flat_map(|s| &mut s.terms).flat_map(TermShape::values_mut)
+        {
+            if let Value::Read(i) = *value {
+                let i = usize::from(i);
+                uses[i] += 1;
+                if uses[i] == 1 {
+                    order.push(i);
+                }
+            }
+        }
+        let runs = |form| matches!(form, ReadForm::Runs | ReadForm::GatherRuns);
+        let streams = |&i: &usize| uses[i] == 1 && !runs(self.reads[i]);
+        let (streamed, mut held): (Vec<usize>, Vec<usize>) = order.into_iter().partition(streams);
+        // Whole words before runs: they are more worth being asked for early.
+        held.sort_by_key(|&i| runs(self.reads[i]));
+        self.streamed = streamed.len();
+        held.extend(streamed);
+        let mut new = vec![0; held.len()];
+        held.iter().enumerate().for_each(|(number, &old)| new[old] = number as u16);
+        self.reads = held.iter().map(|&old| self.reads[old]).collect();
+        for value in self.sums.iter_mut().flat_map(|s| &mut s.terms).flat_map(TermShape::values_mut)
+        {
+            if let Value::Read(i) = value {
+                *i = new[usize::from(*i)];
+            }
+        }
+        held
+    }
+
+    /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
+    /// `most_fetched` reads are held in registers ahead; `slots` of each thread hold what streams,
+    /// nothing streams if there are none.
+    pub fn text(&self, number: usize, alone: bool, most_fetched: usize, slots: usize) -> String {
         let mut t = String::new();
+        let streamed = if slots > 0 { self.streamed } else { 0 };
+        let streams_from = self.reads.len() - streamed;
+        // As many steps in a chunk of words as slots, or a multiple, so that each stream has one
+        // slot.
+        let rounds = streamed.div_ceil(slots.max(1));
+        let ahead = streamed.div_ceil(rounds.max(1));
         // Transformed words stay in registers from sum to sum, four of each slot.
-        let fetched =
-            self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
+        let fetched = streams_from.min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
         // Writing to a string cannot fail.
         let _ = write!(
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
              static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, \
              HALF_STORES = {};\n    \
+             static constexpr int STREAMED = {streamed}, AHEAD = {ahead}, STEPS = {};\n    \
              static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS \
              = {};\n    static constexpr bool ALONE = {alone};\n    \
              static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = \
@@ -168,6 +252,7 @@ impl RowShape {
             self.reads.len(),
             self.stores.len(),
             self.half_stores,
+            ahead * rounds,
             self.operands(),
             self.constants,
             self.record_words() / 4,
@@ -180,10 +265,13 @@ impl RowShape {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
+        // Each sum leaves as soon as it may, so that its words take no registers any longer: a
+        // buffer is free once the last sum has read the transformed load that lies there.
+        let free_after = |slot: u16| {
+            self.sums.iter().rposition(|sum| sum.terms.iter().any(|t| t.reads_half(slot)))
+        };
         for (i, sum) in self.sums.iter().enumerate() {
-            sum.text(i, &mut t);
-        }
-        for (i, sum) in self.sums.iter().enumerate() {
+            sum.text(i, streams_from, &mut t);
             for &s in &sum.stores {
                 let _ = writeln!(
                     t,
@@ -191,8 +279,12 @@ impl RowShape {
                     self.stores[usize::from(s)]
                 );
             }
-            for &s in &sum.half_stores {
-                let _ = writeln!(t, "        x.keep({s}, v{i});");
+            for (from, earlier) in self.sums[..=i].iter().enumerate() {
+                for &s in &earlier.half_stores {
+                    if free_after(s).map_or(from, |last| last.max(from)) == i {
+                        let _ = writeln!(t, "        x.keep({s}, v{from});");
+                    }
+                }
             }
         }
         t.push_str("    }\n};\n");
@@ -201,9 +293,11 @@ impl RowShape {
 }
 
 impl SumShape {
-    fn text(&self, number: usize, t: &mut String) {
-        if let [TermShape::Copy(value)] = self.terms[..] {
-            let _ = writeln!(t, "        const auto v{number} = {};", value.text());
+    fn text(&self, number: usize, streams_from: usize, t: &mut String) {
+        let name = |value: &Value| value.text(streams_from);
+        if let [TermShape::Copy(value)] = &self.terms[..] {
+            value.taken(streams_from, t);
+            let _ = writeln!(t, "        const auto v{number} = {};", name(value));
             return;
         }
         let _ = writeln!(t, "        auto s{number} = x.sum();");
@@ -211,10 +305,13 @@ impl SumShape {
             let _ = match term {
                 TermShape::Copy(_) => Ok(()),
                 TermShape::Product(a, b) => {
-                    writeln!(t, "        s{number}.product({}, {});", a.text(), b.text())
+                    a.taken(streams_from, t);
+                    b.taken(streams_from, t);
+                    writeln!(t, "        s{number}.product({}, {});", name(a), name(b))
                 }
                 TermShape::Scaled(a, c) => {
-                    writeln!(t, "        s{number}.scaled({}, x.constant({c}));", a.text())
+                    a.taken(streams_from, t);
+                    writeln!(t, "        s{number}.scaled({}, x.constant({c}));", name(a))
                 }
                 TermShape::Constant(c) => {
                     writeln!(t, "        s{number}.constant(x.constant({c}));")
@@ -222,12 +319,10 @@ impl SumShape {
                 TermShape::Group(products, c) => {
                     let _ = writeln!(t, "        auto g{number}_{i} = x.sum();");
                     for (a, b) in products {
-                        let _ = writeln!(
-                            t,
-                            "        g{number}_{i}.product({}, {});",
-                            a.text(),
-                            b.text()
-                        );
+                        a.taken(streams_from, t);
+                        b.taken(streams_from, t);
+                        let _ =
+                            writeln!(t, "        g{number}_{i}.product({}, {});", name(a), name(b));
                     }
                     writeln!(t, "        s{number}.scaled(g{number}_{i}.value(), x.constant({c}));")
                 }
@@ -331,6 +426,8 @@ impl Normalizer<'_> {
             slots.push(Operand::Sum(number as u16));
         }
         let Builder { mut shape, halves, read_loads, constants, .. } = builder;
+        let read_loads: Vec<Load> =
+            shape.order_reads().into_iter().map(|old| read_loads[old]).collect();
         shape.halves = halves.len();
         shape.constants = constants.len();
         shape.stores = stores.iter().map(|s| s.automorphism != 1).collect();

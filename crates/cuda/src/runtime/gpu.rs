@@ -409,6 +409,7 @@ impl Gpu {
         &self,
         queue: Queue,
         launches: &[RecordedLaunch],
+        overlaps: bool,
     ) -> Result<sys::CUgraphExec, BackendError> {
         let failed = |e| self.failed("recording launches", e);
         let stream = self.stream(queue);
@@ -419,8 +420,7 @@ impl Gpu {
             pad: [0; 4],
             value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
         };
-        let is_dependent =
-            self.facts.capability >= 90 && std::env::var_os("GIRIH_CUDA_PLAIN_LAUNCHES").is_none();
+        let is_dependent = overlaps && self.facts.capability >= 90;
         // SAFETY: the stream is alive and not being recorded; what is launched meanwhile is
         // recorded, not run, and the kernels take the structs whose bytes the arguments are.
         unsafe {
@@ -714,13 +714,14 @@ impl Machine for Gpu {
         &self,
         queue: Queue,
         launches: &[RecordedLaunch],
+        overlaps: bool,
     ) -> Result<Option<Graph>, BackendError> {
         // Launches that are timed one by one cannot be recorded.
         if timeline::is_on() {
             return Ok(None);
         }
         self.enter()?;
-        self.capture(queue, launches).map(|exec| Some(Graph(exec as usize)))
+        self.capture(queue, launches, overlaps).map(|exec| Some(Graph(exec as usize)))
     }
 
     fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {

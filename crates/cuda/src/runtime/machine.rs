@@ -125,8 +125,14 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[u8],
     ) -> Result<(), BackendError>;
     /// Records launches that run one after the other, or nothing where launches cannot be recorded:
-    /// then they are to be called one by one.
-    fn record(&self, _: Queue, _: &[RecordedLaunch]) -> Result<Option<Graph>, BackendError> {
+    /// then they are to be called one by one. With `overlaps` each kernel waits for the one in
+    /// front of it itself, and may be started before that one has ended.
+    fn record(
+        &self,
+        _queue: Queue,
+        _launches: &[RecordedLaunch],
+        _overlaps: bool,
+    ) -> Result<Option<Graph>, BackendError> {
         Ok(None)
     }
     /// Calls what was recorded, in `queue`.

@@ -3,9 +3,20 @@
 use super::common::Failure;
 
 /// 64 pixels and a constant, padded.
-pub const FEATURES: usize = 128;
-pub const RATE: f64 = 0.5;
-pub const MOMENTUM: f64 = 0.5;
+pub const FEATURES: usize = 256;
+
+/// gamma_t, the step along the mean gradient, and eta_t, the momentum, of each iteration: steps
+/// shrink as 1/t, momentum follows Nesterov's lambda_(t+1) = (1 + sqrt(1 + 4 lambda_t^2)) / 2.
+pub fn rates(iterations: u16) -> Vec<(f64, f64)> {
+    let mut lambda = 1.0f64;
+    let rate = |t| {
+        let next = (1.0 + (1.0 + 4.0 * lambda * lambda).sqrt()) / 2.0;
+        let eta = (1.0 - lambda) / next;
+        lambda = next;
+        (4.0 / f64::from(t), eta)
+    };
+    (1..=iterations).map(rate).collect()
+}
 
 /// What stands for the sigmoid of -x.
 pub fn sigmoid(x: f64) -> f64 {
@@ -30,13 +41,13 @@ pub fn images() -> Result<Vec<Vec<f64>>, Failure> {
 /// The same descent in the plain, by any function in the place of the sigmoid.
 pub fn train(images: &[Vec<f64>], iterations: u16, slope: impl Fn(f64) -> f64) -> Vec<f64> {
     let (mut w, mut v) = (vec![0.0; FEATURES], vec![0.0; FEATURES]);
-    for _ in 0..iterations {
+    for (gamma, eta) in rates(iterations) {
         let mut next = v.clone();
         for z in images {
-            let g = RATE / images.len() as f64 * slope(margin(z, &v));
+            let g = gamma / images.len() as f64 * slope(margin(z, &v));
             next.iter_mut().zip(z).for_each(|(w, z)| *w += g * z);
         }
-        v = next.iter().zip(&w).map(|(next, w)| next + MOMENTUM * (next - w)).collect();
+        v = next.iter().zip(&w).map(|(next, w)| (1.0 - eta) * next + eta * w).collect();
         w = next;
     }
     w

@@ -349,8 +349,19 @@ impl LargeParameters {
         log2_modulus: u32,
         transform: Transform,
     ) -> Result<f64> {
+        self.sigma_result_among(operation, log2_modulus, transform, &|_| true)
+    }
+
+    /// The same with the gadgets that `usable` names.
+    pub(super) fn sigma_result_among(
+        &self,
+        operation: LargeOperation,
+        log2_modulus: u32,
+        transform: Transform,
+        usable: &dyn Fn(usize) -> bool,
+    ) -> Result<f64> {
         self.message_bits(log2_modulus)?;
-        let plan = self.gadget_plan(operation, log2_modulus, transform, &|_| true)?;
+        let plan = self.gadget_plan(operation, log2_modulus, transform, usable)?;
         let log2_q = self.home().shape().log2_lwe_modulus;
         Ok(match (operation, plan.rounds.last(), plan.last) {
             (LargeOperation::Floor, Some(round), _) => {
@@ -360,10 +371,10 @@ impl LargeParameters {
                 self.model(last, transform).sigma_out_at(log2_q)
             }
             (LargeOperation::Relu, ..) if log2_modulus < self.log2_rotation() => self
-                .model(self.gadget(log2_modulus + 1, transform)?, transform)
+                .model(self.gadget_among(log2_modulus + 1, transform, usable)?, transform)
                 .sigma_out_at(log2_modulus),
             (LargeOperation::Relu, ..) => self.sigma_product(
-                self.product_gadget(log2_modulus, transform, |_| true)?,
+                self.product_gadget(log2_modulus, transform, usable)?,
                 log2_modulus,
                 transform,
             ),
@@ -436,17 +447,29 @@ impl LargeParameters {
         transform: Transform,
         sigma_input: f64,
     ) -> Result<f64> {
+        self.log2_failure_among(operation, log2_modulus, transform, sigma_input, &|_| true)
+    }
+
+    /// The same with the gadgets that `usable` names.
+    pub(super) fn log2_failure_among(
+        &self,
+        operation: LargeOperation,
+        log2_modulus: u32,
+        transform: Transform,
+        sigma_input: f64,
+        usable: &dyn Fn(usize) -> bool,
+    ) -> Result<f64> {
         self.message_bits(log2_modulus)?;
-        let gadget = |l: u32| self.gadget(l, transform);
+        let gadget = |l: u32| self.gadget_among(l, transform, usable);
         if operation == LargeOperation::Relu && log2_modulus < self.log2_rotation() {
             // Two bootstrappings, under the modulus of a rotation.
             let first =
                 self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
-        let plan = self.gadget_plan(operation, log2_modulus, transform, &|_| true)?;
-        // A product with the sign sees the sign's own error beside that of
-        // the part it is applied to.
+        let plan = self.gadget_plan(operation, log2_modulus, transform, usable)?;
+        // A product with the sign sees the sign's own error beside that of the part it is applied
+        // to.
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         for round in &plan.rounds {
@@ -514,6 +537,20 @@ impl LargeParameters {
     /// log2 of the failure probability that one bootstrapping may have.
     pub(super) fn log2_target(&self) -> f64 {
         self.log2_target
+    }
+
+    /// log2 of the failure probability that operations are held to unless
+    /// [`LargeServer::limit_failure`](super::LargeServer::limit_failure) says otherwise: 16 above
+    /// the target of one bootstrapping on a refreshed message, which leaves room for the rounds of
+    /// an operation together and for differences of two refreshed messages; where beta is so small
+    /// that differences of fresh ones are worse, what reading them reaches.
+    pub fn default_bound(&self) -> f64 {
+        let model = self.models[1][self.sets.len() - 1];
+        let rotation = model.sigma_out_at(self.log2_rotation());
+        let difference = model.sigma_fresh().max(rotation) * std::f64::consts::SQRT_2;
+        let own = noise::log2_beyond(self.beta() as f64, difference.hypot(rotation));
+        // Twice as often: all rounds together.
+        (self.log2_target + 16.0).min(self.log2_target / 2.0).max(own + 1.0)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::rounds::{Rotation, combine, extract_sign, operand, phase_table, rotate};
 use super::{LargeOperation, LargeParameters, LargeServer};
-use crate::server::HeldTables;
+use crate::server::{HeldTables, Words};
 use crate::{DeviceCiphertexts, Function, LweCiphertexts, Result, ServerKey};
 
 impl LargeServer {
@@ -29,17 +29,19 @@ impl LargeServer {
         }
         let plan = self.gadget_plan(LargeOperation::Relu, log2_modulus)?;
         let (server, last_server) = (self.product_server(log2_modulus)?, self.last(&plan)?);
-        let (words, _) = server.run_words(&[a.words()], log2_modulus, &|inputs, _| {
+        self.check_failure("a product with the sign", LargeOperation::Relu, a)?;
+        let variance = self.variance_of(LargeOperation::Relu, log2_modulus)?;
+        let words = server.run_words(&[Words::of(a)], &|inputs, _| {
             let mut digits = Vec::new();
             let last =
                 self.shorten(&plan, inputs[0], |before, halfway| digits.push((before, halfway)))?;
             let last = last.as_ref().unwrap_or(inputs[0]);
             // Half of a rotation, or nothing.
             let sign = extract_sign(last_server, last, self.parameters().beta(), 4, rotation)?;
-            Products::new(self.parameters(), server, sign, log2_modulus)
-                .all(inputs[0], &digits, last)
+            let products = Products::new(self.parameters(), server, sign, log2_modulus);
+            Ok(products.all(inputs[0], &digits, last)?.noisy(variance))
         })?;
-        self.result(log2_modulus, words)
+        self.result(words)
     }
 
     /// The larger of every pair, `b + max(a - b, 0)`. Messages are as for [`LargeServer::less`].

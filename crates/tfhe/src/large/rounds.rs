@@ -1,6 +1,6 @@
 //! The job lists of one round.
 
-use crate::server::HeldTables;
+use crate::server::{HeldTables, before_rounding, centred};
 use crate::{DeviceCiphertexts, Result, ServerKey};
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand};
 use girih_ring::switch::mod_switch;
@@ -34,7 +34,7 @@ pub(super) fn rotate(
             input: Combination::new(&operands, constant, rotation.log2_input),
             table: rotation.table.first(),
             table_stride: 0,
-            output_offset: rotation.offset,
+            output_offset: centred(server.set().shape(), rotation.offset, rotation.log2_output),
             log2_output_modulus: rotation.log2_output,
             output: out.at(c),
         }
@@ -51,10 +51,11 @@ pub(super) fn combine(
     input: impl Fn(usize) -> (Vec<Operand>, u32),
 ) -> Result<DeviceCiphertexts> {
     let out = server.allocate_at(len, log2_result)?;
+    let mean = if log2_result < log2_modulus { before_rounding(server.set().shape()) } else { 0 };
     let job = |c| {
         let (operands, constant) = input(c);
         LinearJob {
-            input: Combination::new(&operands, constant, log2_modulus),
+            input: Combination::new(&operands, constant.wrapping_add(mean), log2_modulus),
             log2_output_modulus: log2_result,
             output: out.at(c),
         }

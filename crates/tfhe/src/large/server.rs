@@ -3,6 +3,8 @@
 use super::gadget_plan::GadgetPlan;
 use super::rounds::{Floor, extract_sign, floor};
 use super::{LargeKeys, LargeOperation, LargeParameters};
+use crate::noise::refuse;
+use crate::server::Words;
 use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
 use girih_backend::{Backend, LoadOptions, Progress, Transform};
 
@@ -48,7 +50,50 @@ impl LargeServer {
             };
             servers.push(keys.keys().iter().find(|k| k.set() == set).map(load).transpose()?);
         }
-        Ok(Self { parameters, transform, id: keys.key_id(), servers })
+        let server = Self { parameters, transform, id: keys.key_id(), servers };
+        server.limit_failure(server.parameters.default_bound())?;
+        Ok(server)
+    }
+
+    /// Refuses, from now on, operations that go wrong on one message with a probability above
+    /// `2^log2_failure`, by the noise model; 0 refuses nothing. Until it is set the bound is
+    /// [`LargeParameters::default_bound`].
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for an exponent above 0.
+    pub fn limit_failure(&self, log2_failure: f64) -> Result<()> {
+        self.servers().try_for_each(|server| server.limit_failure(log2_failure))
+    }
+
+    /// The bound of [`LargeServer::limit_failure`], as log2.
+    pub fn failure_limit(&self) -> f64 {
+        self.servers().next().map_or(0.0, ServerKey::failure_limit)
+    }
+
+    /// Refuses an operation that goes wrong too often on messages with the errors of `a`.
+    pub(super) fn check_failure(
+        &self,
+        what: &str,
+        operation: LargeOperation,
+        a: &LweCiphertexts,
+    ) -> Result<()> {
+        let failure = self.parameters.log2_failure_among(
+            operation,
+            a.log2_modulus(),
+            self.transform,
+            a.variance().sqrt(),
+            &|g| self.servers[g].is_some(),
+        )?;
+        let what = format!("{what} of messages modulo 2^{}", a.log2_modulus());
+        refuse(&what, failure, self.failure_limit())
+    }
+
+    /// Variance of the results of an operation, by the model.
+    pub(super) fn variance_of(&self, operation: LargeOperation, log2_modulus: u32) -> Result<f64> {
+        let loaded = |g: usize| self.servers[g].is_some();
+        let sigma =
+            self.parameters.sigma_result_among(operation, log2_modulus, self.transform, &loaded)?;
+        Ok(sigma.powi(2))
     }
 
     /// The context.
@@ -127,13 +172,9 @@ impl LargeServer {
         self.parameters.message_bits(log2_output)?;
         let log2_widest = log2_output
             .max(function.log2_rotation(a.log2_modulus()).min(self.parameters.log2_rotation()));
-        let words = self.server(log2_widest)?.evaluate_words(
-            a.words(),
-            a.log2_modulus(),
-            function,
-            log2_output,
-        )?;
-        self.result(log2_output, words)
+        let words =
+            self.server(log2_widest)?.evaluate_words(Words::of(a), function, log2_output)?;
+        self.result(words)
     }
 
     /// EvalFloor: clears the `bits` lowest bits of every message, by two bootstrappings.
@@ -151,10 +192,14 @@ impl LargeServer {
         let log2_modulus = a.log2_modulus();
         let log2_digit = self.parameters.log2_modulus(bits);
         let keys = [self.server(log2_modulus)?; 2];
-        let words = keys[0].run_words(&[a.words()], log2_modulus, &|inputs, _| {
-            Ok(floor(keys, inputs[0], self.parameters.beta(), log2_digit, log2_modulus)?.result)
+        self.check_failure("a floor", LargeOperation::Floor, a)?;
+        // What the digit is read with is all that is left of errors.
+        let variance = keys[0].noise_model().variance_out_at(log2_modulus);
+        let words = keys[0].run_words(&[Words::of(a)], &|inputs, _| {
+            let floor = floor(keys, inputs[0], self.parameters.beta(), log2_digit, log2_modulus)?;
+            Ok(floor.result.noisy(variance))
         })?;
-        self.result(words.1, words.0)
+        self.result(words)
     }
 
     /// EvalSign: the top bit of every message, which is the sign of a message in two's complement,
@@ -171,7 +216,8 @@ impl LargeServer {
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
         let plan = self.gadget_plan(LargeOperation::Sign, a.log2_modulus())?;
         let server = self.last(&plan)?;
-        let (words, _) = server.run_words(&[a.words()], a.log2_modulus(), &|inputs, _| {
+        self.check_failure("a sign", LargeOperation::Sign, a)?;
+        let words = server.run_words(&[Words::of(a)], &|inputs, _| {
             let shortened = self.shorten(&plan, inputs[0], |_, _| {})?;
             // A bit of a gate: a quarter of q or nothing.
             extract_sign(
@@ -182,7 +228,7 @@ impl LargeServer {
                 log2_q,
             )
         })?;
-        self.result(log2_q, words)
+        self.result(words)
     }
 
     /// EvalDecomp: the digits of every message, least significant first, each under the modulus of
@@ -196,10 +242,10 @@ impl LargeServer {
         let rotation = self.parameters.log2_rotation();
         let plan = self.gadget_plan(LargeOperation::Decompose, a.log2_modulus())?;
         let Some(first) = plan.rounds.first() else { return Ok(vec![a.clone()]) };
+        self.check_failure("digits", LargeOperation::Decompose, a)?;
         // The first digit is the input itself; the others are what each round leaves.
         let results = self.loaded(first.decide)?.run_words_to(
-            &[a.words()],
-            a.log2_modulus(),
+            &[Words::of(a)],
             plan.rounds.len(),
             &|inputs, _| {
                 let mut left = Vec::with_capacity(plan.rounds.len());
@@ -207,12 +253,10 @@ impl LargeServer {
                 Ok(left.into_iter().chain(last).collect())
             },
         )?;
-        let reduce = |words: &[u32]| words.iter().map(|w| w & ((1 << rotation) - 1)).collect();
-        let mut digits = vec![self.result(rotation, reduce(a.words()))?];
-        for (words, log2_modulus) in results {
-            let log2_digit = log2_modulus.min(rotation);
-            let words = if log2_modulus > rotation { reduce(&words) } else { words };
-            digits.push(self.result(log2_digit, words)?);
+        let mut digits = vec![a.reduce(rotation)?.under(Some(self.id))];
+        for words in results {
+            let digit = self.result(words)?;
+            digits.push(digit.reduce(digit.log2_modulus().min(rotation))?);
         }
         Ok(digits)
     }
@@ -246,15 +290,19 @@ impl LargeServer {
                 self.parameters.log2_rotation(),
                 round.log2_modulus - bits,
             )?;
-            each(left.replace(result), halfway);
+            let sigma =
+                self.parameters.sigma_switched(round.read, round.log2_modulus, self.transform);
+            each(left.replace(result.noisy(sigma.powi(2))), halfway);
         }
         Ok(left)
     }
 
     /// What this server computed.
-    pub(super) fn result(&self, log2_modulus: u32, words: Vec<u32>) -> Result<LweCiphertexts> {
+    pub(super) fn result(&self, words: Words<Vec<u32>>) -> Result<LweCiphertexts> {
+        let Words { words, log2_modulus, variance } = words;
         Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?
-            .under(Some(self.id)))
+            .under(Some(self.id))
+            .noisy(variance))
     }
 
     /// Bits of the messages of a batch of this context and key.

@@ -12,6 +12,8 @@ pub struct MeasuredNoise {
     pub samples: usize,
     /// Root mean square of the error of a bootstrapped ciphertext, in units of q.
     pub sigma_out: f64,
+    /// Mean of the error of a bootstrapped ciphertext, in units of q.
+    pub mean_out: f64,
     /// Root mean square of the error of an accumulator coefficient after all steps, in units of Q.
     pub sigma_acc: f64,
     /// Messages whose error was beyond q/8: wrong outputs.
@@ -76,6 +78,7 @@ pub fn measure(
     Ok(MeasuredNoise {
         samples: count,
         sigma_out: root_mean_square(&errors),
+        mean_out: errors.iter().sum::<f64>() / errors.len() as f64,
         sigma_acc: root_mean_square(&accumulators),
         wrong,
         model,

@@ -5,8 +5,10 @@
 //! checks them on a device. BOLT-FHE's eq. (15) is a bound on the accumulator noise that counts the
 //! key noise three times over.
 
+mod bound;
 mod measure;
 
+pub(crate) use bound::{check_log2_bound, log2_misread, refuse};
 pub use measure::{MeasuredNoise, measure};
 
 use crate::{ErrorDistribution, ParameterSet};
@@ -70,6 +72,12 @@ impl NoiseModel {
     /// digits (1 - 1/B_ks) sigma^2` (one entry a digit, none for value 0; a shorter top digit is
     /// counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
     ///
+    /// Words that are multiples of a fraction of a unit are rounded half up, by half a fraction too
+    /// much on average. Times the coefficients of a ternary secret that is nothing; with a binary
+    /// one it moves phases by `(1 - h) / 2` fractions, h ones in the secret. What is known of that,
+    /// for h = n / 2, is added to every result beforehand; what the secret's own h leaves is `n /
+    /// 16` fractions squared, and `k N / 16` of MR's switch Q -> Q_ks.
+    ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
     /// key switch adds `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its
     /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of a secret coefficient where
@@ -102,13 +110,7 @@ impl NoiseModel {
 
     fn with_moduli(set: &ParameterSet, moduli: Moduli) -> Self {
         let shape = set.shape();
-        let (lwe_variance, variance) = match set.errors() {
-            ErrorDistribution::Gaussian { sigma } => (sigma * sigma, sigma * sigma),
-            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
-                let of = |bound: u32| (2f64.powi(2 * bound as i32 + 1) + 1.0) / 6.0;
-                (of(lwe_log2_bound), of(glwe_log2_bound))
-            }
-        };
+        let (lwe_variance, variance) = variance_of(set.errors());
         let square = secret_square(shape.secret);
         let indices = shape.ks_indices() as f64;
         let extracted = 1.0 + indices * square;
@@ -117,7 +119,9 @@ impl NoiseModel {
         let common = Self {
             accumulator,
             accumulator_modulus: moduli.accumulator,
-            key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance,
+            key_switch: extracted / 12.0
+                + indices * digits * (1.0 - 1.0 / base) * variance
+                + what_means_leave(shape),
             rounding: (1.0 + shape.lwe_dimension as f64 * square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
@@ -166,6 +170,11 @@ impl NoiseModel {
         (from_accumulator + from_key_switch + self.rounding).sqrt()
     }
 
+    /// Variance of a bootstrapped ciphertext modulo `2^log2_modulus`, in units of that modulus.
+    pub fn variance_out_at(&self, log2_modulus: u32) -> f64 {
+        self.sigma_out_at(log2_modulus).powi(2)
+    }
+
     /// Deviation that rounding to a smaller modulus leaves, in units of that modulus.
     pub fn sigma_rounding(&self) -> f64 {
         self.rounding.sqrt()
@@ -197,25 +206,43 @@ impl NoiseModel {
     /// `margin` of q either way.
     pub fn log2_failure_of(&self, margin: f64, weights: &[i32]) -> f64 {
         let squares: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-        log2_beyond(margin * 2f64.powi(self.log2_lwe_modulus as i32), self.input_deviation(squares))
+        let variance = squares * self.variance_out_at(self.log2_lwe_modulus);
+        self.log2_failure_input(margin * 2f64.powi(self.log2_lwe_modulus as i32), variance)
     }
 
-    /// Deviation that a rotation sees of a sum of bootstrapped ciphertexts whose weights have this
-    /// sum of squares.
-    fn input_deviation(&self, squares: f64) -> f64 {
-        match self.switches_first {
-            None => squares.sqrt() * self.sigma_out(),
+    /// log2 of the probability that a rotation reads another message than it is given: that an
+    /// input whose error has this variance, with what happens to it before the rotation, is beyond
+    /// `margin` either way; both in units of the input's modulus.
+    pub fn log2_failure_input(&self, margin: f64, variance: f64) -> f64 {
+        let before = match self.switches_first {
+            None => 0.0,
             Some(log2_monomials) => {
                 let unit = 2f64.powi(64 - log2_monomials as i32);
-                (squares * self.accumulator + self.key_switch + self.rounding * unit.powi(2)).sqrt()
+                self.key_switch + self.rounding * unit.powi(2)
             }
-        }
+        };
+        log2_beyond(margin, (variance + before).sqrt())
     }
 }
 
-/// log2 of the probability that an error of deviation `sigma` exceeds `margin` either way.
+/// log2 of the probability that an error of deviation `sigma` exceeds `margin` either way; never
+/// without an error.
 pub(crate) fn log2_beyond(margin: f64, sigma: f64) -> f64 {
+    if sigma == 0.0 {
+        return f64::NEG_INFINITY;
+    }
     log2_erfc(margin / (std::f64::consts::SQRT_2 * sigma))
+}
+
+/// Variance of the errors of LWE and of GLWE ciphertexts.
+pub(crate) fn variance_of(errors: ErrorDistribution) -> (f64, f64) {
+    match errors {
+        ErrorDistribution::Gaussian { sigma } => (sigma * sigma, sigma * sigma),
+        ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => {
+            let of = |bound: u32| (2f64.powi(2 * bound as i32 + 1) + 1.0) / 6.0;
+            (of(lwe_log2_bound), of(glwe_log2_bound))
+        }
+    }
 }
 
 /// E[s^2] of a secret coefficient.
@@ -224,6 +251,22 @@ fn secret_square(secret: SecretKind) -> f64 {
         SecretKind::Ternary => 2.0 / 3.0,
         SecretKind::Binary => 0.5,
     }
+}
+
+/// Variance, in units of Q_ks, of the mean of rounding errors times the ones that a binary secret
+/// has more or fewer than half: see [`NoiseModel::new`].
+fn what_means_leave(shape: &BootstrapShape) -> f64 {
+    if shape.secret == SecretKind::Ternary || shape.is_torus() {
+        return 0.0;
+    }
+    let above = match shape.gadget {
+        Gadget::ModulusRaising { log2_modulus } if log2_modulus > shape.log2_ks_modulus => {
+            let fraction = 4f64.powi(shape.log2_ks_modulus as i32 - log2_modulus as i32);
+            shape.ks_indices() as f64 * fraction
+        }
+        _ => 0.0,
+    };
+    (shape.lwe_dimension as f64 + above) / 16.0
 }
 
 /// Variance that one step of the blind rotation adds; the terms are those of [`NoiseModel::new`].

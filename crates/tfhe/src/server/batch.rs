@@ -61,6 +61,25 @@ fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
 pub(crate) type Operation<'a> =
     &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<DeviceCiphertexts>;
 
+/// Words of ciphertexts on the host, their modulus and the variance of their errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Words<W> {
+    pub words: W,
+    pub log2_modulus: u32,
+    pub variance: f64,
+}
+
+impl<'a> Words<&'a [u32]> {
+    /// Those of a batch.
+    pub fn of(batch: &'a LweCiphertexts) -> Self {
+        Self {
+            words: batch.words(),
+            log2_modulus: batch.log2_modulus(),
+            variance: batch.variance(),
+        }
+    }
+}
+
 /// The same with several results.
 pub(crate) type Operations<'a> =
     &'a dyn Fn(&[&DeviceCiphertexts], usize) -> Result<Vec<DeviceCiphertexts>>;
@@ -79,6 +98,13 @@ pub trait Batch: Sized + sealed::Sealed {
 
     /// log2 of their modulus.
     fn log2_modulus(&self) -> u32;
+
+    /// Variance of the error of any message of the batch, in units of the modulus.
+    fn variance(&self) -> f64;
+
+    /// Whether ciphertext `index` of both is known to be the same one.
+    #[doc(hidden)]
+    fn same(&self, other: &Self, index: usize) -> bool;
 
     /// Inputs must all be modulo `2^log2_modulus`.
     #[doc(hidden)]
@@ -116,6 +142,14 @@ impl Batch for DeviceCiphertexts {
         self.log2_modulus()
     }
 
+    fn variance(&self) -> f64 {
+        self.variance()
+    }
+
+    fn same(&self, other: &Self, index: usize) -> bool {
+        index < self.len().min(other.len()) && self.at(index) == other.at(index)
+    }
+
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
     fn run(
         server: &ServerKey,
@@ -138,6 +172,14 @@ impl Batch for LweCiphertexts {
         self.log2_modulus()
     }
 
+    fn variance(&self) -> f64 {
+        self.variance()
+    }
+
+    fn same(&self, other: &Self, index: usize) -> bool {
+        self.same(other, index)
+    }
+
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
     fn run(
         server: &ServerKey,
@@ -147,46 +189,47 @@ impl Batch for LweCiphertexts {
     ) -> Result<Self> {
         check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check(i))?;
-        let words: Vec<&[u32]> = inputs.iter().map(|i| i.words()).collect();
-        let (words, log2_modulus) = server.run_words(&words, log2_modulus, operation)?;
+        let words: Vec<_> = inputs.iter().map(|i| Words::of(i)).collect();
+        let Words { words, log2_modulus, variance } = server.run_words(&words, operation)?;
         let _span = timeline::host("check the result");
         Ok(LweCiphertexts::from_words_at(server.set(), log2_modulus, words)?
-            .under(Some(server.key_id())))
+            .under(Some(server.key_id()))
+            .noisy(variance))
     }
 }
 
 impl ServerKey {
-    /// Runs `operation` on words of ciphertexts modulo `2^log2_modulus`, chunk by chunk; returns
-    /// words and their modulus.
+    /// Runs `operation` on words of ciphertexts of one modulus and number, chunk by chunk.
     pub(crate) fn run_words(
         &self,
-        inputs: &[&[u32]],
-        log2_modulus: u32,
+        inputs: &[Words<&[u32]>],
         operation: Operation<'_>,
-    ) -> Result<(Vec<u32>, u32)> {
+    ) -> Result<Words<Vec<u32>>> {
         let one = |resident: &[&DeviceCiphertexts], first| Ok(vec![operation(resident, first)?]);
-        let mut results = self.run_words_to(inputs, log2_modulus, 1, &one)?;
+        let mut results = self.run_words_to(inputs, 1, &one)?;
         Ok(results.pop().expect("as many results as were asked for"))
     }
 
     /// As [`ServerKey::run_words`], for an operation with `count` results.
     pub(crate) fn run_words_to(
         &self,
-        inputs: &[&[u32]],
-        log2_modulus: u32,
+        inputs: &[Words<&[u32]>],
         count: usize,
         operation: Operations<'_>,
-    ) -> Result<Vec<(Vec<u32>, u32)>> {
+    ) -> Result<Vec<Words<Vec<u32>>>> {
         let len = self.set().shape().ciphertext_len();
-        let (total, mut first) = (inputs[0].len(), 0);
-        let mut results = vec![(Vec::new(), log2_modulus); count];
+        let (total, mut first) = (inputs[0].words.len(), 0);
+        let nothing =
+            Words { words: Vec::new(), log2_modulus: inputs[0].log2_modulus, variance: 0.0 };
+        let mut results = vec![nothing; count];
         let mut download = |resident: &[DeviceCiphertexts], range: Range<usize>| {
-            results.iter_mut().zip(resident).try_for_each(|((words, log2_result), resident)| {
-                *log2_result = resident.log2_modulus();
-                if words.is_empty() {
-                    *words = vec![0; total];
+            results.iter_mut().zip(resident).try_for_each(|(result, resident)| {
+                result.log2_modulus = resident.log2_modulus();
+                result.variance = result.variance.max(resident.variance());
+                if result.words.is_empty() {
+                    result.words = vec![0; total];
                 }
-                let words = &mut words[range.clone()];
+                let words = &mut result.words[range.clone()];
                 touch(words);
                 self.download_words(resident, words)
             })
@@ -202,7 +245,10 @@ impl ServerKey {
             let span = timeline::host("upload");
             let resident = inputs
                 .iter()
-                .map(|i| self.upload_words(&i[range.clone()], log2_modulus))
+                .map(|i| {
+                    let words = &i.words[range.clone()];
+                    Ok(self.upload_words(words, i.log2_modulus)?.noisy(i.variance))
+                })
                 .collect::<Result<Vec<_>>>()?;
             drop(span);
             let span = timeline::host("launch");

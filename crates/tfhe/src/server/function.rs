@@ -2,7 +2,7 @@
 //! without a bit of padding (LMP22's EvalFunc).
 
 use super::table::check_values;
-use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey};
+use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey, Words, centred};
 use crate::{NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
 use girih_ring::switch::mod_switch;
@@ -227,6 +227,7 @@ impl ServerKey {
     pub fn evaluate<B: Batch>(&self, a: &B, function: &Function, log2_output: u32) -> Result<B> {
         let loaded = self.load_function(function, a.log2_modulus(), log2_output)?;
         B::run(self, &[a], a.log2_modulus(), &|inputs, _| {
+            self.check_function(function, inputs[0], log2_output)?;
             self.function_list(inputs[0], log2_output, |_| &loaded)
         })
     }
@@ -234,16 +235,33 @@ impl ServerKey {
     /// The same on words of ciphertexts that may name another set of these secrets as theirs.
     pub(crate) fn evaluate_words(
         &self,
-        words: &[u32],
-        log2_modulus: u32,
+        words: Words<&[u32]>,
         function: &Function,
         log2_output: u32,
-    ) -> Result<Vec<u32>> {
-        let loaded = self.load_function(function, log2_modulus, log2_output)?;
+    ) -> Result<Words<Vec<u32>>> {
+        let loaded = self.load_function(function, words.log2_modulus, log2_output)?;
         let operation = |inputs: &[&DeviceCiphertexts], _: usize| {
+            self.check_function(function, inputs[0], log2_output)?;
             self.function_list(inputs[0], log2_output, |_| &loaded)
         };
-        Ok(self.run_words(&[words], log2_modulus, &operation)?.0)
+        self.run_words(&[words], &operation)
+    }
+
+    /// Refuses a function that would read its inputs, or whose results would be read, wrongly too
+    /// often.
+    fn check_function(
+        &self,
+        function: &Function,
+        inputs: &DeviceCiphertexts,
+        log2_output: u32,
+    ) -> Result<()> {
+        let (bits, sigma) = (function.input_bits, inputs.variance().sqrt());
+        let failure = self.model.log2_failure_function(function, inputs.log2_modulus(), sigma);
+        let what = format!("a function of {bits} bits modulo 2^{}", inputs.log2_modulus());
+        noise::refuse(&what, failure, self.failure_limit())?;
+        let bits = function.output_bits;
+        let what = format!("a function with results of {bits} bits modulo 2^{log2_output}");
+        self.check_output(&what, 2f64.powi(bits as i32), log2_output)
     }
 
     /// A function of its own for each ciphertext of the batch (it acts on all r slots), all in one
@@ -267,6 +285,7 @@ impl ServerKey {
         let load = |f| self.load_function(f, a.log2_modulus(), log2_output);
         let loaded = functions.iter().map(load).collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], a.log2_modulus(), &|inputs, offset| {
+            functions.iter().try_for_each(|f| self.check_function(f, inputs[0], log2_output))?;
             self.function_list(inputs[0], log2_output, |c| &loaded[offset + c])
         })
     }
@@ -311,6 +330,7 @@ impl ServerKey {
         let all: Vec<&Loaded> = (0..input.len()).map(loaded).collect();
         let twice: Vec<usize> = (0..input.len()).filter(|&c| all[c].twice).collect();
         let operand = |ciphertext, weight| Operand { ciphertext, weight };
+        let shape = self.set.shape();
         let mut half = None;
         if !twice.is_empty() {
             let modulus = self.accumulator_modulus()?;
@@ -323,7 +343,7 @@ impl ServerKey {
                     input,
                     table: table.first(),
                     table_stride: 0,
-                    output_offset: 0,
+                    output_offset: centred(shape, 0, f.log2_rotation),
                     log2_output_modulus: f.log2_rotation,
                     output,
                 }
@@ -347,7 +367,7 @@ impl ServerKey {
                 input,
                 table: f.table.first(),
                 table_stride: 0,
-                output_offset: f.offset,
+                output_offset: centred(shape, f.offset, log2_output),
                 log2_output_modulus: log2_output,
                 output: out.at(c),
             }

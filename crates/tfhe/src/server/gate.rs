@@ -43,6 +43,16 @@ impl Gate {
         }
     }
 
+    /// What the gate is of one bit twice: the bit, its inverse, or a constant.
+    pub(super) fn of_one(self) -> OfOne {
+        match self {
+            Self::And | Self::Or => OfOne::Copy,
+            Self::Nand | Self::Nor => OfOne::Not,
+            Self::Xor => OfOne::Constant(false),
+            Self::Xnor => OfOne::Constant(true),
+        }
+    }
+
     /// Start of the true window `[low, low + q/2)` in units of q/8 (OpenFHE's gate constants,
     /// tfhe.md section 2).
     fn low(self) -> i64 {
@@ -60,6 +70,13 @@ impl Gate {
     pub fn test_polynomial(self, shape: &BootstrapShape) -> Vec<u64> {
         bit_polynomial(shape, self.low())
     }
+}
+
+/// A function of one bit.
+pub(super) enum OfOne {
+    Copy,
+    Not,
+    Constant(bool),
 }
 
 impl std::fmt::Display for Gate {

@@ -1,7 +1,7 @@
 //! Job lists on bits: what a circuit needs to run its own levels on ciphertexts
 //! that stay on the device.
 
-use super::{DeviceCiphertexts, Gate, ServerKey, gate};
+use super::{DeviceCiphertexts, Gate, ServerKey, centred, gate};
 use crate::{Result, error};
 use girih_backend::{BootstrapJob, Combination, Operand};
 
@@ -33,7 +33,7 @@ impl ServerKey {
             input: Combination::new(operands, constant, shape.log2_stored_modulus()),
             table,
             table_stride: 0,
-            output_offset: gate::eighth(shape),
+            output_offset: centred(shape, gate::eighth(shape), shape.log2_stored_modulus()),
             log2_output_modulus: shape.log2_stored_modulus(),
             output,
         }

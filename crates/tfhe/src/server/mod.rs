@@ -1,9 +1,11 @@
 //! Evaluation keys loaded on a device, and what can be done with them.
 
 mod batch;
+mod failure;
 mod function;
 mod gate;
 mod jobs;
+mod rounding;
 mod store;
 mod table;
 mod table_cache;
@@ -14,11 +16,15 @@ pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
-use crate::{EvaluationKeys, KeyId, LweCiphertexts, ParameterSet, Result, error};
+use crate::{EvaluationKeys, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
+pub(crate) use batch::Words;
+use failure::{Bound, variance_of_sum};
+use gate::OfOne;
 use girih_backend::{
     Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand,
     Progress, timeline,
 };
+pub(crate) use rounding::{before_rounding, centred};
 use std::sync::Arc;
 use store::Store;
 use table::LoadedTables;
@@ -31,13 +37,16 @@ use table_cache::TableCache;
 /// carried to the device and back in chunks of bounded size; [`DeviceCiphertexts`] stay there
 /// between calls. It can be shared between threads.
 ///
-/// Ciphertexts under another client key than its own are refused; results name its own.
+/// Ciphertexts under another client key than its own are refused; results name its own. So is what
+/// would fail more often than a bound, by the noise model: [`ServerKey::limit_failure`].
 pub struct ServerKey {
     set: ParameterSet,
     id: KeyId,
     engine: Engine,
     store: Arc<Store>,
     tables: Arc<TableCache>,
+    model: NoiseModel,
+    bound: Bound,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -67,13 +76,19 @@ impl ServerKey {
     ) -> Result<Self> {
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
         let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Ok(Self {
-            set: keys.set().clone(),
-            id: keys.key_id(),
-            engine,
-            store: Arc::default(),
-            tables: Arc::new(tables),
-        })
+        Ok(Self::on(keys, engine, Arc::default(), Arc::new(tables)))
+    }
+
+    fn on(
+        keys: &EvaluationKeys,
+        engine: Engine,
+        store: Arc<Store>,
+        tables: Arc<TableCache>,
+    ) -> Self {
+        let set = keys.set().clone();
+        let model = NoiseModel::with_transform(&set, engine.transform());
+        let bound = Bound::new(model.default_bound());
+        Self { set, id: keys.key_id(), engine, store, tables, model, bound }
     }
 
     /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these:
@@ -103,13 +118,7 @@ impl ServerKey {
             .beside(&self.engine)
             .progress(progress)
             .load(backend)?;
-        Ok(Self {
-            set: keys.set().clone(),
-            id: self.id,
-            engine,
-            store: Arc::clone(&self.store),
-            tables: Arc::clone(&self.tables),
-        })
+        Ok(Self::on(keys, engine, Arc::clone(&self.store), Arc::clone(&self.tables)))
     }
 
     /// The parameter set.
@@ -157,7 +166,8 @@ impl ServerKey {
         self.check(ciphertexts)?;
         Ok(self
             .upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?
-            .under(ciphertexts.key_id()))
+            .under(ciphertexts.key_id())
+            .noisy(ciphertexts.variance()))
     }
 
     pub(crate) fn upload_words(
@@ -180,7 +190,8 @@ impl ServerKey {
         let mut words = vec![0; ciphertexts.len() * self.set.shape().ciphertext_len()];
         self.download_words(ciphertexts, &mut words)?;
         Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?
-            .under(ciphertexts.key_id()))
+            .under(ciphertexts.key_id())
+            .noisy(ciphertexts.variance()))
     }
 
     pub(crate) fn download_words(
@@ -194,7 +205,8 @@ impl ServerKey {
     }
 
     /// Reserves places for `count` ciphertexts modulo q on the device, for results under this key;
-    /// what they hold is unspecified until something writes them.
+    /// what they hold is unspecified until something writes them. They are taken for bootstrapped
+    /// ones; [`DeviceCiphertexts::with_variance`] says otherwise.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
@@ -203,18 +215,23 @@ impl ServerKey {
     }
 
     pub(crate) fn allocate_at(&self, count: usize, log2_modulus: u32) -> Result<DeviceCiphertexts> {
-        Ok(DeviceCiphertexts::new(&self.store, &self.set, log2_modulus, &self.engine, count)?
+        let kind = (log2_modulus, self.model.variance_out_at(log2_modulus));
+        Ok(DeviceCiphertexts::new(&self.store, &self.set, kind, &self.engine, count)?
             .under(Some(self.id)))
     }
 
     /// One gate on every pair of bits of two batches of equal length.
     ///
+    /// Where both are the same ciphertext, whose error would count twice over, the gate is the bit
+    /// itself, its inverse or a constant, and takes no bootstrapping.
+    ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set
-    /// or key, and failures of the device.
+    /// or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure probability above
+    /// [`ServerKey::limit_failure`], and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
-        B::run(self, &[a, b], self.log2_q(), &|inputs, _| {
-            self.gate_list(|_| gate, inputs[0], inputs[1])
+        B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
+            self.gate_list(|_| gate, |c| a.same(b, offset + c), inputs[0], inputs[1])
         })
     }
 
@@ -232,19 +249,23 @@ impl ServerKey {
             ));
         }
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
-            self.gate_list(|c| gates[offset + c], inputs[0], inputs[1])
+            let same = |c| a.same(b, offset + c);
+            self.gate_list(|c| gates[offset + c], same, inputs[0], inputs[1])
         })
     }
 
     fn gate_list(
         &self,
         gate: impl Fn(usize) -> Gate,
+        same: impl Fn(usize) -> bool,
         a: &DeviceCiphertexts,
         b: &DeviceCiphertexts,
     ) -> Result<DeviceCiphertexts> {
         let out = self.allocate(a.len())?;
+        let (alike, pairs): (Vec<usize>, Vec<usize>) = (0..a.len()).partition(|&c| same(c));
         let mut known = [None; Gate::ALL.len()];
-        let jobs = (0..a.len())
+        let jobs = pairs
+            .into_iter()
             .map(|c| {
                 let gate = gate(c);
                 let table = match known[gate as usize] {
@@ -259,8 +280,31 @@ impl ServerKey {
                 Ok(self.bit_job(&operands, 0, table, out.at(c)))
             })
             .collect::<Result<Vec<_>>>()?;
-        self.engine.bootstrap(&jobs)?;
-        Ok(out)
+        if !jobs.is_empty() {
+            // XOR has twice the weights and twice the margin.
+            self.check_input("a gate", self.eighth_of_q(), a.variance() + b.variance())?;
+            self.engine.bootstrap(&jobs)?;
+        }
+        if alike.is_empty() {
+            return Ok(out);
+        }
+        let log2_modulus = self.log2_q();
+        let copies: Vec<_> = alike
+            .into_iter()
+            .map(|c| {
+                let bit = |weight| vec![Operand { ciphertext: a.at(c), weight }];
+                let (operands, ones) = match gate(c).of_one() {
+                    OfOne::Copy => (bit(1), 0),
+                    OfOne::Not => (bit(-1), 1),
+                    OfOne::Constant(value) => (Vec::new(), u32::from(value)),
+                };
+                let input = Combination::new(&operands, self.quarters(ones), log2_modulus);
+                LinearJob { input, log2_output_modulus: log2_modulus, output: out.at(c) }
+            })
+            .collect();
+        self.engine.combine(&copies)?;
+        let variance = out.variance().max(a.variance());
+        Ok(out.noisy(variance))
     }
 
     /// NOT of every bit: linear, without bootstrapping.
@@ -278,16 +322,23 @@ impl ServerKey {
                 LinearJob { input, log2_output_modulus: log2_modulus, output: out.at(c) }
             };
             self.engine.combine(&(0..out.len()).map(job).collect::<Vec<_>>())?;
-            Ok(out)
+            Ok(out.noisy(inputs[0].variance()))
         })
     }
 
     /// `select ? a : b` for every bit: three bootstrappings in two levels.
     ///
     /// # Errors
-    /// As [`ServerKey::gate`].
+    /// As [`ServerKey::gate`]; a ciphertext that selects and is selected counts with twice its
+    /// error.
     pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
+        let first = [(a, [1, 1]), (b, [-1, 1])]
+            .map(|(x, weights)| variance_of_sum(&[select, x], &weights))
+            .into_iter()
+            .fold(0.0, f64::max);
         B::run(self, &[select, a, b], self.log2_q(), &|inputs, _| {
+            let second = 2.0 * self.model.variance_out_at(self.log2_q());
+            self.check_input("a mux", self.eighth_of_q(), first.max(second))?;
             let [select, a, b] = inputs else { unreachable!("three inputs were given") };
             let (len, table) = (a.len(), self.gate_table(Gate::And)?);
             let chosen = self.allocate(2 * len)?;
@@ -315,13 +366,15 @@ impl ServerKey {
 
     /// Whether at least two of three bits are set: one bootstrapping.
     ///
-    /// The error of three inputs adds up:
-    /// [`NoiseModel::log2_failure`](crate::NoiseModel::log2_failure) says how likely it fails.
+    /// The errors of three inputs add up: [`NoiseModel::log2_failure_majority`] says how likely it
+    /// fails.
     ///
     /// # Errors
-    /// As [`ServerKey::gate`].
+    /// As [`ServerKey::gate`]; a ciphertext that comes twice counts with twice its error.
     pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
+        let variance = variance_of_sum(&[a, b, c], &[1; 3]);
         B::run(self, &[a, b, c], self.log2_q(), &|inputs, _| {
+            self.check_input("a majority", self.eighth_of_q(), variance)?;
             let out = self.allocate(inputs[0].len())?;
             // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
             let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
@@ -339,7 +392,9 @@ impl ServerKey {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a
-    /// batch of another set or key, and failures of the device.
+    /// batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
+    /// results would be read wrongly with a probability above [`ServerKey::limit_failure`], and
+    /// failures of the device.
     pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
         self.apply_weighted(&[a], &[1], table)
     }
@@ -366,7 +421,9 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
+        let variance = variance_of_sum(inputs, weights);
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
+            self.check_look_up(table, variance)?;
             self.table_list(inputs[0].len(), |c| {
                 let operands = inputs
                     .iter()
@@ -413,6 +470,7 @@ impl ServerKey {
             .map(|tables| self.load_slots(tables))
             .collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
+            self.check_look_ups(tables, inputs[0].variance())?;
             self.table_list(inputs[0].len(), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c])
             })
@@ -434,7 +492,7 @@ impl ServerKey {
                     input: Combination::new(&operands, tables.shift, log2_q),
                     table: tables.held.first(),
                     table_stride: tables.stride,
-                    output_offset: tables.offset,
+                    output_offset: centred(self.set.shape(), tables.offset, log2_q),
                     log2_output_modulus: log2_q,
                     output: out.at(c),
                 }

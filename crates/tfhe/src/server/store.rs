@@ -48,6 +48,7 @@ pub struct DeviceCiphertexts {
     set: ParameterSet,
     key: Option<KeyId>,
     log2_modulus: u32,
+    variance: f64,
     first: u32,
     len: u32,
 }
@@ -66,7 +67,7 @@ impl DeviceCiphertexts {
     pub(super) fn new(
         store: &Arc<Store>,
         set: &ParameterSet,
-        log2_modulus: u32,
+        (log2_modulus, variance): (u32, f64),
         engine: &Engine,
         count: usize,
     ) -> Result<Self> {
@@ -94,12 +95,33 @@ impl DeviceCiphertexts {
             }
         };
         drop(places);
-        Ok(Self { store: Arc::clone(store), set: set.clone(), key: None, log2_modulus, first, len })
+        let (store, set) = (Arc::clone(store), set.clone());
+        Ok(Self { store, set, key: None, log2_modulus, variance, first, len })
     }
 
     /// The same ciphertexts, known to be under `key`.
     pub(super) fn under(mut self, key: Option<KeyId>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// The same ciphertexts with another variance of their errors ([`DeviceCiphertexts::variance`]):
+    /// for results of jobs of one's own.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) unless it is a number from 0 on.
+    pub fn with_variance(self, variance: f64) -> Result<Self> {
+        if !(variance.is_finite() && variance >= 0.0) {
+            return error::mismatch(format!(
+                "a variance of {variance}: it must be a number from 0 on"
+            ));
+        }
+        Ok(self.noisy(variance))
+    }
+
+    /// The same with a variance that is known to be one.
+    pub(crate) fn noisy(mut self, variance: f64) -> Self {
+        self.variance = variance;
         self
     }
 
@@ -116,6 +138,12 @@ impl DeviceCiphertexts {
     /// log2 of the modulus.
     pub fn log2_modulus(&self) -> u32 {
         self.log2_modulus
+    }
+
+    /// Variance of the error of any message of the batch, in units of its modulus: see
+    /// [`LweCiphertexts::variance`](crate::LweCiphertexts::variance).
+    pub fn variance(&self) -> f64 {
+        self.variance
     }
 
     /// Number of ciphertexts.
@@ -176,6 +204,7 @@ mod tests {
             set,
             key: None,
             log2_modulus: 9,
+            variance: 0.0,
             first: 0,
             len: 10,
         };

@@ -153,10 +153,30 @@ impl ServerKey {
         }
         let loaded = self.load_slots(tables)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
+            self.check_look_ups(tables, inputs[0].variance())?;
             self.table_list(inputs[0].len(), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded)
             })
         })
+    }
+
+    /// Refuses look-ups whose inputs, of this variance, or whose results would be read wrongly too
+    /// often.
+    pub(super) fn check_look_ups(&self, tables: &[LookUpTable], variance: f64) -> Result<()> {
+        // The widest tables are the worst: one in, one out.
+        let inputs = tables.iter().max_by_key(|t| t.input_bits);
+        let outputs = tables.iter().max_by_key(|t| t.output_bits);
+        inputs.into_iter().chain(outputs).try_for_each(|t| self.check_look_up(t, variance))
+    }
+
+    /// The same of one.
+    pub(super) fn check_look_up(&self, table: &LookUpTable, variance: f64) -> Result<()> {
+        let (bits, log2_q) = (table.input_bits, self.log2_q());
+        let margin = 2f64.powi(log2_q as i32 - bits as i32 - 2);
+        self.check_input(&format!("a look-up of {bits} bits"), margin, variance)?;
+        // Under a bit of padding.
+        let (bits, messages) = (table.output_bits, f64::from(2u32 << table.output_bits));
+        self.check_output(&format!("a look-up with results of {bits} bits"), messages, log2_q)
     }
 
     /// Loads the tables of the slots of a ciphertext, or the one that serves them all.

@@ -12,9 +12,9 @@ pub(super) use arithmetic::{PlainNode, check_length, largest};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ServerKey;
 use super::estimate::{Estimate, Model};
 use super::recording::InputShape;
+use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
 
@@ -85,16 +85,18 @@ impl std::fmt::Debug for Builder<'_> {
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(server: &'s ServerKey) -> Self {
+    pub(super) fn new(server: &'s ServerKey) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        Self {
+        let mut recorder = Recorder::new(server.chain().clone());
+        recorder.use_klss(server.key_switching() != KeySwitching::Hybrid)?;
+        Ok(Self {
             server,
-            recorder: Recorder::new(server.chain().clone()),
+            recorder,
             tape: Tape::default(),
             inputs: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-        }
+        })
     }
 
     /// The parameter set.

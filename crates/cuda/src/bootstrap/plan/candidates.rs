@@ -164,7 +164,9 @@ mod tests {
     use super::*;
     use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
     use crate::bootstrap::plan::knobs::SPREAD_ITEMS;
+    use crate::bootstrap::plan::only_transform;
     use crate::bootstrap::test_shapes;
+    use girih_backend::SecretKind;
 
     fn planner<'a>(
         shape: &'a BootstrapShape,
@@ -177,6 +179,29 @@ mod tests {
     fn chosen(choices: &[(&str, u32)]) -> PlanRequest {
         let choices = choices.iter().map(|&(n, v)| (n.to_owned(), v)).collect();
         PlanRequest { choices, ..Default::default() }
+    }
+
+    /// What a device would take of its own accord must be what its kernels run.
+    #[test]
+    fn shapes_that_one_transform_runs_have_only_that() {
+        let limits = limits_of(90);
+        for name in ["word_3x7", "words_1x25", "raised_16", "torus"] {
+            for grouping in [1, 2, 3, 4] {
+                let secret = SecretKind::Binary;
+                let mut shape = BootstrapShape { grouping, secret, ..test_shapes::shape(name, 1) };
+                shape.lwe_dimension = shape.lwe_dimension.next_multiple_of(12);
+                let request = PlanRequest::default();
+                let both = [Transform::Ntt, Transform::Fft].map(|transform| {
+                    planner(&shape, transform, &limits).candidates(&request).is_ok()
+                });
+                let expected = match only_transform(&shape) {
+                    Some(Transform::Fft) => [false, true],
+                    Some(Transform::Ntt) => [true, false],
+                    None => [true, true],
+                };
+                assert_eq!(both, expected, "{name}, {grouping} indices a step");
+            }
+        }
     }
 
     #[test]

@@ -224,3 +224,9 @@ pub(crate) fn refuse_unsupported(
     }
     Ok(())
 }
+
+/// The one transform that kernels run a shape with, where there is only one.
+pub(crate) fn only_transform(shape: &BootstrapShape) -> Option<Transform> {
+    // 2^64 has no roots of unity, and integer kernels take one LWE index a step.
+    (shape.is_torus() || shape.grouping > 1).then_some(Transform::Fft)
+}

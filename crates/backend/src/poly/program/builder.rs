@@ -1,0 +1,271 @@
+//! Programs as they are recorded: every operation's types are checked.
+
+use std::sync::Arc;
+
+use super::{
+    Basis, Domain, Factor, Op, Program, ProgramError, ResidentShape, RingShape, Term, Value,
+    ValueType,
+};
+
+/// Records a [`Program`], checking each operation's types. Equal operations are recorded once.
+#[derive(Debug)]
+pub struct ProgramBuilder {
+    program: Program,
+    seen: std::collections::HashMap<Op, Value>,
+}
+
+impl ProgramBuilder {
+    /// An empty program over `ring`.
+    pub fn new(ring: Arc<RingShape>) -> Self {
+        let program = Program {
+            ring,
+            ops: Vec::new(),
+            types: Vec::new(),
+            residents: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        Self { program, seen: Default::default() }
+    }
+
+    /// The ring that it works in.
+    pub fn ring(&self) -> &Arc<RingShape> {
+        &self.program.ring
+    }
+
+    /// What `value` is.
+    pub fn type_of(&self, value: Value) -> &ValueType {
+        self.program.type_of(value)
+    }
+
+    /// The basis of `value`.
+    pub fn basis(&self, value: Value) -> &Basis {
+        &self.type_of(value).basis
+    }
+
+    /// Declares the next input; slots count from 0.
+    ///
+    /// # Errors
+    /// For a prime that the ring does not have.
+    pub fn input(&mut self, basis: Basis, domain: Domain) -> Result<Value, ProgramError> {
+        self.known("input", &basis)?;
+        let slot = self.program.inputs.len() as u16;
+        let of = ValueType { basis, domain };
+        self.program.inputs.push(of.clone());
+        Ok(self.push(Op::Input(slot), of))
+    }
+
+    /// Declares the next resident polynomial, in evaluations; slots count from 0.
+    ///
+    /// # Errors
+    /// For a prime that the ring does not have, or runs longer than a limb.
+    pub fn resident(&mut self, shape: ResidentShape) -> Result<Value, ProgramError> {
+        self.known("resident", &shape.basis)?;
+        if shape.log2_run > self.program.ring.log2_degree {
+            return Err(self.error(
+                "resident",
+                format!(
+                    "runs of 2^{} words in limbs of 2^{}",
+                    shape.log2_run, self.program.ring.log2_degree
+                ),
+            ));
+        }
+        let slot = self.program.residents.len() as u32;
+        let of = ValueType { basis: shape.basis.clone(), domain: Domain::Evaluations };
+        self.program.residents.push(shape);
+        Ok(self.push(Op::Resident(slot), of))
+    }
+
+    /// `value` in `domain`; itself where it is there already.
+    pub fn transform(&mut self, value: Value, domain: Domain) -> Value {
+        let of = self.type_of(value).clone();
+        if of.domain == domain {
+            value
+        } else {
+            self.push(Op::Transform(value, domain), ValueType { domain, ..of })
+        }
+    }
+
+    /// Base conversion of `of` to the primes `to`.
+    ///
+    /// # Errors
+    /// When `of` is not in coefficients, has no prime, or `to` has an unknown one.
+    pub fn convert(
+        &mut self,
+        of: Value,
+        to: Basis,
+        corrected: bool,
+    ) -> Result<Value, ProgramError> {
+        self.known("convert", &to)?;
+        let from = self.type_of(of);
+        if from.domain != Domain::Coefficients || from.basis.is_empty() {
+            return Err(self.error("convert", "needs coefficients over at least one prime".into()));
+        }
+        Ok(self.push(
+            Op::Convert { of, to: to.clone(), corrected },
+            ValueType { basis: to, domain: Domain::Coefficients },
+        ))
+    }
+
+    /// The limbs of `value` whose primes are in `basis`.
+    ///
+    /// # Errors
+    /// When `value` lacks one of them.
+    pub fn limbs(&mut self, value: Value, basis: Basis) -> Result<Value, ProgramError> {
+        let of = self.type_of(value).clone();
+        if of.basis == basis {
+            return Ok(value);
+        }
+        if !of.basis.contains_all(&basis) {
+            let lacking = basis.difference(&of.basis);
+            return Err(self.error(
+                "limbs",
+                format!("value {} has no limb modulo primes {:?}", value.0, lacking.primes()),
+            ));
+        }
+        Ok(self.push(Op::Limbs(value, basis.clone()), ValueType { basis, domain: of.domain }))
+    }
+
+    /// The limbs of all `parts` as one polynomial. Parts without limbs are left out.
+    ///
+    /// # Errors
+    /// When a prime occurs twice, domains differ, or no part has a limb.
+    pub fn join(&mut self, parts: &[Value]) -> Result<Value, ProgramError> {
+        let parts: Vec<Value> =
+            parts.iter().copied().filter(|&v| !self.basis(v).is_empty()).collect();
+        let Some(&first) = parts.first() else {
+            return Err(self.error("join", "no part has a limb".into()));
+        };
+        if parts.len() == 1 {
+            return Ok(first);
+        }
+        let domain = self.type_of(first).domain;
+        let mut basis = Basis::new([]);
+        for &part in &parts {
+            let of = self.type_of(part);
+            if of.domain != domain {
+                return Err(self.error("join", "parts in coefficients and in evaluations".into()));
+            }
+            let both = basis.intersection(&of.basis);
+            if !both.is_empty() {
+                return Err(self.error("join", format!("primes {:?} occur twice", both.primes())));
+            }
+            basis = basis.union(&of.basis);
+        }
+        Ok(self.push(Op::Join(parts), ValueType { basis, domain }))
+    }
+
+    /// The sum of `terms` over `basis`, which all operands must have exactly.
+    ///
+    /// # Errors
+    /// Without terms; when operands differ in basis or domain; for products, constants or unequal
+    /// halves in coefficients; for residues that are not canonical or not one pair a prime.
+    pub fn sum(&mut self, terms: Vec<Term>) -> Result<Value, ProgramError> {
+        let Some(of) = terms.iter().find_map(|t| t.a).map(|a| self.type_of(a).clone()) else {
+            return Err(self.error("sum", "needs at least one term with a polynomial".into()));
+        };
+        for term in &terms {
+            for &operand in term.a.iter().chain(&term.b) {
+                let other = self.type_of(operand);
+                if *other != of {
+                    return Err(self.error(
+                        "sum",
+                        format!(
+                            "operands over {:?} in {:?} and over {:?} in {:?}",
+                            of.basis.primes(),
+                            of.domain,
+                            other.basis.primes(),
+                            other.domain
+                        ),
+                    ));
+                }
+            }
+            if term.a.is_none() && term.b.is_some() {
+                return Err(self.error("sum", "a second operand without a first".into()));
+            }
+            if of.domain == Domain::Coefficients && (term.a.is_none() || term.b.is_some()) {
+                return Err(self.error("sum", "products and constants only in evaluations".into()));
+            }
+            self.check_factor(&term.factor, &of)?;
+        }
+        Ok(self.push(Op::Sum(terms), of))
+    }
+
+    /// X -> X^g of `value`; itself for g = 1.
+    ///
+    /// # Errors
+    /// When `value` is not in evaluations, or g is even or not below 2N.
+    pub fn automorphism(&mut self, value: Value, g: u32) -> Result<Value, ProgramError> {
+        let of = self.type_of(value).clone();
+        if of.domain != Domain::Evaluations {
+            return Err(self.error("automorphism", "needs evaluations".into()));
+        }
+        if g.is_multiple_of(2) || u64::from(g) >= 2 << self.program.ring.log2_degree {
+            return Err(self.error(
+                "automorphism",
+                format!("X -> X^{g}: the exponent must be odd and below 2N"),
+            ));
+        }
+        Ok(if g == 1 { value } else { self.push(Op::Automorphism(value, g), of) })
+    }
+
+    /// Declares the next output; slots count from 0.
+    pub fn output(&mut self, value: Value) -> Value {
+        let slot = self.program.outputs.len() as u16;
+        self.program.outputs.push(value);
+        let of = self.type_of(value).clone();
+        self.push(Op::Output(value, slot), of)
+    }
+
+    /// The program.
+    pub fn finish(self) -> Program {
+        self.program
+    }
+
+    fn check_factor(&self, factor: &Factor, of: &ValueType) -> Result<(), ProgramError> {
+        let Factor::Residues(residues) = factor else { return Ok(()) };
+        if residues.len() != of.basis.len() {
+            return Err(self.error(
+                "sum",
+                format!("{} factors for {} primes", residues.len(), of.basis.len()),
+            ));
+        }
+        for (&pair, &prime) in residues.iter().zip(of.basis.primes()) {
+            let p = self.program.ring.primes[usize::from(prime)].value();
+            if pair.iter().any(|&r| r >= p) {
+                return Err(
+                    self.error("sum", format!("factor {pair:?} is not canonical modulo {p}"))
+                );
+            }
+            if of.domain == Domain::Coefficients && pair[0] != pair[1] {
+                return Err(self.error("sum", "halves that differ only in evaluations".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, op: &'static str, basis: &Basis) -> Result<(), ProgramError> {
+        match basis.primes().last() {
+            Some(&last) if usize::from(last) >= self.program.ring.primes.len() => Err(self.error(
+                op,
+                format!("prime {last} of a ring of {}", self.program.ring.primes.len()),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn error(&self, op: &'static str, why: String) -> ProgramError {
+        ProgramError { at: self.program.ops.len(), op, why }
+    }
+
+    fn push(&mut self, op: Op, of: ValueType) -> Value {
+        if let Some(&value) = self.seen.get(&op) {
+            return value;
+        }
+        let value = Value(self.program.ops.len() as u32);
+        self.seen.insert(op.clone(), value);
+        self.program.ops.push(op);
+        self.program.types.push(of);
+        value
+    }
+}

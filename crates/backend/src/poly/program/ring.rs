@@ -1,0 +1,119 @@
+//! The ring of a program, and sets of its primes.
+
+use std::sync::Arc;
+
+use girih_ring::Modulus;
+
+/// The ring of a program: its degree and every prime that its polynomials may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RingShape {
+    /// log2 of the degree N, from 1 to 17.
+    pub log2_degree: u32,
+    /// Distinct primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in
+    /// this list.
+    pub primes: Vec<Modulus>,
+}
+
+/// As its degree and the values of its primes: what measured plans are stored under.
+impl serde::Serialize for RingShape {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("RingShape", 2)?;
+        fields.serialize_field("log2_degree", &self.log2_degree)?;
+        let primes: Vec<u32> = self.primes.iter().map(|p| p.value()).collect();
+        fields.serialize_field("primes", &primes)?;
+        fields.end()
+    }
+}
+
+impl RingShape {
+    /// N, the words of a limb.
+    pub fn degree(&self) -> usize {
+        1 << self.log2_degree
+    }
+
+    /// The basis of all primes whose numbers lie in `range`.
+    pub fn basis(&self, range: std::ops::Range<usize>) -> Basis {
+        Basis::new(range.map(|i| i as u16))
+    }
+
+    /// What multiplying by X^(N/2) does to the evaluations modulo prime `prime`: the word at place
+    /// j is multiplied by the first number for j < N/2, by the second above.
+    ///
+    /// Place j holds the value at psi^(2 brv(j) + 1), and psi^(N/2) to an odd power is i or -i: the
+    /// sign is that of the lowest bit of brv(j), which is the highest of j.
+    pub fn imaginary_unit(&self, prime: u16) -> [u32; 2] {
+        let modulus = self.primes[usize::from(prime)];
+        let i = modulus.pow(psi(modulus, self.log2_degree), 1 << (self.log2_degree - 1));
+        [i, modulus.neg(i)]
+    }
+}
+
+/// The root of unity of order 2N that evaluation order is defined by: x^((p - 1) / 2N) for the
+/// least x >= 2 for which that has order exactly 2N.
+fn psi(modulus: Modulus, log2_degree: u32) -> u32 {
+    let p = modulus.value();
+    (2..p)
+        .map(|x| modulus.pow(x, u64::from(p - 1) >> (log2_degree + 1)))
+        .find(|&psi| modulus.pow(psi, 1 << log2_degree) == p - 1)
+        .expect("a prime that is 1 modulo 2N has a root of that order")
+}
+
+/// A set of primes of a ring, by number, in ascending order: one limb each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Basis(Arc<[u16]>);
+
+impl Basis {
+    /// The basis of these primes; order and repetition of `primes` do not matter.
+    pub fn new(primes: impl IntoIterator<Item = u16>) -> Self {
+        let mut primes: Vec<u16> = primes.into_iter().collect();
+        primes.sort_unstable();
+        primes.dedup();
+        Self(primes.into())
+    }
+
+    /// Number of primes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it has no prime at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The primes, ascending.
+    pub fn primes(&self) -> &[u16] {
+        &self.0
+    }
+
+    /// The place of `prime` in this basis.
+    pub fn position(&self, prime: u16) -> Option<usize> {
+        self.0.binary_search(&prime).ok()
+    }
+
+    /// Whether `prime` belongs to it.
+    pub fn contains(&self, prime: u16) -> bool {
+        self.position(prime).is_some()
+    }
+
+    /// Whether every prime of `other` belongs to it.
+    pub fn contains_all(&self, other: &Self) -> bool {
+        other.0.iter().all(|&p| self.contains(p))
+    }
+
+    /// The primes of both.
+    pub fn union(&self, other: &Self) -> Self {
+        Self::new(self.0.iter().chain(other.0.iter()).copied())
+    }
+
+    /// The primes that both have.
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self::new(self.0.iter().copied().filter(|&p| other.contains(p)))
+    }
+
+    /// The primes that `other` has not.
+    pub fn difference(&self, other: &Self) -> Self {
+        Self::new(self.0.iter().copied().filter(|&p| !other.contains(p)))
+    }
+}

@@ -1,0 +1,130 @@
+//! What needs no keys: sums, negation, other moduli.
+
+use super::{LweCiphertexts, MIN_LOG2_MODULUS, get, noise, put, width};
+#[allow(unused_imports, reason = "the documentation names it")]
+use crate::Error;
+use crate::noise::{log2_misread, refuse};
+use crate::{KeyId, Result, error};
+use girih_backend::SecretKind;
+use girih_ring::switch::mod_switch_pow2;
+
+impl LweCiphertexts {
+    /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less
+    /// c.
+    #[must_use]
+    pub fn not(&self) -> Self {
+        let quarter = 1i64 << (self.log2_modulus - 2);
+        self.combine(&[(self, -1)], quarter, self.key)
+    }
+
+    /// `sum weight_i c_i + constant`, ciphertext by ciphertext, without bootstrapping: the constant
+    /// is a phase, in units of one, and errors grow with the weights. A ciphertext that comes in
+    /// several terms counts with their sum.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for no terms, or batches that differ in set, key, modulus or length;
+    /// [`Error::TooNoisy`] for a sum of which not even one bit could be read with what the set is
+    /// held to ([`NoiseModel::default_bound`](crate::NoiseModel::default_bound)).
+    pub fn weighted_sum(terms: &[(&Self, i64)], constant: i64) -> Result<Self> {
+        let Some((first, _)) = terms.first() else {
+            return error::mismatch("a weighted sum of no ciphertexts");
+        };
+        terms.iter().try_for_each(|(c, _)| first.check_alike(c))?;
+        let key = KeyId::common(terms.iter().map(|(c, _)| c.key))?;
+        let variance = noise::of_sum(terms);
+        let bound = noise::default_bound(&first.set);
+        let bit = log2_misread(2.0, first.log2_modulus, variance);
+        refuse("a weighted sum, even of single bits,", bit, bound)?;
+        Ok(first.combine(terms, constant, key).noisy(variance))
+    }
+
+    /// Refuses a batch of another set, modulus or length.
+    fn check_alike(&self, other: &Self) -> Result<()> {
+        if (&self.set, self.log2_modulus, self.words.len())
+            != (&other.set, other.log2_modulus, other.words.len())
+        {
+            return error::mismatch(format!(
+                "{self:?} and {other:?}: set, number and modulus must be the same"
+            ));
+        }
+        Ok(())
+    }
+
+    /// [`LweCiphertexts::weighted_sum`] of batches that are known to be alike.
+    fn combine(&self, terms: &[(&Self, i64)], constant: i64, key: Option<KeyId>) -> Self {
+        let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());
+        let mut sums = vec![0u64; self.words.len() / width];
+        for (batch, weight) in terms {
+            // Modulo 2^64, which every power-of-two modulus divides.
+            let words = batch.words.chunks_exact(width).map(get);
+            sums.iter_mut()
+                .zip(words)
+                .for_each(|(sum, w)| *sum = sum.wrapping_add(w.wrapping_mul(*weight as u64)));
+        }
+        for ciphertext in sums.chunks_exact_mut(shape.ciphertext_len() / width) {
+            ciphertext[shape.stored_mask_len()..]
+                .iter_mut()
+                .for_each(|b| *b = b.wrapping_add(constant as u64));
+        }
+        let mut words = vec![0u32; self.words.len()];
+        words.chunks_exact_mut(width).zip(sums).for_each(|(word, sum)| put(word, sum & mask));
+        self.with_words(self.log2_modulus, words).under(key)
+    }
+
+    /// The same messages modulo the smaller `2^log2_modulus`, every word rounded: adds the rounding
+    /// error of n + 1 words. Of a binary secret, half of what its mask words were rounded by is
+    /// taken off again, as on the native torus.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] unless the modulus is from 8 to that of these ciphertexts.
+    pub fn rescale(&self, log2_modulus: u32) -> Result<Self> {
+        self.check_smaller(log2_modulus)?;
+        let shape = self.set.shape();
+        let centred = shape.secret == SecretKind::Binary;
+        let (len, masks, from) =
+            (shape.ciphertext_len(), shape.stored_mask_len(), self.log2_modulus);
+        let round = |w: u64| mod_switch_pow2(w, from, log2_modulus) as u32;
+        let mut words = Vec::with_capacity(self.words.len());
+        for ciphertext in self.words.chunks_exact(len) {
+            let mut errors = 0i64;
+            for &a in &ciphertext[..masks] {
+                let rounded = round(u64::from(a));
+                // Modulo 2^from, the one of them that is small.
+                let error = (u64::from(rounded) << (from - log2_modulus)) as i64 - i64::from(a);
+                errors += if error < -(1 << (from - 1)) { error + (1 << from) } else { error };
+                words.push(rounded);
+            }
+            let half = if centred { errors.div_euclid(2) as u64 & self.mask() } else { 0 };
+            let body = |&b: &u32| round((u64::from(b) + half) & self.mask());
+            words.extend(ciphertext[masks..].iter().map(body));
+        }
+        let factor = 4f64.powi(log2_modulus as i32 - from as i32);
+        let rounding = if log2_modulus < from { noise::rounding(&self.set) } else { 0.0 };
+        Ok(self.with_words(log2_modulus, words).noisy(self.variance * factor + rounding))
+    }
+
+    /// The lowest part of every message: phases modulo `2^log2_modulus`, exactly.
+    ///
+    /// # Errors
+    /// As [`LweCiphertexts::rescale`].
+    pub fn reduce(&self, log2_modulus: u32) -> Result<Self> {
+        self.check_smaller(log2_modulus)?;
+        let words = self.words.iter().map(|&w| w & ((1 << log2_modulus) - 1)).collect();
+        Ok(self.with_words(log2_modulus, words))
+    }
+
+    fn check_smaller(&self, log2_modulus: u32) -> Result<()> {
+        if self.set.shape().is_torus() {
+            return Err(self
+                .set
+                .unsupported("ciphertexts of the native torus have the one modulus 2^64"));
+        }
+        if !(MIN_LOG2_MODULUS..=self.log2_modulus).contains(&log2_modulus) {
+            return error::mismatch(format!(
+                "modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}",
+                self.log2_modulus
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Key products by digits and by KLSS: every operation that has one yields the same words.
+
+use super::evaluator::slots;
+use girih::ckks::approximation::Polynomial;
+use girih::ckks::server::{
+    Bootstrapping, Ciphertexts, KeySwitching, LinearMap, Options, ServerKey,
+};
+use girih::ckks::{Ciphertext, CkksParameters, ClientKey, EvaluationKeys, KeyKind, Result};
+use girih_backend::{Backend, NoProgress};
+
+const SET: &str = "INSECURE_CKKS_D40_N10";
+
+/// Slots of what is computed on: few, so that bootstrapping takes few keys.
+const SLOTS: usize = 16;
+
+type Operation = fn(&ServerKey, &[Ciphertexts]) -> Result<Vec<Ciphertexts>>;
+
+/// Operations on two batches at a middle level, and on one at the lowest.
+const OPERATIONS: [(&str, Operation); 8] = [
+    ("multiply", |s, x| Ok(vec![s.mul(&x[0], &x[1])?])),
+    ("square", |s, x| Ok(vec![s.square(&x[0])?])),
+    ("rotate", |s, x| Ok(vec![s.rotate(&x[0], 1)?, s.conjugate(&x[0])?])),
+    ("hoisted", |s, x| s.rotate_many(&x[0], &[1, 2, 4])),
+    ("inner sum", |s, x| Ok(vec![s.inner_sum(&x[0], 8, 1)?])),
+    ("linear transform", |s, x| Ok(vec![s.linear_transform(&x[0], &map()?)?])),
+    ("polynomial", |s, x| {
+        let sine = Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, 7)?;
+        Ok(vec![s.polynomial(&x[0], &sine)?])
+    }),
+    ("bootstrap", |s, x| Ok(vec![s.bootstrap(&x[2])?])),
+];
+
+fn map() -> Result<LinearMap> {
+    LinearMap::from_diagonals(
+        SLOTS,
+        [(0, slots(SLOTS, 20)), (1, slots(SLOTS, 21)), (5, slots(SLOTS, 22))],
+    )
+}
+
+/// One line for each operation whose words differ.
+///
+/// # Errors
+/// Failures of the device.
+pub fn both_ways(device: &dyn Backend) -> Result<Vec<String>> {
+    let set = CkksParameters::by_name(SET)?;
+    let mut rotations = vec![1, 2, 4];
+    rotations.extend(map()?.rotations());
+    let rotations = rotations.iter().filter_map(|&by| KeyKind::rotation(&set, by));
+    let mut kinds = Bootstrapping::default().keys(&set, SLOTS)?;
+    kinds.extend(rotations);
+    kinds.push(KeyKind::conjugation(&set));
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+    let load = |switching| {
+        let options = Options { key_switching: Some(switching), ..Options::default() };
+        ServerKey::load(device, &keys, &options, &NoProgress)
+    };
+    let (hybrid, klss) = (load(KeySwitching::Hybrid)?, load(KeySwitching::klss(&set))?);
+    let level = set.default_level() / 2;
+    let encrypt = |(seed, level)| client.encrypt_at(&slots(SLOTS, seed), level);
+    let inputs = [(1, level), (2, level), (3, 0)].into_iter().map(encrypt);
+    let inputs: Vec<Ciphertext> = inputs.collect::<Result<_>>()?;
+    let run = |s: &ServerKey, operation: Operation| -> Result<Vec<Ciphertext>> {
+        let x = inputs.iter().map(|x| s.upload(std::slice::from_ref(x)));
+        let results = operation(s, &x.collect::<Result<Vec<_>>>()?)?;
+        let results = results.iter().map(|batch| s.download(batch)).collect::<Result<Vec<_>>>()?;
+        Ok(results.into_iter().flatten().collect())
+    };
+    let mut lines = Vec::new();
+    for (name, operation) in OPERATIONS {
+        let (one, other) = (run(&hybrid, operation)?, run(&klss, operation)?);
+        let same = |(x, y): (&Ciphertext, &Ciphertext)| x.b() == y.b() && x.a() == y.a();
+        if one.is_empty() || one.len() != other.len() || !one.iter().zip(&other).all(same) {
+            lines.push(format!("{name}: hybrid and KLSS differ"));
+        }
+    }
+    Ok(lines)
+}
