@@ -140,8 +140,7 @@ fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
         let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
         match build.check() {
             Ok(check) => println!(
-                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  WebGPU defaults, {} \
-                 slots",
+                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {} slots a thread",
                 check.workgroup_bytes,
                 check.workgroup_threads,
                 check.storage_buffers,

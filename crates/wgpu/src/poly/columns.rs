@@ -2,7 +2,7 @@
 //!
 //! A conversion becomes terms of sums: the y of its sources times their cofactors, and u times -D.
 
-use crate::poly::routine::{Limbs, ReadyTile, Record};
+use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::slots::Values;
 use crate::poly::tables::Tables;
 use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form, Limb, Load};
@@ -230,13 +230,11 @@ impl ColumnEncoder<'_> {
         for (number, conversion) in tile.conversions.iter().enumerate() {
             let sources = conversion.slots.iter().map(|&slot| value(prime_of(slot)?));
             let from = basis(sources.collect::<Result<_, String>>()?)?;
-            let reads = |sum: &&ColumnSum| {
-                let of = |t: &ColumnTerm| match *t {
-                    ColumnTerm::Converted { conversion: c, .. } => usize::from(c) == number,
-                    _ => false,
-                };
-                sum.terms.iter().any(of)
+            let of = |term: &ColumnTerm| match *term {
+                ColumnTerm::Converted { conversion, .. } => usize::from(conversion) == number,
+                ColumnTerm::Scaled { .. } => false,
             };
+            let reads = |sum: &&ColumnSum| sum.terms.iter().any(of);
             let targets = tile.sums.iter().filter(reads).map(|sum| value(sum.prime));
             let mut targets: Vec<u32> = targets.collect::<Result<_, String>>()?;
             targets.sort_unstable();

@@ -1,20 +1,18 @@
 //! A ring on a wgpu device: buffers, resident polynomials and routines.
 
-use crate::WgpuBackend;
-use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild, PolyKernel};
+use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild};
 use crate::poly::memory::{Address, Block, Memory, Run};
 use crate::poly::routine::{Ready, ready};
 use crate::poly::script::{Script, Scripter};
 use crate::poly::tables::Tables;
-use crate::poly::{LOG2_DEGREES, log2_row};
 use crate::runtime::gpu::{Gpu, PIECE, STORAGE};
 use crate::runtime::upload::Uploads;
 use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{
-    Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
-    ResidentSource, RingShape, RoutineId,
+    Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
+    RoutineId,
 };
-use girih_backend::{BackendError, DoesNotFit, Progress, Waiting, block_on};
+use girih_backend::{BackendError, Progress, Waiting, block_on};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -83,54 +81,17 @@ fn unknown(what: &str, id: u64) -> BackendError {
 }
 
 impl WgpuPoly {
-    fn open(backend: &WgpuBackend, ring: Arc<RingShape>) -> Result<Self, BackendError> {
-        let (gpu, limits) = (backend.gpu(), &backend.gpu().limits);
-        if !LOG2_DEGREES.contains(&ring.log2_degree) {
-            return Err(BackendError::Unsupported {
-                device: gpu.name.clone(),
-                what: format!("polynomials of degree 2^{}", ring.log2_degree),
-                why: format!(
-                    "its kernels go from 2^{} to 2^{}",
-                    LOG2_DEGREES.start(),
-                    LOG2_DEGREES.end()
-                ),
-            });
-        }
-        let build = PolyBuild {
-            kernel: PolyKernel::Rows,
-            log2_degree: ring.log2_degree,
-            slots: 0,
-            segments: 1,
-            profile: backend.profile(),
-        };
-        let tile = || format!("a row of 2^{} words", log2_row(ring.log2_degree));
-        let threads = limits
-            .max_compute_invocations_per_workgroup
-            .min(limits.max_compute_workgroup_size_x) as usize;
-        let memory = limits.max_compute_workgroup_storage_size as usize;
-        let reason = if build.threads() > threads {
-            let (needed, available) = (build.threads(), threads);
-            Some(DoesNotFit::Threads { tile: tile(), needed, available })
-        } else if build.workgroup_bytes() > memory {
-            let (needed, available) = (build.workgroup_bytes(), memory);
-            Some(DoesNotFit::Memory { tile: tile(), needed, available })
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            return Err(BackendError::DoesNotFit { device: gpu.name.clone(), reason });
-        }
-        let tables = Tables::new(gpu, &ring)?;
+    /// Loads the tables of `ring`, for builds like `build`.
+    pub fn open(
+        gpu: Arc<Gpu>,
+        kernels: Arc<Kernels>,
+        build: PolyBuild,
+        ring: Arc<RingShape>,
+    ) -> Result<Self, BackendError> {
+        let tables = Tables::new(&gpu, &ring)?;
         let nothing = (0..MOST_SEGMENTS).map(|_| gpu.buffer(16, STORAGE, "nothing"));
-        Ok(Self {
-            gpu: Arc::clone(gpu),
-            kernels: Arc::clone(backend.poly_kernels()),
-            build,
-            tables,
-            nothing: nothing.collect::<Result<_, _>>()?,
-            ring,
-            state: Mutex::default(),
-        })
+        let nothing = nothing.collect::<Result<_, _>>()?;
+        Ok(Self { gpu, kernels, build, ring, tables, nothing, state: Mutex::default() })
     }
 
     // A panic while the lock is held leaves whole maps.
@@ -512,16 +473,5 @@ impl PolyDevice for WgpuPoly {
         let state = self.state();
         let records: u64 = state.routines.values().map(|r| r.records.size()).sum();
         state.memory.used() + self.tables.bytes + records
-    }
-}
-
-impl Loader for WgpuBackend {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        Ok(Box::new(WgpuPoly::open(self, ring)?))
-    }
-
-    fn plan(&self, _: &RingShape) -> PolyPlan {
-        // Slots are a thread's own memory: few of them are kept close by.
-        PolyPlan { fuse: true, most_row_slots: 16, most_column_sums: 32 }
     }
 }

@@ -7,10 +7,12 @@
 //! | `tables` | roots of unity and constants of every prime |
 //! | `memory` | device memory in few buffers, handed out in pieces |
 //! | `slots` | which of a thread's slots holds what, by lifetime |
+//! | `limbs` | limbs by number, and the tiles that name them |
 //! | `rows` | tiles of `poly_rows` and `poly_pointwise` as records |
 //! | `columns` | tiles of `poly_columns` as records |
 //! | `routine` | a schedule as records |
 //! | `script` | a routine's dispatches for the memory that there is |
+//! | `loader` | rings opened on an adapter |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines |
 //!
 //! What a tile does is data: a workgroup runs its list of loads, conversions, sums and stores, each
@@ -21,6 +23,8 @@ pub(crate) mod check;
 pub(crate) mod columns;
 pub(crate) mod device;
 pub(crate) mod kernels;
+pub(crate) mod limbs;
+pub(crate) mod loader;
 pub(crate) mod memory;
 pub(crate) mod routine;
 pub(crate) mod rows;

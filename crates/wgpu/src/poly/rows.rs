@@ -1,8 +1,7 @@
 //! Tiles of `poly_rows` and `poly_pointwise` as records: `shaders/poly/row_tile.wgsl` says what
-//! each
-//! word means.
+//! each word means.
 
-use crate::poly::routine::{Limbs, ReadyTile, Record};
+use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::slots::Values;
 use crate::poly::tables::Tables;
 use girih_backend::poly::schedule::{Form, Load, RowSum, RowTerm, RowTile, Source, Store};

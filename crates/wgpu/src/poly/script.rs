@@ -2,12 +2,12 @@
 //! something lies elsewhere.
 //!
 //! A kernel binds a few segments of memory. Where there are more, tiles are dispatched by those
-//! that
-//! they touch; and what a tile reads of still more is copied together first.
+//! that they touch; and what a tile reads of still more is copied together first.
 
 use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild, PolyKernel};
+use crate::poly::limbs::ReadyTile;
 use crate::poly::memory::{Address, Memory};
-use crate::poly::routine::{Ready, ReadyTile};
+use crate::poly::routine::Ready;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use girih_backend::BackendError;
 use std::cmp::Reverse;
@@ -194,8 +194,7 @@ impl Scripter<'_> {
     }
 
     /// Dispatches of a routine for calls whose limbs lie at `addresses`, call by call; `gathered`
-    /// is
-    /// room for what has to be copied together.
+    /// is room for what has to be copied together.
     pub fn script(
         &self,
         ready: &Ready,

@@ -1,0 +1,63 @@
+//! Rings opened on an adapter.
+
+use crate::WgpuBackend;
+use crate::poly::device::WgpuPoly;
+use crate::poly::kernels::{PolyBuild, PolyKernel};
+use crate::poly::{LOG2_DEGREES, log2_row};
+use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
+use girih_backend::{BackendError, DoesNotFit};
+use std::sync::Arc;
+
+/// What the kernels of `ring` are built with; an error where they do not fit the device.
+fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild, BackendError> {
+    let (gpu, limits) = (backend.gpu(), &backend.gpu().limits);
+    if !LOG2_DEGREES.contains(&ring.log2_degree) {
+        return Err(BackendError::Unsupported {
+            device: gpu.name.clone(),
+            what: format!("polynomials of degree 2^{}", ring.log2_degree),
+            why: format!(
+                "its kernels go from 2^{} to 2^{}",
+                LOG2_DEGREES.start(),
+                LOG2_DEGREES.end()
+            ),
+        });
+    }
+    let build = PolyBuild {
+        kernel: PolyKernel::Rows,
+        log2_degree: ring.log2_degree,
+        slots: 0,
+        segments: 1,
+        profile: backend.profile(),
+    };
+    let tile = || format!("a row of 2^{} words", log2_row(ring.log2_degree));
+    let threads = limits
+        .max_compute_invocations_per_workgroup
+        .min(limits.max_compute_workgroup_size_x) as usize;
+    let memory = limits.max_compute_workgroup_storage_size as usize;
+    let reason = if build.threads() > threads {
+        let (needed, available) = (build.threads(), threads);
+        Some(DoesNotFit::Threads { tile: tile(), needed, available })
+    } else if build.workgroup_bytes() > memory {
+        let (needed, available) = (build.workgroup_bytes(), memory);
+        Some(DoesNotFit::Memory { tile: tile(), needed, available })
+    } else {
+        None
+    };
+    if let Some(reason) = reason {
+        return Err(BackendError::DoesNotFit { device: gpu.name.clone(), reason });
+    }
+    Ok(build)
+}
+
+impl Loader for WgpuBackend {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+        let build = fitting(self, &ring)?;
+        let (gpu, kernels) = (Arc::clone(self.gpu()), Arc::clone(self.poly_kernels()));
+        Ok(Box::new(WgpuPoly::open(gpu, kernels, build, ring)?))
+    }
+
+    fn plan(&self, _: &RingShape) -> PolyPlan {
+        // Slots are a thread's own memory: few of them are kept close by.
+        PolyPlan { fuse: true, most_row_slots: 16, most_column_sums: 32 }
+    }
+}
