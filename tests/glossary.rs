@@ -1,5 +1,5 @@
-//! `docs/glossary.md` against the sources: every stage and constant under one name in every
-//! language.
+//! `docs/glossary.md` against the sources:
+//! every stage and constant under one name in every language.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The cells of the rows of the table below the heading that begins with `heading`, without
-/// backticks.
+/// The cells of the rows of the table below the heading that begins with `heading`,
+/// without backticks.
 fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     let section = text.split("\n## ").find(|s| s.starts_with(heading)).unwrap_or_default();
     let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
@@ -21,8 +21,8 @@ fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// Whether the code of `text`, without comments, defines or calls the function, macro or kernel
-/// `name`.
+/// Whether the code of `text`, without comments, defines or calls the function,
+/// macro or kernel `name`.
 fn has_function(text: &str, name: &str) -> bool {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let mut found = code.flat_map(|line| line.match_indices(name).map(move |(at, _)| (line, at)));

@@ -21,8 +21,8 @@ static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
 
 // A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of
 // the 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted,
-// steps in use. Pair i of output o's factors lies at i ^ o, so that eight outputs are read without
-// conflicts.
+// steps in use. Pair i of output o's factors lies at i ^ o,
+// so that eight outputs are read without conflicts.
 constexpr int FACTOR_WORDS = 2 * COLUMN;
 constexpr int SOURCES_AT = STEPS * 256;
 constexpr int FACTORS_AT = SOURCES_AT + STEPS * 8;

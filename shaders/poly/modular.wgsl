@@ -1,5 +1,5 @@
-// Canonical words modulo primes below 2^31 that are data, and sums of products of them, four at a
-// time.
+// Canonical words modulo primes below 2^31 that are data, and sums of products of them,
+// four at a time.
 #include arithmetic
 
 // The residue of what is below 2p.

@@ -3,7 +3,7 @@
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
 use crate::timeline::Timeline;
-use crate::{ckks, large, plot, published, sets};
+use crate::{plot, published, sets};
 use anyhow::{Context, Result, bail};
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable,
@@ -88,7 +88,20 @@ pub struct Arguments {
     pub key_switch: Option<crate::ckks::options::KeySwitch>,
     /// CKKS: what the slots of the inputs are.
     #[arg(long, default_value = "random")]
-    pub slots: crate::ckks::bench::Slots,
+    pub slots: Slots,
+}
+
+/// What the slots of the inputs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Slots {
+    /// Uniform in the square [-1, 1]^2.
+    Random,
+    /// Uniform in [-1, 1].
+    Real,
+    /// All 1: the worst case of a bootstrapping's modular reduction.
+    Constant,
+    /// All 0.
+    Zero,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -184,7 +197,7 @@ impl Operation {
     }
 
     /// Functions of large-precision messages, which have a bench of their own.
-    fn is_large(self) -> bool {
+    pub fn is_large(self) -> bool {
         matches!(
             self,
             Self::Func
@@ -280,26 +293,8 @@ struct Loaded {
     load_s: f64,
 }
 
+/// Gates, look-ups and functions of slots.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    check(arguments)?;
-    if let Some(set) = ckks::bench::set(arguments)? {
-        return ckks::bench::run(arguments, &set);
-    }
-    if arguments.op.is_ckks() {
-        bail!(
-            "--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40",
-            arguments.op.name()
-        );
-    }
-    if arguments.level.is_some() || arguments.ratio.is_some() || arguments.key_switch.is_some() {
-        bail!(
-            "--level, --ratio and --key-switch are options of CKKS sets; name one with --set, such \
-             as CKKS_D40"
-        );
-    }
-    if arguments.op.is_large() {
-        return large::run(arguments, arguments.op);
-    }
     if let Some(bits) = arguments.message {
         bail!("--message {bits}: only large-precision functions take messages of other sizes");
     }
@@ -331,7 +326,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// Refuses what could only fail, or be ignored, after keys are made and batches run.
-fn check(arguments: &Arguments) -> Result<()> {
+pub fn check(arguments: &Arguments) -> Result<()> {
     if arguments.repeat == 0 {
         bail!("--repeat 0: there must be at least one timed run");
     }

@@ -28,6 +28,7 @@ mod timeline;
 mod tune;
 mod vectors;
 
+use anyhow::{Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -99,12 +100,36 @@ fn arguments() -> Arguments {
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// The bench of the scheme and the kind of operation that are asked for.
+fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
+    bench::check(arguments)?;
+    if let Some(set) = ckks::bench::set(arguments)? {
+        return ckks::bench::run(arguments, &set);
+    }
+    if arguments.op.is_ckks() {
+        bail!(
+            "--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40",
+            arguments.op.name()
+        );
+    }
+    if arguments.level.is_some() || arguments.ratio.is_some() || arguments.key_switch.is_some() {
+        bail!(
+            "--level, --ratio and --key-switch are options of CKKS sets; name one with --set, such \
+             as CKKS_D40"
+        );
+    }
+    if arguments.op.is_large() {
+        return large::run(arguments, arguments.op);
+    }
+    bench::run(arguments)
+}
+
 fn main() -> ExitCode {
     // A reader that has seen enough (`| head`) ends the command quietly, where printing would
     // panic.
     sigpipe::reset();
     let result = match arguments().command {
-        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bench(arguments) => run_bench(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),

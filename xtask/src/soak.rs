@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: random calls from several threads against plain results, for hours if
-//! wanted.
+//! `cargo xtask soak`: random calls from several threads against plain results,
+//! for hours if wanted.
 
 use crate::record::{check_file, commit, today};
 use anyhow::{Context, Result, bail};
@@ -15,15 +15,15 @@ pub struct Arguments {
     /// Minutes to run for, keys not counted.
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one; several as one, joined by
-    /// `+`.
+    /// The device: cpu, wgpu:0, cuda:0, or auto for the fastest real one;
+    /// several as one, joined by `+`.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     device: String,
     /// The parameter set of gates and look-up tables.
     #[arg(long, default_value = "STD128")]
     set: String,
-    /// Where keys and inputs come from [default: that of the record, or one of the time, which is
-    /// printed].
+    /// Where keys and inputs come from
+    /// [default: that of the record, or one of the time, which is printed].
     #[arg(long)]
     seed: Option<u64>,
     /// Threads that call at once.

@@ -29,8 +29,8 @@ pub struct Arguments {
     /// Messages that share a ciphertext (r), 1 to 16 [default: the set's own].
     #[arg(long, value_name = "R")]
     packing: Option<usize>,
-    /// Ciphertexts in a batch [default: 4096 on a GPU, 4 on a software driver or the CPU; of CKKS
-    /// 1].
+    /// Ciphertexts in a batch
+    /// [default: 4096 on a GPU, 4 on a software driver or the CPU; of CKKS 1].
     #[arg(long)]
     pub batch: Option<usize>,
     /// Timed runs of each plan, after one that warms up.

@@ -127,7 +127,8 @@ impl Circuit {
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
 
-    /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger errors
+    /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger
+    /// errors
     /// than fresh or bootstrapped bits have.
     fn check_inputs(&self, variance: f64) -> Result<()> {
         let log2_q = self.set.shape().log2_stored_modulus();

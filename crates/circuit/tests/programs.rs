@@ -219,7 +219,8 @@ fn wide_forms_on_encrypted_bits() {
 }
 
 /// The default bound is 2^-128 where two-input gates reach it, with the error of the f64 transform,
-/// and sums over bootstrappings; what has larger errors than a bootstrapping leaves is refused where
+/// and sums over bootstrappings; what has larger errors than a bootstrapping leaves is refused
+/// where
 /// it would go wrong more often.
 #[test]
 fn circuits_keep_to_the_bound_of_their_set() {

@@ -1,5 +1,5 @@
-//! Memory that runs out between calls is an error of the call that asks for it, and nothing else
-//! changes.
+//! Memory that runs out between calls is an error of the call that asks for it,
+//! and nothing else changes.
 #![allow(unsafe_code, reason = "an allocator that refuses is the only way to run out of memory")]
 
 use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};

@@ -99,8 +99,8 @@ impl CudaBackend {
         }
     }
 
-    /// The transform that a set runs fastest with, as far as the model knows, of those that can run
-    /// it.
+    /// The transform that a set runs fastest with, as far as the model knows,
+    /// of those that can run it.
     fn preferred(&self, shape: &BootstrapShape) -> Transform {
         let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
         if let Some(only) = only_transform(shape) {

@@ -3,8 +3,8 @@
 //!
 //! HELR's algorithm: Nesterov gradient descent on z = (2 y - 1) (1, x), padded to 256 features,
 //! with 0.5 - 0.0843 x + 0.0002 x^3 for the sigmoid of -x and rates that change. Weights and the
-//! point that looks ahead are real, and are bootstrapped together as u + i v, before every second
-//! iteration.
+//! point that looks ahead are real, and are bootstrapped together as u + i v,
+//! before every second iteration.
 //!
 //! The default set is a small ring without any security, so that it ends in minutes anywhere;
 //! `--set CKKS_D40` is the real thing.

@@ -34,7 +34,10 @@ pub enum Error {
     Mismatch(String),
     /// Something whose errors are too large, or too likely too large, for what it is to give.
     #[error(
-        "{what} would go wrong with a probability of 2^{log2_failure:.1} a message, above the bound of 2^{log2_bound:.1}: take inputs with less error (bootstrapped, or sums of fewer or smaller terms), messages of fewer bits or a set with less noise, or move the bound by ServerKey::limit_failure"
+        "{what} would go wrong with a probability of 2^{log2_failure:.1} a message, above the \
+         bound of 2^{log2_bound:.1}: take inputs with less error (bootstrapped, or sums of fewer \
+         or smaller terms), messages of fewer bits or a set with less noise, or move the bound by \
+         ServerKey::limit_failure"
     )]
     TooNoisy {
         /// What was asked for.

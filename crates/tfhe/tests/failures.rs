@@ -20,8 +20,8 @@ fn failing(name: &str, change: impl FnOnce(&mut ParameterLiteral)) -> ParameterS
 }
 
 /// Wrong outputs of `calls` calls of XOR on bits that gates made. An error of either sign turns an
-/// XOR, as the model has it; other gates stand on one side of their boundary and fail half as
-/// often.
+/// XOR, as the model has it; other gates stand on one side of their boundary
+/// and fail half as often.
 fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&key.to_le_bytes());

@@ -88,8 +88,8 @@ fn squares(secret: &[i8]) -> f64 {
     secret.iter().map(|&s| f64::from(s).powi(2)).sum()
 }
 
-/// The deviation of `errors` about 0 is `wanted`: within 13 %, five deviations of the estimate, and
-/// `slack`.
+/// The deviation of `errors` about 0 is `wanted`: within 13 %,
+/// five deviations of the estimate, and `slack`.
 fn check(set: &ParameterSet, what: &str, errors: &[f64], wanted: f64, slack: f64) {
     let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
     let ratio = square.sqrt() / wanted;

@@ -2,7 +2,7 @@
 
 use super::check::Checked;
 use super::options::options;
-use crate::bench::{Arguments, Operation, seed_bytes};
+use crate::bench::{Arguments, Operation, Slots, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
@@ -30,19 +30,6 @@ const DEGREE: usize = 31;
 /// the secret, whose slots are not alike: as a product of two normal complex numbers it has the
 /// tails of a Laplace variable, which leaves 14.2 deviations with probability 2^-29.
 const TAIL: f64 = 14.2;
-
-/// What the slots of the inputs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Slots {
-    /// Uniform in the square [-1, 1]^2.
-    Random,
-    /// Uniform in [-1, 1].
-    Real,
-    /// All 1: the worst case of a bootstrapping's modular reduction.
-    Constant,
-    /// All 0.
-    Zero,
-}
 
 /// Bits after the point that are right.
 #[derive(Clone, Copy, Serialize)]

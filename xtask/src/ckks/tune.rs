@@ -1,7 +1,7 @@
 //! `cargo xtask tune --set CKKS_...`: key switching and plans, measured by one operation.
 
-use super::bench::{Job, Slots, timed};
-use crate::bench::{Operation, seed_bytes};
+use super::bench::{Job, timed};
+use crate::bench::{Operation, Slots, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use crate::tune::Arguments;

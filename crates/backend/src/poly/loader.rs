@@ -88,8 +88,8 @@ impl PolyOptions {
     /// anything, else the stored winner, else these, for the device's model to complete.
     ///
     /// # Errors
-    /// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored options of another
-    /// form.
+    /// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored
+    /// options of another form.
     pub fn or_tuned(
         &self,
         identity: &str,

@@ -110,8 +110,8 @@ impl BootstrappingShape {
 }
 
 impl From<&CkksParameters> for ChainShape {
-    /// Everything but KLSS, which is a plan and no part of a set: [`ChainShape::with_klss`] adds
-    /// it.
+    /// Everything but KLSS, which is a plan and no part of a set:
+    /// [`ChainShape::with_klss`] adds it.
     fn from(set: &CkksParameters) -> Self {
         let chain = set.chain();
         let primes = |range: std::ops::Range<usize>| range.map(|i| chain.prime(i)).collect();

@@ -61,8 +61,8 @@ impl ChainShape {
         let order = 2 * chain.degree() as u64;
         let mut candidate = ((1u64 << 31) - 1) / order * order + 1;
         let (mut primes, mut t) = (Vec::new(), BigUint::from(1u32));
-        // Corrected conversions from 42 primes err within 2^-13 of a tie: this leaves as much
-        // again.
+        // Corrected conversions from 42 primes err within 2^-13 of a tie:
+        // this leaves as much again.
         while !fits(&needed, &t, 12) {
             candidate -= order;
             if candidate < 1 << 30 {

@@ -1,5 +1,5 @@
-//! Launches `cuda/bootstrap/key_switch_torus.cu`, which stands before the rotation on the native
-//! torus.
+//! Launches `cuda/bootstrap/key_switch_torus.cu`,
+//! which stands before the rotation on the native torus.
 
 use crate::bootstrap::arguments::TorusKeySwitchArguments;
 use crate::bootstrap::keys::product_chunk;

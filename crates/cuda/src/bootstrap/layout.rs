@@ -125,8 +125,8 @@ pub(crate) fn packed_exponent(shape: &BootstrapShape, transform: Transform) -> O
         return None;
     }
     // Entries are sums and differences of two transforms of N/2 complex numbers with parts uniform
-    // modulo T: each of their parts deviates by sqrt(N) T / sqrt(12). One in 10^19 lies beyond nine
-    // deviations.
+    // modulo T: each of their parts deviates by sqrt(N) T / sqrt(12).
+    // One in 10^19 lies beyond nine deviations.
     let deviation = (size / 12.0).sqrt() * modulus * scale;
     let exponent = (9.0 * deviation).log2().ceil() - 47.0;
     // Rounding leaves a variance of unit^2/12 in sum and difference, half of that in each of the
@@ -154,15 +154,15 @@ pub(crate) fn step_bytes(shape: &BootstrapShape, transform: Transform, packed: b
     }
 }
 
-/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES` of
-/// cuda/bootstrap/fft.cuh).
+/// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES`
+/// of cuda/bootstrap/fft.cuh).
 pub(crate) fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
     if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }
 }
 
-/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS` of
-/// cuda/bootstrap/ntt.cuh).
+/// Chunks of 16 bytes of one column at one group of frequencies (`KEY_CHUNKS`
+/// of cuda/bootstrap/ntt.cuh).
 pub(crate) fn ntt_key_chunks(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     (shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail).div_ceil(4)
 }

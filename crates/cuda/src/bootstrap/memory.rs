@@ -28,8 +28,8 @@ pub(crate) struct Lane {
     pub jobs: Buffer,
     /// `[job][kN + r]` modulo Q_ks; native torus: exponents, `[job][n + r]` of 16 bits.
     pub switched: Buffer,
-    /// Native torus: the digits that the key switch multiplies, and `[job][row]` between it and its
-    /// rounding.
+    /// Native torus: the digits that the key switch multiplies,
+    /// and `[job][row]` between it and its rounding.
     pub digits: Buffer,
     pub sums: Buffer,
     /// Sums of key switches of which several blocks share one ciphertext: `[job][n + r]`, zero

@@ -214,8 +214,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs, and the key switch that goes with
-    /// them.
+    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs,
+    /// and the key switch that goes with them.
     fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
         let machine = self.machine.as_ref();
         let (reads, writes) =

@@ -38,8 +38,8 @@ impl Switch {
         }
     }
 
-    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts, whichever comes
-    /// first.
+    /// Bytes of what lies between rotation and key switch for `jobs` ciphertexts,
+    /// whichever comes first.
     pub fn switched_bytes(&self, shape: &BootstrapShape, jobs: usize) -> usize {
         match self {
             Self::Last(_) => jobs * shape.extracted_len() * 8,

@@ -116,8 +116,8 @@ impl<'a> Trace<'a> {
         self.download(before.address(), shape.switched_len())
     }
 
-    /// What a key switch behind the rotation makes, before it is rounded to the output modulus or
-    /// after.
+    /// What a key switch behind the rotation makes,
+    /// before it is rounded to the output modulus or after.
     fn switched_last(&self, stage: Stage) -> Result<Vec<u64>, BackendError> {
         let Pipeline { machine, shape, switch, .. } = self.pipeline;
         let (len, output) = (shape.ciphertext_len(), self.job.output as usize);
@@ -150,8 +150,8 @@ impl<'a> Trace<'a> {
         Ok(values)
     }
 
-    /// Runs `steps` steps of the staged job and returns the `len` words that `dump_stage` wrote at
-    /// `dump_step`.
+    /// Runs `steps` steps of the staged job and returns the `len` words that
+    /// `dump_stage` wrote at `dump_step`.
     fn dump(
         &self,
         steps: usize,

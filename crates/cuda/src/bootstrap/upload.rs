@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// Host memory that one chunk of transformed keys may take while it is uploaded.
 const CHUNK_BYTES: usize = 256 << 20;
-/// Zeros behind each key: kernels ask for entries ahead of use, and a digit of 0 reads a row of
-/// zeros.
+/// Zeros behind each key: kernels ask for entries ahead of use,
+/// and a digit of 0 reads a row of zeros.
 const SLACK_BYTES: usize = 72 << 10;
 
 /// The kernels of a file, which has exactly as many as the caller names.
@@ -24,8 +24,8 @@ pub(crate) fn kernels<const COUNT: usize>(
     })
 }
 
-/// Fills one device buffer with `count` blocks of `block_bytes`, made on all host threads chunk by
-/// chunk.
+/// Fills one device buffer with `count` blocks of `block_bytes`,
+/// made on all host threads chunk by chunk.
 pub(crate) fn upload_blocks(
     machine: &Arc<dyn Machine>,
     what: &str,

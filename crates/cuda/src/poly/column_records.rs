@@ -58,7 +58,8 @@ struct Geometry {
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 const TILES: [usize; 3] = [1024, 512, 256];
 
-/// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and each
+/// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and
+/// each
 /// block takes one itself.
 fn blocks_of(limits: &DeviceLimits, shared_bytes: usize) -> usize {
     (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)

@@ -229,8 +229,8 @@ impl RowShape {
         let mut t = String::new();
         let streamed = if slots > 0 { self.streamed } else { 0 };
         let streams_from = self.reads.len() - streamed;
-        // As many steps in a chunk of words as slots, or a multiple, so that each stream has one
-        // slot.
+        // As many steps in a chunk of words as slots, or a multiple,
+        // so that each stream has one slot.
         let rounds = streamed.div_ceil(slots.max(1));
         let ahead = streamed.div_ceil(rounds.max(1));
         // Transformed words stay in registers from sum to sum, four of each slot.

@@ -56,8 +56,8 @@ pub(super) mod matzov {
         log2_sum(3.0 * (dimension as f64).log2(), bkz)
     }
 
-    /// The dimension in which one sieve takes as long as the reduction before it (Guo and Johansson
-    /// 2021).
+    /// The dimension in which one sieve takes as long as the reduction before
+    /// it (Guo and Johansson 2021).
     pub fn balanced_sieve(block: usize, dimension: usize) -> f64 {
         let sieved = block as f64 - for_free(block as f64).floor();
         if block >= dimension {

@@ -9,8 +9,8 @@ use girih_backend::SecretKind;
 use girih_ring::switch::mod_switch_pow2;
 
 impl LweCiphertexts {
-    /// NOT of every bit, without bootstrapping and without new noise: a quarter of the modulus less
-    /// c.
+    /// NOT of every bit, without bootstrapping and without new noise:
+    /// a quarter of the modulus less c.
     #[must_use]
     pub fn not(&self) -> Self {
         let quarter = 1i64 << (self.log2_modulus - 2);

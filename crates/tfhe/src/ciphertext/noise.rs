@@ -27,15 +27,15 @@ pub(super) fn fresh(set: &ParameterSet) -> f64 {
     variance_of(set.errors()).1
 }
 
-/// Variance of the rounding of a message to a ciphertext's modulus: steps of a power of two are
-/// whole.
+/// Variance of the rounding of a message to a ciphertext's modulus:
+/// steps of a power of two are whole.
 pub(super) fn encoding(modulus: u64) -> f64 {
     if modulus.is_power_of_two() { 0.0 } else { 1.0 / 12.0 }
 }
 
 /// Variance of rounding a mask and a body, in units of what they are rounded to: `(1 + n V) / 12`,
-/// V that of a secret coefficient where half of the masks' errors is taken off, else its mean
-/// square.
+/// V that of a secret coefficient where half of the masks' errors is taken off,
+/// else its mean square.
 pub(super) fn rounding(set: &ParameterSet) -> f64 {
     let shape = set.shape();
     let square = match shape.secret {

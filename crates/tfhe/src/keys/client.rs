@@ -236,8 +236,10 @@ impl ClientKey {
 
     /// Decrypts every slot, and says how near the nearest was to being read as another message.
     ///
-    /// **The room is as secret as the key**, as [`ClientKey::phases`] are: it tells of errors, which
-    /// give secrets away to whoever knows ciphertexts. It serves to see on one's own machine whether
+    /// **The room is as secret as the key**, as [`ClientKey::phases`] are: it tells of errors,
+    /// which
+    /// give secrets away to whoever knows ciphertexts. It serves to see on one's own machine
+    /// whether
     /// a computation has the room that it should. What may be shown is
     /// [`LweCiphertexts::log2_failure`], which looks at no secret.
     ///

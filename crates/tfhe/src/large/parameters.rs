@@ -468,8 +468,8 @@ impl LargeParameters {
             return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
         }
         let plan = self.gadget_plan(operation, log2_modulus, transform, usable)?;
-        // A product with the sign sees the sign's own error beside that of the part it is applied
-        // to.
+        // A product with the sign sees the sign's own error beside that of
+        // the part it is applied to.
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         for round in &plan.rounds {

@@ -54,7 +54,8 @@ pub(crate) fn refuse(what: &str, log2_failure: f64, log2_bound: f64) -> Result<(
 pub(crate) fn check_log2_bound(log2_bound: f64) -> Result<()> {
     if log2_bound.is_nan() || log2_bound > 0.0 {
         return error::mismatch(format!(
-            "a failure probability of at most 2^{log2_bound}: the exponent must be 0 (no bound) or less"
+            "a failure probability of at most 2^{log2_bound}: the exponent must be 0 (no bound) or \
+             less"
         ));
     }
     Ok(())

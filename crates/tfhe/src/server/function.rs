@@ -247,8 +247,8 @@ impl ServerKey {
         self.run_words(&[words], &operation)
     }
 
-    /// Refuses a function that would read its inputs, or whose results would be read, wrongly too
-    /// often.
+    /// Refuses a function that would read its inputs, or whose results would be read,
+    /// wrongly too often.
     fn check_function(
         &self,
         function: &Function,

@@ -329,8 +329,8 @@ impl ServerKey {
     /// `select ? a : b` for every bit: three bootstrappings in two levels.
     ///
     /// # Errors
-    /// As [`ServerKey::gate`]; a ciphertext that selects and is selected counts with twice its
-    /// error.
+    /// As [`ServerKey::gate`]; a ciphertext that selects and is selected
+    /// counts with twice its error.
     pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
         let first = [(a, [1, 1]), (b, [-1, 1])]
             .map(|(x, weights)| variance_of_sum(&[select, x], &weights))
@@ -366,8 +366,8 @@ impl ServerKey {
 
     /// Whether at least two of three bits are set: one bootstrapping.
     ///
-    /// The errors of three inputs add up: [`NoiseModel::log2_failure_majority`] says how likely it
-    /// fails.
+    /// The errors of three inputs add up: [`NoiseModel::log2_failure_majority`]
+    /// says how likely it fails.
     ///
     /// # Errors
     /// As [`ServerKey::gate`]; a ciphertext that comes twice counts with twice its error.

@@ -2,7 +2,8 @@
 //!
 //! Where words are multiples of 1/D of what they are rounded to, rounding half up adds 1/2D to each
 //! on average. A phase gets the body's share less the mask's times the secret: nothing to speak of
-//! with a ternary secret, whose mean is 0, and `(1 - n/2) / 2D` with a binary one of n coefficients.
+//! with a ternary secret, whose mean is 0,
+//! and `(1 - n/2) / 2D` with a binary one of n coefficients.
 //! That is public and the same for every ciphertext, so it is added to bodies beforehand, with what
 //! a bootstrapping adds to its result anyway: kernels know nothing of it. (The native torus, which
 //! rounds before the rotation, takes off each word's own error.) See tfhe.md, section 5.
@@ -71,7 +72,8 @@ mod tests {
     #[test]
     fn raised_moduli_have_a_switch_more() {
         let set = ParameterSet::from_toml(
-            "name = \"RAISED\"\nmode = \"MR\"\nsecret = \"binary\"\nn = 256\nq = 512\nN = 256\nk = 3\n\
+            "name = \"RAISED\"\nmode = \"MR\"\nsecret = \"binary\"\nn = 256\nq = 512\nN = 256\nk = \
+             3\n\
              r = 1\nlog2_Q = 18\nlog2_T = 41\nq_ks = 16384\nbase_ks = 128\nsigma = 3.19\n",
         )
         .expect("a set");

@@ -105,7 +105,8 @@ impl DeviceCiphertexts {
         self
     }
 
-    /// The same ciphertexts with another variance of their errors ([`DeviceCiphertexts::variance`]):
+    /// The same ciphertexts with another variance of their errors
+    /// ([`DeviceCiphertexts::variance`]):
     /// for results of jobs of one's own.
     ///
     /// # Errors

@@ -160,8 +160,8 @@ impl ServerKey {
         })
     }
 
-    /// Refuses look-ups whose inputs, of this variance, or whose results would be read wrongly too
-    /// often.
+    /// Refuses look-ups whose inputs, of this variance,
+    /// or whose results would be read wrongly too often.
     pub(super) fn check_look_ups(&self, tables: &[LookUpTable], variance: f64) -> Result<()> {
         // The widest tables are the worst: one in, one out.
         let inputs = tables.iter().max_by_key(|t| t.input_bits);

@@ -10,8 +10,8 @@ use girih_backend::{
     BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
 };
 
-/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh` and
-/// `spread_ntt.cuh`.
+/// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh`
+/// and `spread_ntt.cuh`.
 const LEAST_PART: usize = 16;
 /// More threads would leave too few registers for the accumulators and the key.
 const MAX_THREADS: usize = 512;
@@ -105,8 +105,8 @@ impl CudaPlan {
         let items = items.unwrap_or(if blocks <= 2 { 8 } else { 4 });
         let products = shape.columns() * part;
         // Whole teams of every kind; enough threads for the products, and for whole warps of each
-        // level of the orbits' digits where those are few (above 256 they would take registers from
-        // keys).
+        // level of the orbits' digits where those are few (above 256 they would
+        // take registers from keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         let threads = products

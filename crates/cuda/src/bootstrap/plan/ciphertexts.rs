@@ -168,8 +168,8 @@ impl CudaPlan {
                 );
                 return Err(refusal(device, "pace", pace, why));
             }
-            // Whether and how ciphertexts are spread, and how many a block serves, was decided
-            // before.
+            // Whether and how ciphertexts are spread, and how many a block serves,
+            // was decided before.
             for (name, &value) in request
                 .choices
                 .iter()

@@ -90,8 +90,8 @@ pub struct CudaPlan {
     pub key_switch: KeySwitchPlan,
     /// Multiprocessors of the device.
     pub multiprocessors: usize,
-    /// Blocks of a cluster that begin each step together (1: blocks run as they may, or share a
-    /// ciphertext).
+    /// Blocks of a cluster that begin each step together (1: blocks run as they may,
+    /// or share a ciphertext).
     pub pace: usize,
     /// Whether slots of complex numbers have gaps instead of a swizzle (cuda/bootstrap/tile.cuh).
     pub gaps: bool,

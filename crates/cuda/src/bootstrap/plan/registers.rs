@@ -44,8 +44,8 @@ pub(crate) fn key_ring(
     let entries = run_entries(shape, geometry);
     if !holds_digits(shape) {
         // Few registers are left where sums outlive the digits. Without a ring the compiler's order
-        // decides, and swings by a quarter with changes elsewhere. Four entries ran faster than
-        // six.
+        // decides, and swings by a quarter with changes elsewhere.
+        // Four entries ran faster than six.
         return (4..=6).find(|r| entries.is_multiple_of(*r)).unwrap_or(0);
     }
     let accumulators = if in_registers(shape, geometry, groups, threads) {
@@ -82,8 +82,8 @@ pub(crate) fn ring_fits(geometry: &Geometry, threads: usize, packed: bool) -> bo
     if packed { groups == threads } else { groups.is_multiple_of(threads) }
 }
 
-/// Key chunks that a thread of the NTT has in flight, at most half of a run: longer ones were
-/// slower.
+/// Key chunks that a thread of the NTT has in flight, at most half of a run:
+/// longer ones were slower.
 pub(crate) fn ntt_key_ring(
     shape: &BootstrapShape,
     geometry: &Geometry,
