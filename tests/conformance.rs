@@ -162,13 +162,8 @@ fn long_case(device: &Device, case: &long::Case) -> Result<(), Failed> {
 /// What a case does with a device.
 type Case = Box<dyn Fn(&Device) -> Result<(), Failed> + Send>;
 
-/// What a software stand-in for a GPU runs of the vectors and of the operations, where the long
-/// tests were not asked for.
-const QUICK_VECTORS: [&str; 3] = ["key_switch", "multiply", "raise"];
-const QUICK_OPERATIONS: [&str; 3] = ["multiply", "rotate", "linear_transform"];
-
-/// Cases of a device that runs programs on polynomials. A software stand-in for a GPU runs the
-/// smallest ones; all of them in the long tests.
+/// Cases of a device that runs programs on polynomials. A software stand-in for a GPU runs whole
+/// bootstrappings, and what is decrypted, in the long tests only.
 fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     let id = &device.info().id;
     let long = std::env::var_os("GIRIH_LONG").is_some();
@@ -178,21 +173,22 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         let device = device.clone();
         trials.push(Trial::test(format!("{id}::{name}"), move || case(&device)));
     };
-    let degrees = if quick { &LOG2_DEGREES[..1] } else { &LOG2_DEGREES[..] };
-    let plans = if quick { Plans::Own } else { Plans::All };
-    for work in degrees.iter().copied().flat_map(kernels::all) {
-        add(format!("poly::{}", work.name), Box::new(move |device| program(device, &work, plans)));
+    for work in LOG2_DEGREES.into_iter().flat_map(kernels::all) {
+        add(
+            format!("poly::{}", work.name),
+            Box::new(move |device| program(device, &work, Plans::All)),
+        );
     }
-    let vectors = ckks_vectors::PUBLISHED.into_iter();
-    for (name, text) in vectors.filter(|(name, _)| !quick || QUICK_VECTORS.contains(name)) {
+    for (name, text) in ckks_vectors::PUBLISHED {
         add(
             format!("ckks::vectors::{name}"),
             Box::new(move |device| replay_ckks(device, name, text)),
         );
     }
-    let quick_recorded = [(RECORDED[0].0, &QUICK_OPERATIONS[..])];
-    for (set, chosen) in if quick { quick_recorded.to_vec() } else { RECORDED.to_vec() } {
-        for name in operations::names().filter(|name| chosen.is_empty() || chosen.contains(name)) {
+    for (set, chosen) in RECORDED {
+        let quickly = |name: &&str| !quick || (set == RECORDED[0].0 && *name != "bootstrap");
+        let names = operations::names().filter(quickly);
+        for name in names.filter(|name| chosen.is_empty() || chosen.contains(name)) {
             let record = move || operations::work(set, name).map_err(|e| e.to_string());
             add(
                 format!("ckks::{name}::{set}"),

@@ -34,8 +34,8 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
-/// log2 of the smallest and of the largest degree.
-pub(crate) const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 4..=17;
+/// log2 of the smallest degree, of which two threads have a half each, and of the largest.
+pub(crate) const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 3..=17;
 
 /// log2 of the words of a row.
 pub(crate) fn log2_row(log2_degree: u32) -> u32 {
