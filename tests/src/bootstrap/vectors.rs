@@ -298,7 +298,10 @@ impl Checker<'_> {
         shape: &BootstrapShape,
     ) -> Result<Vec<u64>, VectorError> {
         let field = "bootstrapping_key";
-        let modulus = shape.key_modulus_value().unwrap_or(u64::MAX) as i64;
+        let modulus = shape.key_modulus_value().and_then(|modulus| i64::try_from(modulus).ok());
+        let Some(modulus) = modulus else {
+            return self.fail(field, "vectors are modulo a product of primes");
+        };
         let mut flat = Vec::with_capacity(shape.lwe_dimension * shape.bootstrapping_block_len());
         self.len(field, key, shape.lwe_dimension)?;
         for ggsws in key {
@@ -311,7 +314,8 @@ impl Checker<'_> {
                         self.len(field, columns, shape.columns())?;
                         for polynomial in columns {
                             self.len(field, polynomial, shape.polynomial_size)?;
-                            if let Some(c) = polynomial.iter().find(|c| c.abs() > modulus / 2) {
+                            let half = modulus.unsigned_abs() / 2;
+                            if let Some(c) = polynomial.iter().find(|c| c.unsigned_abs() > half) {
                                 return self.fail(
                                     field,
                                     format!("coefficient {c} must be centred modulo {modulus}"),
