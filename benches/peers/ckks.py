@@ -9,6 +9,7 @@ Lattigo needs Go and is fetched and built at its first run.
 Exit 0: girih was at least RATIO times faster in everything. 1: it was not. 3: a peer is missing.
 """
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -104,11 +105,14 @@ def timed(run, repeat):
     return statistics.median(samples), result
 
 
+class Missing(Exception):
+    """A peer is not here."""
+
+
 def openfhe_figures(options):
     """(milliseconds, bits in the worst slot) of each operation, its outputs checked."""
     if openfhe is None:
-        print("openfhe is not here; install it with: pip install openfhe (Python 3.10)")
-        sys.exit(3)
+        raise Missing("openfhe is not here; install it with: pip install openfhe (Python 3.10)")
     q = 60 + options.scale * options.depth
     p = 60 * math.ceil(math.ceil(q / options.digits) / 60)
     print(f"OpenFHE: log2 Q about {q}, log2 QP about {q + p}, {options.digits} digits", end="")
@@ -138,8 +142,7 @@ def lattigo_figures(options):
     try:
         output = subprocess.run(command, cwd=LATTIGO, check=True, capture_output=True, text=True)
     except FileNotFoundError:
-        print("go is not here; install Go, or leave Lattigo out with --peers OpenFHE")
-        sys.exit(3)
+        raise Missing("go is not here; install Go, or leave Lattigo out with --peers OpenFHE")
     peer = json.loads(output.stdout)
     print(f"Lattigo: log2 QP {peer['log2_qp']:.0f}, {peer['levels']} levels after a bootstrapping")
     for operation, (_, bits) in peer["figures"].items():
@@ -169,7 +172,15 @@ def main():
     if unknown:
         sys.exit(f"no peer {', '.join(unknown)}: there are {', '.join(PEERS)}")
     print(f"girih:   {options.set}; `cargo xtask sets` has its moduli")
-    peers = {name: PEERS[name](options) for name in names}
+    # A process each, whose memory is free again before the next begins.
+    peers = {}
+    for name in names:
+        with concurrent.futures.ProcessPoolExecutor(max_workers=1) as one:
+            try:
+                peers[name] = one.submit(PEERS[name], options).result()
+            except Missing as what:
+                print(what)
+                sys.exit(3)
     operations = list(next(iter(peers.values())))
     own = {operation: girih_figures(options, operation) for operation in operations}
     print(f"{'operation':<12}{'library':<10}{'ms':>10}{'bits':>7}{'girih is faster':>18}")
