@@ -23,7 +23,7 @@ use super::{Prime, launches};
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;
 
 /// Words of freed buffers that are kept for the next of the same size: 256 MiB. Results come and go
-/// with every call, and new pages cost more than writing them.
+/// with every call, and the system clears new pages at their first use.
 const SPARE_WORDS: usize = 1 << 26;
 
 /// One ring on the CPU. Calls run when they are made, so nothing is ever waited for.
@@ -417,8 +417,7 @@ impl PolyDevice for CpuPoly {
     }
 
     fn synchronize(&self) -> Result<(), BackendError> {
-        // The arena stays until no routine is left: new pages for each routine, cleared by the
-        // system, cost a sixth of a rotation.
+        // The arena stays until no routine is left: the system clears new pages at their first use.
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
+use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
 use crate::poly::limbs::{Place, Places};
 use crate::poly::tables::is_wide;
 use crate::poly::{HEADERS, log2_row};
@@ -57,13 +57,6 @@ struct Geometry {
 
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 const TILES: [usize; 3] = [1024, 512, 256];
-
-/// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and
-/// each
-/// block takes one itself.
-fn blocks_of(limits: &DeviceLimits, shared_bytes: usize) -> usize {
-    (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)
-}
 
 impl Geometry {
     fn new(log2_degree: u32, tile: usize) -> Option<Self> {

@@ -13,6 +13,12 @@ use girih_backend::poly::{ResidentShape, RingShape};
 use girih_backend::{BackendError, DeviceLimits};
 use std::collections::BTreeSet;
 
+/// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and
+/// each block takes one itself.
+pub(crate) fn blocks_of(limits: &DeviceLimits, shared_bytes: usize) -> usize {
+    (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)
+}
+
 /// One field of a kernel's arguments.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {

@@ -1,7 +1,7 @@
 //! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
+use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
 use crate::poly::{HEADERS, log2_row};
@@ -144,8 +144,7 @@ fn launch(
     let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
     let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
     let wanted_blocks = (warps / (team * teams)).max(1);
-    // A multiprocessor has a kilobyte more than a block may take, and each block takes one itself.
-    let blocks_of = |bytes: usize| (limits.workgroup_memory_bytes + 1024) / (bytes + 1024);
+    let blocks_of = |bytes: usize| blocks_of(limits, bytes);
     // Streams come first, and cost no block; rows copied ahead may.
     let staged = std::mem::take(&mut size.staged);
     let blocks = wanted_blocks.min(blocks_of(bytes(&size))).max(1);
