@@ -177,11 +177,13 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
 FUNCTION void multiply_sources(
     u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column,
     const u32* at, const F& f, u32 reciprocal, int steps) {
-    u32 offsets[2 * STEPS];
+    // Addresses, so that what differs from word to word is part of the loads.
+    const u32* from[2 * STEPS];
 #pragma unroll
     for (int k = 0; k < 2 * STEPS; k++)
-        offsets[k] = sources[k] & IN_PADDING ? (sources[k] & ~IN_PADDING) + padding_step(column)
-                                             : sources[k];
+        from[k] =
+            at + (sources[k] & IN_PADDING ? (i32)((sources[k] & ~IN_PADDING) + padding_step(column))
+                                          : (i32)sources[k]);
 #pragma unroll
     for (int first = 0; first < 8; first += 4) {
         i32 low[4][4], high[4][4];
@@ -196,8 +198,8 @@ FUNCTION void multiply_sources(
             u32 right[4][2];
 #pragma unroll
             for (int v = 0; v < 4; v++) {
-                right[v][0] = at[offsets[2 * k] + (first + v) * 2 * NEAR * STRIDE];
-                right[v][1] = at[offsets[2 * k + 1] + (first + v) * 2 * NEAR * STRIDE];
+                right[v][0] = from[2 * k][(first + v) * 2 * NEAR * STRIDE];
+                right[v][1] = from[2 * k + 1][(first + v) * 2 * NEAR * STRIDE];
             }
 #pragma unroll
             for (int v = 0; v < 4; v++) {
@@ -220,9 +222,10 @@ FUNCTION void multiply_sources(
     }
 }
 
-// Computes eight outputs; half transformed ones are left in `stage`, four stages done.
+// Computes eight outputs; half transformed ones are left in `stage`, four stages done, and where
+// they go in their records.
 FUNCTION void
-compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
+compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
     const F f(output.q);
@@ -238,6 +241,13 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
         sources[2 * k + 1] = group[SOURCES_AT + 8 * k + 4 + t];
     }
     if (group[MODE_AT] == 0) {
+        if (threadIdx.x < 8) {
+            OutputRecord& own = ((OutputRecord*)(group + OUTPUTS_AT))[threadIdx.x];
+            if (own.base != NONE) {
+                const u64 address = (u64)limb_address(own.offset, own.base, bases);
+                own.offset[0] = (u32)address, own.offset[1] = (u32)(address >> 32);
+            }
+        }
         HeldFactors factors;
 #pragma unroll
         for (int i = 0; i < 8; i++)
@@ -281,7 +291,7 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
 }
 
 // The innermost stages of eight outputs, and their way to memory.
-FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases, int first_column) {
+FUNCTION void finish_group(const u32* group, const u32* stage, int first_column) {
 #pragma unroll 2
     for (int task = threadIdx.x; task < 8 * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16, o = task / (QUADS * 16);
@@ -297,7 +307,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
         }
         near_forward<0>(
             x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
-        u32* to = limb_address(output.offset, output.base, bases) + NEAR * rows * ROW +
+        u32* to = (u32*)(((u64)output.offset[1] << 32) | output.offset[0]) + NEAR * rows * ROW +
                   first_column + 4 * quad;
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
@@ -348,11 +358,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
             __syncthreads();
             if (number + 1 < end) copy_group(number + 1);
             end_copies();
-            const u32* group = groups + (number & 1) * GROUP_WORDS;
+            u32* group = groups + (number & 1) * GROUP_WORDS;
             compute_group(group, places, stage, bases, first_column);
             if (group[MODE_AT] == 0) {
                 __syncthreads();
-                finish_group(group, stage, bases, first_column);
+                finish_group(group, stage, first_column);
             }
         }
     }

@@ -65,9 +65,9 @@ struct TeamMemory {
         if constexpr (PARTS > 1) {
             own.factors += part * 224;
             own.staged += part * shape.halves * 1024;
-            own.buffers +=
-                part * (shape.halves > shape.half_stores ? shape.halves : shape.half_stores) *
-                BUFFER;
+            own.buffers += part *
+                           (shape.halves > shape.half_stores ? shape.halves : shape.half_stores) *
+                           BUFFER;
         }
         return own;
     }
@@ -105,8 +105,7 @@ FUNCTION Item item_of(const RowsArguments& a, u32 id, u32 warp) {
     const bool alone = item.is_alone();
     const u32 own = local - a.first_item[item.number], rows = alone ? TEAM : 1, // of an item
         tile_items = ROWS / rows;
-    item.record =
-        a.records + a.first_record[item.number] + own / tile_items * item.shape.record;
+    item.record = a.records + a.first_record[item.number] + own / tile_items * item.shape.record;
     item.bases = a.bases + (u64)call * a.base_stride;
     item.row = own % tile_items * rows + (alone ? warp : 0);
     item.part = alone ? warp : 0;
@@ -164,9 +163,8 @@ ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp
         }
         if constexpr (STAGED > 0) {
             for (u32 slot = item.warp; slot < shape.halves; slot += item.warps) {
-                const u32* from =
-                    (const u32*)resolve(item.record + 1 + slot, item.bases).address +
-                    (u64)item.row * ROW;
+                const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address +
+                                  (u64)item.row * ROW;
                 u32* to = team.staged + (item.part * shape.halves + slot) * 1024;
 #pragma unroll
                 for (int m = 0; m < 8; m++)
@@ -403,8 +401,7 @@ FUNCTION void inverse_row(
             const Field<wide.v == 1> f(p);
             inverse_five(
                 x, f,
-                LastFactors<wide.v == 1>(
-                    last_factors, a.tables.steps[1] + prime * 16, p.quotient));
+                LastFactors<wide.v == 1>(last_factors, a.tables.steps[1] + prime * 16, p.quotient));
             exchange_inverse(x, buffer, lane);
             inverse_five(x, f, FirstFactors{first});
 #pragma unroll
@@ -416,8 +413,8 @@ FUNCTION void inverse_row(
 
 // Shape<k>::sums over a row whose transformed loads lie in their buffers once all warps are here.
 template<class S>
-FUNCTION void sums_of_row(
-    S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
+FUNCTION void
+sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
     constexpr int warps = S::ALONE ? 1 : TEAM,
                   chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
     Work<S> work(memory, turn, p, item.row, thread);
@@ -458,9 +455,7 @@ FUNCTION void process(
         });
     }
     forward_rows(item, a, memory, p, prime, turn, lane, between);
-    with_shape(item.number, [&](auto shape) {
-        sums_of_row(shape, item, memory, p, turn, thread);
-    });
+    with_shape(item.number, [&](auto shape) { sums_of_row(shape, item, memory, p, turn, thread); });
     if (item.shape.half_stores > 0) {
         item.barrier();
         for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)
