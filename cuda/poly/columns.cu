@@ -41,7 +41,7 @@ struct TableFactors {
     const uint2* table;
     template<class AnyField>
     FUNCTION uint2 at(const AnyField&, int stage, int block) const {
-        return __ldg(table + (1 << stage) + block);
+        return table[(1 << stage) + block];
     }
 };
 
@@ -80,15 +80,30 @@ FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& fac
     }
 }
 
+// Asks for the inverse factors of all sources, which come to `factors`, and puts into their records
+// where they lie: a block that began with a chain of reads from memory would wait for each.
+FUNCTION void prepare_loads(
+    const ColumnsArguments& a, LoadRecord* loads, int count, const u64* bases, u32* factors) {
+    constexpr int pieces = FACTOR_WORDS / 4;
+    for (int i = threadIdx.x; i < count * pieces; i += THREADS) {
+        const u32* from = (const u32*)(a.tables.columns[1] + loads[i / pieces].prime * COLUMN);
+        copy_ahead(factors + 4 * i, from + i % pieces * 4);
+    }
+    end_copies();
+    for (int i = threadIdx.x; i < count; i += THREADS) {
+        const u64 address = (u64)limb_address(loads[i].offset, loads[i].base, bases);
+        loads[i].offset[0] = (u32)address, loads[i].offset[1] = (u32)(address >> 32);
+    }
+}
+
 // Loads all sources and transforms them inversely.
 FUNCTION void load_sources(
-    const ColumnsArguments& a, const LoadRecord* loads, int count, const u64* bases, u32* places,
-    int first_column) {
+    const LoadRecord* loads, int count, const u32* factors, u32* places, int first_column) {
 #pragma unroll 3
     for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16;
         const LoadRecord& load = loads[task / (QUADS * 16)];
-        const u32* from = limb_address(load.offset, load.base, bases);
+        const u32* from = (const u32*)(((u64)load.offset[1] << 32) | load.offset[0]);
         u32 x[4][NEAR];
         const int column = first_column + 4 * quad;
         if (load.coefficients) {
@@ -105,9 +120,9 @@ FUNCTION void load_sources(
                     load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
-            const F f(a.tables.primes[load.prime]);
-            near_inverse<LOG2_NEAR - 1>(
-                x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows, 0});
+            const F f(load.q);
+            const uint2* own = (const uint2*)(factors + task / (QUADS * 16) * FACTOR_WORDS);
+            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{own, rows, 0});
         }
         u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
 #pragma unroll
@@ -119,20 +134,21 @@ FUNCTION void load_sources(
     for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
         const int column = task % WIDTH, row = task / WIDTH % NEAR;
         const LoadRecord& load = loads[task / (WIDTH * NEAR)];
-        const F f(a.tables.primes[load.prime]);
+        const F f(load.q);
         u32* own = places + load.place * SLOT + row * STRIDE + column;
         u32 x[16];
 #pragma unroll
         for (int k = 0; k < 16; k++) x[k] = own[NEAR * k * STRIDE];
-        const uint4 constant = __ldg(&load.constant);
+        const uint4 constant = load.constant;
         if (load.coefficients) {
 #pragma unroll
             for (int k = 0; k < 16; k++) x[k] = f.once(f.times(x[k], constant.x, constant.y));
         } else {
-            const TableFactors factors{a.tables.columns[1] + load.prime * COLUMN};
-            inverse_stage<16, 3>(x, f, factors);
-            inverse_stage<16, 2>(x, f, factors);
-            inverse_stage<16, 1>(x, f, factors);
+            const TableFactors table{
+                (const uint2*)(factors + task / (WIDTH * NEAR) * FACTOR_WORDS)};
+            inverse_stage<16, 3>(x, f, table);
+            inverse_stage<16, 2>(x, f, table);
+            inverse_stage<16, 1>(x, f, table);
 #pragma unroll
             for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
         }
@@ -324,10 +340,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
     const int first_column = blockIdx.x % PARTS * WIDTH;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
-    const u32* record = a.tiles + __ldg(a.starts + tile);
+    u32* record = (u32*)shared + a.record_at;
     const u64* bases = a.bases + (u64)call * a.base_stride;
+    const u32* from = a.tiles + __ldg(a.starts + tile);
+    for (u32 i = threadIdx.x; i < a.record_words / 4; i += THREADS)
+        copy_ahead(record + 4 * i, from + 4 * i);
+    end_copies();
+    wait_copies<0>();
+    __syncthreads();
     const TileHeader& header = *(const TileHeader*)record;
-    const LoadRecord* loads = (const LoadRecord*)(record + sizeof(TileHeader) / 4);
+    LoadRecord* loads = (LoadRecord*)(record + sizeof(TileHeader) / 4);
     const PhaseRecord* phases = (const PhaseRecord*)(loads + header.loads);
     const u32 end = phases[header.phases - 1].end_output;
     auto copy_group = [&](u32 number) {
@@ -336,10 +358,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
         for (int i = threadIdx.x; i < GROUP_WORDS / 4; i += THREADS)
             copy_ahead(to + 4 * i, from + 4 * i);
     };
+    // The factors of sources lie where outputs are staged later.
+    prepare_loads(a, loads, (int)header.loads, bases, stage);
     copy_group(phases[0].first_output);
     end_copies();
+    wait_copies<1>();
     wait_for_earlier_launches();
-    load_sources(a, loads, (int)header.loads, bases, places, first_column);
+    __syncthreads();
+    load_sources(loads, (int)header.loads, stage, places, first_column);
 #pragma unroll 1
     for (u32 k = 0; k < header.phases; k++) {
         const PhaseRecord phase = phases[k];

@@ -55,6 +55,29 @@ struct Geometry {
     tile: usize,
 }
 
+/// What all plans of a launch have in common.
+struct Common {
+    /// Whether primes need canonical values between stages.
+    wide: bool,
+    /// Most steps of matrix units that a group takes.
+    steps: usize,
+    /// Words of the longest record of a tile.
+    record_words: usize,
+}
+
+/// Words of a conversion's record.
+fn conversion_words(conversion: &PreparedConversion) -> usize {
+    4 + 8 * conversion.sources.len()
+}
+
+/// Words of a tile's record.
+fn record_words(plan: &ColumnPlan) -> usize {
+    let conversions = plan.phases.iter().flat_map(|p| &p.conversions);
+    4 + 12 * plan.loads.len()
+        + 4 * plan.phases.len()
+        + conversions.map(conversion_words).sum::<usize>()
+}
+
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 const TILES: [usize; 3] = [1024, 512, 256];
 
@@ -69,12 +92,13 @@ impl Geometry {
     fn fitting(
         log2_degree: u32,
         plan: &ColumnPlan,
-        steps: usize,
+        common: &Common,
         limits: &DeviceLimits,
         knobs: &PolyKnobs,
     ) -> Option<Self> {
         let fits = |g: &Self, blocks: usize| {
-            blocks_of(limits, g.shared_bytes(g.places(plan), steps)) >= blocks
+            g.holds_factors(plan)
+                && blocks_of(limits, g.shared_bytes(g.places(plan), common)) >= blocks
         };
         let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
         // The narrowest reaches memory in pieces that are too short to be worth a second block.
@@ -131,8 +155,18 @@ impl Geometry {
         if place & IN_PADDING != 0 { place } else { place * self.slot_words() as u32 }
     }
 
-    fn shared_bytes(&self, places: usize, steps: usize) -> usize {
-        4 * ((GROUP + places) * self.slot_words() + 2 * self.group_words(steps))
+    /// Where a tile's record lies in a block's memory, in words: behind everything else.
+    fn record_at(&self, places: usize, steps: usize) -> usize {
+        (GROUP + places) * self.slot_words() + 2 * self.group_words(steps)
+    }
+
+    fn shared_bytes(&self, places: usize, common: &Common) -> usize {
+        4 * (self.record_at(places, common.steps) + common.record_words)
+    }
+
+    /// Whether the factors of a plan's loads find room where its outputs are staged later.
+    fn holds_factors(&self, plan: &ColumnPlan) -> bool {
+        plan.loads.len() * self.factor_words() <= GROUP * self.slot_words()
     }
 }
 
@@ -190,10 +224,10 @@ impl Encoder<'_> {
             };
             let (c, last) = (p.shoup(constant), p.shoup(p.mul(constant, factors.last_inverse)));
             words.extend(address(load.from));
-            words.extend([u32::from(load.coefficients), load.prime.into(), load.place, 0, 0]);
+            words.extend([u32::from(load.coefficients), load.prime.into(), load.place]);
+            words.extend([p.value(), 0]);
             words.extend([c.value, c.quotient, last.value, last.quotient]);
         }
-        let conversion_words = |c: &PreparedConversion| 4 + 8 * c.sources.len();
         let mut next = words.len() + 4 * plan.phases.len();
         for (phase, &(begin, end)) in plan.phases.iter().zip(outputs) {
             words.extend([next as u32, phase.conversions.len() as u32, begin, end]);
@@ -228,6 +262,7 @@ impl Encoder<'_> {
                 ]);
             }
         }
+        debug_assert_eq!(words.len(), record_words(plan));
         Ok(words)
     }
 
@@ -377,11 +412,15 @@ pub(crate) fn ready(
         .map(|p| steps_of(&groups(p)))
         .max()
         .unwrap_or(1);
-    let wide = plans.iter().any(|p| any_wide(ring, p));
+    let common = Common {
+        wide: plans.iter().any(|p| any_wide(ring, p)),
+        steps,
+        record_words: plans.iter().map(record_words).max().unwrap_or(0),
+    };
     let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for plan in plans {
-        let geometry = Geometry::fitting(ring.log2_degree, &plan, steps, limits, knobs);
+        let geometry = Geometry::fitting(ring.log2_degree, &plan, &common, limits, knobs);
         match geometry.filter(|_| is_small(&plan)) {
             Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
             None => any.push(plan),
@@ -397,7 +436,7 @@ pub(crate) fn ready(
                 knobs,
                 places,
                 geometry,
-                (wide, steps),
+                &common,
                 &plans,
             )?);
         }
@@ -417,9 +456,9 @@ fn constants(values: &[(&str, usize)]) -> String {
     text
 }
 
-fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
+fn arguments(places: &Places, tiles: usize, record: [usize; 2]) -> Vec<Argument> {
     let data = (0..3).rev().map(|i| Argument::Data(2 - i));
-    let words = [places.stride(), tiles].map(|w| Argument::Word(w as u32));
+    let words = [places.stride(), tiles, record[0], record[1]].map(|w| Argument::Word(w as u32));
     std::iter::once(Argument::Tables).chain(data).chain([Argument::Bases]).chain(words).collect()
 }
 
@@ -429,7 +468,7 @@ fn fast_launch(
     knobs: &PolyKnobs,
     places: &Places,
     geometry: Geometry,
-    (wide, steps): (bool, usize),
+    common: &Common,
     plans: &[ColumnPlan],
 ) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
@@ -440,7 +479,7 @@ fn fast_launch(
         for phase in &plan.phases {
             let begin = count;
             for group in groups(phase) {
-                outputs.extend(encoder.group(&geometry, plan, &group, steps)?);
+                outputs.extend(encoder.group(&geometry, plan, &group, common.steps)?);
                 count += 1;
             }
             phases.push((begin, count));
@@ -449,13 +488,15 @@ fn fast_launch(
         tiles.extend(encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?);
     }
     let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
-    let shared_bytes = geometry.shared_bytes(most_places, steps);
+    let shared_bytes = geometry.shared_bytes(most_places, common);
+    // A block copies as many words of every tile as the longest has.
+    tiles.resize(tiles.len() + common.record_words, 0);
     let min_blocks = blocks_of(limits, shared_bytes).clamp(1, knobs.column_blocks.max(1));
     let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", log2_degree as usize),
-        ("WIDE", wide.into()),
-        ("STEPS", steps),
+        ("WIDE", common.wide.into()),
+        ("STEPS", common.steps),
         ("TILE", geometry.tile),
         ("MIN_BLOCKS", min_blocks),
         ("THREADS", threads),
@@ -466,7 +507,11 @@ fn fast_launch(
         shared_bytes,
         blocks: Blocks::PerCall(plans.len() * (1024 / geometry.width())),
         data: vec![tiles, outputs, starts],
-        arguments: arguments(places, plans.len()),
+        arguments: arguments(
+            places,
+            plans.len(),
+            [common.record_words, geometry.record_at(most_places, common.steps)],
+        ),
         beside: false,
     })
 }
@@ -534,7 +579,7 @@ fn any_launch(
         shared_bytes: bytes(width),
         blocks: Blocks::PerCall(plans.len() * (row / width)),
         data: vec![tiles, records, starts],
-        arguments: arguments(places, plans.len()),
+        arguments: arguments(places, plans.len(), [0, 0]),
         beside: false,
     })
 }
