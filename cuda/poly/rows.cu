@@ -17,6 +17,7 @@ constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
 constexpr int STREAM_STRIDE = 32 * TEAM * 4; // words
+constexpr int PRIME_WORDS = sizeof(Prime) / 4;
 
 // Numbers of a shape, as words.
 struct ShapeNumbers {
@@ -43,6 +44,7 @@ struct RowsArguments {
 // What a team holds in shared memory.
 struct TeamMemory {
     u32* operands;  // [2][OPERANDS] of Operand, by turns
+    u32* primes;    // [2] of Prime
     u32* constants; // [2][CONSTANTS][2]
     u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
     u32* staged;    // [STAGED][1024], rows copied ahead
@@ -52,7 +54,8 @@ struct TeamMemory {
     FUNCTION TeamMemory(uint4* shared, int team) {
         u32* at = (u32*)shared + team * TEAM_WORDS;
         operands = at;
-        constants = operands + 2 * OPERANDS * 4;
+        primes = operands + 2 * OPERANDS * 4;
+        constants = primes + 2 * PRIME_WORDS;
         factors = constants + 2 * CONSTANTS * 2;
         staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
         buffers = staged + STAGED * 1024;
@@ -72,6 +75,9 @@ struct TeamMemory {
         return own;
     }
 
+    FUNCTION const Prime& prime_of(u32 turn) const {
+        return *(const Prime*)(primes + turn * PRIME_WORDS);
+    }
     FUNCTION u32* factors_of(u32 turn) const { return factors + turn * PARTS * 224; }
 };
 
@@ -143,36 +149,27 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
                                : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
 }
 
-// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed.
-FUNCTION void
-ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane) {
-    const Item item = item_of(a, id, warp);
+// Asks for what an item needs that no other kernel writes: its prime, twiddles, operands, constants.
+FUNCTION void constants_ahead(
+    const RowsArguments& a, const Item& item, const TeamMemory& team, u32 turn, int warp,
+    int lane) {
     const ShapeNumbers& shape = item.shape;
     const u32 prime = __ldg(&item.record->x);
-    if constexpr (!SHORT) {
-        if (item.warp == item.warps - 1 && shape.halves + shape.half_stores != 0) {
-            const int direction = shape.halves > 0 ? 0 : 1;
-            const u64 place = (u64)prime * ROWS + item.row;
-            const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
-            const u32* first =
-                (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
-            u32* to = team.factors_of(turn) + item.part * 224;
-            copy_ahead(to + lane * 4, last + lane * 4);
-            if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
-            if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
-        }
-        if constexpr (STAGED > 0) {
-            for (u32 slot = item.warp; slot < shape.halves; slot += item.warps) {
-                const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address +
-                                  (u64)item.row * ROW;
-                u32* to = team.staged + (item.part * shape.halves + slot) * 1024;
-#pragma unroll
-                for (int m = 0; m < 8; m++)
-                    copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
-            }
-        }
+    if (warp == 0 && lane < PRIME_WORDS / 4)
+        copy_ahead(
+            team.primes + turn * PRIME_WORDS + 4 * lane,
+            (const u32*)(a.tables.primes + prime) + 4 * lane);
+    if (!SHORT && item.warp == item.warps - 1 && shape.halves + shape.half_stores != 0) {
+        const int direction = shape.halves > 0 ? 0 : 1;
+        const u64 place = (u64)prime * ROWS + item.row;
+        const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
+        const u32* first =
+            (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
+        u32* to = team.factors_of(turn) + item.part * 224;
+        copy_ahead(to + lane * 4, last + lane * 4);
+        if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
+        if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
     }
-    end_copies();
     for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
         const Operand operand = resolve(item.record + 1 + o, item.bases);
         *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) = make_uint4(
@@ -182,6 +179,20 @@ ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp
     const u32* constants = (const u32*)(item.record + 1 + shape.operands);
     for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM)
         team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
+}
+
+// Asks for the rows that an item transforms, where they are copied ahead.
+FUNCTION void rows_ahead(const Item& item, const TeamMemory& team, int lane) {
+    if constexpr (!SHORT && STAGED > 0) {
+        for (u32 slot = item.warp; slot < item.shape.halves; slot += item.warps) {
+            const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address +
+                              (u64)item.row * ROW;
+            u32* to = team.staged + (item.part * item.shape.halves + slot) * 1024;
+#pragma unroll
+            for (int m = 0; m < 8; m++)
+                copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
+        }
+    }
 }
 
 // What Shape<k>::sums computes with: a thread's four words of everything.
@@ -282,8 +293,8 @@ struct Work {
 // up: with the last one, or with none.
 template<class Between>
 FUNCTION void forward_rows(
-    const Item& item, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 prime,
-    u32 turn, int lane, const Between& between) {
+    const Item& item, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 turn,
+    int lane, const Between& between) {
     const Operand* operands = (const Operand*)(memory.operands + turn * OPERANDS * 4);
     for (u32 slot = item.warp;; slot += item.warps) {
         const bool is_there = slot < item.shape.halves,
@@ -296,7 +307,7 @@ FUNCTION void forward_rows(
                 for (int c = lane; c < ROW / 4; c += 32)
                     *(uint4*)(buffer + padded(4 * c)) = load_shared_limb(from + c);
                 forward_short<ROW>(
-                    buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
+                    buffer, a.tables.whole[0] + (u64)p.number * ROW, Field<true>(p), lane);
             }
         } else {
             u32 x[32], last_factors[5];
@@ -322,7 +333,7 @@ FUNCTION void forward_rows(
                     forward_five<false>(
                         x, f,
                         LastFactors<wide.v == 1>(
-                            last_factors, a.tables.steps[0] + prime * 16, p.quotient));
+                            last_factors, a.tables.steps[0] + p.number * 16, p.quotient));
 #pragma unroll
                     for (int k = 0; k < 32; k++) x[k] = f.after_forward(x[k]);
                     put_own(x, buffer, lane);
@@ -359,7 +370,7 @@ FUNCTION void move_short(u32* row, u32 g, int lane) {
 // Transforms a padded buffer inversely, an automorphism first, and writes it out.
 FUNCTION void inverse_row(
     const Item& item, u32 buffer_number, const RowsArguments& a, const TeamMemory& memory,
-    const Prime& p, u32 prime, u32 turn, int lane) {
+    const Prime& p, u32 turn, int lane) {
     const u32 operand = item.shape.operands - item.shape.half_stores + buffer_number;
     const Operand to = ((const Operand*)(memory.operands + turn * OPERANDS * 4))[operand];
     u32* buffer = memory.buffers + buffer_number * BUFFER;
@@ -370,14 +381,14 @@ FUNCTION void inverse_row(
     u32* out = (u32*)to.address + (u64)row * ROW;
     if constexpr (SHORT) {
         if (is_moved) move_short(buffer, g, lane);
-        inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)prime * ROW, Field<true>(p), lane);
+        inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)p.number * ROW, Field<true>(p), lane);
         for (int c = lane; c < ROW / 4; c += 32)
             store_limb((uint4*)out + c, *(const uint4*)(buffer + padded(4 * c)));
     } else {
         u32 x[32], last_factors[5];
         const uint4* first;
         if (item.shape.halves > 0 || is_moved) {
-            const u64 index = (u64)prime * ROWS + row;
+            const u64 index = (u64)p.number * ROWS + row;
 #pragma unroll
             for (int s = 0; s < 5; s++)
                 last_factors[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
@@ -401,7 +412,8 @@ FUNCTION void inverse_row(
             const Field<wide.v == 1> f(p);
             inverse_five(
                 x, f,
-                LastFactors<wide.v == 1>(last_factors, a.tables.steps[1] + prime * 16, p.quotient));
+                LastFactors<wide.v == 1>(
+                    last_factors, a.tables.steps[1] + p.number * 16, p.quotient));
             exchange_inverse(x, buffer, lane);
             inverse_five(x, f, FirstFactors{first});
 #pragma unroll
@@ -443,8 +455,7 @@ FUNCTION void process(
     const Between& between) {
     const Item item = item_of(a, id, warp);
     const TeamMemory memory = team.part(item.shape, item.part);
-    const u32 prime = __ldg(&item.record->x);
-    const Prime p = a.tables.primes[prime];
+    const Prime p = memory.prime_of(turn);
     const int thread = warp * 32 + lane;
     if constexpr (STREAM_SLOTS > 0) {
         with_shape(item.number, [&](auto shape) {
@@ -454,12 +465,12 @@ FUNCTION void process(
             work.ask_first();
         });
     }
-    forward_rows(item, a, memory, p, prime, turn, lane, between);
+    forward_rows(item, a, memory, p, turn, lane, between);
     with_shape(item.number, [&](auto shape) { sums_of_row(shape, item, memory, p, turn, thread); });
     if (item.shape.half_stores > 0) {
         item.barrier();
         for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)
-            inverse_row(item, i, a, memory, p, prime, turn, lane);
+            inverse_row(item, i, a, memory, p, turn, lane);
     }
 }
 
@@ -472,10 +483,16 @@ extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
     u32 id = blockIdx.x * TEAMS + team;
     const u32 step = gridDim.x * TEAMS;
     auto prepare = [&](u32 next, u32 turn) {
-        if (next < a.total) ahead(a, next, memory, turn, warp, lane);
+        if (next >= a.total) return;
+        const Item item = item_of(a, next, warp);
+        rows_ahead(item, memory, lane);
+        constants_ahead(a, item, memory, turn, warp, lane);
+        end_copies();
     };
+    if (id < a.total) constants_ahead(a, item_of(a, id, warp), memory, 0, warp, lane);
     wait_for_earlier_launches();
-    prepare(id, 0);
+    if (id < a.total) rows_ahead(item_of(a, id, warp), memory, lane);
+    end_copies();
     for (u32 turn = 0; id < a.total; id += step, turn ^= 1) {
         wait_copies<0>();
         if (TEAM == 1) {

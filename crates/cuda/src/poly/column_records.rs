@@ -417,18 +417,23 @@ pub(crate) fn ready(
         steps,
         record_words: plans.iter().map(record_words).max().unwrap_or(0),
     };
-    let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
+    // Tiles of which two blocks share a multiprocessor apart from those that have one alone.
+    let mut fast = BTreeMap::<(std::cmp::Reverse<usize>, bool), Vec<ColumnPlan>>::new();
     let mut any = Vec::new();
     for plan in plans {
         let geometry = Geometry::fitting(ring.log2_degree, &plan, &common, limits, knobs);
         match geometry.filter(|_| is_small(&plan)) {
-            Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
+            Some(geometry) => {
+                let bytes = geometry.shared_bytes(geometry.places(&plan), &common);
+                let shares = blocks_of(limits, bytes) > 1;
+                fast.entry((std::cmp::Reverse(geometry.tile), shares)).or_default().push(plan);
+            }
             None => any.push(plan),
         }
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    for (std::cmp::Reverse(tile), plans) in fast {
+    for ((std::cmp::Reverse(tile), _), plans) in fast {
         if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
             launches.push(fast_launch(
                 &mut encoder,

@@ -22,6 +22,8 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
 
 /// Most shapes of one kernel: more make its text long and its arguments large.
 const MOST_SHAPES: usize = 16;
+/// Words of a prime in a team's memory.
+const PRIME_WORDS: usize = 12;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
@@ -86,6 +88,7 @@ impl TeamSize {
         let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
         let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
         (2 * self.operands * 4
+            + 2 * PRIME_WORDS
             + 2 * self.constants * 2
             + factors
             + self.staged * 1024
