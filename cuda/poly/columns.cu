@@ -351,7 +351,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     const TileHeader& header = *(const TileHeader*)record;
     LoadRecord* loads = (LoadRecord*)(record + sizeof(TileHeader) / 4);
     const PhaseRecord* phases = (const PhaseRecord*)(loads + header.loads);
-    const u32 end = phases[header.phases - 1].end_output;
+    // The record may lie where outputs are staged later.
+    const u32 phase_count = header.phases, end = phases[phase_count - 1].end_output;
     auto copy_group = [&](u32 number) {
         const u32* from = a.outputs + (u64)number * GROUP_WORDS;
         u32* to = groups + (number & 1) * GROUP_WORDS;
@@ -367,7 +368,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     __syncthreads();
     load_sources(loads, (int)header.loads, stage, places, first_column);
 #pragma unroll 1
-    for (u32 k = 0; k < header.phases; k++) {
+    for (u32 k = 0; k < phase_count; k++) {
         const PhaseRecord phase = phases[k];
         const ConversionRecord* conversion =
             (const ConversionRecord*)(record + phase.first_conversion);

@@ -268,7 +268,6 @@ fn launch(
         },
         data: vec![records.words],
         arguments,
-        beside: false,
     })
 }
 
