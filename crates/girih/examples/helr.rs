@@ -69,8 +69,9 @@ impl Iteration {
     /// The next `w` and `v`, each divided by [`SHRINK`], and `v` by 1 - eta too, which saves the
     /// level of a product: v = (1 - eta) w' + eta w becomes w' + eta / (1 - eta) w.
     ///
-    /// A ciphertext of `z` has one pair of rows after the other, `mirrored` their conjugates;
-    /// `w` and `v` repeat for each.
+    /// A ciphertext of `z` has one pair of rows after the other, `mirrored` their conjugates
+    /// divided by 2 SHRINK sqrt(rows); `w` and `v` repeat for each. What steps are divided by is
+    /// shared between slopes and rows, so that neither is lost in noise.
     fn run(
         &self,
         b: &mut Builder<'_>,
@@ -93,7 +94,7 @@ impl Iteration {
             let both = b.add(&re, &im)?;
             slopes.push(b.spread(&both, FEATURES, 1)?);
         }
-        // (s + i t) (x - i y) has the real part s x + t y; the constants halve its double.
+        // (s + i t) (x - i y) has the real part s x + t y.
         let steps = b.inner_product(&slopes, mirrored)?;
         let steps = b.inner_sum(&steps, steps.slots() / FEATURES, FEATURES as i64)?;
         let conjugate = b.conjugate(&steps)?;
@@ -106,12 +107,12 @@ impl Iteration {
         Ok(vec![b.with_slots(&next, FEATURES)?, b.with_slots(&ahead, FEATURES)?])
     }
 
-    /// gamma / (2 SHRINK rows) times the slope at margins of which `x` holds a multiple, where
-    /// rows begin, and 0 elsewhere; two levels.
+    /// gamma / sqrt(rows) times the slope at margins of which `x` holds a multiple, where rows
+    /// begin, and 0 elsewhere; two levels.
     fn slope(&self, b: &mut Builder<'_>, x: &Node) -> girih::ckks::Result<Node> {
         // Margins are this times `x`, which is doubled.
         let unit = SHRINK * self.behind / (2.0 * self.factor);
-        let gain = self.rate.gamma / (2.0 * SHRINK * self.rows as f64);
+        let gain = self.rate.gamma / (self.rows as f64).sqrt();
         let [c0, c1, c3] = SIGMOID;
         let first = |c: f64| -> Vec<f64> {
             (0..FEATURES).map(|i| if i == 0 { gain * c } else { 0.0 }).collect()
@@ -167,7 +168,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let zeros = server.upload(&[client.encrypt(&[0.0; FEATURES])?])?;
 
     // Whoever computes.
-    let conjugates = |z: &Vec<Ciphertexts>| z.iter().map(|z| server.conjugate(z)).collect();
+    let share = 1.0 / (2.0 * SHRINK * (batch as f64).sqrt());
+    let conjugate = |z: &Ciphertexts| server.mul_constant(&server.conjugate(z)?, share);
+    let conjugates = |z: &Vec<Ciphertexts>| z.iter().map(conjugate).collect();
     let mirrored = z.iter().map(conjugates).collect::<Result<Vec<Vec<_>>, _>>()?;
     let refresh = |w: &Ciphertexts, v: &Ciphertexts| {
         server.record(|b| {

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
     /// How many numbers; a power of two, at most as many as the set has slots.
-    #[arg(long, default_value_t = 128)]
+    #[arg(long, default_value_t = 256)]
     numbers: usize,
     /// All of them in order, the largest alone, or the median alone.
     #[arg(long, value_enum, default_value_t = Task::Sort)]
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 8)]
     largest: usize,
     /// A layer may move a number by 2^-bits of the range.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u8).range(5..=20))]
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(5..=20))]
     bits: u8,
 }
 
