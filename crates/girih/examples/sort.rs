@@ -56,6 +56,9 @@ enum Task {
 /// with room for errors.
 const LARGEST: f64 = 0.47;
 
+/// How far results may be from what the same polynomials make of the numbers in the plain.
+const SAME: f64 = 1e-3;
+
 /// Numbers of a fixed sequence, spread evenly over [-LARGEST, LARGEST].
 fn numbers(count: usize) -> Vec<f64> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -256,11 +259,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     parties.record(&arguments.options, "sort", &std::collections::BTreeMap::from(figures))?;
     // What a layer moves wrongly adds up at worst, as exchanges make no error larger.
     let bound = result.estimate().largest_error();
-    if error <= bound {
-        Ok(())
-    } else {
-        Err(format!("the numbers are off by {error:.1e}, and {bound:.1e} is allowed").into())
+    for (what, error, bound) in [("order", error, bound), ("polynomials", beside, SAME)] {
+        if error > bound {
+            let allowed = format!("{error:.1e}, and {bound:.1e} is allowed");
+            return Err(format!("off from the {what} in the plain by {allowed}").into());
+        }
     }
+    Ok(())
 }
 
 /// Sorted numbers are not like random ones: as much room above the message as the set allows.
