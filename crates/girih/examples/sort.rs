@@ -24,7 +24,7 @@ use girih::ckks::server::{Estimate, Node, Recording};
 use network::Layer;
 use parties::Parties;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Sorts encrypted numbers.
 #[derive(Parser)]
@@ -76,46 +76,82 @@ struct Sorter<'a> {
     server: &'a ServerKey,
     how: Bootstrapping,
     sign: &'a CompositeSign,
-    /// The sign of what a bootstrapping has left, made when it is first wanted.
-    recorded: Option<Recording>,
+    /// By how much an exchange may move numbers wrongly.
+    off: f64,
+    /// The large steps, the same for all layers: recorded when they are first wanted.
+    refreshing: Option<Recording>,
+    signing: Option<Recording>,
+    /// How long recordings ran; what making them takes is not in it.
+    spent: Duration,
 }
 
-impl Sorter<'_> {
-    /// One layer. Only three of its steps depend on the layer, and these are small; the two large
-    /// ones, a bootstrapping and a sign, are one recording each for all layers.
+impl<'a> Sorter<'a> {
+    fn new(server: &'a ServerKey, how: Bootstrapping, sign: &'a CompositeSign) -> Self {
+        let off = sign.relu_error();
+        Self { server, how, sign, off, refreshing: None, signing: None, spent: Duration::ZERO }
+    }
+
+    /// One layer. Two of its steps depend on the layer, and these are small.
     fn layer(&mut self, x: &Ciphertexts, layer: &Layer) -> girih::ckks::Result<Ciphertexts> {
-        let server = self.server;
-        let fresh = server.bootstrap_with(x, &self.how)?;
-        // What differences are to the right of the upper slots means nothing; it is masked below.
-        let beside = server.rotate(&fresh, layer.distance as i64)?;
-        let difference = server.sub(&fresh, &beside)?;
-        let sign = self.sign(&difference)?;
-        let exchange = server.record(|b| {
-            let [x, difference, sign] =
-                [&fresh, &difference, &sign].map(|x| b.input_with(x.level(), x.scale(), x.slots()));
-            exchange(b, layer, &x?, &difference?, &sign?)
+        let Self { server, how, sign, .. } = *self;
+        let refreshing = match self.refreshing.take() {
+            Some(recording) => recording,
+            None => recorded(server, &[x], |b, x| b.bootstrap_with(&x[0], &how))?,
+        };
+        let fresh = self.timed(&refreshing, &[x])?;
+        self.refreshing = Some(refreshing);
+        let difference = recorded(server, &[&fresh], |b, x| {
+            // What differences are in upper slots means nothing; an exchange masks it.
+            let beside = b.rotate(&x[0], layer.distance as i64)?;
+            b.sub(&x[0], &beside)
         })?;
-        let next = exchange.run(&[&fresh, &difference, &sign])?.remove(0);
+        let difference = self.timed(&difference, &[&fresh])?;
+        let signing = match self.signing.take() {
+            Some(recording) => recording,
+            None => recorded(server, &[&difference], |b, x| {
+                b.bootstrap_when_needed(true);
+                let sign = b.sign(&x[0], 1.0, sign)?;
+                if sign.level() == 0 { b.bootstrap(&sign) } else { Ok(sign) }
+            })?,
+        };
+        let signs = self.timed(&signing, &[&difference])?;
+        self.signing = Some(signing);
+        let inputs = [&fresh, &difference, &signs];
+        let exchange = recorded(server, &inputs, |b, x| exchange(b, layer, &x[0], &x[1], &x[2]))?;
+        let next = self.timed(&exchange, &inputs)?;
         // The rules of single operations cannot know that an exchange makes errors no larger: to
         // those of the numbers it adds what the sign is off by, and roundings far below those of
         // the bootstrapping.
         let Estimate { deviation, bias, .. } = fresh.estimate();
-        let bias = bias + self.sign.relu_error();
+        let bias = bias + self.off;
         next.with_estimate(Estimate { deviation, bias, magnitude: 0.5 })
     }
 
-    fn sign(&mut self, x: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
-        if self.recorded.is_none() {
-            self.recorded = Some(self.server.record(|b| {
-                b.bootstrap_when_needed(true);
-                let x = b.input_with(x.level(), x.scale(), x.slots())?;
-                let sign = b.sign(&x, 1.0, self.sign)?;
-                Ok(vec![if sign.level() == 0 { b.bootstrap(&sign)? } else { sign }])
-            })?);
-        }
-        let recorded = self.recorded.as_ref().expect("just made");
-        Ok(recorded.run(&[x])?.remove(0))
+    /// The result of a recording that has one; the time is noted.
+    fn timed(
+        &mut self,
+        recording: &Recording,
+        inputs: &[&Ciphertexts],
+    ) -> girih::ckks::Result<Ciphertexts> {
+        let start = Instant::now();
+        let result = recording.run(inputs)?.remove(0);
+        self.server.synchronize()?;
+        self.spent += start.elapsed();
+        Ok(result)
     }
+}
+
+/// A recording of one result, for inputs like these.
+fn recorded(
+    server: &ServerKey,
+    inputs: &[&Ciphertexts],
+    record: impl FnOnce(&mut Builder<'_>, &[Node]) -> girih::ckks::Result<Node>,
+) -> girih::ckks::Result<Recording> {
+    server.record(|b| {
+        let nodes = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots()));
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        Ok(vec![record(b, &nodes)?])
+    })
 }
 
 /// The lower slot of a pair, x, becomes (x + y + s |x - y|) / 2, s being 1 where it takes the
@@ -128,7 +164,7 @@ fn exchange(
     x: &Node,
     difference: &Node,
     sign: &Node,
-) -> girih::ckks::Result<Vec<Node>> {
+) -> girih::ckks::Result<Node> {
     let signs = layer.signs(x.slots());
     let halves = |f: fn(f64) -> f64| signs.iter().map(|&s| f(s) / 2.0).collect::<Vec<_>>();
     let to = (sign.level() + 1).min(difference.level());
@@ -139,7 +175,7 @@ fn exchange(
     let gain = b.sub(&moved, &masked)?;
     let loss = b.rotate(&gain, -(layer.distance as i64))?;
     let x = b.add(x, &gain)?;
-    Ok(vec![b.sub(&x, &loss)?])
+    b.sub(&x, &loss)
 }
 
 /// The slots that the task asks for; all others become 0 where some are to stay hidden.
@@ -214,15 +250,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     x = x.with_magnitude(0.5)?;
 
     // Whoever computes.
-    let began = Instant::now();
     let how = bootstrapping(server.set());
-    let mut sorter = Sorter { server, how, sign: &sign, recorded: None };
+    let mut sorter = Sorter::new(server, how, &sign);
     for layer in &layers {
         x = sorter.layer(&x, layer)?;
     }
     let result = answer(server, &x, &how, arguments)?;
-    server.synchronize()?;
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = sorter.spent.as_secs_f64();
 
     // The owner again, who compares: with what signs that are exact make of the numbers, and with
     // what the same polynomials make of them.
