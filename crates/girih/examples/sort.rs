@@ -117,7 +117,12 @@ impl<'a> Sorter<'a> {
         let signs = self.timed(&signing, &[&difference])?;
         self.signing = Some(signing);
         let inputs = [&fresh, &difference, &signs];
-        let exchange = recorded(server, &inputs, |b, x| exchange(b, layer, &x[0], &x[1], &x[2]))?;
+        let exchange = recorded(server, &inputs, |b, x| {
+            let next = exchange(b, layer, &x[0], &x[1], &x[2])?;
+            // Every layer begins at the level that bootstrappings start from.
+            let to = start(b.set());
+            if next.level() > to { b.adjust(&next, to) } else { Ok(next) }
+        })?;
         let next = self.timed(&exchange, &inputs)?;
         // The rules of single operations cannot know that an exchange makes errors no larger: to
         // those of the numbers it adds what the sign is off by, and roundings far below those of
