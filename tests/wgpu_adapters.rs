@@ -11,6 +11,7 @@ use girih_conformance::ckks::operations;
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
+use girih_conformance::shapes::NamedShape;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
@@ -58,9 +59,15 @@ fn bit_for_bit(device: &dyn Backend, shape: &BootstrapShape) -> Result<(), Faile
 
 /// What is special about a plan, the shape it is tried on, its choices, its steps a launch.
 type Plan = (&'static str, &'static str, &'static [(&'static str, u32)], Option<usize>);
+/// Every shape of the suite.
+fn every_shape() -> impl Iterator<Item = NamedShape> {
+    let torus = shapes::torus().into_iter().chain(shapes::torus_in_integers());
+    shapes::all().into_iter().chain(shapes::grouped()).chain(torus)
+}
+
 /// What the software driver runs in the core profile, at ten seconds of compilation a shape: each
 /// kind of words, gadget and switch once. Adapters of hardware run every shape.
-const SOFTWARE: [&str; 12] = [
+const SOFTWARE: [&str; 17] = [
     "gd_std128",
     "gd_n256_r16",
     "gd_n512_k2_r3",
@@ -73,6 +80,11 @@ const SOFTWARE: [&str; 12] = [
     "gd2_base14_r2",
     "mr_m2_r2",
     "mr_m3_r5",
+    "gd_n512_k2_r3_group_3",
+    "torus_n256_group_2",
+    "torus_ternary",
+    "torus_n256_36_bits",
+    "torus_n256_31_bits_group_4",
 ];
 
 /// A test of a whole device.
@@ -81,7 +93,7 @@ type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 /// Plans that nobody gets by default and `tune` may choose: the other form of words in each
 /// profile, other items and exchanges, and blind rotations split over several launches with the
 /// accumulator parked in between.
-const PLANS: [Plan; 12] = [
+const PLANS: [Plan; 15] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
     ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
@@ -97,6 +109,11 @@ const PLANS: [Plan; 12] = [
     // The variant for few ciphertexts, unrolled and rolled.
     ("few_staged_3", "gd_std128", &[("few", 3)], None),
     ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
+    // The native torus: four words unrolled, split, with many parts of a key switch; the wide
+    // steps of a group.
+    ("split_in_3", "torus_ternary", &[("key_switch_parts", 4)], Some(2)),
+    ("unrolled", "torus_n256_group_2", &[("rolled", 0), ("items", 4)], None),
+    ("other_words", "torus_n256_group_2", &[("signed", 2)], None),
 ];
 
 fn planned(
@@ -118,7 +135,7 @@ fn planned(
         PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
     let planned = Planned { device, plan };
     let plan = LoadRequest::new(&keys).options(&model).load(&planned)?.plan();
-    let launches = steps.map_or(1, |s| shape.lwe_dimension.div_ceil(s));
+    let launches = steps.map_or(1, |s| shape.steps().div_ceil(s));
     if plan.count("launches_per_batch") != Some(launches as u64)
         || plan.source != Some(PlanSource::Request)
     {
@@ -615,8 +632,7 @@ fn main() {
                 PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words")
             {
                 let device = device.clone();
-                let shape = shapes::all()
-                    .into_iter()
+                let shape = every_shape()
                     .find(|s| s.name == name)
                     .map(|s| s.shape)
                     .expect("a shape of the suite");
@@ -629,7 +645,7 @@ fn main() {
             // gets by default. Its batches are small: where those have a kernel of their own, the
             // one for many ciphertexts runs here.
             if profile == Profile::Int64 {
-                for case in shapes::all().into_iter().filter(|_| !info.software) {
+                for case in every_shape().filter(|_| !info.software) {
                     let device = device.clone();
                     let title = format!("{}@{profile}::plans::many::{}", info.id, case.name);
                     trials.push(Trial::test(title, move || many(&device.of_case(), &case.shape)));
@@ -669,9 +685,7 @@ fn main() {
                 let name = format!("{}@{profile}::poly::{}", info.id, work.name);
                 trials.push(Trial::test(name, move || program(&device.device, &work)));
             }
-            for case in shapes::all()
-                .into_iter()
-                .filter(|case| !info.software || SOFTWARE.contains(&case.name))
+            for case in every_shape().filter(|case| !info.software || SOFTWARE.contains(&case.name))
             {
                 let device = device.clone();
                 let name = format!("{}@{profile}::{}", info.id, case.name);
