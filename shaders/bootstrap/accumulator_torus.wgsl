@@ -33,7 +33,7 @@ fn scaled(low: u32, high: u32, x: u32) -> wide {
 #canonical ${WORDS - 1} y_${column}_${item}
 {
     var sum = wide_make(acc_0_${column}_${item}, acc_1_${column}_${item});
-    var quotient = ${1 << 27}u;
+    var multiple = ${1 << 27}u;
 #for w in 0..WORDS
 #if w < WORDS - 1
     let part_${w} = u32(delta_${w}_${column}_${item});
@@ -42,10 +42,10 @@ fn scaled(low: u32, high: u32, x: u32) -> wide {
 #end
     sum = wide_add(
         sum, scaled(${crt_weight(w) % WORD}u, ${crt_weight(w) / WORD}u, part_${w}));
-    quotient += (part_${w} >> ${quotient_shift(w)}u) * ${quotient_factor(w)}u;
+    multiple += (part_${w} >> ${quotient_shift(w)}u) * ${quotient_factor(w)}u;
 #end
     sum = wide_add(
-        sum, scaled(${crt_minus_product() % WORD}u, ${crt_minus_product() / WORD}u, quotient >> 28u));
+        sum, scaled(${crt_minus_product() % WORD}u, ${crt_minus_product() / WORD}u, multiple >> 28u));
     acc_0_${column}_${item} = wide_low(sum);
     acc_1_${column}_${item} = wide_high(sum);
 }

@@ -25,7 +25,7 @@ fn key_switch_torus(
     @builtin(local_invocation_index) t: u32,
 ) {
     let column = group.y * ${LANES}u + t;
-    let active = t < ${LANES}u && column < ${ROW_VECTORS}u;
+    let mine = t < ${LANES}u && column < ${ROW_VECTORS}u;
     let ciphertext = group.x * ${CIPHERTEXTS}u;
 #for c in 0..CIPHERTEXTS, e in 0..2
     var sum_${c}_${e}_low = 0u;
@@ -35,8 +35,8 @@ fn key_switch_torus(
     // This workgroup's part of the dispatch's indices.
     let first = launch.first_step + group.z * launch.share;
     let last = min(first + launch.share, launch.last_step);
-    for (var from = first; from < last; from += ${TILE}u) {
-        let count = min(${TILE}u, last - from);
+    for (var base = first; base < last; base += ${TILE}u) {
+        let count = min(${TILE}u, last - base);
         // The tile before has been read by all.
         workgroupBarrier();
         for (var i = t; i < ${TILE * CIPHERTEXTS}u; i += ${THREADS}u) {
@@ -45,7 +45,7 @@ fn key_switch_torus(
             if (index < count) {
                 // Past the last ciphertext: any, its sums are dropped.
                 let job = min(ciphertext + c, launch.jobs - 1u);
-                let at = job * ${LENGTH}u + 2u * (from + index);
+                let at = job * ${LENGTH}u + 2u * (base + index);
                 let word = closest(gathered[at], gathered[at + 1u]);
                 let to = index * ${KS_DIGITS * CIPHERTEXTS}u + c;
 #for d in 0..KS_DIGITS
@@ -57,9 +57,9 @@ fn key_switch_torus(
             }
         }
         workgroupBarrier();
-        if (active) {
+        if (mine) {
             #for c in 0..CIPHERTEXTS, l in 0..8: var limb_${c}_${l} = 0;
-            let key_at = (from - launch.first_block) * ${KS_DIGITS * ROW_VECTORS}u + column;
+            let key_at = (base - launch.first_block) * ${KS_DIGITS * ROW_VECTORS}u + column;
             for (var row = 0u; row < count * ${KS_DIGITS}u; row += ${UNROLL}u) {
                 #for u in 0..UNROLL: let key_${u} = table[key_at + (row + ${u}u) * ${ROW_VECTORS}u];
 #for u in 0..UNROLL
@@ -88,7 +88,7 @@ fn key_switch_torus(
 #end
         }
     }
-    if (!active) {
+    if (!mine) {
         return;
     }
 #for c in 0..CIPHERTEXTS, e in 0..2

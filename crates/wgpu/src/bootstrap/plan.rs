@@ -190,9 +190,15 @@ impl WgpuPlan {
             {
                 vec![4, 8, 16]
             }
+            // Four words make a long kernel, which the software driver takes minutes to compile.
+            (None, None) if device.software && primes.len() > 2 => vec![4, 8, 16],
             (None, None) => vec![8, 16],
         };
-        let staged = choices.staged.map_or(vec![2, 1], |staged| vec![staged]);
+        let staged = match choices.staged {
+            Some(staged) => vec![staged],
+            None if device.software && primes.len() > 2 => vec![1],
+            None => vec![2, 1],
+        };
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
