@@ -3,6 +3,7 @@
 //! this device has: plans, stores and keys split over buffers, memory that runs out, a device that
 //! is lost. Modules are checked.
 
+use girih_backend::timeline::{self, TimeSpan};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob,
     LoadOptions, LoadRequest, Operand, PlanRequest, PlanSource, Transform,
@@ -580,6 +581,36 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     }
 }
 
+/// Kernels of both families appear in a timeline, within the time that it ran.
+fn timelines(device: &WgpuBackend) -> Result<(), Failed> {
+    if device.info().notes.iter().any(|note| note.starts_with("no timestamps")) {
+        println!("ignored, because the device has no timestamps");
+        return Ok(());
+    }
+    let mut twins = Twins::load(device, &small_shape())?;
+    twins.both(|engine| engine.reserve(20))?;
+    twins.write(0, 10)?;
+    let jobs: Vec<BootstrapJob> = (0..10).map(|i| twins.job(10, 10 + i)).collect();
+    let work = kernels::all(10).into_iter().next().ok_or("there are programs")?;
+    timeline::start();
+    let start = std::time::Instant::now();
+    twins.device.bootstrap(&jobs)?;
+    program(device, &work)?;
+    twins.device.synchronize()?;
+    let elapsed = 1e3 * start.elapsed().as_secs_f64();
+    let spans = timeline::stop();
+    twins.twin.bootstrap(&jobs)?;
+    twins.compare(0..20)?;
+    for kernel in ["blind_rotate", "key_switch", "poly_"] {
+        let of = |s: &&TimeSpan| s.lane == "device" && s.what.starts_with(kernel);
+        let found: Vec<_> = spans.iter().filter(of).collect();
+        if !found.iter().any(|s| s.end_ms > s.start_ms && s.end_ms - s.start_ms <= elapsed) {
+            return Err(format!("no span of {kernel} within {elapsed} ms: {found:?}").into());
+        }
+    }
+    Ok(())
+}
+
 /// A program on polynomials, word by word as the interpreter has it.
 fn program(device: &WgpuBackend, work: &Work) -> Result<(), Failed> {
     let differences = against_interpreter(device, work, Plans::Own)?;
@@ -652,7 +683,8 @@ fn main() {
                 }
                 continue;
             }
-            let whole: [DeviceTest; 9] = [
+            let whole: [DeviceTest; 10] = [
+                ("timelines", timelines),
                 ("writes_in_flight", writes_in_flight),
                 ("awaited", awaited),
                 ("plans::unknown", unknown_choices),
