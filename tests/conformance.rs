@@ -47,8 +47,13 @@ fn replay(device: &Device, plan: PlanRequest, name: &str, text: &str) -> Result<
 type Comparison =
     fn(&dyn Backend, &dyn Backend, &BootstrapShape) -> Result<Differences, BackendError>;
 
-/// Shapes that a software driver compiles for minutes: in the long tests there.
-const LONG_TO_COMPILE: [&str; 9] = [
+/// Shapes that a software driver takes long to compile, or that it runs with 32-bit words anyway
+/// (`wgpu_adapters`): in the long tests there.
+const LONG_TO_COMPILE: [&str; 13] = [
+    "gd_std128_group_2",
+    "gd_n512_k2_r3_group_3",
+    "torus_ternary",
+    "torus_n256_36_bits",
     "gd_31_bits_group_4",
     "gd2_g4_group_2",
     "mr_m3_r5_group_2",
@@ -83,8 +88,8 @@ fn compare(
 }
 
 /// Every toy set, with one slot and with two. A software stand-in for a GPU gets three families: it
-/// is a hundred times slower, and the other shapes are compared stage by stage anyway. Toys of large
-/// precision have cases of their own.
+/// is a hundred times slower, and the other shapes are compared stage by stage anyway. Toys of
+/// large precision have cases of their own.
 fn sets(software: bool) -> Vec<ParameterSet> {
     let toys = ParameterSet::insecure().into_iter().filter(|s| {
         let few = ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_TORUS_GROUP_2"];

@@ -9,8 +9,12 @@ use girih_wgpu::{desktop_gpu, kernel_variants};
 #[test]
 fn every_kernel_translates_and_keeps_to_its_plan() {
     let (mut within_webgpu, mut larger) = (0, 0);
-    let torus = shapes::torus().into_iter().chain(shapes::torus_in_integers());
-    for case in shapes::all().into_iter().chain(shapes::grouped()).chain(torus) {
+    // Of groups and of the native torus what is not like another; sets are below.
+    let chosen = ["gd_std128_group_2", "gd_31_bits_group_4", "torus_ternary"];
+    let further = shapes::grouped().into_iter().chain(shapes::torus());
+    let further = further.filter(|case| chosen.contains(&case.name));
+    let torus = shapes::torus_in_integers();
+    for case in shapes::all().into_iter().chain(further).chain(torus) {
         let named = [(case.name.to_string(), case.shape)];
         let variants = match kernel_variants(&named, None) {
             Ok(variants) => {

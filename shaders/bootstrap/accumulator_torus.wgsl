@@ -23,11 +23,11 @@ fn scaled(low: u32, high: u32, x: u32) -> wide {
 }
 
 // acc += x for the integer x, |x| < M/4, of which word w of the products is x (M / p_w)^-1 modulo
-// p_w (keys carry the factor): x is the sum of these, times M / p_w, minus the multiple of M nearest
-// to it. Product w is delta_w_{column}_{item}, y_{column}_{item} for the last word.
+// p_w (keys carry the factor): x is the sum of these, times M / p_w, minus the multiple of M that
+// is nearest to it. Product w is delta_w_{column}_{item}, y_{column}_{item} for the last word.
 //
-// The multiple is the sum of the words over their primes, rounded. From the ${QUOTIENT_BITS} top bits
-// of each it comes out at most 2^-11 too small.
+// The multiple is the sum of the words over their primes, rounded. From the ${QUOTIENT_BITS} top
+// bits of each it comes out at most 2^-11 too small.
 #def accumulate(column, item)
 #for w in 0..WORDS - 1: #canonical ${w} delta_${w}_${column}_${item}
 #canonical ${WORDS - 1} y_${column}_${item}
@@ -44,8 +44,9 @@ fn scaled(low: u32, high: u32, x: u32) -> wide {
         sum, scaled(${crt_weight(w) % WORD}u, ${crt_weight(w) / WORD}u, part_${w}));
     multiple += (part_${w} >> ${quotient_shift(w)}u) * ${quotient_factor(w)}u;
 #end
-    sum = wide_add(
-        sum, scaled(${crt_minus_product() % WORD}u, ${crt_minus_product() / WORD}u, multiple >> 28u));
+    // Minus M modulo 2^64, so many times.
+#set minus crt_minus_product()
+    sum = wide_add(sum, scaled(${minus % WORD}u, ${minus / WORD}u, multiple >> 28u));
     acc_0_${column}_${item} = wide_low(sum);
     acc_1_${column}_${item} = wide_high(sum);
 }

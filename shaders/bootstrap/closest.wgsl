@@ -1,6 +1,6 @@
-// Balanced digits of the closest representative on the native torus: of the multiple of 2^(64 - b L)
-// closest to a signed word, for L = ${CLOSEST_LEVELS} digits of b = ${CLOSEST_BASE} bits, most
-// significant first.
+// Balanced digits of the closest representative on the native torus: of the multiple of
+// 2^(64 - b L) closest to a signed word, for L = ${CLOSEST_LEVELS} digits of b = ${CLOSEST_BASE}
+// bits, most significant first.
 
 // As for the digits of GD: with H = the sum of B/2 B^i below the top digit, digit i of x is (x + H)
 // >> i log2 B mod B, minus B/2; the top one is what is left, unwrapped.

@@ -15,8 +15,8 @@
 #end
 #end
 
-// Declares TARGET as the residue of signed_TARGET, in [-half, half], and traces that. A multiple of p
-// makes it positive where words are unsigned.
+// Declares TARGET as the residue of signed_TARGET, in [-half, half], and traces that. A multiple of
+// p makes it positive where words are unsigned.
 #def digit_residue(word, level, column, item, target, half)
 #if SIGNED
 var ${target} = signed_${target};

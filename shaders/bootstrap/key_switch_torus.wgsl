@@ -1,4 +1,5 @@
-// key_switch_torus: sums of digits times rows modulo 2^64, the digits those of combined ciphertexts.
+// key_switch_torus: sums of digits times rows modulo 2^64, the digits those of combined
+// ciphertexts.
 //
 // A workgroup serves ${LANES} vectors of two 64-bit words of ${CIPHERTEXTS} ciphertexts, so that a
 // load of the key serves all of these. Digits of ${TILE} indices at a time lie in workgroup memory.
