@@ -47,8 +47,8 @@ pub fn largest_ntt_prime(bits: u32, order: u32) -> Option<u32> {
         .map(|c| c as u32)
 }
 
-/// The `count` largest primes below `2^bits` that are `1 mod order`, ascending, if there are so many
-/// above `2^(bits-1)`.
+/// The `count` largest primes below `2^bits` that are `1 mod order`, ascending, if there are so
+/// many above `2^(bits-1)`.
 pub fn largest_ntt_primes(bits: u32, order: u32, count: usize) -> Option<Vec<u32>> {
     if !(2..=31).contains(&bits) {
         return None;

@@ -290,9 +290,9 @@ fn leading_bits(shape: &BootstrapShape, transform: Transform) -> bool {
     transform == Transform::Fft && (0.5..=2f64.powi(dropped_bits as i32 - 4)).contains(&fraction)
 }
 
-/// A set on the native torus with the f64 transform: combinations and key switch modulo 2^64 bit for
-/// bit, one step of the rotation within the error of the transform and of accumulators of 32 bits,
-/// linear jobs bit for bit.
+/// A set on the native torus with the f64 transform: combinations and key switch modulo 2^64 bit
+/// for bit, one step of the rotation within the error of the transform and of accumulators of 32
+/// bits, linear jobs bit for bit.
 ///
 /// # Errors
 /// As [`bit_for_bit`].

@@ -1,5 +1,5 @@
-//! Launches `key_switch_torus` and `key_switch_torus_finish`: the key switch before the rotation, on
-//! the native torus.
+//! Launches `key_switch_torus` and `key_switch_torus_finish`: the key switch before the rotation,
+//! on the native torus.
 
 use crate::bootstrap::job::{GpuLaunch, Script};
 use crate::bootstrap::loaded::Loaded;

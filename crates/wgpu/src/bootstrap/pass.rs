@@ -213,8 +213,8 @@ impl Loaded {
         }
     }
 
-    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `bound` are what it
-    /// reads, the tables, and what it writes.
+    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `bound` are what
+    /// they read, the tables, and what they write.
     pub(crate) fn push_blind_rotate<'a>(
         &'a self,
         script: &mut Script<'a>,
