@@ -217,9 +217,9 @@ pub fn torus() -> Vec<NamedShape> {
     ]
 }
 
-/// Shapes on the native torus for the integer transform alone: one with the single digit of the set
-/// in use, and digits that only integers hold, of more than 32 bits together and so large that their
-/// sums take primes of 31 bits.
+/// Shapes on the native torus for the integer transform alone: one with the single digit of the
+/// set in use, and digits that only integers hold, of more than 32 bits together and so large that
+/// their sums take primes of 31 bits.
 pub fn torus_in_integers() -> Vec<NamedShape> {
     use SecretKind::Binary;
     vec![
