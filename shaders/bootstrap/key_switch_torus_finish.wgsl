@@ -14,8 +14,10 @@
 // [job][n + r] in [0, 2N).
 @group(0) @binding(4) var<storage, read_write> exponents: array<u32>;
 
+#if BINARY
 var<workgroup> known_low: array<u32, ${THREADS}>;
 var<workgroup> known_high: array<u32, ${THREADS}>;
+#end
 
 // Word `word` of the switched ciphertext `index`, whose combined word is (low, high).
 fn switched_word(index: u32, word: u32, body_low: u32, body_high: u32) -> vec2<u32> {
