@@ -2,6 +2,7 @@
 
 mod bench;
 mod bundle;
+mod bytes;
 mod ckks;
 mod cuda_check;
 mod devices;

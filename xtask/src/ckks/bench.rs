@@ -250,7 +250,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     if batch == 0 {
         bail!("--batch 0: there must be at least one ciphertext");
     }
-    let device = Device::open(&arguments.device)?;
+    let device = arguments.open()?;
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {set}: {}", set.description()));
