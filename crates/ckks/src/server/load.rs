@@ -95,7 +95,8 @@ impl ServerKey {
         let requests = source.polynomials.into_iter().map(|p| p.request);
         let mut residents: Vec<_> = requests.zip(loaded).collect();
         residents.extend(lift::load(&engine, &chain, keys, lifts, progress).await?);
-        let library = Library::new(&set, residents);
+        let levels = keys.kinds().into_iter().map(|kind| (kind, keys.range(kind).level));
+        let library = Library::new(&set, residents, levels.collect());
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set);
         let shared = Shared { set, id: keys.key_id(), chain, engine, library, switching };
@@ -132,8 +133,9 @@ impl<'a> KeyLimbs<'a> {
     fn new(keys: &'a dyn SwitchingKeySource, wanted: impl Fn(KeyKind) -> bool) -> Self {
         let mut polynomials = Vec::new();
         for kind in keys.kinds().into_iter().filter(|&kind| wanted(kind)) {
-            let positions: Arc<[usize]> = kind.positions(keys.set()).into();
-            for digit in 0..kind.digits(keys.set()) {
+            let range = keys.range(kind);
+            let positions: Arc<[usize]> = range.positions(keys.set()).into();
+            for digit in range.digits(keys.set()) {
                 for (part, recorded) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {
                     let request = ResidentRequest::Key { kind, digit, part: recorded };
                     let positions = positions.clone();
