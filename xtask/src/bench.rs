@@ -91,6 +91,9 @@ pub struct Arguments {
     /// [default: what was measured to be fastest, else hybrid].
     #[arg(long, value_name = "HOW")]
     pub key_switch: Option<crate::ckks::options::KeySwitch>,
+    /// CKKS: bootstrap by two rotation keys a transform: a third of the keys, and more work.
+    #[arg(long)]
+    pub few_keys: bool,
     /// CKKS: what the slots of the inputs are.
     #[arg(long, default_value = "random")]
     pub slots: Slots,

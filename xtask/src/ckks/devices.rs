@@ -3,7 +3,7 @@
 use anyhow::Result;
 use girih::Device;
 use girih::ckks::server::Bootstrapping;
-use girih::ckks::{CkksParameters, KeyKind};
+use girih::ckks::{CkksParameters, KeyKind, KeyRange};
 use serde::Serialize;
 
 /// Polynomials over all primes that stand for what is on a device beside keys: tables, encoded
@@ -25,21 +25,16 @@ pub struct Ckks {
     memory_bytes: Option<u64>,
 }
 
-/// Bytes on the device of a key of this kind.
-fn key_bytes(set: &CkksParameters, kind: KeyKind) -> u64 {
-    (2 * kind.digits(set) * kind.positions(set).len() * set.degree() * 4) as u64
-}
-
 fn bytes(set: &CkksParameters) -> Result<u64> {
     let kinds = match set.bootstrapping() {
-        Some(_) => Bootstrapping::default().keys(set, set.slots())?,
+        Some(_) => Bootstrapping::default().keys_by_level(set, set.slots())?,
         None => {
             let powers = (0..set.slots().ilog2()).map(|i| 1i64 << i);
             let rotations = powers.filter_map(|by| KeyKind::rotation(set, by));
-            rotations.chain([KeyKind::Multiplication]).collect()
+            rotations.chain([KeyKind::Multiplication]).map(KeyRange::from).collect()
         }
     };
-    let keys: u64 = kinds.into_iter().map(|kind| key_bytes(set, kind)).sum();
+    let keys: u64 = kinds.into_iter().map(|key| key.bytes(set)).sum();
     let words = set.chain().moduli().len() * set.degree();
     Ok(keys + WORKING_POLYNOMIALS * 4 * words as u64)
 }

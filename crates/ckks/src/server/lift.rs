@@ -1,6 +1,7 @@
 //! Switching keys in the form that KLSS multiplies by: lifted on the device itself, a polynomial
 //! after the other, so that no second whole copy exists anywhere.
 
+use super::memory::{While, advised};
 use crate::Result;
 use crate::keys::{KeyKind, KeyPart, SwitchingKeySource};
 use crate::program::{Chain, Part, RecordError, Recorder, ResidentRequest};
@@ -70,7 +71,8 @@ pub(super) async fn load(
                 engine.write(plain.place(0), &basis, &words)?;
                 engine.run(&routine, std::slice::from_ref(&call))?;
                 engine.read_async(lifted.place(0), &mut source.words).await?;
-                let loaded = engine.load_async(&source, &NoProgress).await?;
+                let loaded = engine.load_async(&source, &NoProgress).await;
+                let loaded = loaded.map_err(advised(While::Loading))?;
                 let request = |&group| ResidentRequest::Klss { kind, digit, part, group };
                 residents.extend(source.groups.iter().map(request).zip(loaded));
                 done += 1;

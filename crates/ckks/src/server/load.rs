@@ -6,6 +6,7 @@ use super::cache::Kept;
 use super::estimate::Model;
 use super::key_switching::{KeySwitching, other_ring};
 use super::lift;
+use super::memory::{While, advised};
 use super::residents::Library;
 use super::{ServerKey, Shared};
 use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
@@ -47,8 +48,8 @@ impl ServerKey {
     /// `progress` hears of polynomials.
     ///
     /// # Errors
-    /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice,
-    /// the set does not fit it, or memory runs out; [`Error::Shape`] for groups of KLSS that the
+    /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice, or
+    /// the set does not fit it; [`Error::OutOfMemory`] if its memory runs out; [`Error::Shape`] for groups of KLSS that the
     /// set cannot have.
     pub fn load(
         device: &dyn Backend,
@@ -88,7 +89,7 @@ impl ServerKey {
         }
         let lifts = |kind: KeyKind| switching != KeySwitching::Hybrid && lift::is_lifted(kind);
         let source = KeyLimbs::new(keys, |kind| !lifts(kind));
-        let loaded = engine.load_async(&source, progress).await?;
+        let loaded = engine.load_async(&source, progress).await.map_err(advised(While::Loading))?;
         if let Some(error) = source.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }

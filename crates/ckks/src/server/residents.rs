@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::memory::{While, advised};
 use crate::keys::KeyKind;
 use crate::program::{PlainPolynomial, ResidentRequest};
 use crate::{CkksParameters, Error, Result};
@@ -88,7 +89,7 @@ impl Library {
             let (digests, polynomials): (Vec<_>, Vec<_>) = new.into_iter().unzip();
             let ring = engine.ring().clone();
             let source = PlainSource { ring, polynomials, tables: Mutex::default() };
-            let loaded = engine.load(&source, &NoProgress)?;
+            let loaded = engine.load(&source, &NoProgress).map_err(advised(While::Computing))?;
             for (digest, resident) in digests.into_iter().zip(loaded) {
                 let resident = Arc::new(resident);
                 plain.insert(digest, Arc::downgrade(&resident));
