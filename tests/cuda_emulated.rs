@@ -4,6 +4,8 @@
 //! brings every kernel and every choice once.
 #![cfg(feature = "emulation")]
 
+use girih::ckks::server::{Options, ServerKey};
+use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{Bindings, Place, PolyEngine, interpret};
 use girih_backend::{
@@ -347,6 +349,21 @@ fn key_switchings_agree() {
     };
     let differences = differences.unwrap_or_else(|e| panic!("{e}"));
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Memory that runs out while CKKS keys are loaded: how much, for what, and what to do about it.
+#[test]
+fn ckks_keys_without_room_say_what_to_do() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("a key");
+    let kinds = (1..9).filter_map(|by| KeyKind::rotation(&set, by));
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
+    let device = device().with_memory(8 << 20);
+    let loaded = ServerKey::load(&device, &keys, &Options::default(), &NoProgress);
+    let error = loaded.err().expect("17 MB of keys").to_string();
+    for part in ["for evaluation keys", "bytes are in use, limited to 8388608", "KeyKind::up_to"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
 }
 
 /// A limit of memory counts what both families allocate.

@@ -91,9 +91,9 @@ impl CudaBackend {
         })
     }
 
-    /// Lets all that is loaded from now on, of both families together, allocate so many bytes and no
-    /// more, as on a smaller device. What exceeds them is [`BackendError::OutOfMemory`], which says
-    /// what was asked for, for what, and how much is in use.
+    /// Lets all that is loaded from now on, of both families together, allocate so many bytes and
+    /// no more, as on a smaller device. What exceeds them is [`BackendError::OutOfMemory`], which
+    /// says what was asked for, for what, and how much is in use.
     #[must_use]
     pub fn with_memory(mut self, bytes: u64) -> Self {
         let all = self.gpu.facts().memory_bytes as u64;

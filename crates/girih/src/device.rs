@@ -46,13 +46,15 @@ pub struct DeviceEnumeration {
     pub absent: Vec<String>,
 }
 
+type Opened = Result<Arc<dyn Backend>, BackendError>;
+
 /// One kind of device: adding a device crate adds one line to [`KINDS`].
 struct Kind {
     /// The part of a name before the colon.
     prefix: &'static str,
     enumerate: fn() -> Result<Vec<DeviceInfo>, BackendError>,
     /// Opens one of this kind by its whole name.
-    open: fn(&str, &OpenOptions) -> Result<Arc<dyn Backend>, BackendError>,
+    open: fn(&str, &OpenOptions) -> Opened,
 }
 
 /// Fastest kind first: `auto` opens the first real device it meets.
@@ -117,8 +119,8 @@ fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
 impl Device {
     /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one
     /// for `auto`. Several are one where their names are joined by `+` or a comma (`cuda:0+cuda:1`,
-    /// of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name them one by one where
-    /// one GPU is listed twice, as drivers of two interfaces do).
+    /// of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name them one by one
+    /// where one GPU is listed twice, as drivers of two interfaces do).
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what was asked for and what there is.
@@ -129,8 +131,8 @@ impl Device {
     /// [`Device::open`] with choices made.
     ///
     /// # Errors
-    /// As [`Device::open`], and [`BackendError::Unsupported`] for a limit of memory on a device that
-    /// cannot be limited.
+    /// As [`Device::open`], and [`BackendError::Unsupported`] for a limit of memory on a device
+    /// that cannot be limited.
     pub fn open_with(name: &str, options: &OpenOptions) -> Result<Self, BackendError> {
         if name.contains(JOINERS) {
             return Self::open_several(name, &name.split(JOINERS).collect::<Vec<_>>(), options);

@@ -27,9 +27,9 @@ impl std::fmt::Debug for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or for
-    /// those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made once,
-    /// for the higher level.
+    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or
+    /// for those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made
+    /// once, for the higher level.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
@@ -170,9 +170,8 @@ impl EvaluationKeys {
             let words = bytes.len() / 4;
             let Some(range) = KeyRange::of_words(kind, &set, words) else {
                 let (most, found) = (4 * kind.words(&set), bytes.len());
-                let why = format!(
-                    "{found} bytes of {kind}, which is {most} long, or as long as one for fewer levels"
-                );
+                let why =
+                    format!("{found} bytes of {kind}, which has {most}, or those of fewer levels");
                 return error::malformed(what, why);
             };
             let positions = range.positions(&set).repeat(range.digits(&set).len());

@@ -5,8 +5,8 @@ use crate::CkksParameters;
 use std::ops::Range;
 
 /// A switching key for ciphertexts up to a level: it has the digits and the limbs that these have,
-/// and no others. A key that serves levels up to half of the chain is a quarter as large as one that
-/// serves all.
+/// and no others. A key that serves levels up to half of the chain is a quarter as large as one
+/// that serves all.
 ///
 /// Its words are those that the key for all levels has there, and so are results. The two keys of
 /// the sparse secret have one size.

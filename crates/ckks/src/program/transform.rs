@@ -306,7 +306,8 @@ impl Recorder {
         Ok(Recorded { b, a, level: x.level - 1, scale: transform.scale, ..*x })
     }
 
-    /// Transforms one after the other, a level each, their rotations hoisted or, by `few` keys, not.
+    /// Transforms one after the other, a level each, their rotations hoisted or, by `few` keys,
+    /// not.
     ///
     /// # Errors
     /// As [`Recorder::linear_transform`].

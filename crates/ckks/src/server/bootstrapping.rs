@@ -53,9 +53,9 @@ impl Bootstrapping {
         Ok(self.plan(&chain, slots, ratio, &encoder)?.keys(&chain))
     }
 
-    /// The same keys, each for the levels at which a bootstrapping uses it and for no others: a sixth
-    /// less bytes for CKKS_D40. Whoever uses one of them above those levels names it beside these,
-    /// for all levels or for more.
+    /// The same keys, each for the levels at which a bootstrapping uses it and for no others: a
+    /// sixth less bytes for CKKS_D40. Whoever uses one of them above those levels names it beside
+    /// these, for all levels or for more.
     ///
     /// # Errors
     /// As [`Bootstrapping::keys`].

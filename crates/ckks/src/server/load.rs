@@ -49,8 +49,8 @@ impl ServerKey {
     ///
     /// # Errors
     /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice, or
-    /// the set does not fit it; [`Error::OutOfMemory`] if its memory runs out; [`Error::Shape`] for groups of KLSS that the
-    /// set cannot have.
+    /// the set does not fit it; [`Error::OutOfMemory`] if its memory runs out; [`Error::Shape`] for
+    /// groups of KLSS that the set cannot have.
     pub fn load(
         device: &dyn Backend,
         keys: &EvaluationKeys,

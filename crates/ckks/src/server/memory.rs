@@ -47,14 +47,14 @@ impl Bootstrapping {
     /// The ways to make the keys of this bootstrapping, those that take most memory first:
     ///
     /// 1. keys for all levels, which serve other operations too;
-    /// 2. keys for the levels at which a bootstrapping uses them ([`Bootstrapping::keys_by_level`]),
-    ///    as fast;
+    /// 2. keys for the levels at which a bootstrapping uses them
+    ///    ([`Bootstrapping::keys_by_level`]), as fast;
     /// 3. the same by few keys ([`Bootstrapping::few_keys`]), slower.
     ///
     /// Whoever has a limit takes the first that fits; below the last there are smaller sets. `plan`
     /// is how the device lowers programs ([`Loader::plan`](girih_backend::poly::Loader::plan)):
-    /// intermediate polynomials depend on it. This records whole bootstrappings, which takes seconds
-    /// at N = 2^16.
+    /// intermediate polynomials depend on it. This records whole bootstrappings, which takes
+    /// seconds at N = 2^16.
     ///
     /// # Errors
     /// As [`Bootstrapping::keys`]; [`Error::Backend`] for a plan whose numbers are too small.

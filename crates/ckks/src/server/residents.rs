@@ -51,9 +51,9 @@ impl Library {
         &self.levels
     }
 
-    /// An amount below N/2 that rotates `slots` slots at `level` as `by` does, if possible one whose
-    /// key is there: sparse vectors repeat, so that any amount that is equal modulo their slots
-    /// serves.
+    /// An amount below N/2 that rotates `slots` slots at `level` as `by` does, if possible one
+    /// whose key is there: sparse vectors repeat, so that any amount that is equal modulo their
+    /// slots serves.
     pub fn rotation(&self, slots: usize, by: i64, level: usize) -> i64 {
         let by = by.rem_euclid(slots as i64) as usize;
         let serves = |held: usize| {

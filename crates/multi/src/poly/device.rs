@@ -174,8 +174,8 @@ impl MultiPoly {
         Ok(())
     }
 
-    /// Makes calls ready on their members: what they read is there, and what they write has a place.
-    /// Returns the calls as each member knows them.
+    /// Makes calls ready on their members: what they read is there, and what they write has a
+    /// place. Returns the calls as each member knows them.
     fn ready(
         &self,
         state: &mut State,
