@@ -5,7 +5,7 @@ use girih::ckks::approximation::Polynomial;
 use girih::ckks::server::{
     Bootstrapping, Ciphertexts, KeySwitching, LinearMap, Options, ServerKey,
 };
-use girih::ckks::{Ciphertext, CkksParameters, ClientKey, Error, EvaluationKeys, KeyKind, Result};
+use girih::ckks::{Ciphertext, CkksParameters, ClientKey, EvaluationKeys, KeyKind, Result};
 use girih_backend::{Backend, NoProgress};
 use girih_cpu::CpuBackend;
 
@@ -49,11 +49,11 @@ pub fn rotation_both_ways(device: &dyn Backend) -> Result<Vec<String>> {
     let kinds = KeyKind::rotation(&set, 1).map(|kind| kind.up_to(1));
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
     let x = client.encrypt_at(&slots(SLOTS, 1), 1)?;
-    let run = |device: &dyn Backend, switching| {
+    let run = |device: &dyn Backend, switching| -> Result<Vec<Ciphertext>> {
         let options = Options { key_switching: Some(switching), ..Options::default() };
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
         let y = server.rotate(&server.upload(std::slice::from_ref(&x))?, 1)?;
-        Ok::<_, Error>(server.download(&y)?)
+        server.download(&y)
     };
     let klss = run(device, KeySwitching::klss(&set))?;
     let hybrid = run(&CpuBackend::new(), KeySwitching::Hybrid)?;
