@@ -360,7 +360,7 @@ fn ckks_keys_without_room_say_what_to_do() {
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
     let device = device().with_memory(8 << 20);
     let loaded = ServerKey::load(&device, &keys, &Options::default(), &NoProgress);
-    let error = loaded.err().expect("17 MB of keys").to_string();
+    let error = loaded.expect_err("17 MB of keys").to_string();
     for part in ["for evaluation keys", "bytes are in use, limited to 8388608", "KeyKind::up_to"] {
         assert!(error.contains(part), "{part}: {error}");
     }
@@ -378,7 +378,7 @@ fn both_families_share_a_limit() {
     }
     assert!(held.len() > 4);
     let keys = SyntheticKeys::new(shapes::all()[0].shape.clone(), 7);
-    let error = LoadRequest::new(&keys).load(&device).err().expect("no room is left").to_string();
+    let error = LoadRequest::new(&keys).load(&device).expect_err("no room is left").to_string();
     assert!(error.contains("out of memory") && error.contains("limited to 4194304"), "{error}");
     drop(held);
 }

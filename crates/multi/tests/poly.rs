@@ -256,12 +256,12 @@ fn a_member_that_fails_is_named_and_leaves_nothing_behind() {
         assert!(error.contains("two failed") && error.contains(what), "{error}");
     };
     failing(true);
-    named(engine.load(&random.residents, &NoProgress).err().expect("it fails"), "loading");
+    named(engine.load(&random.residents, &NoProgress).expect_err("it fails"), "loading");
     assert_eq!(engine.bytes_in_use(), 0);
     failing(false);
     let loaded = engine.load(&random.residents, &NoProgress).expect("room");
     failing(true);
-    named(engine.prepare(&random.program, &loaded).err().expect("it fails"), "preparing");
+    named(engine.prepare(&random.program, &loaded).expect_err("it fails"), "preparing");
     failing(false);
     let routine = engine.prepare(&random.program, &loaded).expect("in order");
     let calls = calls(&engine, &random, 4);
