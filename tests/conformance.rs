@@ -7,7 +7,7 @@ use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform,
 };
 use girih_conformance::ckks::{
-    evaluator, key_switching, long, operations, vectors as ckks_vectors,
+    batches, evaluator, key_switching, long, operations, vectors as ckks_vectors,
 };
 use girih_conformance::compare::{self, Differences};
 use girih_conformance::planned::Planned;
@@ -188,11 +188,22 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     let id = &device.info().id;
     let long = std::env::var_os("GIRIH_LONG").is_some();
     let quick = device.info().software && !long;
+    let several = id.contains('+');
     // All cases share the device: its kernels are compiled once.
     let mut add = |name: String, case: Case| {
         let device = device.clone();
         trials.push(Trial::test(format!("{id}::{name}"), move || case(&device)));
     };
+    if several {
+        add(
+            "ckks::batches".into(),
+            Box::new(|device| no_differences(batches::divided(device.backend())?)),
+        );
+        // Two CPUs run what one runs, which has its own cases.
+        if device.info().kind == DeviceKind::Cpu && !long {
+            return;
+        }
+    }
     for work in LOG2_DEGREES.into_iter().flat_map(kernels::all) {
         add(
             format!("poly::{}", work.name),

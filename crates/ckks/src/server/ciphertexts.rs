@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Shared;
 use super::builder::check_length;
 use super::estimate::Estimate;
+use super::memory::{While, advised};
 use crate::program::Recorded;
 use crate::{CkksParameters, Error, Result};
 use girih_backend::poly::{Buffer, Place};
@@ -57,7 +58,8 @@ impl Ciphertexts {
         estimate: Estimate,
     ) -> Result<Self> {
         let limbs = shared.set.chain().base(level).len();
-        let buffer = Arc::new(shared.engine.allocate(2 * limbs * count)?);
+        let buffer = shared.engine.allocate(2 * limbs * count);
+        let buffer = Arc::new(buffer.map_err(advised(While::Computing))?);
         let shared = shared.clone();
         Ok(Self { shared, buffer, first: 0, count, level, scale, slots, estimate })
     }

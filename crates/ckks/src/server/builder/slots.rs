@@ -16,7 +16,7 @@ impl Builder<'_> {
         if by.rem_euclid(x.at.slots as i64) == 0 {
             return Ok(*x);
         }
-        let by = self.server.shared().library.rotation(x.at.slots, by);
+        let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
         let g = self.recorder.chain().rotation(by);
         let at = self.recorder.galois(&x.at, g)?;
         Ok(self.noted_key_switch(at, x))
@@ -34,7 +34,7 @@ impl Builder<'_> {
                 if by.rem_euclid(x.at.slots as i64) == 0 {
                     return Ok(*x);
                 }
-                let by = self.server.shared().library.rotation(x.at.slots, by);
+                let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
                 let g = self.recorder.chain().rotation(by);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
                 Ok(self.noted_key_switch(at, x))
