@@ -10,7 +10,7 @@
 //! forward half changes nothing and their inverse half is the constant factor alone.
 
 use crate::fft::Simd;
-use crate::limb::{Columns, RootsView, Rows, dispatch};
+use crate::limb::{Ahead, Columns, ColumnsIn, ColumnsOut, RootsView, Rows, dispatch};
 use crate::{Modulus, RingError, Shoup, ntt};
 
 /// Words of a row, where there are as many: 4 KiB.
@@ -167,31 +167,47 @@ impl SplitNtt {
     /// words. All columns use the same roots.
     pub fn forward_column_tile(&self, tile: &mut [u32], width: usize) {
         self.check_tile(tile, width);
-        self.run_columns(tile, None);
+        self.columns(tile, None, None, None, &mut Ahead::none());
     }
 
     /// The second half of the forward transform, of all rows of a limb.
     pub fn forward_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        self.run_rows(0, limb, false);
+        self.run_rows(0, None, limb, false, &mut Ahead::none());
     }
 
     /// The second half of the forward transform, of row `r`.
     pub fn forward_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.run_rows(r, row, false);
+        self.run_rows(r, None, row, false, &mut Ahead::none());
+    }
+
+    /// [`SplitNtt::forward_row`] of the row `from`, left in `row`. Lines of `ahead` are asked for
+    /// meanwhile.
+    pub fn forward_row_from(&self, r: usize, from: &[u32], row: &mut [u32], ahead: &mut Ahead<'_>) {
+        self.check_row(r, from);
+        self.check_row(r, row);
+        self.run_rows(r, Some(from), row, false, ahead);
     }
 
     /// The first half of the inverse transform, of all rows of a limb.
     pub fn inverse_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        self.run_rows(0, limb, true);
+        self.run_rows(0, None, limb, true, &mut Ahead::none());
     }
 
     /// The first half of the inverse transform, of row `r`.
     pub fn inverse_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.run_rows(r, row, true);
+        self.run_rows(r, None, row, true, &mut Ahead::none());
+    }
+
+    /// [`SplitNtt::inverse_row`] of the row `from`, left in `row`. Lines of `ahead` are asked for
+    /// meanwhile.
+    pub fn inverse_row_from(&self, r: usize, from: &[u32], row: &mut [u32], ahead: &mut Ahead<'_>) {
+        self.check_row(r, from);
+        self.check_row(r, row);
+        self.run_rows(r, Some(from), row, true, ahead);
     }
 
     /// The second half of the inverse transform, of all columns of a limb, then times `factor`
@@ -205,19 +221,57 @@ impl SplitNtt {
     /// words, then times `factor`.
     pub fn inverse_column_tile(&self, tile: &mut [u32], width: usize, factor: Shoup) {
         self.check_tile(tile, width);
-        self.run_columns(tile, Some(factor));
+        self.columns(tile, None, None, Some(factor), &mut Ahead::none());
     }
 
-    fn run_rows(&self, r: usize, data: &mut [u32], inverse: bool) {
+    /// [`SplitNtt::forward_column_tile`] with the words left at `to`; those of `tile` mean nothing
+    /// then. Lines of `ahead` are asked for meanwhile.
+    pub fn forward_columns_to(&self, tile: &mut [u32], to: ColumnsOut<'_>, ahead: &mut Ahead<'_>) {
+        let width = tile.len() / self.rows();
+        self.check_tile(tile, width);
+        assert!(to.is(self.rows(), width), "columns as many and as wide as those of the tile");
+        self.columns(tile, None, Some(to), None, ahead);
+    }
+
+    /// [`SplitNtt::inverse_column_tile`] of the words at `from`, left in `tile`. Lines of `ahead`
+    /// are asked for meanwhile.
+    pub fn inverse_columns_from(
+        &self,
+        from: ColumnsIn<'_>,
+        tile: &mut [u32],
+        factor: Shoup,
+        ahead: &mut Ahead<'_>,
+    ) {
+        let width = tile.len() / self.rows();
+        self.check_tile(tile, width);
+        assert!(from.is(self.rows(), width), "columns as many and as wide as those of the tile");
+        self.columns(tile, Some(from), None, Some(factor), ahead);
+    }
+
+    fn run_rows(
+        &self,
+        r: usize,
+        from: Option<&[u32]>,
+        data: &mut [u32],
+        inverse: bool,
+        ahead: &mut Ahead<'_>,
+    ) {
         let roots = if inverse { self.inverse_roots.view() } else { self.roots.view() };
         let (modulus, row_len, head) = (self.modulus, self.row_len, self.rows() + r);
-        dispatch(self.simd, Rows { modulus, roots, data, row_len, head, inverse });
+        dispatch(self.simd, Rows { modulus, roots, from, data, row_len, head, inverse, ahead });
     }
 
-    fn run_columns(&self, data: &mut [u32], inverse: Option<Shoup>) {
+    fn columns(
+        &self,
+        data: &mut [u32],
+        from: Option<ColumnsIn<'_>>,
+        to: Option<ColumnsOut<'_>>,
+        inverse: Option<Shoup>,
+        ahead: &mut Ahead<'_>,
+    ) {
         let roots = if inverse.is_some() { self.inverse_roots.view() } else { self.roots.view() };
         let (modulus, points) = (self.modulus, self.rows());
-        dispatch(self.simd, Columns { modulus, roots, data, points, inverse });
+        dispatch(self.simd, Columns { modulus, roots, from, data, to, points, inverse, ahead });
     }
 
     fn check_limb(&self, limb: &[u32]) {
