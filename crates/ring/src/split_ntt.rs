@@ -347,6 +347,64 @@ mod tests {
     }
 
     #[test]
+    #[allow(unsafe_code)] // Columns where they lie.
+    fn transforms_from_and_to_where_words_lie_are_those_in_place() {
+        use crate::limb::Area;
+        let paths = |m| Simd::available().into_iter().map(move |simd| (m, simd));
+        for (modulus, simd) in moduli(1 << 11).into_iter().flat_map(paths) {
+            // C of two words, four and more: one pass, and several.
+            for row_len in [1 << 10, 1 << 7, 1 << 6] {
+                let ntt = SplitNtt::with_row_len(modulus, 1 << 11, row_len).expect("a prime for N");
+                let ntt = ntt.with_simd(simd);
+                let input = words(modulus, 1 << 11);
+                let rows = ntt.rows();
+                let areas = [Area::strided(input.as_ptr(), 64, row_len, rows), Area::of(&input)];
+                let factor = ntt.inverse_factor(3);
+                for (first, width) in [(0, 64), (32, 16), (5, 3)] {
+                    let cut = |limb: &[u32]| -> Vec<u32> {
+                        let rows = limb.chunks_exact(row_len);
+                        rows.flat_map(|row| row[first..][..width].to_vec()).collect()
+                    };
+                    let ahead = &mut Ahead::over(&areas, rows * width);
+                    let mut want = cut(&input);
+                    let mut tile = want.clone();
+                    ntt.forward_column_tile(&mut want, width);
+                    let mut limb = input.clone();
+                    // SAFETY: these columns of a limb that nothing else uses.
+                    let to = unsafe {
+                        ColumnsOut::new(limb.as_mut_ptr().add(first), row_len, rows, width)
+                    };
+                    ntt.forward_columns_to(&mut tile, to, ahead);
+                    assert_eq!(cut(&limb), want, "{} {row_len} {width}", simd.name());
+                    let others = limb
+                        .iter()
+                        .zip(&input)
+                        .enumerate()
+                        .filter(|(i, _)| !(first..first + width).contains(&(i % row_len)));
+                    assert!(others.into_iter().all(|(_, (a, b))| a == b), "other columns");
+
+                    let mut want = cut(&input);
+                    ntt.inverse_column_tile(&mut want, width, factor);
+                    // SAFETY: as above, only read.
+                    let from =
+                        unsafe { ColumnsIn::new(input.as_ptr().add(first), row_len, rows, width) };
+                    ntt.inverse_columns_from(from, &mut tile, factor, ahead);
+                    assert_eq!(tile, want, "{} {row_len} {width}", simd.name());
+                }
+                let row = &input[row_len..][..row_len];
+                let (mut want, mut have) = (row.to_vec(), vec![0; row_len]);
+                ntt.forward_row(1, &mut want);
+                ntt.forward_row_from(1, row, &mut have, &mut Ahead::over(&areas, row_len));
+                assert_eq!(have, want);
+                let mut want = row.to_vec();
+                ntt.inverse_row(1, &mut want);
+                ntt.inverse_row_from(1, row, &mut have, &mut Ahead::none());
+                assert_eq!(have, want);
+            }
+        }
+    }
+
+    #[test]
     fn halves_of_tiles_and_rows_are_those_of_the_limb() {
         let paths = |m| Simd::available().into_iter().map(move |simd| (m, simd));
         for (modulus, simd) in moduli(1 << 8).into_iter().flat_map(paths) {
