@@ -1,7 +1,8 @@
-//! Inverses and inverse square roots by iteration: few products on wide intervals.
+//! Inverses and inverse square roots by iteration.
 //!
-//! A polynomial takes fewer levels for its error; its products grow like the root of its degree. An
-//! iteration squares its relative error with two or three products a step, whatever the interval.
+//! A polynomial takes fewer levels for its error, but its degree grows like the root of hi/lo, and
+//! its products like the root of the degree. An iteration squares its relative error with two or
+//! three products a step, and goes on where degrees end.
 
 use std::ops::RangeInclusive;
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Polynomial`] | in the Chebyshev basis of an interval, from coefficients or a closure |
 //! | [`CompositeSign`] | the sign function as minimax polynomials one after the other |
-//! | [`GoldschmidtInverse`] | 1/x by iteration: few products on wide intervals |
+//! | [`GoldschmidtInverse`] | 1/x by iteration, on intervals of any width |
 //! | [`NewtonInverseSqrt`] | 1/sqrt(x), likewise |
 //!
 //! A polynomial holds on its interval only. Outside it grows like |x|^degree, and an encrypted

@@ -64,13 +64,28 @@ impl Builder<'_> {
         y = self.at_most(&y, largest);
         for &(a, b) in root.steps() {
             let bx = self.mul_constant(&x, b)?;
-            let bx = self.at_most(&bx, b * hi);
             let (linear, square) = (self.mul_constant(&y, a)?, self.square(&y)?);
             let bxy = self.mul(&bx, &y)?;
-            let bxy = self.at_most(&bxy, b * (3.0 * hi).sqrt());
             let cubic = self.mul(&bxy, &square)?;
             let next = self.sub(&linear, &cubic)?;
-            y = self.at_most(&next, largest);
+            // Each of the factors is large for one x or another, their product for none; what the
+            // steps say of themselves would be far too much. Its slopes: |a - 3 b x y^2| < 2 a, as
+            // b x y^2 stays below a, and b y^3.
+            let rounding = 2.0 * self.model().rounding(next.at.scale);
+            let (of_y, of_x) = (2.0 * a, b * largest.powi(3));
+            let products = largest * largest + b * (3.0 * hi).sqrt() + 1.0;
+            let (x, bx, old, linear) = (x.estimate, bx.estimate, y.estimate, linear.estimate);
+            y = self.noted(next.at, move |e| {
+                // The constants are rounded, too.
+                let constants = (e[linear].bias - a * e[old].bias).abs()
+                    + (e[bx].bias - b * e[x].bias).abs() * largest.powi(3);
+                let deviation = (of_y * e[old].deviation).hypot(of_x * e[x].deviation);
+                Estimate {
+                    deviation: deviation.hypot(products * rounding),
+                    bias: of_y * e[old].bias + of_x * e[x].bias + constants,
+                    magnitude: largest,
+                }
+            });
         }
         let (slope, error) = (root.slope(), root.error());
         Ok(self.iterated(&x, &y, slope, error))

@@ -71,8 +71,8 @@ impl ServerKey {
     }
 
     /// 1/x in every slot by Goldschmidt's iteration, for slots in the interval of `inverse`: more
-    /// levels than [`ServerKey::inverse`], fewer products on wide intervals. Imaginary parts must
-    /// be zero.
+    /// levels than [`ServerKey::inverse`], and intervals too wide for a polynomial. Imaginary parts
+    /// must be zero.
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
