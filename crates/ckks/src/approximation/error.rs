@@ -61,8 +61,8 @@ pub enum ApproximationError {
     },
     /// An iteration of the allowed levels is not good enough.
     #[error(
-        "an error of {wanted:.3e} needs more than {levels} levels, which reach {reached:.3e}: allow \
-         more levels, a larger error or a smaller interval"
+        "an error of {wanted:.3e} needs more than {levels} levels, which reach {reached:.3e}: \
+         allow more levels, a larger error or a smaller interval"
     )]
     TooFewLevels {
         /// The wanted error.

@@ -77,8 +77,8 @@ impl<'a> Memory<'a> {
         unsafe { std::slice::from_raw_parts_mut(part.first, part.len) }
     }
 
-    /// The word in column `first` of row 0, where a limb is whole and has `width` columns from there
-    /// on.
+    /// The word in column `first` of row 0, where a limb is whole and has `width` columns from
+    /// there on.
     fn column(&self, limb: u32, layout: Layout, first: usize, width: usize) -> *mut u32 {
         let words = &self.limbs[limb as usize];
         let whole = words.len == layout.rows * layout.row_len;

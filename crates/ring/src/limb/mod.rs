@@ -9,6 +9,7 @@
 mod ahead;
 mod convert;
 mod gather;
+mod grid;
 mod lanes;
 mod passes;
 mod products;

@@ -1,8 +1,9 @@
 //! The negacyclic transform on vectors: what rows and columns are. The passes are in `passes`.
 
 use super::ahead::Ahead;
+use super::grid::Grid;
 use super::lanes::{WordKernel, WordLanes};
-use super::passes::{Grid, Passes};
+use super::passes::Passes;
 use super::strided::{ColumnsIn, ColumnsOut};
 use crate::{Modulus, Shoup};
 
