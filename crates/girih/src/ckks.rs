@@ -108,7 +108,7 @@ pub mod prelude {
     pub use crate::device::prelude::*;
     pub use girih_ckks::{
         CkksParameters, ClientKey, Complex64, EvaluationKeys, KeyKind, PublicKey,
-        approximation::{CompositeSign, Polynomial},
+        approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial},
         server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Options, ServerKey},
     };
 }

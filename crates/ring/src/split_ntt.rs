@@ -10,7 +10,7 @@
 //! forward half changes nothing and their inverse half is the constant factor alone.
 
 use crate::fft::Simd;
-use crate::limb::{Columns, RootsView, Rows, dispatch};
+use crate::limb::{Ahead, Columns, ColumnsIn, ColumnsOut, RootsView, Rows, dispatch};
 use crate::{Modulus, RingError, Shoup, ntt};
 
 /// Words of a row, where there are as many: 4 KiB.
@@ -167,31 +167,47 @@ impl SplitNtt {
     /// words. All columns use the same roots.
     pub fn forward_column_tile(&self, tile: &mut [u32], width: usize) {
         self.check_tile(tile, width);
-        self.run_columns(tile, None);
+        self.columns(tile, None, None, None, &mut Ahead::none());
     }
 
     /// The second half of the forward transform, of all rows of a limb.
     pub fn forward_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        self.run_rows(0, limb, false);
+        self.run_rows(0, None, limb, false, &mut Ahead::none());
     }
 
     /// The second half of the forward transform, of row `r`.
     pub fn forward_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.run_rows(r, row, false);
+        self.run_rows(r, None, row, false, &mut Ahead::none());
+    }
+
+    /// [`SplitNtt::forward_row`] of the row `from`, left in `row`. Lines of `ahead` are asked for
+    /// meanwhile.
+    pub fn forward_row_from(&self, r: usize, from: &[u32], row: &mut [u32], ahead: &mut Ahead<'_>) {
+        self.check_row(r, from);
+        self.check_row(r, row);
+        self.run_rows(r, Some(from), row, false, ahead);
     }
 
     /// The first half of the inverse transform, of all rows of a limb.
     pub fn inverse_rows(&self, limb: &mut [u32]) {
         self.check_limb(limb);
-        self.run_rows(0, limb, true);
+        self.run_rows(0, None, limb, true, &mut Ahead::none());
     }
 
     /// The first half of the inverse transform, of row `r`.
     pub fn inverse_row(&self, r: usize, row: &mut [u32]) {
         self.check_row(r, row);
-        self.run_rows(r, row, true);
+        self.run_rows(r, None, row, true, &mut Ahead::none());
+    }
+
+    /// [`SplitNtt::inverse_row`] of the row `from`, left in `row`. Lines of `ahead` are asked for
+    /// meanwhile.
+    pub fn inverse_row_from(&self, r: usize, from: &[u32], row: &mut [u32], ahead: &mut Ahead<'_>) {
+        self.check_row(r, from);
+        self.check_row(r, row);
+        self.run_rows(r, Some(from), row, true, ahead);
     }
 
     /// The second half of the inverse transform, of all columns of a limb, then times `factor`
@@ -205,19 +221,57 @@ impl SplitNtt {
     /// words, then times `factor`.
     pub fn inverse_column_tile(&self, tile: &mut [u32], width: usize, factor: Shoup) {
         self.check_tile(tile, width);
-        self.run_columns(tile, Some(factor));
+        self.columns(tile, None, None, Some(factor), &mut Ahead::none());
     }
 
-    fn run_rows(&self, r: usize, data: &mut [u32], inverse: bool) {
+    /// [`SplitNtt::forward_column_tile`] with the words left at `to`; those of `tile` mean nothing
+    /// then. Lines of `ahead` are asked for meanwhile.
+    pub fn forward_columns_to(&self, tile: &mut [u32], to: ColumnsOut<'_>, ahead: &mut Ahead<'_>) {
+        let width = tile.len() / self.rows();
+        self.check_tile(tile, width);
+        assert!(to.is(self.rows(), width), "columns as many and as wide as those of the tile");
+        self.columns(tile, None, Some(to), None, ahead);
+    }
+
+    /// [`SplitNtt::inverse_column_tile`] of the words at `from`, left in `tile`. Lines of `ahead`
+    /// are asked for meanwhile.
+    pub fn inverse_columns_from(
+        &self,
+        from: ColumnsIn<'_>,
+        tile: &mut [u32],
+        factor: Shoup,
+        ahead: &mut Ahead<'_>,
+    ) {
+        let width = tile.len() / self.rows();
+        self.check_tile(tile, width);
+        assert!(from.is(self.rows(), width), "columns as many and as wide as those of the tile");
+        self.columns(tile, Some(from), None, Some(factor), ahead);
+    }
+
+    fn run_rows(
+        &self,
+        r: usize,
+        from: Option<&[u32]>,
+        data: &mut [u32],
+        inverse: bool,
+        ahead: &mut Ahead<'_>,
+    ) {
         let roots = if inverse { self.inverse_roots.view() } else { self.roots.view() };
         let (modulus, row_len, head) = (self.modulus, self.row_len, self.rows() + r);
-        dispatch(self.simd, Rows { modulus, roots, data, row_len, head, inverse });
+        dispatch(self.simd, Rows { modulus, roots, from, data, row_len, head, inverse, ahead });
     }
 
-    fn run_columns(&self, data: &mut [u32], inverse: Option<Shoup>) {
+    fn columns(
+        &self,
+        data: &mut [u32],
+        from: Option<ColumnsIn<'_>>,
+        to: Option<ColumnsOut<'_>>,
+        inverse: Option<Shoup>,
+        ahead: &mut Ahead<'_>,
+    ) {
         let roots = if inverse.is_some() { self.inverse_roots.view() } else { self.roots.view() };
         let (modulus, points) = (self.modulus, self.rows());
-        dispatch(self.simd, Columns { modulus, roots, data, points, inverse });
+        dispatch(self.simd, Columns { modulus, roots, from, data, to, points, inverse, ahead });
     }
 
     fn check_limb(&self, limb: &[u32]) {
@@ -288,6 +342,64 @@ mod tests {
                         assert_eq!(data, input, "(path, N, R, p) = {name:?}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    #[allow(unsafe_code)] // Columns where they lie.
+    fn transforms_from_and_to_where_words_lie_are_those_in_place() {
+        use crate::limb::Area;
+        let paths = |m| Simd::available().into_iter().map(move |simd| (m, simd));
+        for (modulus, simd) in moduli(1 << 11).into_iter().flat_map(paths) {
+            // C of two words, four and more: one pass, and several.
+            for row_len in [1 << 10, 1 << 7, 1 << 6] {
+                let ntt = SplitNtt::with_row_len(modulus, 1 << 11, row_len).expect("a prime for N");
+                let ntt = ntt.with_simd(simd);
+                let input = words(modulus, 1 << 11);
+                let rows = ntt.rows();
+                let areas = [Area::strided(input.as_ptr(), 64, row_len, rows), Area::of(&input)];
+                let factor = ntt.inverse_factor(3);
+                for (first, width) in [(0, 64), (32, 16), (5, 3)] {
+                    let cut = |limb: &[u32]| -> Vec<u32> {
+                        let rows = limb.chunks_exact(row_len);
+                        rows.flat_map(|row| row[first..][..width].to_vec()).collect()
+                    };
+                    let ahead = &mut Ahead::over(&areas, rows * width);
+                    let mut want = cut(&input);
+                    let mut tile = want.clone();
+                    ntt.forward_column_tile(&mut want, width);
+                    let mut limb = input.clone();
+                    // SAFETY: these columns of a limb that nothing else uses.
+                    let to = unsafe {
+                        ColumnsOut::new(limb.as_mut_ptr().add(first), row_len, rows, width)
+                    };
+                    ntt.forward_columns_to(&mut tile, to, ahead);
+                    assert_eq!(cut(&limb), want, "{} {row_len} {width}", simd.name());
+                    let others = limb
+                        .iter()
+                        .zip(&input)
+                        .enumerate()
+                        .filter(|(i, _)| !(first..first + width).contains(&(i % row_len)));
+                    assert!(others.into_iter().all(|(_, (a, b))| a == b), "other columns");
+
+                    let mut want = cut(&input);
+                    ntt.inverse_column_tile(&mut want, width, factor);
+                    // SAFETY: as above, only read.
+                    let from =
+                        unsafe { ColumnsIn::new(input.as_ptr().add(first), row_len, rows, width) };
+                    ntt.inverse_columns_from(from, &mut tile, factor, ahead);
+                    assert_eq!(tile, want, "{} {row_len} {width}", simd.name());
+                }
+                let row = &input[row_len..][..row_len];
+                let (mut want, mut have) = (row.to_vec(), vec![0; row_len]);
+                ntt.forward_row(1, &mut want);
+                ntt.forward_row_from(1, row, &mut have, &mut Ahead::over(&areas, row_len));
+                assert_eq!(have, want);
+                let mut want = row.to_vec();
+                ntt.inverse_row(1, &mut want);
+                ntt.inverse_row_from(1, row, &mut have, &mut Ahead::none());
+                assert_eq!(have, want);
             }
         }
     }

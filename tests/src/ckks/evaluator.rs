@@ -1,6 +1,6 @@
 //! What users call, decrypted: every slot within what the noise model says.
 
-use girih::ckks::approximation::Polynomial;
+use girih::ckks::approximation::{GoldschmidtInverse, NewtonInverseSqrt, Polynomial};
 use girih::ckks::server::{Bootstrapping, Ciphertexts, LinearMap, Matrix, Options, ServerKey};
 use girih::ckks::{CkksParameters, ClientKey, Complex64, Error, EvaluationKeys, KeyKind, Result};
 use girih_backend::poly::random::Numbers;
@@ -186,6 +186,24 @@ pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
     let of_sine: Vec<Complex64> = real.iter().map(|x| sine.evaluate(x.re).into()).collect();
     let creal = parties.upload(&real, top)?;
     findings.check("polynomial", &s.polynomial(&creal, &sine)?, &of_sine, DEVIATIONS)?;
+
+    let positive: Vec<Complex64> = x.iter().map(|x| (0.55 + 0.45 * x.re).into()).collect();
+    let cpositive = parties.upload(&positive, top)?;
+    let inverse = GoldschmidtInverse::new(0.1..=1.0, 1e-3, top)?;
+    let root = NewtonInverseSqrt::new(0.1..=1.0, 1e-3, top)?;
+    let of = |f: &dyn Fn(f64) -> f64| positive.iter().map(|x| f(x.re).into()).collect::<Vec<_>>();
+    let inverted = s.goldschmidt_inverse(&cpositive, &inverse)?;
+    findings.check("inverse by iteration", &inverted, &of(&|x| 1.0 / x), DEVIATIONS)?;
+    let rooted = s.newton_inverse_sqrt(&cpositive, &root)?;
+    findings.check("inverse root by iteration", &rooted, &of(&|x| 1.0 / x.sqrt()), DEVIATIONS)?;
+    for (what, found, levels) in [
+        ("an inverse", inverted.level(), inverse.levels()),
+        ("an inverse root", rooted.level(), root.levels()),
+    ] {
+        if found + levels != top {
+            findings.lines.push(format!("{what} of {levels} levels goes from {top} to {found}"));
+        }
+    }
 
     // One recording, two batches, run twice.
     let recording = s.record(|b| {

@@ -59,4 +59,17 @@ pub enum ApproximationError {
         /// The error that it reaches.
         reached: f64,
     },
+    /// An iteration of the allowed levels is not good enough.
+    #[error(
+        "an error of {wanted:.3e} needs more than {levels} levels, which reach {reached:.3e}: \
+         allow more levels, a larger error or a smaller interval"
+    )]
+    TooFewLevels {
+        /// The wanted error.
+        wanted: f64,
+        /// The levels allowed.
+        levels: usize,
+        /// The error that they reach; infinite where they are too few for a first guess.
+        reached: f64,
+    },
 }

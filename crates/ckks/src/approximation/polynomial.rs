@@ -254,7 +254,7 @@ fn derivative(coefficients: &[f64]) -> Vec<f64> {
     out
 }
 
-fn ends(interval: &RangeInclusive<f64>) -> Result<(f64, f64), ApproximationError> {
+pub(super) fn ends(interval: &RangeInclusive<f64>) -> Result<(f64, f64), ApproximationError> {
     let (lo, hi) = (*interval.start(), *interval.end());
     if lo < hi && (hi - lo).is_finite() {
         Ok((lo, hi))

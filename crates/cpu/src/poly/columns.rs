@@ -1,25 +1,31 @@
 //! `poly_columns`: inverse columns of what is half transformed, sums and base conversions, forward
 //! columns of what is to be half transformed; all on some columns of limbs modulo several primes.
+//!
+//! What only one sum reads is computed a few sums at a time, shortly before it is transformed and
+//! stored, so that it stays in the first-level cache.
 #![allow(unsafe_code)] // Columns of limbs that other tasks share; see `memory`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use girih_ring::fft::prefetch;
-use girih_ring::limb::ProductTerm;
+use girih_ring::limb::{Ahead, Area, ProductTerm};
 use girih_ring::{BaseConversion, Formula, Shoup};
 
 use super::Prime;
 use super::memory::Memory;
 use super::sums::Layout;
 
-/// A tile. Slots are loads, then sums; *extra* slots hold what is converted for sums that have
-/// other terms, too.
+/// A tile. `prepare_columns` makes it.
 pub(super) struct ColumnWork {
     pub(super) loads: Vec<ColumnLoad>,
     pub(super) conversions: Vec<ConversionWork>,
-    pub(super) sums: Vec<ColumnSumWork>,
-    pub(super) extra: usize,
+    pub(super) batches: Vec<Batch>,
+    /// Sums that a later sum or conversion reads.
+    pub(super) kept: usize,
+    /// Slots of a batch at most.
+    pub(super) local: usize,
+    /// Whether what is kept has to be copied before it is transformed.
+    pub(super) copies: bool,
     /// Columns of a task.
     pub(super) width: usize,
 }
@@ -28,37 +34,61 @@ pub(super) struct ColumnLoad {
     pub(super) prime: Arc<Prime>,
     pub(super) limb: u32,
     pub(super) half: bool,
+    /// Of the inverse transform, where it is half transformed: N^-1, times what a conversion in
+    /// place asks for.
+    pub(super) factor: Shoup,
 }
 
 /// A conversion to all targets that sums of the tile want.
 pub(super) struct ConversionWork {
     pub(super) formula: Formula,
-    pub(super) sources: Vec<(usize, Arc<Prime>)>,
-    pub(super) parts: Vec<Part>,
+    pub(super) sources: Sources,
+    /// Targets of different primes each.
+    pub(super) parts: Vec<BaseConversion>,
 }
 
-/// Targets of different primes, with the places of what is converted: runs of slots.
-pub(super) struct Part {
-    pub(super) conversion: BaseConversion,
-    pub(super) runs: Vec<(Range<usize>, Place)>,
+/// Where the y of a conversion are.
+pub(super) enum Sources {
+    /// Loads from this one on that nothing else reads: their transforms leave the y.
+    InPlace(usize),
+    /// Beside what they are computed from.
+    Scaled { first: usize, slots: Vec<(Place, Arc<Prime>)> },
 }
 
-/// The first slot of a run.
+/// A slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    Slot(usize),
-    Extra(usize),
+    Load(usize),
+    /// A sum that is read later.
+    Kept(usize),
+    /// Until the batch ends: sums, then what is converted for those that have other terms, too.
+    Local(usize),
+}
+
+/// Some sums that do not wait for each other's conversions.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// Conversions whose y and u are computed now.
+    pub(super) started: Vec<usize>,
+    pub(super) converted: Vec<Converted>,
+    pub(super) sums: Vec<ColumnSumWork>,
+}
+
+/// Targets of a conversion that lie side by side, from `first` on.
+pub(super) struct Converted {
+    pub(super) conversion: usize,
+    pub(super) part: usize,
+    pub(super) targets: Range<usize>,
+    pub(super) first: Place,
 }
 
 pub(super) struct ColumnSumWork {
     pub(super) prime: Arc<Prime>,
-    /// Conversions that this sum is the first to read.
-    pub(super) conversions: Vec<usize>,
+    /// Kept or local.
+    pub(super) out: Place,
     /// None where a conversion fills the slot by itself.
     pub(super) terms: Vec<(Shoup, Place)>,
     pub(super) stores: Vec<ColumnStore>,
-    /// Whether a later sum or conversion reads the slot.
-    pub(super) read_later: bool,
 }
 
 pub(super) struct ColumnStore {
@@ -66,15 +96,31 @@ pub(super) struct ColumnStore {
     pub(super) half: bool,
 }
 
+/// The slots of a task.
+struct Slots<'s> {
+    tile_len: usize,
+    loads: &'s mut [u32],
+    kept: &'s mut [u32],
+    local: &'s mut [u32],
+    /// y of all conversions that are not in place.
+    y: &'s mut [u32],
+    /// u of all conversions.
+    u: &'s mut [u32],
+}
+
 impl ColumnWork {
-    fn sources(&self) -> usize {
-        self.conversions.iter().map(|c| c.sources.len()).max().unwrap_or(0)
+    fn scaled(&self) -> usize {
+        let scaled = |c: &ConversionWork| match &c.sources {
+            Sources::InPlace(_) => 0,
+            Sources::Scaled { slots, .. } => slots.len(),
+        };
+        self.conversions.iter().map(scaled).sum()
     }
 
-    /// Slots of scratch memory that a task takes: also the y of a conversion, its u, and one
-    /// for what is stored.
+    /// Slots of scratch memory that a task takes.
     pub(super) fn scratch_slots(&self) -> usize {
-        self.loads.len() + self.sums.len() + self.extra + self.sources() + 2
+        let (loads, conversions) = (self.loads.len(), self.conversions.len());
+        loads + self.kept + self.local + self.scaled() + conversions + usize::from(self.copies)
     }
 
     /// Task `group`: the columns from `group * width` on.
@@ -89,121 +135,147 @@ impl ColumnWork {
         scratch: &mut [u32],
     ) {
         let (width, tile_len) = (self.width, layout.rows * self.width);
-        let (slots, scratch) =
-            scratch.split_at_mut((self.loads.len() + self.sums.len()) * tile_len);
-        let (extra, scratch) = scratch.split_at_mut(self.extra * tile_len);
-        let (y, scratch) = scratch.split_at_mut(self.sources() * tile_len);
-        let (u, scratch) = scratch.split_at_mut(tile_len);
-        let other = &mut scratch[..tile_len];
-        let row = |r: usize| r * layout.row_len + group * width;
+        let first = group * width;
+        let area = |limb| memory.columns_area(limb, layout, first, width);
+        let (loads, scratch) = scratch.split_at_mut(self.loads.len() * tile_len);
+        let (kept, scratch) = scratch.split_at_mut(self.kept * tile_len);
+        let (y, scratch) = scratch.split_at_mut(self.scaled() * tile_len);
+        let (u, scratch) = scratch.split_at_mut(self.conversions.len() * tile_len);
+        let (local, other) = scratch.split_at_mut(self.local * tile_len);
+        let mut slots = Slots { tile_len, loads, kept, local, y, u };
 
-        for (number, tile) in slots.chunks_exact_mut(tile_len).take(self.loads.len()).enumerate() {
-            let load = &self.loads[number];
-            for (r, words) in tile.chunks_exact_mut(width).enumerate() {
-                // SAFETY: what is loaded is not written in this launch.
-                copy(unsafe { memory.words(load.limb, row(r), width) }, words);
-            }
-            // A row of a tile is alone on its page, where no prefetcher looks ahead: the next tile
-            // comes while this one is transformed.
-            if let Some(next) = self.loads.get(number + 1) {
-                for r in 0..layout.rows {
-                    // SAFETY: as above.
-                    prefetch(unsafe { memory.words(next.limb, row(r), width) });
-                }
-            }
+        // A row of a tile is alone on its page, where no prefetcher looks ahead: what is loaded or
+        // stored next comes while this tile is transformed.
+        let mut stores = self.batches.iter().flat_map(|batch| &batch.sums).skip(1);
+        for (number, load) in self.loads.iter().enumerate() {
+            let tile = &mut slots.loads[number * tile_len..][..tile_len];
+            // SAFETY: what is loaded is not written in this launch.
+            let from = unsafe { memory.columns(load.limb, layout, first, width) };
+            let next = self.loads.get(number + 1).map(|next| [area(next.limb)]);
+            let next = next.as_ref().map_or(&[][..], |next| next);
             if load.half {
-                let ntt = &load.prime.ntt;
-                ntt.inverse_column_tile(tile, width, ntt.size_inverse());
+                let ahead = &mut Ahead::over(next, tile_len);
+                load.prime.ntt.inverse_columns_from(from, tile, load.factor, ahead);
+            } else {
+                from.copy_to(tile);
             }
         }
-        for (number, sum) in self.sums.iter().enumerate() {
-            let slot = self.loads.len() + number;
-            let (before, after) = slots.split_at_mut(slot * tile_len);
-            for store in &sum.stores {
-                for r in 0..layout.rows {
+        for batch in &self.batches {
+            for &conversion in &batch.started {
+                self.conversions[conversion].start(conversion, &mut slots);
+            }
+            for converted in &batch.converted {
+                self.conversions[converted.conversion].convert(converted, &mut slots);
+            }
+            for sum in &batch.sums {
+                let out = slots.sum(sum);
+                let next: Option<Area> =
+                    stores.next().and_then(|next| next.stores.first()).map(|next| area(next.limb));
+                let next = next.as_slice();
+                let local = matches!(sum.out, Place::Local(_));
+                for (number, store) in sum.stores.iter().enumerate() {
                     // SAFETY: these columns of a limb that is stored belong to this task.
-                    prefetch(unsafe { memory.words_mut(store.limb, row(r), width) });
-                }
-            }
-            for &conversion in &sum.conversions {
-                self.conversions[conversion].convert(before, after, extra, y, u);
-            }
-            let (out, _) = after.split_at_mut(tile_len);
-            if !sum.terms.is_empty() {
-                let terms: Vec<ProductTerm> = sum
-                    .terms
-                    .iter()
-                    .map(|&(factor, place)| {
-                        let (words, slot) = match place {
-                            Place::Slot(slot) => (&*before, slot),
-                            Place::Extra(slot) => (&*extra, slot),
-                        };
-                        ProductTerm { factor, a: &words[slot * tile_len..][..tile_len], b: None }
-                    })
-                    .collect();
-                sum.prime.kernels.sum_of_products(0, &terms, out);
-            }
-            for (number, store) in sum.stores.iter().enumerate() {
-                let last = number + 1 == sum.stores.len() && !sum.read_later;
-                let tile = match (store.half, last) {
-                    (false, _) => &mut *out,
-                    (true, true) => {
-                        sum.prime.ntt.forward_column_tile(out, width);
-                        &mut *out
+                    let mut to = unsafe { memory.columns_mut(store.limb, layout, first, width) };
+                    let ahead = &mut Ahead::over(next, tile_len);
+                    match (store.half, local && number + 1 == sum.stores.len()) {
+                        (false, _) => to.copy_from(out),
+                        (true, true) => sum.prime.ntt.forward_columns_to(out, to, ahead),
+                        (true, false) => {
+                            let other = &mut other[..tile_len];
+                            other.copy_from_slice(out);
+                            sum.prime.ntt.forward_columns_to(other, to, ahead);
+                        }
                     }
-                    (true, false) => {
-                        other.copy_from_slice(out);
-                        sum.prime.ntt.forward_column_tile(other, width);
-                        &mut *other
-                    }
-                };
-                for (r, words) in tile.chunks_exact(width).enumerate() {
-                    // SAFETY: these columns of a limb that is stored belong to this task.
-                    copy(words, unsafe { memory.words_mut(store.limb, row(r), width) });
                 }
             }
         }
     }
 }
 
-/// A row of a tile: too short for what a call of the system's copy costs.
-#[inline(always)]
-fn copy(from: &[u32], to: &mut [u32]) {
-    let ((from, ends), (to, rest)) = (from.as_chunks::<16>(), to.as_chunks_mut::<16>());
-    for (from, to) in from.iter().zip(to) {
-        *to = *from;
+impl Slots<'_> {
+    fn get(&self, place: Place) -> &[u32] {
+        let (words, slot) = match place {
+            Place::Load(slot) => (&*self.loads, slot),
+            Place::Kept(slot) => (&*self.kept, slot),
+            Place::Local(slot) => (&*self.local, slot),
+        };
+        &words[slot * self.tile_len..][..self.tile_len]
     }
-    rest.copy_from_slice(ends);
+
+    /// The slot of a sum, computed.
+    fn sum(&mut self, sum: &ColumnSumWork) -> &mut [u32] {
+        let len = self.tile_len;
+        let (region, other, slot) = match sum.out {
+            Place::Kept(slot) => (&mut *self.kept, &*self.local, slot),
+            Place::Local(slot) | Place::Load(slot) => (&mut *self.local, &*self.kept, slot),
+        };
+        let loads = &*self.loads;
+        let (before, out) = region.split_at_mut(slot * len);
+        let (out, after) = out.split_at_mut(len);
+        if !sum.terms.is_empty() {
+            // All but the slot itself.
+            let (before, after) = (&*before, &*after);
+            let beside = |at: usize| match at < slot {
+                true => &before[at * len..][..len],
+                false => &after[(at - slot - 1) * len..][..len],
+            };
+            let term = |&(factor, place): &(Shoup, Place)| {
+                let a = match (place, sum.out) {
+                    (Place::Load(at), _) => &loads[at * len..][..len],
+                    (Place::Kept(at), Place::Kept(_)) => beside(at),
+                    (Place::Local(at), Place::Local(_)) => beside(at),
+                    (Place::Kept(at) | Place::Local(at), _) => &other[at * len..][..len],
+                };
+                ProductTerm { factor, a, b: None }
+            };
+            let terms: Vec<ProductTerm> = sum.terms.iter().map(term).collect();
+            sum.prime.kernels.sum_of_products(0, &terms, out);
+        }
+        out
+    }
 }
 
 impl ConversionWork {
-    /// All targets: `before` are the slots filled so far, `after` those from then on.
-    fn convert(
-        &self,
-        before: &[u32],
-        after: &mut [u32],
-        extra: &mut [u32],
-        y: &mut [u32],
-        u: &mut [u32],
-    ) {
-        let tile_len = u.len();
-        let y = &mut y[..self.sources.len() * tile_len];
-        let Some(first) = self.parts.first() else { return };
-        let factors = first.conversion.cofactor_inverses();
-        let sources = self.sources.iter().zip(factors).zip(y.chunks_exact_mut(tile_len));
-        for (((slot, prime), &factor), y) in sources {
-            prime.kernels.scale(factor, &before[slot * tile_len..][..tile_len], y);
-        }
-        first.conversion.overflow(self.formula, y, u);
-        for Part { conversion, runs } in &self.parts {
-            for (targets, place) in runs {
-                let (region, first) = match *place {
-                    Place::Slot(slot) => (&mut *after, slot - before.len() / tile_len),
-                    Place::Extra(slot) => (&mut *extra, slot),
-                };
-                let out = &mut region[first * tile_len..][..targets.len() * tile_len];
-                conversion.targets(targets.clone(), y, u, out);
+    /// The y and the u of conversion `number`.
+    fn start(&self, number: usize, slots: &mut Slots<'_>) {
+        let len = slots.tile_len;
+        let Some(conversion) = self.parts.first() else { return };
+        if let Sources::Scaled { first, slots: sources } = &self.sources {
+            let factors = conversion.cofactor_inverses();
+            for (i, ((place, prime), &factor)) in sources.iter().zip(factors).enumerate() {
+                let mut y = std::mem::take(&mut slots.y);
+                prime.kernels.scale(factor, slots.get(*place), &mut y[(first + i) * len..][..len]);
+                slots.y = std::mem::take(&mut y);
             }
         }
+        let y = self.y(slots.loads, slots.y, len, conversion);
+        conversion.overflow(self.formula, y, &mut slots.u[number * len..][..len]);
+    }
+
+    fn y<'s>(
+        &self,
+        loads: &'s [u32],
+        y: &'s [u32],
+        len: usize,
+        conversion: &BaseConversion,
+    ) -> &'s [u32] {
+        let sources = conversion.from_basis().len();
+        match self.sources {
+            Sources::InPlace(first) => &loads[first * len..][..sources * len],
+            Sources::Scaled { first, .. } => &y[first * len..][..sources * len],
+        }
+    }
+
+    fn convert(&self, converted: &Converted, slots: &mut Slots<'_>) {
+        let Converted { conversion: number, part, targets, first } = converted;
+        let (len, conversion) = (slots.tile_len, &self.parts[*part]);
+        let y = self.y(slots.loads, slots.y, len, conversion);
+        let u = &slots.u[number * len..][..len];
+        let (region, first) = match *first {
+            Place::Kept(slot) => (&mut *slots.kept, slot),
+            Place::Local(slot) | Place::Load(slot) => (&mut *slots.local, slot),
+        };
+        let out = &mut region[first * len..][..targets.len() * len];
+        conversion.targets(targets.clone(), y, u, out);
     }
 }

@@ -3,6 +3,10 @@
 
 use std::marker::PhantomData;
 
+use girih_ring::limb::{Area, ColumnsIn, ColumnsOut};
+
+use super::sums::Layout;
+
 /// Words that a call may be bound to: a buffer, an arena or a resident polynomial.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
@@ -71,6 +75,73 @@ impl<'a> Memory<'a> {
         let part = self.limbs[limb as usize].part(first, len).expect("words of the limb");
         // SAFETY: as for `words`.
         unsafe { std::slice::from_raw_parts_mut(part.first, part.len) }
+    }
+
+    /// The word in column `first` of row 0, where a limb is whole and has `width` columns from
+    /// there on.
+    fn column(&self, limb: u32, layout: Layout, first: usize, width: usize) -> *mut u32 {
+        let words = &self.limbs[limb as usize];
+        let whole = words.len == layout.rows * layout.row_len;
+        assert!(whole && first + width <= layout.row_len, "columns of a whole limb");
+        // Inside the words, or one behind them.
+        words.first.wrapping_add(first)
+    }
+
+    /// `width` columns of a limb from column `first` on.
+    ///
+    /// # Safety
+    /// While the result lives, nobody writes these words.
+    ///
+    /// # Panics
+    /// If the limb is stored in runs, or has fewer columns.
+    pub(super) unsafe fn columns(
+        &self,
+        limb: u32,
+        layout: Layout,
+        first: usize,
+        width: usize,
+    ) -> ColumnsIn<'_> {
+        let word = self.column(limb, layout, first, width);
+        // SAFETY: all the columns lie inside words that are borrowed for 'a; the caller promises
+        // the rest.
+        unsafe { ColumnsIn::new(word, layout.row_len, layout.rows, width) }
+    }
+
+    /// `width` columns of a limb from column `first` on, to write.
+    ///
+    /// # Safety
+    /// While the result lives, nobody else reads or writes these words, and the limb is no
+    /// read-only one.
+    ///
+    /// # Panics
+    /// As for `columns`.
+    pub(super) unsafe fn columns_mut(
+        &self,
+        limb: u32,
+        layout: Layout,
+        first: usize,
+        width: usize,
+    ) -> ColumnsOut<'_> {
+        let word = self.column(limb, layout, first, width);
+        // SAFETY: as for `columns`.
+        unsafe { ColumnsOut::new(word, layout.row_len, layout.rows, width) }
+    }
+
+    /// Where these columns lie, to ask for them ahead of time.
+    pub(super) fn columns_area(
+        &self,
+        limb: u32,
+        layout: Layout,
+        first: usize,
+        width: usize,
+    ) -> Area {
+        let word = self.limbs[limb as usize].first.wrapping_add(first);
+        Area::strided(word, width, layout.row_len, layout.rows)
+    }
+
+    /// Where words of a limb lie, likewise.
+    pub(super) fn area(&self, limb: u32, first: usize, len: usize) -> Area {
+        Area::strided(self.limbs[limb as usize].first.wrapping_add(first), len, 0, 1)
     }
 
     /// A whole limb as it is after the last launch.

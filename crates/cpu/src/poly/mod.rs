@@ -5,6 +5,7 @@
 //! | `device` | buffers, resident polynomials, routines; the contract |
 //! | `loader` | rings opened, and with which choices |
 //! | `routine` | a schedule checked and made ready: primes, conversions, places of limbs |
+//! | `prepare_columns` | a tile of columns made ready: its sums in batches, their slots |
 //! | `rows` | the kernel `poly_rows` on one row |
 //! | `columns` | the kernel `poly_columns` on some columns |
 //! | `pointwise` | the kernel `poly_pointwise` on one row of words |
@@ -21,6 +22,7 @@ mod launches;
 mod loader;
 mod memory;
 mod pointwise;
+mod prepare_columns;
 mod routine;
 mod rows;
 mod sums;

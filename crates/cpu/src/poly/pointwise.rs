@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use girih_ring::limb::Ahead;
+
 use super::Prime;
 use super::memory::{Memory, Scratch};
 use super::sums::{Layout, Products, RowLoad};
@@ -38,7 +40,9 @@ impl PointwiseWork {
         let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());
         for load in &self.loads {
             // SAFETY: what is loaded is not written in this launch.
-            slots.push(unsafe { load.fetch(layout, prime, r, memory, &mut scratch) });
+            slots.push(unsafe {
+                load.fetch(layout, prime, r, memory, &mut scratch, &mut Ahead::none())
+            });
         }
         for (products, stores) in &self.sums {
             let out = scratch.take(row_len);

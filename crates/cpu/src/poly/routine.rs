@@ -9,28 +9,20 @@ use std::sync::Arc;
 
 use girih_backend::BackendError;
 use girih_backend::poly::schedule::{
-    ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
+    Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
 };
 use girih_backend::poly::{ResidentShape, Schedule};
+use girih_ring::Automorphism;
 use girih_ring::fft::Simd;
-use girih_ring::{Automorphism, BaseConversion, Formula, RnsBasis};
 
 use super::Prime;
-use super::columns::{
-    ColumnLoad, ColumnStore, ColumnSumWork, ColumnWork, ConversionWork, Part, Place,
-};
+use super::columns::ColumnWork;
 use super::pointwise::PointwiseWork;
 use super::rows::{RowStore, RowSumWork, RowWork, StoredAutomorphism};
 use super::sums::{Layout, Operand, Product, Products, RowLoad};
 
-/// Scratch words of a column task that the second-level cache holds beside what streams through it.
-const COLUMN_WORDS: usize = 1 << 18;
-
 /// Rows that a row task asks for ahead of time: 256 KiB.
-const STREAMS: usize = 64;
-
-/// Columns of a task: 64 to 256 bytes of a row.
-const WIDTHS: [usize; 3] = [64, 32, 16];
+const AHEAD: usize = 64;
 
 /// The tiles of a launch.
 pub(super) enum Work {
@@ -91,7 +83,7 @@ fn refuse(why: String) -> BackendError {
 
 /// Numbers limbs; and what one launch reads and writes.
 #[derive(Default)]
-struct Numbering {
+pub(super) struct Numbering {
     numbers: HashMap<Limb, u32>,
     limbs: Vec<Limb>,
     read: HashSet<u32>,
@@ -104,6 +96,13 @@ impl Numbering {
             self.limbs.push(limb);
             self.limbs.len() as u32 - 1
         })
+    }
+
+    /// The number of a limb that the launch reads.
+    pub(super) fn read(&mut self, limb: Limb) -> u32 {
+        let number = self.number(limb);
+        self.read.insert(number);
+        number
     }
 }
 
@@ -197,9 +196,7 @@ impl Preparer<'_> {
             let in_place = !read_later && stores.len() == 1 && stores[0].automorphism.is_none();
             sums.push(RowSumWork { products, stores, in_place });
         }
-        let streams = sums.iter().flat_map(|sum| sum.products.streams());
-        let streams = streams.take(STREAMS).collect();
-        Ok(RowWork { prime, loads, sums, streams })
+        Ok(RowWork { prime, loads, sums, most_ahead: AHEAD })
     }
 
     fn pointwise(
@@ -258,12 +255,11 @@ impl Preparer<'_> {
             1 => None,
             g => Some(self.automorphism(g)?),
         };
-        let limb = numbering.number(load.from);
-        numbering.read.insert(limb);
+        let limb = numbering.read(load.from);
         Ok(RowLoad { limb, log2_run, half, automorphism })
     }
 
-    fn store(
+    pub(super) fn store(
         &mut self,
         store: &Store,
         arena: usize,
@@ -325,162 +321,7 @@ impl Preparer<'_> {
         Ok(out)
     }
 
-    fn columns(
-        &mut self,
-        tile: &ColumnTile,
-        arena: usize,
-        numbering: &mut Numbering,
-    ) -> Result<ColumnWork, String> {
-        let mut loads = Vec::with_capacity(tile.loads.len());
-        // The prime of each slot.
-        let mut primes = Vec::with_capacity(tile.loads.len() + tile.sums.len());
-        for (prime, load) in &tile.loads {
-            let half = load.form == Form::Half;
-            if load.form == Form::Evaluations || load.automorphism != 1 {
-                return Err(format!("{load:?}: columns load neither evaluations nor their images"));
-            }
-            self.check_limb(load.from, arena)?;
-            let bound = matches!(load.from, Limb::Input { .. });
-            if matches!(load.from, Limb::Resident { .. }) || half && bound {
-                return Err(format!("{:?} cannot be loaded as {:?}", load.from, load.form));
-            }
-            let limb = numbering.number(load.from);
-            numbering.read.insert(limb);
-            loads.push(ColumnLoad { prime: self.prime(*prime)?, limb, half });
-            primes.push(*prime);
-        }
-        let mut sums = Vec::with_capacity(tile.sums.len());
-        let mut started = vec![false; tile.conversions.len()];
-        let mut extra = 0;
-        // For each conversion its targets: prime, factor, place.
-        let mut targets = vec![Vec::new(); tile.conversions.len()];
-        for (number, sum) in tile.sums.iter().enumerate() {
-            let slot = loads.len() + number;
-            let prime = self.prime(sum.prime)?;
-            let modulus = prime.ntt.modulus();
-            if sum.terms.is_empty() {
-                return Err("a sum without terms".into());
-            }
-            let (mut terms, mut conversions) = (Vec::new(), Vec::new());
-            for term in &sum.terms {
-                let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) =
-                    *term;
-                if factor >= modulus.value() {
-                    return Err(format!("factor {factor} is not canonical"));
-                }
-                match *term {
-                    ColumnTerm::Scaled { slot, .. } => match primes.get(usize::from(slot)) {
-                        Some(&of) if of == sum.prime => {
-                            terms.push((modulus.shoup(factor), Place::Slot(slot.into())));
-                        }
-                        Some(of) => {
-                            return Err(format!("slot {slot} of prime {of} in a sum of another"));
-                        }
-                        None => return Err(format!("slot {slot} is read before it is filled")),
-                    },
-                    ColumnTerm::Converted { conversion, .. } => {
-                        let conversion = usize::from(conversion);
-                        let started = started.get_mut(conversion);
-                        let started = started.ok_or_else(|| {
-                            format!("conversion {conversion} of {}", tile.conversions.len())
-                        })?;
-                        if !*started {
-                            *started = true;
-                            conversions.push(conversion);
-                            let late = |&&s: &&u16| usize::from(s) >= slot;
-                            if let Some(s) = tile.conversions[conversion].slots.iter().find(late) {
-                                return Err(format!("slot {s} is converted before it is filled"));
-                            }
-                        }
-                        let place = if sum.terms.len() == 1 {
-                            Place::Slot(slot)
-                        } else {
-                            extra += 1;
-                            terms.push((modulus.shoup(1), Place::Extra(extra - 1)));
-                            Place::Extra(extra - 1)
-                        };
-                        targets[conversion].push((sum.prime, factor, place));
-                    }
-                }
-            }
-            let mut stores = Vec::with_capacity(sum.stores.len());
-            for store in &sum.stores {
-                if store.form == Form::Evaluations || store.automorphism != 1 {
-                    return Err(format!("{store:?}: columns store no evaluations or images"));
-                }
-                let limb = self.store(store, arena, numbering)?;
-                stores.push(ColumnStore { limb, half: store.form == Form::Half });
-            }
-            let scaled = |t: &ColumnTerm| match *t {
-                ColumnTerm::Scaled { slot: s, .. } => usize::from(s) == slot,
-                _ => false,
-            };
-            let read_later = tile.sums[number + 1..].iter().any(|s| s.terms.iter().any(scaled))
-                || tile.conversions.iter().any(|c| c.slots.iter().any(|&s| usize::from(s) == slot));
-            sums.push(ColumnSumWork { prime, conversions, terms, stores, read_later });
-            primes.push(sum.prime);
-        }
-        let mut conversions = Vec::with_capacity(tile.conversions.len());
-        for (conversion, targets) in tile.conversions.iter().zip(targets) {
-            let formula = if conversion.corrected { Formula::Corrected } else { Formula::Plain };
-            let mut sources = Vec::with_capacity(conversion.slots.len());
-            for &slot in &conversion.slots {
-                let prime = primes.get(usize::from(slot));
-                let prime = prime.ok_or_else(|| format!("a conversion of slot {slot}"))?;
-                sources.push((usize::from(slot), self.prime(*prime)?));
-            }
-            let parts = self.parts(&sources, targets)?;
-            conversions.push(ConversionWork { formula, sources, parts });
-        }
-        let mut work = ColumnWork { loads, conversions, sums, extra, width: 0 };
-        let fits = |&w: &usize| {
-            w <= self.layout.row_len && work.scratch_slots() * self.layout.rows * w <= COLUMN_WORDS
-        };
-        let least = self.layout.row_len.min(WIDTHS[WIDTHS.len() - 1]);
-        work.width = WIDTHS.into_iter().find(fits).unwrap_or(least);
-        Ok(work)
-    }
-
-    /// Conversions to `targets` (prime, factor, place), each to different primes.
-    fn parts(
-        &self,
-        sources: &[(usize, Arc<Prime>)],
-        targets: Vec<(u16, u32, Place)>,
-    ) -> Result<Vec<Part>, String> {
-        let mut groups: Vec<Vec<(u16, u32, Place)>> = Vec::new();
-        for target in targets {
-            let free = groups.iter_mut().find(|group| group.iter().all(|t| t.0 != target.0));
-            match free {
-                Some(group) => group.push(target),
-                None => groups.push(vec![target]),
-            }
-        }
-        let basis = |primes: Vec<u32>| RnsBasis::new(&primes).map_err(|e| e.to_string());
-        let value = |prime: &Prime| prime.ntt.modulus().value();
-        let from = basis(sources.iter().map(|(_, prime)| value(prime)).collect())?;
-        let mut parts = Vec::with_capacity(groups.len());
-        for group in groups {
-            let to = basis(group.iter().map(|t| value(&self.primes[usize::from(t.0)])).collect())?;
-            let factors: Vec<u32> = group.iter().map(|t| t.1).collect();
-            let conversion = BaseConversion::new(&from, &to).map_err(|e| e.to_string())?;
-            let conversion = conversion.with_factors(&factors).with_simd(self.simd);
-            let mut runs: Vec<(std::ops::Range<usize>, Place)> = Vec::new();
-            for (number, &(_, _, place)) in group.iter().enumerate() {
-                let next = runs.last().map(|(run, first)| match *first {
-                    Place::Slot(slot) => Place::Slot(slot + run.len()),
-                    Place::Extra(slot) => Place::Extra(slot + run.len()),
-                });
-                match runs.last_mut() {
-                    Some((run, _)) if next == Some(place) => run.end += 1,
-                    _ => runs.push((number..number + 1, place)),
-                }
-            }
-            parts.push(Part { conversion, runs });
-        }
-        Ok(parts)
-    }
-
-    fn prime(&self, prime: u16) -> Result<Arc<Prime>, String> {
+    pub(super) fn prime(&self, prime: u16) -> Result<Arc<Prime>, String> {
         let known = self.primes.get(usize::from(prime)).cloned();
         known.ok_or_else(|| format!("prime {prime} of a ring of {}", self.primes.len()))
     }
@@ -498,7 +339,7 @@ impl Preparer<'_> {
 
     /// Whether the limb is in range as far as the schedule says; log2 of the words that one of its
     /// words stands for.
-    fn check_limb(&self, limb: Limb, arena: usize) -> Result<u32, String> {
+    pub(super) fn check_limb(&self, limb: Limb, arena: usize) -> Result<u32, String> {
         match limb {
             Limb::Arena(number) if number as usize >= arena => {
                 Err(format!("limb {number} of an arena of {arena}"))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use girih_ring::Automorphism;
-use girih_ring::fft::prefetch;
+use girih_ring::limb::{Ahead, Area};
 
 use super::Prime;
 use super::memory::{Memory, Scratch};
@@ -16,8 +16,8 @@ pub(super) struct RowWork {
     pub(super) prime: Arc<Prime>,
     pub(super) loads: Vec<RowLoad>,
     pub(super) sums: Vec<RowSumWork>,
-    /// Limbs that the sums stream as they are: as many as the cache keeps until then.
-    pub(super) streams: Vec<u32>,
+    /// Rows that a task asks for ahead of time at most.
+    pub(super) most_ahead: usize,
 }
 
 /// A sum and where it goes.
@@ -49,6 +49,26 @@ impl RowWork {
         loads + self.sums.iter().map(sum).sum::<usize>()
     }
 
+    /// What a task reads or writes, in the order in which it does; then what the next one reads
+    /// first.
+    fn areas(&self, layout: Layout, r: usize, memory: &Memory<'_>) -> Vec<Area> {
+        let streams = self.sums.iter().flat_map(|sum| sum.products.streams());
+        let area = |load: &RowLoad| load.area(layout, r, memory);
+        let row = |store: &RowStore| memory.area(store.limb, r * layout.row_len, layout.row_len);
+        let in_place = self.sums.iter().filter(|sum| sum.in_place);
+        let loads = self.loads.iter().skip(1).map(area);
+        let stores = in_place.flat_map(|sum| &sum.stores).map(row);
+        let mut areas: Vec<Area> = loads.chain(streams.map(area)).chain(stores).collect();
+        areas.truncate(self.most_ahead);
+        let streams = self.sums.iter().flat_map(|sum| sum.products.streams());
+        if let Some(load) = self.loads.iter().chain(streams).next()
+            && r + 1 < layout.rows
+        {
+            areas.push(load.area(layout, r + 1, memory));
+        }
+        areas
+    }
+
     /// Task `r`: row `r` of the tile.
     ///
     /// # Safety
@@ -64,17 +84,12 @@ impl RowWork {
         let prime = &*self.prime;
         let mut scratch = Scratch::new(scratch);
         let mut slots: Vec<&[u32]> = Vec::with_capacity(self.loads.len() + self.sums.len());
-        let streams =
-            self.streams.chunks(self.streams.len().div_ceil(self.loads.len().max(1)).max(1));
-        let mut streams = streams.into_iter();
+        let areas = self.areas(layout, r, memory);
+        let transforms = self.loads.len().max(self.sums.len()).max(1);
+        let mut ahead = Ahead::over(&areas, transforms * row_len);
         for load in &self.loads {
-            // What is streamed comes while the loads are transformed.
-            for &limb in streams.next().unwrap_or_default() {
-                // SAFETY: what is streamed is not written in this launch.
-                prefetch(unsafe { memory.words(limb, r * row_len, row_len) });
-            }
             // SAFETY: what is loaded is not written in this launch.
-            slots.push(unsafe { load.fetch(layout, prime, r, memory, &mut scratch) });
+            slots.push(unsafe { load.fetch(layout, prime, r, memory, &mut scratch, &mut ahead) });
         }
         for RowSumWork { products, stores, in_place } in &self.sums {
             // SAFETY: row `to` of a limb that is stored belongs to this task: an automorphism maps
@@ -83,12 +98,18 @@ impl RowWork {
             if *in_place {
                 let store = &stores[0];
                 let out = target(store.limb, r);
+                slots.push(&[]);
+                if let (Some(load), true) = (products.copied(), store.half) {
+                    // SAFETY: what is streamed is not written in this launch.
+                    let words = unsafe { memory.words(load.limb, r * row_len, row_len) };
+                    prime.ntt.inverse_row_from(r, words, out, &mut ahead);
+                    continue;
+                }
                 // SAFETY: what is streamed is not written in this launch.
                 unsafe { products.sum(layout, prime, r, &slots, memory, &mut scratch, out) };
                 if store.half {
                     prime.ntt.inverse_row(r, out);
                 }
-                slots.push(&[]);
                 continue;
             }
             let out = scratch.take(row_len);

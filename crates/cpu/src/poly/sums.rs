@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use girih_ring::limb::ProductTerm;
+use girih_ring::limb::{Ahead, Area, ProductTerm};
 use girih_ring::{Automorphism, Shoup};
 
 use super::Prime;
@@ -34,6 +34,21 @@ impl RowLoad {
         expanded + usize::from(self.half || self.automorphism.is_some())
     }
 
+    /// The first word in memory of row `r`.
+    fn first_word(&self, layout: Layout, r: usize) -> usize {
+        let from = match &self.automorphism {
+            Some(phi) => phi.source_row(layout.rows, r).0,
+            None => r,
+        };
+        (from * layout.row_len) >> self.log2_run
+    }
+
+    /// Where row `r` lies.
+    pub(super) fn area(&self, layout: Layout, r: usize, memory: &Memory<'_>) -> Area {
+        let words = layout.row_len.div_ceil(1 << self.log2_run);
+        memory.area(self.limb, self.first_word(layout, r), words)
+    }
+
     /// Row `r`, in evaluations.
     ///
     /// # Safety
@@ -45,13 +60,10 @@ impl RowLoad {
         r: usize,
         memory: &'s Memory<'_>,
         scratch: &mut Scratch<'s>,
+        ahead: &mut Ahead<'_>,
     ) -> &'s [u32] {
         let Layout { rows, row_len } = layout;
-        let from = match &self.automorphism {
-            Some(phi) => phi.source_row(rows, r).0,
-            None => r,
-        };
-        let (first, run) = ((from * row_len) >> self.log2_run, 1 << self.log2_run);
+        let (first, run) = (self.first_word(layout, r), 1 << self.log2_run);
         // SAFETY: as the caller promises.
         let words = unsafe { memory.words(self.limb, first, row_len.div_ceil(run)) };
         let words = if self.log2_run > 0 {
@@ -70,8 +82,7 @@ impl RowLoad {
         }
         if self.half {
             let row = scratch.take(row_len);
-            row.copy_from_slice(words);
-            prime.ntt.forward_row(r, row);
+            prime.ntt.forward_row_from(r, words, row, ahead);
             return row;
         }
         words
@@ -110,15 +121,25 @@ impl Products {
         self.products.iter().map(|p| of(&p.a) + p.b.as_ref().map_or(0, of)).sum()
     }
 
-    /// The limbs that are streamed word for word.
-    pub(super) fn streams(&self) -> impl Iterator<Item = u32> + '_ {
+    /// What the sum streams.
+    pub(super) fn streams(&self) -> impl Iterator<Item = &RowLoad> + '_ {
         let operands = self.products.iter().flat_map(|p| [Some(&p.a), p.b.as_ref()]);
         operands.flatten().filter_map(|operand| match operand {
-            Operand::Stream(load) if load.log2_run == 0 && load.automorphism.is_none() => {
-                Some(load.limb)
-            }
-            _ => None,
+            Operand::Stream(load) => Some(load),
+            Operand::Slot(_) => None,
         })
+    }
+
+    /// The one limb, streamed word for word, that the sum is.
+    pub(super) fn copied(&self) -> Option<&RowLoad> {
+        let [Product { factor: [low, high], a: Operand::Stream(load), b: None }] =
+            &self.products[..]
+        else {
+            return None;
+        };
+        let plain = load.log2_run == 0 && load.automorphism.is_none() && !load.half;
+        let same = low.value == 1 && high.value == 1 && self.constant == [0; 2];
+        (plain && same).then_some(load)
     }
 
     /// Row `r` of the sum.
@@ -139,7 +160,9 @@ impl Products {
         let mut fetch = |operand: &Operand| match operand {
             Operand::Slot(slot) => slots[*slot],
             // SAFETY: as the caller promises.
-            Operand::Stream(load) => unsafe { load.fetch(layout, prime, r, memory, scratch) },
+            Operand::Stream(load) => unsafe {
+                load.fetch(layout, prime, r, memory, scratch, &mut Ahead::none())
+            },
         };
         let first_half = usize::from(2 * r >= layout.rows && layout.rows > 1);
         let mut terms = Vec::with_capacity(self.products.len());

@@ -23,7 +23,6 @@ pub(crate) trait WordLanes: Copy {
     /// Stages of a transform that one pass over memory does, as far as registers hold them.
     const STAGES: usize;
 
-    fn arrays_mut(self, data: &mut [u32]) -> &mut [Self::Array];
     fn load(self, data: &Self::Array) -> Self::Words;
     fn store(self, a: Self::Words, out: &mut Self::Array);
     /// The vector at `data[at..]`, which panics where `data` ends before it does. A call for what
@@ -153,10 +152,6 @@ impl WordLanes for Portable {
     const WIDTH: usize = 8;
     const STAGES: usize = 2;
 
-    #[inline(always)]
-    fn arrays_mut(self, data: &mut [u32]) -> &mut [W] {
-        data.as_chunks_mut().0
-    }
     #[inline(always)]
     fn load(self, data: &W) -> W {
         *data

@@ -6,10 +6,14 @@
 //! [`SplitNtt`](crate::SplitNtt), [`BaseConversion`](crate::BaseConversion),
 //! [`Automorphism`](crate::Automorphism).
 
+mod ahead;
 mod convert;
 mod gather;
+mod grid;
 mod lanes;
+mod passes;
 mod products;
+mod strided;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -19,11 +23,13 @@ mod x86;
 use crate::fft::Simd;
 use crate::{Modulus, Shoup};
 
+pub use ahead::{Ahead, Area};
 pub(crate) use convert::{Overflow, Sources, Target, Targets};
 pub(crate) use gather::{Gather, RUN};
 pub(crate) use lanes::dispatch;
 pub use products::ProductTerm;
 use products::{Addition, ScaledDifference, ShoupProducts, SumOfProducts};
+pub use strided::{ColumnsIn, ColumnsOut};
 pub(crate) use transform::{Columns, RootsView, Rows};
 
 /// Word-by-word arithmetic of limbs modulo one prime.

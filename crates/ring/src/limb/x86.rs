@@ -28,10 +28,6 @@ impl WordLanes for Avx2 {
     const STAGES: usize = 2;
 
     #[inline(always)]
-    fn arrays_mut(self, data: &mut [u32]) -> &mut [[u32; 8]] {
-        data.as_chunks_mut().0
-    }
-    #[inline(always)]
     fn load(self, data: &[u32; 8]) -> __m256i {
         // SAFETY: see the impl.
         unsafe { _mm256_loadu_si256(data.as_ptr().cast()) }
@@ -211,10 +207,6 @@ impl WordLanes for Avx512 {
     const WIDTH: usize = 16;
     const STAGES: usize = 3;
 
-    #[inline(always)]
-    fn arrays_mut(self, data: &mut [u32]) -> &mut [[u32; 16]] {
-        data.as_chunks_mut().0
-    }
     #[inline(always)]
     fn load(self, data: &[u32; 16]) -> __m512i {
         // SAFETY: see the impl.

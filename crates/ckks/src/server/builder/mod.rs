@@ -3,6 +3,7 @@
 mod arithmetic;
 mod bootstrap;
 mod functions;
+mod iterations;
 mod levels;
 mod matrix;
 mod rounding;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::super::{Ciphertexts, ServerKey};
 use super::Key;
 use crate::Result;
-use crate::approximation::{CompositeSign, Polynomial};
+use crate::approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial};
 
 impl ServerKey {
     /// A polynomial of every slot, whose slots lie in its interval. It takes
@@ -68,6 +68,39 @@ impl ServerKey {
         let most = self.most_degree(x.level(), &interval);
         let p = Polynomial::sqrt(interval, error, most)?;
         Ok((self.polynomial(x, &p)?, p))
+    }
+
+    /// 1/x in every slot by Goldschmidt's iteration, for slots in the interval of `inverse`: more
+    /// levels than [`ServerKey::inverse`], and intervals too wide for a polynomial. Imaginary parts
+    /// must be zero.
+    ///
+    /// # Errors
+    /// As for [every operation](ServerKey#errors-of-operations).
+    pub fn goldschmidt_inverse(
+        &self,
+        x: &Ciphertexts,
+        inverse: &GoldschmidtInverse,
+    ) -> Result<Ciphertexts> {
+        let interval = inverse.interval();
+        let key = Key::new("goldschmidt_inverse").number(*interval.start());
+        let key = key.number(*interval.end()).integer(inverse.steps() as i64);
+        self.one(key, x, |b, x| b.goldschmidt_inverse(x, inverse))
+    }
+
+    /// 1/sqrt(x) in every slot by Newton's iteration, for slots in the interval of `root`; times x
+    /// it is the square root. Imaginary parts must be zero.
+    ///
+    /// # Errors
+    /// As for [every operation](ServerKey#errors-of-operations).
+    pub fn newton_inverse_sqrt(
+        &self,
+        x: &Ciphertexts,
+        root: &NewtonInverseSqrt,
+    ) -> Result<Ciphertexts> {
+        let interval = root.interval();
+        let key = Key::new("newton_inverse_sqrt").number(*interval.start());
+        let key = key.number(*interval.end()).integer(root.steps().len() as i64);
+        self.one(key, x, |b, x| b.newton_inverse_sqrt(x, root))
     }
 
     /// The sign of every slot of [-range, range]: within the error of `sign` from 1 or -1 where

@@ -1,0 +1,117 @@
+//! Inverses and inverse square roots by iteration.
+
+use super::{Builder, Estimate, Node};
+use crate::Result;
+use crate::approximation::{GoldschmidtInverse, NewtonInverseSqrt};
+use crate::server::error::out_of_levels;
+
+impl Builder<'_> {
+    /// 1/x of every slot; slots must be real and lie in the interval of `inverse`. It takes
+    /// [`GoldschmidtInverse::levels`] levels and two products a step.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) with too few levels,
+    /// [`Error::MissingKey`](crate::Error::MissingKey) when the recording is finished, without the
+    /// multiplication key.
+    pub fn goldschmidt_inverse(&mut self, x: &Node, inverse: &GoldschmidtInverse) -> Result<Node> {
+        self.check(&[x])?;
+        self.check_levels("an inverse", x, inverse.levels())?;
+        let x = self.with_levels("an inverse", x, 1)?;
+        let (constant, slope) = inverse.guess();
+        let line = self.mul_constant(&x, slope)?;
+        let mut y = self.add_constant(&line, constant)?;
+        let mut residual = inverse.residual();
+        // |y_k| = (1 - e_k) / |x|.
+        let least = inverse.interval().start().abs().min(inverse.interval().end().abs());
+        let largest = (1.0 + residual) / least;
+        y = self.at_most(&y, largest);
+        if inverse.steps() > 0 {
+            let product = self.mul(&x, &y)?;
+            let negative = self.neg(&product)?;
+            let e = self.add_constant(&negative, 1.0)?;
+            let mut e = self.at_most(&e, residual);
+            for step in 0..inverse.steps() {
+                let factor = self.add_constant(&e, 1.0)?;
+                let factor = self.at_most(&factor, 1.0 + residual);
+                y = self.mul(&y, &factor)?;
+                y = self.at_most(&y, largest);
+                residual *= residual;
+                if step + 1 < inverse.steps() {
+                    e = self.square(&e)?;
+                    e = self.at_most(&e, residual);
+                }
+            }
+        }
+        let (slope, error) = (inverse.slope(), inverse.error());
+        Ok(self.iterated(&x, &y, slope, error))
+    }
+
+    /// 1/sqrt(x) of every slot; slots must be real and lie in the interval of `root`. It takes
+    /// [`NewtonInverseSqrt::levels`] levels and three products a step.
+    ///
+    /// # Errors
+    /// As [`Builder::goldschmidt_inverse`].
+    pub fn newton_inverse_sqrt(&mut self, x: &Node, root: &NewtonInverseSqrt) -> Result<Node> {
+        self.check(&[x])?;
+        self.check_levels("an inverse square root", x, root.levels())?;
+        let x = self.with_levels("an inverse square root", x, 1)?;
+        let (constant, slope) = root.guess();
+        let line = self.mul_constant(&x, slope)?;
+        let mut y = self.add_constant(&line, constant)?;
+        // y sqrt(x) stays below the root of 3, from where on a step would change its sign.
+        let (lo, hi) = (*root.interval().start(), *root.interval().end());
+        let largest = (3.0 / lo).sqrt();
+        y = self.at_most(&y, largest);
+        for &(a, b) in root.steps() {
+            let bx = self.mul_constant(&x, b)?;
+            let (linear, square) = (self.mul_constant(&y, a)?, self.square(&y)?);
+            let bxy = self.mul(&bx, &y)?;
+            let cubic = self.mul(&bxy, &square)?;
+            let next = self.sub(&linear, &cubic)?;
+            // Each of the factors is large for one x or another, their product for none; what the
+            // steps say of themselves would be far too much. Its slopes: |a - 3 b x y^2| < 2 a, as
+            // b x y^2 stays below a, and b y^3.
+            let rounding = 2.0 * self.model().rounding(next.at.scale);
+            let (of_y, of_x) = (2.0 * a, b * largest.powi(3));
+            let products = largest * largest + b * (3.0 * hi).sqrt() + 1.0;
+            let (x, bx, old, linear) = (x.estimate, bx.estimate, y.estimate, linear.estimate);
+            y = self.noted(next.at, move |e| {
+                // The constants are rounded, too.
+                let constants = (e[linear].bias - a * e[old].bias).abs()
+                    + (e[bx].bias - b * e[x].bias).abs() * largest.powi(3);
+                let deviation = (of_y * e[old].deviation).hypot(of_x * e[x].deviation);
+                Estimate {
+                    deviation: deviation.hypot(products * rounding),
+                    bias: of_y * e[old].bias + of_x * e[x].bias + constants,
+                    magnitude: largest,
+                }
+            });
+        }
+        let (slope, error) = (root.slope(), root.error());
+        Ok(self.iterated(&x, &y, slope, error))
+    }
+
+    /// Refuses what has too few levels where nothing bootstraps in between.
+    fn check_levels(&self, operation: &str, x: &Node, levels: usize) -> Result<()> {
+        if !self.bootstraps && x.at.level < levels {
+            return Err(out_of_levels(operation, levels, x.at.level));
+        }
+        Ok(())
+    }
+
+    /// The same node, whose slots are known to stay below `magnitude`.
+    fn at_most(&mut self, x: &Node, magnitude: f64) -> Node {
+        let (at, of) = (x.at, x.estimate);
+        self.noted(at, move |e| Estimate { magnitude: e[of].magnitude.min(magnitude), ..e[of] })
+    }
+
+    /// The end of an iteration from x to y: errors of x count with the slope, where that is more
+    /// than what the products made of them; they are one error, not independent ones.
+    fn iterated(&mut self, x: &Node, y: &Node, slope: f64, error: f64) -> Node {
+        let (at, of, from) = (y.at, y.estimate, x.estimate);
+        self.noted(at, move |e| {
+            let through = e[from].through(slope, e[of].magnitude);
+            Estimate { magnitude: e[of].magnitude, ..e[of].worse(through) }.with_bias(error)
+        })
+    }
+}
