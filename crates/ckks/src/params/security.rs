@@ -156,7 +156,7 @@ mod tests {
         // Without these bounds hybrids do better than the search of all secrets: under all primes
         // of a set, or in a small ring.
         let under_all = sparse(1 << 16, 32, 1740.0).expect("a weight");
-        assert!(under_all.cheapest() < 80.0, "{under_all:?}");
+        assert!(under_all.cheapest() < 90.0, "{under_all:?}");
         let small = sparse(1 << 12, 32, SPARSE_LOG2_MODULUS).expect("a weight");
         assert!(small.primal_hybrid < small.search - 10.0, "{small:?}");
     }
