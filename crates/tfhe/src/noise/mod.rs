@@ -519,6 +519,37 @@ mod tests {
         assert!((8.52..8.9).contains(&fft.sigma_out()), "{}", fft.sigma_out());
     }
 
+    fn close(found: f64, wanted: f64) {
+        assert!((found / wanted - 1.0).abs() < 1e-3, "{found}, not {wanted}");
+    }
+
+    /// Terms by hand, each of which is too small a part of a result for its measurement to show.
+    #[test]
+    fn terms_are_those_of_their_formulas() {
+        let toy = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+        let model = NoiseModel::new(&toy);
+        // k N = 256, three digits of 32 values, 3.19^2 = 10.1761, E[s^2] = 2/3.
+        close(model.key_switch, (1.0 + 512.0 / 3.0) / 12.0 + 768.0 * 31.0 / 32.0 * 10.1761);
+        close(model.shared, 768.0 * 31.0 / 1024.0 * 10.1761);
+        close(model.rounding, (1.0 + 64.0 * 2.0 / 3.0) / 12.0);
+        close(model.variance_of_bits(), model.variance_out_at(9).max(10.1761));
+        let (lwe, ring) =
+            variance_of(ErrorDistribution::TUniform { lwe_log2_bound: 2, glwe_log2_bound: 3 });
+        assert_eq!((lwe, ring), (5.5, 21.5));
+        // Rounding MR's Q = 2^17 to 2^14 leaves 256 sixty-fourths beside n = 64.
+        let raised = BootstrapShape {
+            secret: SecretKind::Binary,
+            gadget: Gadget::ModulusRaising { log2_modulus: 17 },
+            ..toy.shape().clone()
+        };
+        close(what_means_leave(&raised), (64.0 + 4.0) / 16.0);
+        let as_large = Gadget::ModulusRaising { log2_modulus: 14 };
+        close(what_means_leave(&BootstrapShape { gadget: as_large, ..raised.clone() }), 4.0);
+        assert_eq!(what_means_leave(toy.shape()), 0.0);
+        // 0.7 * 6 * (1/2) * 256^2 / pi^4.
+        close(first_step(&raised), 1412.86);
+    }
+
     #[test]
     fn log2_erfc_is_continuous_and_never_underflows() {
         assert!((log2_erfc(0.0)).abs() < 1e-15);
