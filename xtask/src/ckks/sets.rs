@@ -9,10 +9,11 @@ pub const HEADS: [&str; 6] = ["set", "N", "log2 QP", "levels", "security", "what
 pub const LEGEND: &str = "
 levels    of a fresh ciphertext, or one that was bootstrapped
 security  bits of the dense secret under all primes against uSVP (BDGL16) / against the cheapest \
-attack that is
-          computed (MATZOV); then, for sets that bootstrap, of the sparse secret under the primes of \
-its key against
-          the primal hybrid / the dual hybrid attack (MATZOV) / a search of all secrets (S^0.3)";
+attack that
+          is computed (MATZOV); then, for sets that bootstrap, of the sparse secret under the \
+primes of its key
+          against the primal hybrid / the dual hybrid attack (MATZOV) / a search of all secrets \
+(S^0.3)";
 
 /// One set, a cell a column.
 pub fn row(set: &CkksParameters) -> [String; 6] {
