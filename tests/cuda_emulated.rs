@@ -4,13 +4,23 @@
 //! brings every kernel and every choice once.
 #![cfg(feature = "emulation")]
 
-use girih_backend::{Backend, BackendError, BootstrapShape, PlanRequest, Transform};
+use girih::ckks::server::{Options, ServerKey};
+use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind};
+use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::{Bindings, Place, PolyEngine, interpret};
+use girih_backend::{
+    Backend, BackendError, BootstrapShape, LoadRequest, NoProgress, PlanRequest, Transform,
+};
+use girih_conformance::ckks::key_switching;
 use girih_conformance::compare::Differences;
 use girih_conformance::planned::Planned;
+use girih_conformance::synthetic::SyntheticKeys;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes, tables};
 use girih_cpu::CpuBackend;
 use girih_cuda::{EmulatedBackend, SPREAD};
+use girih_multi::MultiBackend;
+use std::sync::Arc;
 
 fn device() -> EmulatedBackend {
     EmulatedBackend::new().unwrap_or_else(|e| panic!("{e}"))
@@ -272,6 +282,105 @@ fn shapes_by_tiles() {
         "a shape for each width: {kinds:?}"
     );
     assert!(kinds.contains(&(1, true)), "a shape with many rows a digit: {kinds:?}");
+}
+
+/// Two devices as one: calls are divided, and their words are those of the interpreter. A member
+/// whose memory is too small is named, with what there was no room for.
+#[test]
+fn two_devices_divide_programs() {
+    let random = random_program(10, 6, 2);
+    let RandomProgram { program, residents, inputs, .. } = &random;
+    let members = |bytes| -> Vec<Arc<dyn Backend>> {
+        vec![Arc::new(device()), Arc::new(device().with_memory(bytes))]
+    };
+    let small = MultiBackend::new(members(1 << 20)).expect("two");
+    let engine = PolyEngine::open(&small, program.ring().clone()).expect("room for tables");
+    let mut held = Vec::new();
+    let error = loop {
+        match engine.load(residents, &NoProgress) {
+            Ok(loaded) => held.push(loaded),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("out of memory") && error.contains("limited to 1048576"), "{error}");
+    assert!(small.poly().and_then(|l| l.memory_bytes()) == Some(1 << 20));
+
+    let large = MultiBackend::new(members(1 << 30)).expect("two");
+    let engine = PolyEngine::open(&large, program.ring().clone()).expect("it opens");
+    let loaded = engine.load(residents, &NoProgress).expect("room");
+    let routine = engine.prepare(program, &loaded).expect("in order");
+    let wanted = interpret(program, residents, inputs, &[]).expect("in order").outputs;
+    let mut buffers = Vec::new();
+    let mut place = |limbs: usize| {
+        let buffer = engine.allocate(limbs).expect("room");
+        let place = buffer.place(0);
+        buffers.push(buffer);
+        place
+    };
+    let call = |place: &mut dyn FnMut(usize) -> Place| {
+        let mut call = Bindings::default();
+        for (words, of) in inputs.iter().zip(program.inputs()) {
+            let to = place(of.basis.len());
+            engine.write(to, &of.basis, words).expect("canonical");
+            call.inputs.push(to);
+        }
+        let outputs = program.outputs().iter().map(|&v| place(program.type_of(v).basis.len()));
+        call.outputs = outputs.collect();
+        call
+    };
+    let calls: Vec<Bindings> = (0..3).map(|_| call(&mut place)).collect();
+    engine.run(&routine, &calls).expect("they run");
+    for call in &calls {
+        for (place, wanted) in call.outputs.iter().zip(&wanted) {
+            let mut words = vec![0; wanted.len()];
+            engine.read(*place, &mut words).expect("it was written");
+            assert!(words == *wanted, "an output differs");
+        }
+    }
+}
+
+/// Key products by KLSS, its lifted keys among them: the words of digits on the CPU. In the long
+/// tests every operation, bootstrappings among them.
+#[test]
+fn key_switchings_agree() {
+    let differences = match long() {
+        true => key_switching::both_ways(&device()),
+        false => key_switching::rotation_both_ways(&device()),
+    };
+    let differences = differences.unwrap_or_else(|e| panic!("{e}"));
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Memory that runs out while CKKS keys are loaded: how much, for what, and what to do about it.
+#[test]
+fn ckks_keys_without_room_say_what_to_do() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("a key");
+    let kinds = (1..9).filter_map(|by| KeyKind::rotation(&set, by));
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
+    let device = device().with_memory(8 << 20);
+    let loaded = ServerKey::load(&device, &keys, &Options::default(), &NoProgress);
+    let error = loaded.expect_err("17 MB of keys").to_string();
+    for part in ["for evaluation keys", "bytes are in use, limited to 8388608", "KeyKind::up_to"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// A limit of memory counts what both families allocate.
+#[test]
+fn both_families_share_a_limit() {
+    let device = device().with_memory(4 << 20);
+    let ring = girih_backend::poly::random::ring(10);
+    let engine = PolyEngine::open(&device, ring).expect("room for tables");
+    let mut held = Vec::new();
+    while let Ok(buffer) = engine.allocate(64) {
+        held.push(buffer);
+    }
+    assert!(held.len() > 4);
+    let keys = SyntheticKeys::new(shapes::all()[0].shape.clone(), 7);
+    let error = LoadRequest::new(&keys).load(&device).expect_err("no room is left").to_string();
+    assert!(error.contains("out of memory") && error.contains("limited to 4194304"), "{error}");
+    drop(held);
 }
 
 /// More tables than there is room for, from several threads: `delayed` has them change while

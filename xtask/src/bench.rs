@@ -5,6 +5,7 @@ use crate::record::{self, Milliseconds, Noise, Record};
 use crate::timeline::Timeline;
 use crate::{plot, published, sets};
 use anyhow::{Context, Result, bail};
+use girih::device::OpenOptions;
 use girih::{
     Batch, ClientKey, Device, DeviceKind, EvaluationKeys, Gate, LoadOptions, LookUpTable,
     LweCiphertexts, NoiseModel, ParameterSet, PlanRequest, ServerKey, Transform,
@@ -19,6 +20,10 @@ pub struct Arguments {
     /// joined by +, or cuda:* for all of a kind.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     pub device: String,
+    /// Let the device allocate so much memory and no more, as on a smaller card: 24G, 512M. Of each
+    /// device, where several are one; CUDA devices only.
+    #[arg(long, value_name = "BYTES", value_parser = crate::bytes::parse)]
+    pub memory_limit: Option<u64>,
     /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision
     /// functions, which also take G5].
     #[arg(long, conflicts_with = "params")]
@@ -86,9 +91,20 @@ pub struct Arguments {
     /// [default: what was measured to be fastest, else hybrid].
     #[arg(long, value_name = "HOW")]
     pub key_switch: Option<crate::ckks::options::KeySwitch>,
+    /// CKKS: bootstrap by two rotation keys a transform: a third of the keys, and more work.
+    #[arg(long)]
+    pub few_keys: bool,
     /// CKKS: what the slots of the inputs are.
     #[arg(long, default_value = "random")]
     pub slots: Slots,
+}
+
+impl Arguments {
+    /// The device that is asked for.
+    pub fn open(&self) -> Result<Device> {
+        let options = OpenOptions { memory_limit: self.memory_limit };
+        Ok(Device::open_with(&self.device, &options)?)
+    }
 }
 
 /// What the slots of the inputs are.
@@ -299,7 +315,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         bail!("--message {bits}: only large-precision functions take messages of other sizes");
     }
     let set = parameter_set(arguments)?;
-    let device = Device::open(&arguments.device)?;
+    let device = arguments.open()?;
     let batch = batch_size(arguments, &set, &device, 256)?;
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));

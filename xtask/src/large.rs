@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
     if arguments.resident || arguments.plot.is_some() || arguments.params.is_some() {
         bail!("--resident, --plot and --params do not apply to large-precision functions");
     }
-    let device = Device::open(&arguments.device)?;
+    let device = arguments.open()?;
     let parameters = context(arguments)?;
     let packing = parameters.home().packing();
     let batch = bench::batch_size(arguments, parameters.home(), &device, 16)?;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bundle;
+mod bytes;
 mod ckks;
 mod cuda_check;
 mod devices;
@@ -66,6 +67,8 @@ enum Command {
     Soak(soak::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
+    /// Tell what a CKKS bootstrapping takes on a device, by which keys, and on which cards it fits.
+    Memory(ckks::memory::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
     Sets(sets::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
@@ -112,10 +115,11 @@ fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
             arguments.op.name()
         );
     }
-    if arguments.level.is_some() || arguments.ratio.is_some() || arguments.key_switch.is_some() {
+    let level = arguments.level.is_some() || arguments.ratio.is_some();
+    if level || arguments.key_switch.is_some() || arguments.few_keys {
         bail!(
-            "--level, --ratio and --key-switch are options of CKKS sets; name one with --set, such \
-             as CKKS_D40"
+            "--level, --ratio, --key-switch and --few-keys are options of CKKS sets; name one with \
+             --set, such as CKKS_D40"
         );
     }
     if arguments.op.is_large() {
@@ -137,6 +141,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Memory(arguments) => ckks::memory::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),

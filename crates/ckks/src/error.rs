@@ -146,6 +146,14 @@ pub enum Error {
     /// or input that makes no function.
     #[error(transparent)]
     Approximation(#[from] ApproximationError),
+    /// The memory of a device ran out.
+    #[error("{cause}; {advice}")]
+    OutOfMemory {
+        /// How much was asked for, for what, and how much is in use.
+        cause: BackendError,
+        /// What to do about it, the cheapest first.
+        advice: String,
+    },
     /// The device refused or failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -7,7 +7,8 @@ use crate::bootstrap::plan::{Split, only_transform};
 use crate::bootstrap::queues::QUEUES;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
-use crate::runtime::machine::Queue;
+use crate::runtime::limited::Limited;
+use crate::runtime::machine::{Machine, Queue};
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions,
@@ -19,7 +20,8 @@ use std::sync::Arc;
 pub struct CudaBackend {
     pub(crate) info: DeviceInfo,
     pub(crate) gpu: Arc<Gpu>,
-    /// Bytes that a ring opened here may allocate.
+    /// What engines run on: the GPU, or the GPU with less memory.
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) poly_knobs: PolyKnobs,
 }
@@ -79,13 +81,27 @@ impl CudaBackend {
             return Err(no_device(format!("this machine has {count} CUDA devices")));
         }
         let queues: Vec<Queue> = QUEUES.into_iter().chain([PROGRAMS]).collect();
-        let gpu = Gpu::open(ordinal, &queues)?;
+        let gpu = Arc::new(Gpu::open(ordinal, &queues)?);
         Ok(Self {
             info: info(ordinal, gpu.facts()),
-            gpu: Arc::new(gpu),
+            machine: gpu.clone(),
+            gpu,
             memory_limit: None,
             poly_knobs: PolyKnobs::default(),
         })
+    }
+
+    /// Lets all that is loaded from now on, of both families together, allocate so many bytes and
+    /// no more, as on a smaller device. What exceeds them is [`BackendError::OutOfMemory`], which
+    /// says what was asked for, for what, and how much is in use.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        let all = self.gpu.facts().memory_bytes as u64;
+        let (limited, whole) = (bytes >> 20, all >> 20);
+        self.info.notes.push(format!("limited to {limited} MiB of its {whole} MiB of memory"));
+        self.machine = Arc::new(Limited::new(self.gpu.clone(), bytes));
+        self.memory_limit = Some(bytes);
+        self
     }
 
     /// Plans `shape` for this device.
@@ -177,7 +193,7 @@ impl CudaBackend {
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plans = self.planner(shape, transform).candidates(&options.plan)?;
         CudaEngine::load(
-            self.gpu.clone(),
+            self.machine.clone(),
             request.keys,
             plans,
             source,

@@ -5,6 +5,8 @@ use crate::bootstrap::limits::MAX_CLUSTER;
 use crate::bootstrap::plan::candidates::Planner;
 use crate::bootstrap::plan::only_transform;
 use crate::runtime::emulated::Emulated;
+use crate::runtime::limited::Limited;
+use crate::runtime::machine::Machine;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions,
@@ -16,7 +18,7 @@ use std::sync::Arc;
 /// without a GPU.
 pub struct EmulatedBackend {
     pub(crate) info: DeviceInfo,
-    pub(crate) machine: Arc<Emulated>,
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) memory_limit: Option<u64>,
 }
 
@@ -50,8 +52,9 @@ impl EmulatedBackend {
         self
     }
 
-    /// The same on which a ring may allocate so many bytes and no more.
+    /// The same on which both families together may allocate so many bytes and no more.
     pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.machine = Arc::new(Limited::new(self.machine, bytes));
         self.memory_limit = Some(bytes);
         self
     }

@@ -14,6 +14,7 @@
 //! | `compile` | NVRTC and the cache of cubins |
 //! | `order` | which work a call has to wait for |
 //! | `spans` | when the device did what, for `girih_backend::timeline` |
+//! | `limited` | another machine with less memory |
 //! | `emulated` | kernels on the host, thread by thread (feature `emulation`, for tests) |
 //!
 //! `bootstrap` launches those of the bootstrap family, `poly` those of the poly family; each says

@@ -21,10 +21,21 @@ pub mod prelude {
 /// The environment variable that names the device to open, where the program does not.
 pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
 
+/// What joins the names of several devices.
+const JOINERS: [char; 2] = ['+', ','];
+
 /// One opened device. Cloning shares it.
 #[derive(Clone)]
 pub struct Device {
     backend: Arc<dyn Backend>,
+}
+
+/// What a device is opened with; the default leaves it as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Bytes that everything loaded on the device may take together, as on a smaller one: of each
+    /// device, where several are one. CUDA devices alone can be limited.
+    pub memory_limit: Option<u64>,
 }
 
 /// What enumeration found.
@@ -35,13 +46,15 @@ pub struct DeviceEnumeration {
     pub absent: Vec<String>,
 }
 
+type Opened = Result<Arc<dyn Backend>, BackendError>;
+
 /// One kind of device: adding a device crate adds one line to [`KINDS`].
 struct Kind {
     /// The part of a name before the colon.
     prefix: &'static str,
     enumerate: fn() -> Result<Vec<DeviceInfo>, BackendError>,
     /// Opens one of this kind by its whole name.
-    open: fn(&str) -> Result<Arc<dyn Backend>, BackendError>,
+    open: fn(&str, &OpenOptions) -> Opened,
 }
 
 /// Fastest kind first: `auto` opens the first real device it meets.
@@ -50,19 +63,28 @@ const KINDS: &[Kind] = &[
     Kind {
         prefix: "cuda",
         enumerate: girih_cuda::enumerate,
-        open: |name| Ok(Arc::new(girih_cuda::CudaBackend::open(name)?)),
+        open: |name, options| {
+            let opened = girih_cuda::CudaBackend::open(name)?;
+            Ok(Arc::new(match options.memory_limit {
+                Some(bytes) => opened.with_memory(bytes),
+                None => opened,
+            }))
+        },
     },
     #[cfg(feature = "wgpu")]
     Kind {
         prefix: "wgpu",
         enumerate: || Ok(girih_wgpu::enumerate()),
-        open: |name| Ok(Arc::new(girih_wgpu::WgpuBackend::open(name)?)),
+        open: |name, options| {
+            unlimited(name, options)?;
+            Ok(Arc::new(girih_wgpu::WgpuBackend::open(name)?))
+        },
     },
     Kind {
         prefix: "cpu",
         enumerate: || Ok(vec![CpuBackend::new().info().clone()]),
-        open: |name| match name {
-            "cpu" => Ok(Arc::new(CpuBackend::new())),
+        open: |name, options| match name {
+            "cpu" => unlimited(name, options).map(|()| Arc::new(CpuBackend::new()) as Arc<_>),
             _ => Err(BackendError::NoDevice {
                 requested: name.into(),
                 why: "there is one CPU device, named `cpu`".into(),
@@ -70,6 +92,18 @@ const KINDS: &[Kind] = &[
         },
     },
 ];
+
+/// Refuses a limit of memory on a device that has none.
+fn unlimited(name: &str, options: &OpenOptions) -> Result<(), BackendError> {
+    match options.memory_limit {
+        None => Ok(()),
+        Some(bytes) => Err(BackendError::Unsupported {
+            device: name.into(),
+            what: format!("with its memory limited to {bytes} bytes"),
+            why: "CUDA devices alone can be limited; leave the limit out".into(),
+        }),
+    }
+}
 
 /// The kind of device that a name begins with.
 fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
@@ -84,15 +118,24 @@ fn find(name: &str, prefix: &str) -> Result<&'static Kind, BackendError> {
 
 impl Device {
     /// Opens a device by name (`cpu`, `wgpu:0`, `wgpu:llvmpipe`, `cuda:0`), or the fastest real one
-    /// for `auto`. Several are one where their names are joined by `+` (`cuda:0+cuda:1`, of one
-    /// kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name them one by one where
-    /// one GPU is listed twice, as drivers of two interfaces do).
+    /// for `auto`. Several are one where their names are joined by `+` or a comma (`cuda:0+cuda:1`,
+    /// of one kind or not); `cuda:*` and `wgpu:*` are all real ones of a kind (name them one by one
+    /// where one GPU is listed twice, as drivers of two interfaces do).
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what was asked for and what there is.
     pub fn open(name: &str) -> Result<Self, BackendError> {
-        if name.contains('+') {
-            return Self::open_several(name, &name.split('+').collect::<Vec<_>>());
+        Self::open_with(name, &OpenOptions::default())
+    }
+
+    /// [`Device::open`] with choices made.
+    ///
+    /// # Errors
+    /// As [`Device::open`], and [`BackendError::Unsupported`] for a limit of memory on a device
+    /// that cannot be limited.
+    pub fn open_with(name: &str, options: &OpenOptions) -> Result<Self, BackendError> {
+        if name.contains(JOINERS) {
+            return Self::open_several(name, &name.split(JOINERS).collect::<Vec<_>>(), options);
         }
         if let Some(prefix) = name.strip_suffix(":*") {
             let kind = find(name, prefix)?;
@@ -104,24 +147,28 @@ impl Device {
                     requested: name.into(),
                     why: format!("this machine has no real {prefix} device"),
                 }),
-                [only] => Self::open(only),
-                several => Self::open_several(name, several),
+                [only] => Self::open_with(only, options),
+                several => Self::open_several(name, several, options),
             };
         }
         if name == "auto" {
             let found = Self::enumerate();
             // Software stand-ins for GPUs are slower than the CPU device, which is always there.
             let best = found.devices.iter().find(|d| !d.software).map_or("cpu", |d| d.id.as_str());
-            return Self::open(best);
+            return Self::open_with(best, options);
         }
         let prefix = name.split(':').next().unwrap_or_default();
-        Ok(Self { backend: (find(name, prefix)?.open)(name)? })
+        Ok(Self { backend: (find(name, prefix)?.open)(name, options)? })
     }
 
-    fn open_several(requested: &str, names: &[&str]) -> Result<Self, BackendError> {
+    fn open_several(
+        requested: &str,
+        names: &[&str],
+        options: &OpenOptions,
+    ) -> Result<Self, BackendError> {
         let members = names
             .iter()
-            .map(|name| Ok(Self::open(name)?.backend))
+            .map(|name| Ok(Self::open_with(name, options)?.backend))
             .collect::<Result<Vec<_>, BackendError>>()?;
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         if let Some(twice) = ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)) {
@@ -291,12 +338,21 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_refused_where_there_is_none() {
+        let options = OpenOptions { memory_limit: Some(1 << 30) };
+        let error = Device::open_with("cpu", &options).expect_err("it cannot").to_string();
+        assert!(error.contains("limited to 1073741824 bytes"), "{error}");
+        assert!(Device::open_with("cpu", &OpenOptions::default()).is_ok());
+    }
+
+    #[test]
     fn several_are_named_once_each() {
         assert_eq!(Device::open("cpu:*").expect("there is one").info().id, "cpu");
         for (name, why) in [
             ("cpu+cpu", "cpu is named twice"),
             ("cpu+", "no device ``"),
             ("cpu+tpu:0", "no device `tpu:0`"),
+            ("cpu,cpu", "cpu is named twice"),
         ] {
             let error = Device::open(name).expect_err(why).to_string();
             assert!(error.contains(why), "{error}");

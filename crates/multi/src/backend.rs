@@ -53,6 +53,21 @@ impl MultiBackend {
     }
 }
 
+impl MultiBackend {
+    pub(crate) fn members(&self) -> &[Arc<dyn Backend>] {
+        &self.members
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.info.id
+    }
+
+    /// Whether members may be expected to be equally fast.
+    pub(crate) fn alike(&self) -> bool {
+        alike(&self.members.iter().map(|m| m.info()).collect::<Vec<_>>())
+    }
+}
+
 /// What the members are together: the transforms of all, the limits of the first,
 /// all their multiprocessors.
 fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
@@ -96,6 +111,11 @@ impl Backend for MultiBackend {
 
     fn bootstrap(&self) -> Option<&dyn Loader> {
         Some(self)
+    }
+
+    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
+        let all = self.members.iter().all(|member| member.poly().is_some());
+        if all { Some(self) } else { None }
     }
 }
 
@@ -218,9 +238,9 @@ fn speed(engine: &Engine) -> Result<f64, BackendError> {
 }
 
 /// Says of which device it speaks.
-struct Named<'a> {
-    progress: &'a dyn Progress,
-    device: &'a str,
+pub(crate) struct Named<'a> {
+    pub progress: &'a dyn Progress,
+    pub device: &'a str,
 }
 
 impl Progress for Named<'_> {

@@ -12,6 +12,7 @@
 mod backend;
 mod engine;
 mod places;
+mod poly;
 mod schedule;
 mod threads;
 

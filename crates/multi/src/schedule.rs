@@ -52,11 +52,12 @@ impl Shares {
     /// A member for each of `jobs`, given as who holds their operands: where most operands
     /// are, but no member more than its part; operands that several hold leave the choice to the
     /// order of jobs, or to `home`.
-    pub fn assign(&self, jobs: &[Holders], home: usize) -> Vec<usize> {
+    pub fn assign<J: AsRef<[u32]>>(&self, jobs: &[J], home: usize) -> Vec<usize> {
         let parts = self.split(jobs.len(), home);
         // Too few to share: all go where most operands of all are.
         if parts[home] == jobs.len() {
-            return vec![self.nearest(jobs.as_flattened(), home); jobs.len()];
+            let all: Vec<u32> = jobs.iter().flat_map(|job| job.as_ref()).copied().collect();
+            return vec![self.nearest(&all, home); jobs.len()];
         }
         let mut room = parts.clone();
         let mut own =
@@ -64,7 +65,7 @@ impl Shares {
         let mut assigned: Vec<Option<usize>> = jobs
             .iter()
             .map(|operands| {
-                let member = self.nearest(operands, own.next().unwrap_or(0));
+                let member = self.nearest(operands.as_ref(), own.next().unwrap_or(0));
                 room[member] = room[member].checked_sub(1)?;
                 Some(member)
             })

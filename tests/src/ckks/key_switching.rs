@@ -7,6 +7,7 @@ use girih::ckks::server::{
 };
 use girih::ckks::{Ciphertext, CkksParameters, ClientKey, EvaluationKeys, KeyKind, Result};
 use girih_backend::{Backend, NoProgress};
+use girih_cpu::CpuBackend;
 
 const SET: &str = "INSECURE_CKKS_D40_N10";
 
@@ -37,6 +38,29 @@ fn map() -> Result<LinearMap> {
     )
 }
 
+/// A rotation at the lowest level but one, by keys that reach no further: by KLSS on `device`, and
+/// by digits on the CPU. One line if words differ.
+///
+/// # Errors
+/// Failures of the device.
+pub fn rotation_both_ways(device: &dyn Backend) -> Result<Vec<String>> {
+    let set = CkksParameters::by_name(SET)?;
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
+    let kinds = KeyKind::rotation(&set, 1).map(|kind| kind.up_to(1));
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+    let x = client.encrypt_at(&slots(SLOTS, 1), 1)?;
+    let run = |device: &dyn Backend, switching| -> Result<Vec<Ciphertext>> {
+        let options = Options { key_switching: Some(switching), ..Options::default() };
+        let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
+        let y = server.rotate(&server.upload(std::slice::from_ref(&x))?, 1)?;
+        server.download(&y)
+    };
+    let klss = run(device, KeySwitching::klss(&set))?;
+    let hybrid = run(&CpuBackend::new(), KeySwitching::Hybrid)?;
+    let same = klss[0].b() == hybrid[0].b() && klss[0].a() == hybrid[0].a();
+    Ok(if same { Vec::new() } else { vec!["rotate: hybrid and KLSS differ".into()] })
+}
+
 /// One line for each operation whose words differ.
 ///
 /// # Errors
@@ -46,9 +70,10 @@ pub fn both_ways(device: &dyn Backend) -> Result<Vec<String>> {
     let mut rotations = vec![1, 2, 4];
     rotations.extend(map()?.rotations());
     let rotations = rotations.iter().filter_map(|&by| KeyKind::rotation(&set, by));
-    let mut kinds = Bootstrapping::default().keys(&set, SLOTS)?;
-    kinds.extend(rotations);
-    kinds.push(KeyKind::conjugation(&set));
+    let most = set.default_level();
+    let mut kinds = Bootstrapping::default().keys_by_level(&set, SLOTS)?;
+    kinds.extend(rotations.map(|kind| kind.up_to(most)));
+    kinds.push(KeyKind::conjugation(&set).up_to(most));
     let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
     let load = |switching| {

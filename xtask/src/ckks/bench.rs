@@ -13,7 +13,7 @@ use girih::ckks::server::{
 };
 use girih::ckks::{
     self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind,
-    PolyOptions,
+    KeyRange, PolyOptions,
 };
 use girih::{Device, PlanSource};
 use serde::Serialize;
@@ -68,6 +68,8 @@ struct Record {
     device_bytes: u64,
     peak_memory_bytes: Option<u64>,
     message_ratio: Option<u32>,
+    few_keys: bool,
+    memory_limit: Option<u64>,
     key_switching: String,
     plan: String,
     plan_from: PlanSource,
@@ -109,7 +111,7 @@ impl Job {
         op: Operation,
         level: Option<usize>,
         slots: Slots,
-        ratio: Option<u32>,
+        bootstrapping: Bootstrapping,
         set: &CkksParameters,
     ) -> Result<Self> {
         let fresh = match (op, set.bootstrapping()) {
@@ -134,23 +136,26 @@ impl Job {
             }
             _ => None,
         };
-        let bootstrapping = Bootstrapping { message_ratio: ratio, ..Default::default() };
         Ok(Self { op, slots, level, map, polynomial, bootstrapping })
     }
 
-    pub fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyKind>> {
-        let rotations =
-            |by: Vec<i64>| by.into_iter().filter_map(|r| KeyKind::rotation(set, r)).collect();
+    /// The keys that it needs: of a bootstrapping, for the levels at which it uses them.
+    pub fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyRange>> {
+        let rotations = |by: Vec<i64>| {
+            by.into_iter()
+                .filter_map(|r| Some(KeyRange::from(KeyKind::rotation(set, r)?)))
+                .collect()
+        };
         Ok(match self.op {
             Operation::Multiply | Operation::Square | Operation::Chebyshev | Operation::Rescale => {
-                vec![KeyKind::Multiplication]
+                vec![KeyKind::Multiplication.into()]
             }
             Operation::Rotate => rotations(vec![1]),
             Operation::Hoisted => rotations((1..=HOISTED).collect()),
             Operation::Transform => {
                 rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
             }
-            Operation::Bootstrap => self.bootstrapping.keys(set, set.slots())?,
+            Operation::Bootstrap => self.bootstrapping.keys_by_level(set, set.slots())?,
             _ => Vec::new(),
         })
     }
@@ -250,14 +255,19 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     if batch == 0 {
         bail!("--batch 0: there must be at least one ciphertext");
     }
-    let device = Device::open(&arguments.device)?;
+    let device = arguments.open()?;
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {set}: {}", set.description()));
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
-    let job = Job::new(arguments.op, arguments.level, arguments.slots, arguments.ratio, set)?;
+    let how = Bootstrapping {
+        message_ratio: arguments.ratio,
+        few_keys: arguments.few_keys,
+        ..Default::default()
+    };
+    let job = Job::new(arguments.op, arguments.level, arguments.slots, how, set)?;
     let record = measure(arguments, set, &device, &job, batch, &say)?;
     let bits = record.precision_bits;
     say(format!(
@@ -435,6 +445,8 @@ fn measure(
             }
             _ => None,
         },
+        few_keys: job.op == Operation::Bootstrap && arguments.few_keys,
+        memory_limit: arguments.memory_limit,
         key_switching: server.key_switching().to_string(),
         plan: plan.to_string(),
         plan_from,

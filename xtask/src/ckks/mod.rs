@@ -3,6 +3,7 @@
 pub mod bench;
 mod check;
 pub mod devices;
+pub mod memory;
 pub mod options;
 pub mod sets;
 pub mod tune;

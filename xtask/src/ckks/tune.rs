@@ -6,7 +6,7 @@ use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use crate::tune::Arguments;
 use anyhow::{Context, Result, bail};
-use girih::ckks::server::{Ciphertexts, KeySwitching, Node, Options, ServerKey};
+use girih::ckks::server::{Bootstrapping, Ciphertexts, KeySwitching, Node, Options, ServerKey};
 use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, EvaluationKeys, PolyOptions};
 use girih::{Device, TunedPlan, TunedPlans};
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl Bench {
                 op.name()
             );
         }
-        let job = Job::new(op, None, Slots::Random, None, set)?;
+        let job = Job::new(op, None, Slots::Random, Bootstrapping::default(), set)?;
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
         let keys = EvaluationKeys::generate(&client, job.keys(set)?, &Terminal::new())?;
         let inputs = (0..job.inputs()).map(|i| {

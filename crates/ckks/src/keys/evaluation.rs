@@ -1,12 +1,12 @@
 //! The public keys of one user, compact.
 
 use super::switching::{SecretLimbs, SwitchingKey};
-use super::{ClientKey, KeyKind, KeyPart, SwitchingKeySource};
+use super::{ClientKey, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::{CkksParameters, Error, Result, error, wire};
 use girih_backend::Progress;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Switching keys of one client key, by what they are for: what a device loads.
@@ -27,43 +27,47 @@ impl std::fmt::Debug for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Makes the keys of `kinds` under `client`, limb by limb on all threads. Kinds that stand
-    /// there twice are made once.
+    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or
+    /// for those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made
+    /// once, for the higher level.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
     /// [`Error::Backend`] where this machine has no room for them.
     pub fn generate(
         client: &ClientKey,
-        kinds: impl IntoIterator<Item = KeyKind>,
+        kinds: impl IntoIterator<Item = impl Into<KeyRange>>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let set = client.set();
-        let kinds: BTreeSet<_> = kinds.into_iter().collect();
-        for kind in &kinds {
-            kind.check(set)?;
+        let mut wanted: BTreeMap<KeyKind, KeyRange> = BTreeMap::new();
+        for range in kinds {
+            let range = range.into().within(set);
+            range.kind.check(set)?;
+            let held = wanted.entry(range.kind).or_insert(range);
+            held.level = held.level.max(range.level);
         }
-        let limbs = |kind: &KeyKind| kind.words(set) / set.degree();
-        let (total, done) = (kinds.iter().map(limbs).sum(), AtomicUsize::new(0));
+        let limbs = |range: &KeyRange| range.words(set) / set.degree();
+        let (total, done) = (wanted.values().map(limbs).sum(), AtomicUsize::new(0));
         let report = |count: usize| {
             let done = done.fetch_add(count, Ordering::Relaxed) + count;
             progress.report("evaluation keys", done, total);
         };
         let secrets: &SecretLimbs = client.secret_limbs();
         let mut keys = BTreeMap::new();
-        for kind in kinds {
+        for (kind, range) in wanted {
             let number = kind.number().to_le_bytes();
             let fresh = client.entropy().fresh("a switching key", &[&number])?;
-            let positions = kind.positions(set);
+            let positions = range.positions(set);
             let key =
-                SwitchingKey::generate(client.host(), kind, &positions, secrets, &fresh, &report)?;
+                SwitchingKey::generate(client.host(), range, &positions, secrets, &fresh, &report)?;
             keys.insert(kind, key);
         }
         Ok(Self { set: set.clone(), set_id: SetId::of(set), id: client.key_id(), keys })
     }
 
     /// Takes over the keys of `other`, which must be of the same client key; of a kind that is in
-    /// both, these are kept.
+    /// both, the one for more levels is kept, this one where both serve as many.
     ///
     /// # Errors
     /// [`Error::WrongSet`], [`Error::WrongKey`].
@@ -78,7 +82,10 @@ impl EvaluationKeys {
             return Err(Error::WrongKey { what, expected, found });
         }
         for (kind, key) in other.keys {
-            self.keys.entry(kind).or_insert(key);
+            let more = |held: &SwitchingKey| key.range().level > held.range().level;
+            if self.keys.get(&kind).is_none_or(more) {
+                self.keys.insert(kind, key);
+            }
         }
         Ok(())
     }
@@ -159,10 +166,18 @@ impl EvaluationKeys {
             if keys.last_key_value().is_some_and(|(last, _)| *last >= kind) {
                 return error::malformed(what, format!("{kind} is not in its place"));
             }
-            let positions = kind.positions(&set).repeat(kind.digits(&set));
+            // A key for fewer levels is shorter, which says what it is for.
+            let words = bytes.len() / 4;
+            let Some(range) = KeyRange::of_words(kind, &set, words) else {
+                let (most, found) = (4 * kind.words(&set), bytes.len());
+                let why =
+                    format!("{found} bytes of {kind}, which has {most}, or those of fewer levels");
+                return error::malformed(what, why);
+            };
+            let positions = range.positions(&set).repeat(range.digits(&set).len());
             let bodies = wire::limbs(what, &set, positions.into_iter(), bytes)?;
             let seed = MaskSeed::from_bytes(seed);
-            keys.insert(kind, SwitchingKey::from_parts(kind, seed, bodies));
+            keys.insert(kind, SwitchingKey::from_parts(range, seed, bodies));
         }
         Ok(Self { set_id: SetId::of(&set), set, id, keys })
     }
@@ -178,6 +193,13 @@ impl SwitchingKeySource for EvaluationKeys {
 
     fn kinds(&self) -> Vec<KeyKind> {
         self.keys.keys().copied().collect()
+    }
+
+    fn range(&self, kind: KeyKind) -> KeyRange {
+        match self.keys.get(&kind) {
+            Some(key) => key.range(),
+            None => KeyRange::from(kind).within(&self.set),
+        }
     }
 
     fn limb(

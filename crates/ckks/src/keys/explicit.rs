@@ -54,7 +54,7 @@ impl SwitchingKeySource for ExplicitKeys {
         let Some((_, parts)) = self.keys.iter().find(|(other, _)| *other == kind) else {
             return Err(super::missing(&self.set, kind, &self.kinds()));
         };
-        let start = limb_start(&self.set, kind, digit, position, out)?;
+        let start = limb_start(&self.set, kind.into(), digit, position, out)?;
         let words = &parts[usize::from(part == KeyPart::Mask)];
         out.copy_from_slice(&words[start..start + out.len()]);
         Ok(())

@@ -5,6 +5,7 @@ mod evaluation;
 mod explicit;
 mod kind;
 mod public;
+mod range;
 mod share;
 mod switching;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
 pub use kind::{KeyKind, galois_element, rotation_of};
 pub use public::PublicKey;
+pub use range::KeyRange;
 pub use switching::SwitchingKey;
 
 use crate::{CkksParameters, Error, Result};
@@ -35,6 +37,11 @@ pub trait SwitchingKeySource: Sync {
 
     /// The keys there are.
     fn kinds(&self) -> Vec<KeyKind>;
+
+    /// The levels that the key of this kind serves: all, if nothing else is said.
+    fn range(&self, kind: KeyKind) -> KeyRange {
+        KeyRange::from(kind).within(self.set())
+    }
 
     /// Writes one limb of N canonical residues in evaluation form: row `digit` of the key, `part`,
     /// modulo the prime at `position` of F and P. Limbs may be asked for in any order,

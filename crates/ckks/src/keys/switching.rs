@@ -1,7 +1,7 @@
 //! Switching keys: made limb by limb, stored without their masks.
 
 use super::kind::{KeyKind, sparse_positions};
-use super::{KeyPart, domain};
+use super::{KeyPart, KeyRange, domain};
 use crate::host::HostRing;
 use crate::params::{ERROR_DEVIATION, SPARSE_AUXILIARY};
 use crate::{CkksParameters, Error, Result, error};
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 /// `b_i = -a_i s + e_i + g_i s'`, in evaluation form over F and P (Han and Ki 2020). Only the b_i
 /// are stored; masks are expanded from a seed, limb by limb.
 pub struct SwitchingKey {
-    kind: KeyKind,
+    range: KeyRange,
     seed: MaskSeed,
     /// `[digit][limb][N]`.
     bodies: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct SwitchingKey {
 
 impl std::fmt::Debug for SwitchingKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SwitchingKey({}, {} bytes)", self.kind, self.bytes())
+        write!(f, "SwitchingKey({}, {} bytes)", self.range.kind, self.bytes())
     }
 }
 
@@ -96,23 +96,24 @@ fn check_sparse_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -
 }
 
 impl SwitchingKey {
-    /// Makes the key with limbs at `positions`, which are those of its kind, on all threads;
+    /// Makes the key with limbs at `positions`, which are those of its range, on all threads;
     /// `done` hears how many limbs were finished.
     pub(super) fn generate(
         host: &HostRing,
-        kind: KeyKind,
+        range: KeyRange,
         positions: &[usize],
         secrets: &SecretLimbs,
         fresh: &Fresh,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Self> {
-        let set = host.set();
+        let (set, kind) = (host.set(), range.kind);
         kind.check(set)?;
         check_sparse_base(set, kind, positions)?;
-        let (degree, chain, digits) = (set.degree(), set.chain(), kind.digits(set));
+        let (degree, chain, digits) = (set.degree(), set.chain(), range.digits(set));
         let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
         // One error integer a coefficient, reduced into all limbs.
-        let errors: Vec<_> = (0..digits)
+        let errors: Vec<_> = digits
+            .clone()
             .map(|digit| {
                 let index = kind.number() << 8 | digit as u64;
                 let mut stream = fresh.errors.stream(domain::ERRORS, index);
@@ -125,7 +126,7 @@ impl SwitchingKey {
             KeyKind::DenseToSparse => SPARSE_AUXILIARY,
             _ => chain.auxiliary_len(),
         };
-        let mut bodies = zeroed(kind.words(set))?;
+        let mut bodies = zeroed(digits.len() * positions.len() * degree)?;
         let streams = fresh.masks.streams(&SetId::of(set));
         // All rows of one prime go together: they share the secrets' limbs.
         let mut limbs: Vec<Vec<&mut [u32]>> = positions.iter().map(|_| Vec::new()).collect();
@@ -138,8 +139,8 @@ impl SwitchingKey {
             let product = chain.auxiliary().take(auxiliary);
             let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
             let mut error = Zeroizing::new(vec![0; degree]);
-            for (digit, body) in rows.into_iter().enumerate() {
-                host.evaluations(position, &errors[digit], &mut error);
+            for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
+                host.evaluations(position, errors, &mut error);
                 let carries = kind.carrying(set, digit).contains(&position);
                 let factor = modulus.shoup(if carries { product } else { 0 });
                 let mut stream = streams.stream(domain::MASKS, mask_index(kind, digit, position));
@@ -152,12 +153,17 @@ impl SwitchingKey {
                 done(1);
             }
         });
-        Ok(Self { kind, seed: fresh.masks, bodies })
+        Ok(Self { range, seed: fresh.masks, bodies })
     }
 
     /// What it is for.
     pub fn kind(&self) -> KeyKind {
-        self.kind
+        self.range.kind
+    }
+
+    /// The levels that it serves.
+    pub fn range(&self) -> KeyRange {
+        self.range
     }
 
     /// Bytes held in memory.
@@ -173,8 +179,8 @@ impl SwitchingKey {
         &self.seed
     }
 
-    pub(super) fn from_parts(kind: KeyKind, seed: MaskSeed, bodies: Vec<u32>) -> Self {
-        Self { kind, seed, bodies }
+    pub(super) fn from_parts(range: KeyRange, seed: MaskSeed, bodies: Vec<u32>) -> Self {
+        Self { range, seed, bodies }
     }
 
     /// Writes one limb.
@@ -185,12 +191,12 @@ impl SwitchingKey {
         (digit, part, position): (usize, KeyPart, usize),
         out: &mut [u32],
     ) -> Result<()> {
-        let start = limb_start(set, self.kind, digit, position, out)?;
+        let start = limb_start(set, self.range, digit, position, out)?;
         match part {
             KeyPart::Body => out.copy_from_slice(&self.bodies[start..start + out.len()]),
             KeyPart::Mask => {
                 let p = u64::from(set.chain().prime(position));
-                let index = mask_index(self.kind, digit, position);
+                let index = mask_index(self.range.kind, digit, position);
                 let mut stream = self.seed.streams(id).stream(domain::MASKS, index);
                 out.fill_with(|| stream.uniform_below(p) as u32);
             }
@@ -202,22 +208,26 @@ impl SwitchingKey {
 /// Where a limb begins within `[digit][limb][N]`; refuses one that the key does not have.
 pub(super) fn limb_start(
     set: &CkksParameters,
-    kind: KeyKind,
+    range: KeyRange,
     digit: usize,
     position: usize,
     out: &[u32],
 ) -> Result<usize> {
-    let (positions, digits, degree) = (kind.positions(set), kind.digits(set), set.degree());
+    let (positions, digits, degree) = (range.positions(set), range.digits(set), set.degree());
     if out.len() != degree {
         let rule = format!("a limb has {degree} words");
         return Err(Error::Length { what: "the buffer for a limb", found: out.len(), rule });
     }
     match positions.iter().position(|&p| p == position) {
-        Some(index) if digit < digits => Ok((digit * positions.len() + index) * degree),
+        Some(index) if digits.contains(&digit) => {
+            Ok(((digit - digits.start) * positions.len() + index) * degree)
+        }
         _ => {
             let why = format!(
-                "{kind} has {digits} digits with {} limbs each, and no limb of digit {digit} at \
-                 position {position}",
+                "{} has {} digits with {} limbs each, and no limb of digit {digit} at position \
+                 {position}",
+                range.kind,
+                digits.len(),
                 positions.len()
             );
             error::malformed("switching key", why)

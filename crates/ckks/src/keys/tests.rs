@@ -216,6 +216,52 @@ fn keys_are_made_limb_by_limb_and_say_how_far_they_are() {
     assert_eq!(keys.kinds(), [KeyKind::Multiplication, KeyKind::DenseToSparse]);
 }
 
+/// A key for lower levels has the words that the key for all has there.
+#[test]
+fn keys_for_lower_levels_are_parts_of_whole_ones() {
+    let set = toy();
+    let rotation = KeyKind::rotation(&set, 3).expect("a rotation");
+    // The seeds of a seeded client's first key are the same each time.
+    let generate = |wanted: &[KeyRange]| {
+        EvaluationKeys::generate(&client(&set), wanted.iter().copied(), &NoProgress).expect("made")
+    };
+    let whole = generate(&[rotation.into()]);
+    let some = generate(&[rotation.up_to(9), rotation.up_to(4)]);
+    assert_eq!(some.range(rotation), rotation.up_to(9));
+    let range = some.range(rotation);
+    let positions = range.positions(&set);
+    assert!(positions.len() < 59 && range.digits(&set).len() < 4);
+    for digit in range.digits(&set) {
+        for &position in &positions {
+            for part in [KeyPart::Body, KeyPart::Mask] {
+                let (mut one, mut other) = (vec![0; 1024], vec![1; 1024]);
+                some.limb(rotation, digit, part, position, &mut one).expect("it is there");
+                whole.limb(rotation, digit, part, position, &mut other).expect("it is there");
+                assert!(one == other, "digit {digit}, position {position}");
+            }
+        }
+    }
+    let mut word = vec![0; 1024];
+    let missing = set.chain().full_len() - 1;
+    assert!(some.limb(rotation, 0, KeyPart::Body, missing, &mut word).is_err());
+    assert!(some.limb(rotation, range.digits(&set).end, KeyPart::Body, 2, &mut word).is_err());
+    // Their bytes say how far they reach; a length of none is refused.
+    let bytes = some.to_bytes().expect("small");
+    let read = EvaluationKeys::from_bytes(&bytes).expect("its own bytes");
+    let range = read.range(rotation);
+    assert!(range.level >= 9 && range.positions(&set) == positions);
+    assert_eq!(read.to_bytes().expect("small"), bytes);
+    // The one for more levels stays, whichever comes first.
+    for (mut first, second) in [(read, &whole), (copy(&whole), &some)] {
+        first.extend(copy(second)).expect("the same client key");
+        assert_eq!(first.range(rotation).words(&set), rotation.words(&set));
+    }
+}
+
+fn copy(keys: &EvaluationKeys) -> EvaluationKeys {
+    EvaluationKeys::from_bytes(&keys.to_bytes().expect("small")).expect("its own bytes")
+}
+
 #[test]
 fn the_sparse_secret_meets_no_other_base() {
     let set = toy();
@@ -227,11 +273,15 @@ fn the_sparse_secret_meets_no_other_base() {
     let right = kind.positions(&set);
     assert_eq!(right, [2, 3, 47, 48]);
     for wrong in [&all[..], &[2, 3, 47], &[2, 3, 48, 49], &[1, 2, 3, 47, 48]] {
-        let made = SwitchingKey::generate(client.host(), kind, wrong, secrets, &fresh, &|_| ());
+        let made =
+            SwitchingKey::generate(client.host(), kind.into(), wrong, secrets, &fresh, &|_| ());
         let text = made.expect_err("must be refused").to_string();
         assert!(text.contains("the sparse secret can be found"), "{text}");
     }
-    assert!(SwitchingKey::generate(client.host(), kind, &right, secrets, &fresh, &|_| ()).is_ok());
+    assert!(
+        SwitchingKey::generate(client.host(), kind.into(), &right, secrets, &fresh, &|_| ())
+            .is_ok()
+    );
 }
 
 #[test]

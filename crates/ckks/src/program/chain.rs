@@ -328,6 +328,16 @@ impl Chain {
         self.ring.basis(0..self.klss.primes().first().map_or(self.ring.primes.len(), |&p| p.into()))
     }
 
+    /// The primes of a key that is used up to `level`: those of its levels, which need not be
+    /// nested, and P.
+    pub fn key_basis_up_to(&self, level: usize) -> Basis {
+        if level >= self.top() {
+            return self.key_basis();
+        }
+        let levels = self.levels[..=level].iter();
+        levels.fold(self.auxiliary.clone(), |all, base| all.union(base))
+    }
+
     /// B_0 and the auxiliary primes of the dense-to-sparse key, and these alone.
     pub fn sparse_auxiliary(&self) -> Option<Basis> {
         let few = self.shape.bootstrapping.as_ref()?.sparse_auxiliary;

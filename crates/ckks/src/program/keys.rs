@@ -113,6 +113,12 @@ impl Recorder {
         mut low: Vec<Term>,
         mut high: Vec<Term>,
     ) -> Result<Extended, RecordError> {
+        let most = self.key_level(kind);
+        if digits.level > most {
+            let (operation, level) = ("a product with a key", digits.level);
+            let why = format!("{kind} was made for levels up to {most}: make it for this one");
+            return Err(RecordError::Level { operation, level, why });
+        }
         let base = self.basis_of(digits.of);
         let auxiliary = self.chain().auxiliary().clone();
         if digits.klss {

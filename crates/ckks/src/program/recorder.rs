@@ -131,13 +131,21 @@ pub struct Recorder {
     residents: Vec<ResidentRequest>,
     known: HashMap<ResidentRequest, Value>,
     klss: bool,
+    key_levels: Arc<HashMap<KeyKind, usize>>,
 }
 
 impl Recorder {
     /// An empty program over `chain`.
     pub fn new(chain: Arc<Chain>) -> Self {
         let builder = ProgramBuilder::new(chain.ring().clone());
-        Self { chain, builder, residents: Vec::new(), known: HashMap::new(), klss: false }
+        Self {
+            chain,
+            builder,
+            residents: Vec::new(),
+            known: HashMap::new(),
+            klss: false,
+            key_levels: Arc::default(),
+        }
     }
 
     /// Lets key products go by KLSS from here on, or by digits: results are the same.
@@ -150,6 +158,16 @@ impl Recorder {
         }
         self.klss = klss;
         Ok(())
+    }
+
+    /// Counts with keys that serve levels up to these alone; others serve all.
+    pub fn limit_keys(&mut self, levels: Arc<HashMap<KeyKind, usize>>) {
+        self.key_levels = levels;
+    }
+
+    /// The highest level that the key of this kind serves.
+    pub(crate) fn key_level(&self, kind: KeyKind) -> usize {
+        self.key_levels.get(&kind).copied().unwrap_or(self.chain.top())
     }
 
     /// Whether key products go by KLSS.
@@ -214,7 +232,9 @@ impl Recorder {
                 let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
                 (self.chain.level(0)?.union(&few), 0)
             }
-            ResidentRequest::Key { .. } => (self.chain.key_basis(), 0),
+            ResidentRequest::Key { kind, .. } => {
+                (self.chain.key_basis_up_to(self.key_level(*kind)), 0)
+            }
             ResidentRequest::Klss { .. } => (self.chain.klss().clone(), 0),
             ResidentRequest::Plain(plain) => (plain.basis.clone(), plain.log2_run),
         };

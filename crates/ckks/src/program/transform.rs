@@ -103,6 +103,23 @@ impl LinearTransform {
     }
 }
 
+impl LinearTransform {
+    /// The rotations whose Galois keys it needs where they are made one after the other: at most
+    /// two, by a baby step and by a giant step.
+    pub fn few_rotations(&self) -> Vec<usize> {
+        let DiagonalPlan { stride, baby_steps, slots } = self.plan;
+        let used = |k: &usize| self.plaintexts[*k].is_some();
+        let all = || (0..self.plaintexts.len()).filter(used);
+        let baby = all().any(|k| k % baby_steps > 0).then_some(stride);
+        let giant = all().any(|k| k >= baby_steps).then_some(stride * baby_steps);
+        let mut rotations: Vec<usize> =
+            baby.into_iter().chain(giant).map(|by| by % slots).filter(|&by| by != 0).collect();
+        rotations.sort_unstable();
+        rotations.dedup();
+        rotations
+    }
+}
+
 /// Slot j of the result is slot j + by.
 pub(crate) fn rotate(x: &[Complex64], by: i64) -> Vec<Complex64> {
     let by = by.rem_euclid(x.len() as i64) as usize;
@@ -233,7 +250,64 @@ impl Recorder {
         self.automorphism_of_product(KeyProduct { b, a }, g)
     }
 
-    /// Transforms one after the other, a level each.
+    /// [`Recorder::linear_transform`] with two rotation keys at most (minimum key switching, Kim et
+    /// al. 2022, ARK): every baby step is a rotation of the one before, and giant steps go by
+    /// Horner's rule. No decomposition is shared and every rotation is divided by P, so it takes
+    /// more work, and words differ by roundings.
+    ///
+    /// # Errors
+    /// As [`Recorder::linear_transform`].
+    pub fn linear_transform_by_few(
+        &mut self,
+        x: &Recorded,
+        transform: &LinearTransform,
+    ) -> Result<Recorded, RecordError> {
+        let operation = "linear transform";
+        if x.level == 0 {
+            return Err(RecordError::OutOfLevels { operation, needed: 1, level: 0 });
+        }
+        let chain = self.chain().clone();
+        let base = chain.level(x.level)?.clone();
+        let plan = transform.plan;
+        let used = |k: usize| transform.plaintexts.get(k).and_then(Option::as_ref);
+        let babies = (0..transform.plaintexts.len()).filter(|&k| used(k).is_some());
+        let Some(most) = babies.map(|k| k % plan.baby_steps).max() else {
+            let why = "it has no diagonal: the result would be zero".into();
+            return Err(RecordError::Shape { operation, why });
+        };
+        let step = self.rotation_of(plan.slots, plan.stride as i64);
+        let mut rotated = vec![*x];
+        for baby in 0..most {
+            let next = self.galois(&rotated[baby], step)?;
+            rotated.push(next);
+        }
+        let step = self.rotation_of(plan.slots, (plan.stride * plan.baby_steps) as i64);
+        let mut sum: Option<Recorded> = None;
+        for giant in (0..transform.plaintexts.len().div_ceil(plan.baby_steps)).rev() {
+            let (mut b, mut a) = (Vec::new(), Vec::new());
+            if let Some(sum) = sum {
+                let moved = self.galois(&sum, step)?;
+                b.push(Term::plus(moved.b));
+                a.push(Term::plus(moved.a));
+            }
+            for (baby, x) in rotated.iter().enumerate() {
+                let Some(coefficients) = used(giant * plan.baby_steps + baby) else { continue };
+                let value = self.plaintext_over(coefficients.clone(), base.clone())?;
+                b.push(Term::product(x.b, value));
+                a.push(Term::product(x.a, value));
+            }
+            if !b.is_empty() {
+                sum = Some(Recorded { b: self.sum(b)?, a: self.sum(a)?, ..*x });
+            }
+        }
+        let sum = sum.expect("there is a diagonal");
+        let lower = chain.level(x.level - 1)?;
+        let (b, a) = (self.divide_round(sum.b, lower)?, self.divide_round(sum.a, lower)?);
+        Ok(Recorded { b, a, level: x.level - 1, scale: transform.scale, ..*x })
+    }
+
+    /// Transforms one after the other, a level each, their rotations hoisted or, by `few` keys,
+    /// not.
     ///
     /// # Errors
     /// As [`Recorder::linear_transform`].
@@ -241,7 +315,11 @@ impl Recorder {
         &mut self,
         x: &Recorded,
         transforms: &[LinearTransform],
+        few: bool,
     ) -> Result<Recorded, RecordError> {
-        transforms.iter().try_fold(*x, |x, transform| self.linear_transform(&x, transform))
+        transforms.iter().try_fold(*x, |x, transform| match few {
+            false => self.linear_transform(&x, transform),
+            true => self.linear_transform_by_few(&x, transform),
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Estimate, ServerKey};
-use crate::keys::KeyKind;
+use crate::keys::{KeyKind, KeyRange};
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
 use num_complex::Complex64;
@@ -33,6 +33,11 @@ pub struct Bootstrapping {
     /// takes a level, and divided by them after, in a transform that is there anyway: no vector
     /// that was chosen before the phases is worse than a random one.
     pub phases: Option<u64>,
+    /// Transforms rotate by two keys each, one rotation after the other, instead of by many whose
+    /// decompositions are shared: for CKKS_D40 13 keys instead of 43, a third of the bytes, for
+    /// devices of little memory, and more work. Keys are made for one of the two ways; noise is as
+    /// large.
+    pub few_keys: bool,
 }
 
 impl Bootstrapping {
@@ -48,7 +53,20 @@ impl Bootstrapping {
         Ok(self.plan(&chain, slots, ratio, &encoder)?.keys(&chain))
     }
 
-    fn plan(
+    /// The same keys, each for the levels at which a bootstrapping uses it and for no others: a
+    /// sixth less bytes for CKKS_D40. Whoever uses one of them above those levels names it beside
+    /// these, for all levels or for more.
+    ///
+    /// # Errors
+    /// As [`Bootstrapping::keys`].
+    pub fn keys_by_level(&self, set: &CkksParameters, slots: usize) -> Result<Vec<KeyRange>> {
+        let chain = Chain::new(ChainShape::from(set))?;
+        let encoder = Encoder::new(set.chain().log2_degree())?;
+        let plan = self.plan(&chain, slots, self.ratio(set)?, &encoder)?;
+        Ok(plan.key_levels(&chain).into_iter().map(|(kind, level)| kind.up_to(level)).collect())
+    }
+
+    pub(super) fn plan(
         &self,
         chain: &Chain,
         slots: usize,
@@ -59,13 +77,14 @@ impl Bootstrapping {
         let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
         let variant =
             if first || 2 * slots > chain.most_slots() { Variant::Pair } else { Variant::Packed };
-        Ok(match self.phases {
+        let plan = match self.phases {
             None => BootstrappingPlan::new(chain, slots, ratio, variant, encoder)?,
             Some(seed) => {
                 let phases = phases(seed, slots);
                 BootstrappingPlan::with_phases(chain, slots, ratio, variant, &phases, encoder)?
             }
-        })
+        };
+        Ok(if self.few_keys { plan.with_few_keys() } else { plan })
     }
 
     /// Whether estimates count with equal slots: phases make them unlike.
@@ -73,7 +92,7 @@ impl Bootstrapping {
         self.equal_slots && self.phases.is_none()
     }
 
-    fn ratio(&self, set: &CkksParameters) -> Result<u32> {
+    pub(super) fn ratio(&self, set: &CkksParameters) -> Result<u32> {
         let Some(own) = set.bootstrapping() else {
             return Err(Error::Unsupported {
                 set: set.name().into(),
@@ -106,8 +125,8 @@ fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
     bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// What a plan depends on: slots, message ratio, phases.
-type PlanKey = (usize, u32, Option<u64>);
+/// What a plan depends on: slots, message ratio, phases, whether keys are few.
+type PlanKey = (usize, u32, Option<u64>, bool);
 
 /// Plans made so far.
 pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
@@ -143,7 +162,7 @@ impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let key = (slots, ratio, how.phases);
+        let key = (slots, ratio, how.phases, how.few_keys);
         let known =
             |plans: &Plans| plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(plan) = known(&self.plans) {

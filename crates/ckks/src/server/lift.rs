@@ -1,6 +1,7 @@
 //! Switching keys in the form that KLSS multiplies by: lifted on the device itself, a polynomial
 //! after the other, so that no second whole copy exists anywhere.
 
+use super::memory::{While, advised};
 use crate::Result;
 use crate::keys::{KeyKind, KeyPart, SwitchingKeySource};
 use crate::program::{Chain, Part, RecordError, Recorder, ResidentRequest};
@@ -44,24 +45,38 @@ pub(super) async fn load(
     let mut source = Lifted {
         shape: ResidentShape { basis: chain.klss().clone(), log2_run: 0 },
         words: vec![0; groups * primes * degree],
+        groups: Vec::new(),
         degree,
     };
-    let total = 2 * kinds.iter().map(|kind| kind.digits(keys.set())).sum::<usize>();
+    let mut done = 0;
+    let digits = |kind: KeyKind| keys.range(kind).digits(keys.set());
+    let total = 2 * kinds.iter().map(|&kind| digits(kind).len()).sum::<usize>();
     let mut residents = Vec::with_capacity(total * groups);
     for kind in kinds {
-        for digit in 0..kind.digits(keys.set()) {
+        let positions = keys.range(kind).positions(keys.set());
+        // A group of which the key has no prime is of no level that it serves.
+        let met = |group: &usize| {
+            let primes = chain.groups()[*group].primes().iter();
+            primes.copied().any(|prime| positions.contains(&usize::from(prime)))
+        };
+        source.groups = (0..groups).filter(met).collect();
+        // Where a key has no limb any residue will do, as it is read nowhere: 0.
+        words.fill(0);
+        for digit in digits(kind) {
             for (of, part) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {
-                let limbs = words.chunks_exact_mut(degree);
-                for (position, limb) in kind.positions(keys.set()).into_iter().zip(limbs) {
+                for &position in &positions {
+                    let limb = &mut words[position * degree..][..degree];
                     keys.limb(kind, digit, of, position, limb)?;
                 }
                 engine.write(plain.place(0), &basis, &words)?;
                 engine.run(&routine, std::slice::from_ref(&call))?;
                 engine.read_async(lifted.place(0), &mut source.words).await?;
-                let loaded = engine.load_async(&source, &NoProgress).await?;
-                let request = |group| ResidentRequest::Klss { kind, digit, part, group };
-                residents.extend((0..groups).map(request).zip(loaded));
-                progress.report("lifting evaluation keys", residents.len() / groups, total);
+                let loaded = engine.load_async(&source, &NoProgress).await;
+                let loaded = loaded.map_err(advised(While::Loading))?;
+                let request = |&group| ResidentRequest::Klss { kind, digit, part, group };
+                residents.extend(source.groups.iter().map(request).zip(loaded));
+                done += 1;
+                progress.report("lifting evaluation keys", done, total);
             }
         }
     }
@@ -71,19 +86,21 @@ pub(super) async fn load(
 /// One lifted polynomial: over T for each group.
 struct Lifted {
     shape: ResidentShape,
-    /// `[group][limb][N]`.
+    /// The groups to be loaded.
+    groups: Vec<usize>,
+    /// `[group][limb][N]`, of all groups.
     words: Vec<u32>,
     degree: usize,
 }
 
 impl ResidentSource for Lifted {
     fn shapes(&self) -> Vec<ResidentShape> {
-        let groups = self.words.len() / (self.shape.basis.len() * self.degree);
-        vec![self.shape.clone(); groups]
+        vec![self.shape.clone(); self.groups.len()]
     }
 
     fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
-        let start = (polynomial * self.shape.basis.len() + limb) * self.degree;
+        let first = self.groups[polynomial] * self.shape.basis.len();
+        let start = (first + limb) * self.degree;
         out.copy_from_slice(&self.words[start..start + self.degree]);
     }
 

@@ -6,6 +6,7 @@ use super::cache::Kept;
 use super::estimate::Model;
 use super::key_switching::{KeySwitching, other_ring};
 use super::lift;
+use super::memory::{While, advised};
 use super::residents::Library;
 use super::{ServerKey, Shared};
 use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
@@ -47,9 +48,9 @@ impl ServerKey {
     /// `progress` hears of polynomials.
     ///
     /// # Errors
-    /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice,
-    /// the set does not fit it, or memory runs out; [`Error::Shape`] for groups of KLSS that the
-    /// set cannot have.
+    /// [`Error::Backend`] if the device runs no programs on polynomials, does not know a choice, or
+    /// the set does not fit it; [`Error::OutOfMemory`] if its memory runs out; [`Error::Shape`] for
+    /// groups of KLSS that the set cannot have.
     pub fn load(
         device: &dyn Backend,
         keys: &EvaluationKeys,
@@ -88,14 +89,15 @@ impl ServerKey {
         }
         let lifts = |kind: KeyKind| switching != KeySwitching::Hybrid && lift::is_lifted(kind);
         let source = KeyLimbs::new(keys, |kind| !lifts(kind));
-        let loaded = engine.load_async(&source, progress).await?;
+        let loaded = engine.load_async(&source, progress).await.map_err(advised(While::Loading))?;
         if let Some(error) = source.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let requests = source.polynomials.into_iter().map(|p| p.request);
         let mut residents: Vec<_> = requests.zip(loaded).collect();
         residents.extend(lift::load(&engine, &chain, keys, lifts, progress).await?);
-        let library = Library::new(&set, residents);
+        let levels = keys.kinds().into_iter().map(|kind| (kind, keys.range(kind).level));
+        let library = Library::new(&set, residents, levels.collect());
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set);
         let shared = Shared { set, id: keys.key_id(), chain, engine, library, switching };
@@ -132,8 +134,9 @@ impl<'a> KeyLimbs<'a> {
     fn new(keys: &'a dyn SwitchingKeySource, wanted: impl Fn(KeyKind) -> bool) -> Self {
         let mut polynomials = Vec::new();
         for kind in keys.kinds().into_iter().filter(|&kind| wanted(kind)) {
-            let positions: Arc<[usize]> = kind.positions(keys.set()).into();
-            for digit in 0..kind.digits(keys.set()) {
+            let range = keys.range(kind);
+            let positions: Arc<[usize]> = range.positions(keys.set()).into();
+            for digit in range.digits(keys.set()) {
                 for (part, recorded) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {
                     let request = ResidentRequest::Key { kind, digit, part: recorded };
                     let positions = positions.clone();

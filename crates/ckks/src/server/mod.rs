@@ -32,6 +32,7 @@ mod key_switching;
 mod lift;
 mod load;
 mod matrix;
+mod memory;
 mod recording;
 mod residents;
 mod transfer;
@@ -46,6 +47,7 @@ pub use estimate::Estimate;
 pub use key_switching::KeySwitching;
 pub use load::Options;
 pub use matrix::{LinearMap, Matrix};
+pub use memory::{MemoryNeed, MemoryRung};
 pub use recording::Recording;
 
 use crate::approximation::MAX_DEGREE;
@@ -82,6 +84,7 @@ struct Shared {
 /// - [`Error::Level`], [`Error::Scale`]: a level that does not serve, scales that should agree.
 /// - [`Error::Length`], [`Error::Shape`], [`Error::Value`]: a vector or batch of the wrong length,
 ///   something of the wrong form, a number that is not finite or too large.
+/// - [`Error::OutOfMemory`]: the device's memory ran out; it says what to do.
 /// - [`Error::Backend`]: the device refused or failed.
 pub struct ServerKey {
     shared: Arc<Shared>,

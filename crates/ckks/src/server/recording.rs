@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
 use super::estimate::Estimate;
+use super::memory::{While, advised};
 use super::{ServerKey, Shared};
 use crate::program;
 use crate::{Error, Result};
@@ -90,7 +91,10 @@ impl ServerKey {
         let shared = self.shared();
         let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
         let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
-        let routine = shared.engine.prepare(&parts.recording.program, &bound)?;
+        let routine = shared
+            .engine
+            .prepare(&parts.recording.program, &bound)
+            .map_err(advised(While::Computing))?;
         Ok(Recording {
             shared: shared.clone(),
             routine,
@@ -170,7 +174,7 @@ impl Recording {
                 outputs: outputs.iter().flat_map(|batch| batch.places(i)).collect(),
             })
             .collect();
-        self.shared.engine.run(&self.routine, &calls)?;
+        self.shared.engine.run(&self.routine, &calls).map_err(advised(While::Computing))?;
         Ok(outputs)
     }
 }

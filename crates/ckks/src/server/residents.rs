@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::memory::{While, advised};
 use crate::keys::KeyKind;
 use crate::program::{PlainPolynomial, ResidentRequest};
 use crate::{CkksParameters, Error, Result};
@@ -14,6 +15,8 @@ use girih_ring::NttTable;
 pub(super) struct Library {
     set: CkksParameters,
     keys: HashMap<ResidentRequest, Arc<Resident>>,
+    /// The highest level that each key serves.
+    levels: Arc<HashMap<KeyKind, usize>>,
     /// Amounts of rotations (to the left, below N/2) whose keys there are.
     rotations: Vec<usize>,
     /// Encoded vectors leave with the last recording that reads them.
@@ -28,19 +31,36 @@ impl Library {
     pub fn new(
         set: &CkksParameters,
         keys: impl IntoIterator<Item = (ResidentRequest, Resident)>,
+        levels: HashMap<KeyKind, usize>,
     ) -> Self {
         let keys: HashMap<_, _> =
             keys.into_iter().map(|(request, key)| (request, Arc::new(key))).collect();
         let held: HashSet<KeyKind> = keys.keys().filter_map(kind_of).collect();
         let rotations = amounts(set, |g| held.contains(&KeyKind::Galois(g))).collect();
-        Self { set: set.clone(), keys, rotations, plain: Mutex::default() }
+        Self {
+            set: set.clone(),
+            keys,
+            levels: Arc::new(levels),
+            rotations,
+            plain: Mutex::default(),
+        }
     }
 
-    /// An amount below N/2 that rotates `slots` slots as `by` does, if possible one whose key is
-    /// there: sparse vectors repeat, so that any amount that is equal modulo their slots serves.
-    pub fn rotation(&self, slots: usize, by: i64) -> i64 {
+    /// The highest level that each key serves.
+    pub fn levels(&self) -> &Arc<HashMap<KeyKind, usize>> {
+        &self.levels
+    }
+
+    /// An amount below N/2 that rotates `slots` slots at `level` as `by` does, if possible one
+    /// whose key is there: sparse vectors repeat, so that any amount that is equal modulo their
+    /// slots serves.
+    pub fn rotation(&self, slots: usize, by: i64, level: usize) -> i64 {
         let by = by.rem_euclid(slots as i64) as usize;
-        let same = |&&held: &&usize| held % slots == by;
+        let serves = |held: usize| {
+            KeyKind::rotation(&self.set, held as i64)
+                .is_none_or(|kind| self.levels.get(&kind).is_some_and(|&most| level <= most))
+        };
+        let same = |&&held: &&usize| held % slots == by && serves(held);
         // The amounts ascend: the smallest is the canonical one if that is there.
         self.rotations.iter().find(same).copied().unwrap_or(by) as i64
     }
@@ -69,7 +89,7 @@ impl Library {
             let (digests, polynomials): (Vec<_>, Vec<_>) = new.into_iter().unzip();
             let ring = engine.ring().clone();
             let source = PlainSource { ring, polynomials, tables: Mutex::default() };
-            let loaded = engine.load(&source, &NoProgress)?;
+            let loaded = engine.load(&source, &NoProgress).map_err(advised(While::Computing))?;
             for (digest, resident) in digests.into_iter().zip(loaded) {
                 let resident = Arc::new(resident);
                 plain.insert(digest, Arc::downgrade(&resident));

@@ -1,9 +1,10 @@
 //! Bootstrapping and its variants, at N = 2^10.
 
-use girih_ckks::server::{Bootstrapping, Options};
-use girih_ckks::{CkksParameters, Complex64, Error};
+use girih_backend::NoProgress;
+use girih_ckks::server::{Bootstrapping, KeySwitching, Options};
+use girih_ckks::{CkksParameters, ClientKey, Complex64, Error, EvaluationKeys, KeyKind};
 
-use crate::support::{Pair, SMALL, complex, kinds, numbers, pair, pair_of, to_complex};
+use crate::support::{Pair, SMALL, complex, kinds, numbers, pair, pair_of, server_of, to_complex};
 
 /// Errors of a bootstrapping are not alike in all slots: twelve deviations.
 fn check(p: &Pair, y: &girih_ckks::server::Ciphertexts, wanted: &[Complex64]) {
@@ -36,12 +37,89 @@ fn full_slots_come_back_to_the_highest_level() {
     check(&p, &y, &x);
 }
 
+/// Keys that reach as far as they are used yield the same words, on less memory; above that they
+/// are refused by name.
+#[test]
+fn keys_for_their_levels_alone_are_enough() {
+    let set = CkksParameters::by_name(SMALL).expect("built in");
+    // Keys of two such clients have the same seeds.
+    let client = || ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
+    let x = client().encrypt_at(&complex(16, 90), 0).unwrap();
+    for switching in [KeySwitching::Hybrid, KeySwitching::klss(&set)] {
+        let options = Options { key_switching: Some(switching), ..Options::default() };
+        let run = |keys: &EvaluationKeys| {
+            let server = server_of(keys, options.clone());
+            let bytes = server.memory().device_bytes;
+            let y = server.bootstrap(&server.upload(std::slice::from_ref(&x)).unwrap()).unwrap();
+            (server.download(&y).unwrap().swap_remove(0), bytes)
+        };
+        let how = Bootstrapping::default();
+        let whole = how.keys(&set, 16).unwrap();
+        let whole = EvaluationKeys::generate(&client(), whole, &NoProgress).unwrap();
+        let parts = how.keys_by_level(&set, 16).unwrap();
+        let parts = EvaluationKeys::generate(&client(), parts, &NoProgress).unwrap();
+        let (y, all) = run(&whole);
+        let (z, fewer) = run(&parts);
+        assert!(y.b() == z.b() && y.a() == z.a(), "{switching}");
+        assert!(fewer < all, "{switching}: {fewer} of {all} bytes");
+        let low = [KeyKind::Multiplication.up_to(2)];
+        let low = EvaluationKeys::generate(&client(), low, &NoProgress).unwrap();
+        let server = server_of(&low, options.clone());
+        let squared = |level| {
+            let x = client().encrypt_at(&complex(16, 91), level).unwrap();
+            server.square(&server.upload(&[x]).unwrap())
+        };
+        squared(2).unwrap();
+        let error = squared(3).expect_err("no key reaches there").to_string();
+        assert!(error.contains("relinearisation key was made for levels up to 2"), "{error}");
+    }
+}
+
+/// Two keys a transform: fewer bytes, the same slots within the same estimate.
+#[test]
+fn few_keys_bootstrap_as_well() {
+    let set = CkksParameters::by_name(SMALL).expect("built in");
+    // Full slots take longer: with `GIRIH_LONG` (`cargo xtask test --long`).
+    let full = std::env::var_os("GIRIH_LONG").map(|_| 512);
+    for slots in [16].into_iter().chain(full) {
+        let how = Bootstrapping { few_keys: true, ..Default::default() };
+        let (few, many) = (how.keys(&set, slots).unwrap(), Bootstrapping::default());
+        let many = many.keys(&set, slots).unwrap();
+        assert!(few.len() < many.len(), "{} and {} keys", few.len(), many.len());
+        let p = pair_of(SMALL, few, Options::default());
+        let x = complex(slots, 92);
+        let deviation = |p: &Pair, how: &Bootstrapping| {
+            let y = p.server.bootstrap_with(&p.upload_at(&x, 0), how).unwrap();
+            p.check_within(&y, &x, 12.0, 8.0);
+            let found = p.values(&y);
+            let squares = found.iter().zip(&x).map(|(f, w)| (f - w).norm_sqr());
+            (squares.sum::<f64>() / (2 * slots) as f64).sqrt()
+        };
+        let q = pair_of(SMALL, many, Options::default());
+        let ratio = deviation(&p, &how) / deviation(&q, &Bootstrapping::default());
+        assert!(ratio < 1.01, "{slots} slots: {ratio} times the noise");
+        let error = p.server.bootstrap(&p.upload_at(&x, 0)).expect_err("other keys").to_string();
+        assert!(error.contains("rotations by"), "{error}");
+    }
+}
+
 #[test]
 fn few_slots_pack_both_halves() {
     let p = bootstrapping_pair(16, Options::default());
     let x = complex(16, 81);
     let y = p.server.bootstrap(&p.upload_at(&x, 1)).unwrap();
     assert_eq!((y.level(), y.slots()), (p.server.set().default_level(), 16));
+    p.check_within(&y, &x, 12.0, 8.0);
+}
+
+/// The noise of a full ciphertext repeats in no way; that of its few slots alone matters.
+#[test]
+fn full_slots_that_repeat_are_bootstrapped_as_few() {
+    let p = bootstrapping_pair(16, Options::default());
+    let x = complex(16, 85);
+    let full: Vec<Complex64> = x.iter().copied().cycle().take(512).collect();
+    let full = p.upload_at(&full, 0);
+    let y = p.server.bootstrap(&full.with_slots(16).unwrap()).unwrap();
     p.check_within(&y, &x, 12.0, 8.0);
 }
 

@@ -73,13 +73,12 @@ struct Bases {
 }
 
 impl CudaPoly {
-    /// Loads the tables of `ring`; at most `memory_limit` bytes will be allocated.
+    /// Loads the tables of `ring`.
     pub fn open(
         machine: Arc<dyn Machine>,
         limits: DeviceLimits,
         knobs: PolyKnobs,
         ring: Arc<RingShape>,
-        memory_limit: Option<u64>,
     ) -> Result<Self, BackendError> {
         if ring.log2_degree < LEAST_LOG2_DEGREE {
             return Err(BackendError::Unsupported {
@@ -90,10 +89,7 @@ impl CudaPoly {
         }
         let tables = RingTables::new(&machine, &ring)?;
         let state = State {
-            memory: Memory::new(
-                machine.clone(),
-                memory_limit.map(|limit| limit.saturating_sub(tables.bytes)),
-            ),
+            memory: Memory::new(machine.clone()),
             buffers: HashMap::new(),
             residents: HashMap::new(),
             routines: HashMap::new(),

@@ -24,12 +24,6 @@ pub fn plan(limits: &DeviceLimits) -> PolyPlan {
 }
 
 impl CudaBackend {
-    /// Lets a ring that is opened from now on allocate so many bytes and no more,
-    /// as on a smaller device.
-    pub fn limit_memory(&mut self, bytes: Option<u64>) {
-        self.memory_limit = bytes;
-    }
-
     /// Plans kernels of rings that are opened from now on by these numbers.
     pub fn set_poly_knobs(&mut self, knobs: PolyKnobs) {
         self.poly_knobs = knobs;
@@ -48,11 +42,10 @@ impl Loader for CudaBackend {
         choices: &BTreeMap<String, u32>,
     ) -> Result<Box<dyn PolyDevice>, BackendError> {
         Ok(Box::new(CudaPoly::open(
-            self.gpu.clone(),
+            self.machine.clone(),
             self.info.limits.clone(),
             self.poly_knobs.with_choices(choices)?,
             ring,
-            self.memory_limit,
         )?))
     }
 
@@ -86,7 +79,6 @@ impl Loader for EmulatedBackend {
             self.info.limits.clone(),
             PolyKnobs::default().with_choices(choices)?,
             ring,
-            self.memory_limit,
         )?))
     }
 
@@ -96,5 +88,9 @@ impl Loader for EmulatedBackend {
 
     fn alternatives(&self, ring: &RingShape) -> Vec<PolyOptions> {
         alternatives(Loader::plan(self, ring))
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        self.memory_limit
     }
 }

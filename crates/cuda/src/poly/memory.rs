@@ -19,8 +19,6 @@ pub(crate) struct Block {
 
 pub(crate) struct Memory {
     machine: Arc<dyn Machine>,
-    /// Most bytes that may be allocated at once.
-    limit: Option<u64>,
     /// What the driver gave, by size, that nobody uses now.
     free: BTreeMap<usize, Vec<u64>>,
     used: u64,
@@ -35,8 +33,8 @@ fn rounded(bytes: usize) -> usize {
 }
 
 impl Memory {
-    pub fn new(machine: Arc<dyn Machine>, limit: Option<u64>) -> Self {
-        Self { machine, limit, free: BTreeMap::new(), used: 0, kept: 0 }
+    pub fn new(machine: Arc<dyn Machine>) -> Self {
+        Self { machine, free: BTreeMap::new(), used: 0, kept: 0 }
     }
 
     /// Bytes handed out now.
@@ -52,25 +50,6 @@ impl Memory {
             self.used += size as u64;
             return Ok(Block { address, bytes: size });
         }
-        let over = |memory: &Self| {
-            memory.limit.is_some_and(|limit| memory.used + memory.kept + size as u64 > limit)
-        };
-        if over(self) {
-            self.release();
-        }
-        let out_of_memory = |memory: &Self| BackendError::OutOfMemory {
-            device: memory.machine.id().into(),
-            bytes: size as u64,
-            what: match memory.limit {
-                Some(limit) => {
-                    format!("{what} ({} bytes are in use, limited to {limit})", memory.used)
-                }
-                None => format!("{what} ({} bytes are in use)", memory.used),
-            },
-        };
-        if over(self) {
-            return Err(out_of_memory(self));
-        }
         let address = match self.machine.allocate(size, what) {
             Err(BackendError::OutOfMemory { .. }) if self.kept > 0 => {
                 self.release();
@@ -78,14 +57,15 @@ impl Memory {
             }
             other => other,
         };
-        match address {
-            Ok(address) => {
-                self.used += size as u64;
-                Ok(Block { address, bytes: size })
+        let address = address.map_err(|error| match error {
+            BackendError::OutOfMemory { device, bytes, what } => {
+                let what = format!("{what}; polynomials and routines take {} bytes", self.used);
+                BackendError::OutOfMemory { device, bytes, what }
             }
-            Err(BackendError::OutOfMemory { .. }) => Err(out_of_memory(self)),
-            Err(other) => Err(other),
-        }
+            other => other,
+        })?;
+        self.used += size as u64;
+        Ok(Block { address, bytes: size })
     }
 
     /// Takes a piece back; work that was called before may still use it.

@@ -7,6 +7,7 @@ pub(crate) mod delayed;
 #[cfg(feature = "emulation")]
 pub(crate) mod emulated;
 pub(crate) mod gpu;
+pub(crate) mod limited;
 pub(crate) mod machine;
 pub(crate) mod order;
 pub(crate) mod source;

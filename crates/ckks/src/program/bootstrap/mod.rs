@@ -42,11 +42,11 @@ impl Recorder {
             x.scale = chain.scale(0).expect("level 0 has a scale");
         }
         if shape.stc_first {
-            x = self.transform_chain(&x, plan.to_coefficients())?;
+            x = self.transform_chain(&x, plan.to_coefficients(), plan.few_keys())?;
         }
         let raised = self.raise_modulus(&x, plan.factor(), plan.raised_scale)?.result;
         let raised = self.sub_sum(&raised)?;
-        let coefficients = self.transform_chain(&raised, plan.to_slots())?;
+        let coefficients = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
         let joined = self.sine(&coefficients, plan)?;
         if shape.stc_first && shape.arcsine_levels > 0 {
             return Ok(joined);
@@ -55,7 +55,7 @@ impl Recorder {
         if shape.stc_first {
             return self.adjust(&joined, shape.effective_level);
         }
-        self.transform_chain(&joined, plan.to_coefficients())
+        self.transform_chain(&joined, plan.to_coefficients(), plan.few_keys())
     }
 
     /// A ciphertext at `level` with its canonical scale: adjusted if it stands above.

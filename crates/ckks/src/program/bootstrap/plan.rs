@@ -1,5 +1,6 @@
 //! What is made once for a bootstrapping: matrices, labels, constants.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
@@ -35,6 +36,7 @@ pub struct BootstrappingPlan {
     pub(super) raised_scale: f64,
     pub(super) joined_scale: f64,
     pub(super) phases: Option<Phases>,
+    few_keys: bool,
 }
 
 /// Public numbers of magnitude 1 that slots are multiplied by before; encoded.
@@ -261,7 +263,20 @@ impl BootstrappingPlan {
             raised_scale,
             joined_scale,
             phases,
+            few_keys: false,
         })
+    }
+
+    /// The same with two rotation keys a transform, or one, for more work
+    /// ([`Recorder::linear_transform_by_few`](super::super::Recorder::linear_transform_by_few)).
+    #[must_use]
+    pub fn with_few_keys(self) -> Self {
+        Self { few_keys: true, ..self }
+    }
+
+    /// Whether transforms rotate by few keys.
+    pub fn few_keys(&self) -> bool {
+        self.few_keys
     }
 
     /// n, the slots of the ciphertexts that it is for.
@@ -303,20 +318,35 @@ impl BootstrappingPlan {
         }
     }
 
+    /// The keys that it needs, each with the highest level at which it uses it.
+    pub fn key_levels(&self, chain: &Chain) -> Vec<(KeyKind, usize)> {
+        let Some(shape) = &chain.shape().bootstrapping else { return Vec::new() };
+        let (top, sine) = (shape.top(), shape.sine_input());
+        let mut levels: BTreeMap<KeyKind, usize> = [
+            (KeyKind::Multiplication, sine),
+            (KeyKind::DenseToSparse, top),
+            (KeyKind::SparseToDense, top),
+            (KeyKind::Galois(chain.conjugation()), sine),
+        ]
+        .into();
+        let back = if shape.stc_first { shape.stc_groups } else { shape.out() };
+        let transforms = self.to_slots.iter().enumerate().map(|(i, t)| (top - i, t));
+        let transforms = transforms
+            .chain(self.to_coefficients.iter().enumerate().map(|(i, t)| (back - i, t)))
+            .flat_map(|(level, t)| {
+                let rotations = if self.few_keys { t.few_rotations() } else { t.rotations() };
+                rotations.into_iter().map(move |by| (by, level))
+            });
+        let repeats = (0..).map(|i| self.slots << i).take_while(|&by| by < chain.most_slots());
+        for (by, level) in transforms.chain(repeats.map(|by| (by, top))) {
+            let held = levels.entry(KeyKind::Galois(chain.rotation(by as i64))).or_insert(level);
+            *held = level.max(*held);
+        }
+        levels.into_iter().collect()
+    }
+
     /// The keys that it needs.
     pub fn keys(&self, chain: &Chain) -> Vec<KeyKind> {
-        let mut keys =
-            vec![KeyKind::Multiplication, KeyKind::DenseToSparse, KeyKind::SparseToDense];
-        let transforms = self.to_slots.iter().chain(&self.to_coefficients);
-        let mut exponents: Vec<u32> = transforms
-            .flat_map(|t| t.rotations())
-            .chain((0..).map(|i| self.slots << i).take_while(|&by| by < chain.most_slots()))
-            .map(|by| chain.rotation(by as i64))
-            .chain([chain.conjugation()])
-            .collect();
-        exponents.sort_unstable();
-        exponents.dedup();
-        keys.extend(exponents.into_iter().map(KeyKind::Galois));
-        keys
+        self.key_levels(chain).into_iter().map(|(kind, _)| kind).collect()
     }
 }

@@ -88,6 +88,7 @@ impl<'s> Builder<'s> {
     pub(super) fn new(server: &'s ServerKey) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut recorder = Recorder::new(server.chain().clone());
+        recorder.limit_keys(server.shared().library.levels().clone());
         recorder.use_klss(server.key_switching() != KeySwitching::Hybrid)?;
         Ok(Self {
             server,

@@ -91,5 +91,6 @@ impl Bootstrapping {
             .integer(i64::from(self.equal_slots))
             .integer(i64::from(self.phases.is_some()))
             .integer(self.phases.unwrap_or(0) as i64)
+            .integer(i64::from(self.few_keys))
     }
 }
