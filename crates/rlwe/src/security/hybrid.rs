@@ -299,10 +299,13 @@ mod tests {
         LweProblem { dimension, log2_modulus, error: 3.19, secret }
     }
 
+    /// A problem, a kind of attack, its choices, and what it takes.
+    type Estimated = ((usize, f64, usize), usize, (usize, usize, usize), f64);
+
     /// What the lattice estimator itself says (its state of June 2026, with signs of guesses free)
     /// of single choices: dimension, log2 of the modulus, weight; the kind of search by its place
     /// in `Search::ALL`, 4 for the dual hybrid; guessed places, block, weight of guesses; bits.
-    const ESTIMATED: [((usize, f64, usize), usize, (usize, usize, usize), f64); 17] = [
+    const ESTIMATED: [Estimated; 17] = [
         ((1024, 27.0, 64), 0, (368, 204, 9), 106.449),
         ((1024, 27.0, 64), 1, (368, 204, 9), 106.750),
         ((1024, 27.0, 64), 2, (432, 172, 17), 90.835),
