@@ -36,7 +36,7 @@ fn row(set: &ParameterSet) -> [String; 7] {
     let bits = format!(
         "{} / {} / {}",
         known(Some(estimate.usvp_bdgl16)),
-        known(estimate.cheapest_matzov),
+        known(Some(estimate.cheapest_matzov)),
         known(security.claim.map(f64::from))
     );
     [

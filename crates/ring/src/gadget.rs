@@ -70,20 +70,22 @@ mod tests {
         ]) {
             let (bits, log2_base, levels, dropped_bits) = shape;
             let modulus = (1i64 << bits) - 2047;
-            let x = x.rem_euclid(modulus) - modulus / 2;
             let mut digits = vec![0; levels];
-            balanced_digits(x, log2_base, dropped_bits, &mut digits);
             let half = 1i64 << (log2_base - 1);
-            let mut sum = 0i64;
-            for (l, &d) in digits.iter().enumerate() {
-                let d = i64::from(d);
-                prop_assert!(d >= -half && (d < half || (l == levels - 1 && d == half)));
-                sum += d << (dropped_bits as usize + log2_base as usize * l);
-            }
-            let left = 1i64 << dropped_bits;
-            prop_assert!(2 * (x - sum).abs() <= left, "{x} - {sum}");
-            if dropped_bits == 0 {
-                prop_assert_eq!(x, sum);
+            // The ends, too: at the upper one the top digit may be B/2.
+            for x in [x.rem_euclid(modulus) - modulus / 2, -(modulus / 2), modulus / 2] {
+                balanced_digits(x, log2_base, dropped_bits, &mut digits);
+                let mut sum = 0i64;
+                for (l, &d) in digits.iter().enumerate() {
+                    let d = i64::from(d);
+                    prop_assert!(d >= -half && (d < half || (l == levels - 1 && d == half)));
+                    sum += d << (dropped_bits as usize + log2_base as usize * l);
+                }
+                let left = 1i64 << dropped_bits;
+                prop_assert!(2 * (x - sum).abs() <= left, "{x} - {sum}");
+                if dropped_bits == 0 {
+                    prop_assert_eq!(x, sum);
+                }
             }
         }
     }

@@ -25,11 +25,22 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        // Both sides of the bounds of the short way, together and each alone.
         #[test]
-        fn exact_half_up(x: u64, from in 3u64..1 << 62, to in 2u64..1 << 40) {
-            let x = x % from;
-            let want = (BigUint::from(x) * 2u32 * to + from) / (BigUint::from(from) * 2u32) % to;
-            prop_assert_eq!(BigUint::from(mod_switch(x, from, to)), want);
+        fn exact_half_up(
+            x: u64,
+            from in prop_oneof![
+                3u64..1 << 62, 3u64..1 << 20, (1u64 << 32) - 3..(1 << 32) + 3, 1u64 << 61..1 << 62
+            ],
+            to in prop_oneof![
+                2u64..1 << 40, 2u64..1 << 12, (1u64 << 30) - 3..(1 << 30) + 3, 1u64 << 39..1 << 40
+            ],
+        ) {
+            for x in [x % from, from - 1] {
+                let want =
+                    (BigUint::from(x) * 2u32 * to + from) / (BigUint::from(from) * 2u32) % to;
+                prop_assert_eq!(BigUint::from(mod_switch(x, from, to)), want);
+            }
         }
 
         #[test]

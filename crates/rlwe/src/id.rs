@@ -73,3 +73,39 @@ impl std::fmt::Debug for KeyId {
         write!(f, "KeyId({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(byte: u8) -> KeyId {
+        KeyId::from_bytes([byte; 16]).expect("not all zeros")
+    }
+
+    #[test]
+    fn zeros_are_no_name() {
+        assert_eq!(KeyId::from_bytes([0; 16]), None);
+        assert_eq!(id(0xa7).as_bytes(), &[0xa7; 16]);
+        let mut nearly = [0; 16];
+        nearly[15] = 1;
+        assert!(KeyId::from_bytes(nearly).is_some());
+    }
+
+    #[test]
+    fn a_name_reads_as_hexadecimal_digits() {
+        assert_eq!(id(0x0a).to_string(), "0a".repeat(16));
+        assert_eq!(format!("{:.8}", id(0xb3)), "b3b3b3b3");
+        assert_eq!(format!("{:?}", id(0xb3)), format!("KeyId({})", "b3".repeat(16)));
+    }
+
+    #[test]
+    fn two_names_never_meet_and_constants_go_with_any() {
+        assert_eq!(KeyId::common([]).ok(), Some(None));
+        assert_eq!(KeyId::common([None, None]).ok(), Some(None));
+        assert_eq!(KeyId::common([None, Some(id(1)), None, Some(id(1))]).ok(), Some(Some(id(1))));
+        match KeyId::common([Some(id(1)), None, Some(id(1)), Some(id(2))]) {
+            Err(Error::TwoKeys { first, second }) => assert_eq!((first, second), (id(1), id(2))),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -8,7 +8,11 @@ use girih_tfhe::{ClientKey, EvaluationKeys, NoiseModel, ParameterSet, ServerKey}
 
 /// NANDs under fresh keys of `set`.
 fn measured(set: &ParameterSet, samples: usize) -> MeasuredNoise {
-    let client = ClientKey::generate_seeded_for_tests(set, [11; 32]).expect("prime words");
+    measured_under([11; 32], set, samples)
+}
+
+fn measured_under(seed: [u8; 32], set: &ParameterSet, samples: usize) -> MeasuredNoise {
+    let client = ClientKey::generate_seeded_for_tests(set, seed).expect("prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
     let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
@@ -159,6 +163,48 @@ fn the_mean_of_rounding_errors_is_taken_off() {
     assert!((21.0..23.5).contains(&model), "{model}");
     assert!(measured.mean_out.abs() < 2.5 * own, "mean {:.2}", measured.mean_out);
     assert!((0.9..1.1).contains(&(measured.sigma_out / model)), "{:.2}", measured.sigma_out);
+}
+
+/// Results of one key share the mean of its key-switching table over the values of a digit: with
+/// four values it is a quarter of the key switch's variance. Means of 128 keys vary by what the
+/// model says, give or take an eighth; without what they share it would be a tenth of that.
+#[test]
+fn results_of_a_key_share_the_mean_of_its_table() {
+    let set = from_file("FOUR_VALUES", &[("base_ks", "4")]);
+    let (keys, samples) = (128, 64);
+    let model = NoiseModel::with_transform(&set, Transform::Fft);
+    let (variance, shared) = (model.variance_out_at(9), model.covariance_out_at(9));
+    let of = |key: u8| measured_under([key; 32], &set, samples).mean_out.powi(2);
+    let found = (0..keys).map(of).sum::<f64>() / f64::from(keys);
+    let expected = shared + variance / samples as f64;
+    println!("variance of means {found:.3}, {expected:.3} by the model, {variance:.3} of all");
+    assert!(shared > 10.0 * variance / samples as f64);
+    assert!((0.67..1.4).contains(&(found / expected)), "{found} is not {expected}");
+}
+
+/// What results share is in no figure of a set: it costs a gate of two of them 3 bits at most, a
+/// majority 4, and no set falls below what its gates are held to.
+#[test]
+fn what_results_share_moves_no_set_below_its_bound() {
+    for set in ParameterSet::all() {
+        let model = NoiseModel::with_transform(&set, Transform::Fft);
+        let log2_q = set.shape().log2_lwe_modulus;
+        let (variance, shared) = (model.variance_out_at(log2_q), model.covariance_out_at(log2_q));
+        if set.shape().is_torus() {
+            assert_eq!(shared, 0.0, "{set}");
+            continue;
+        }
+        let margin = 2f64.powi(log2_q as i32 - 3);
+        let figures = |inputs: f64| {
+            let together = inputs * variance + inputs * (inputs - 1.0) * shared;
+            [inputs * variance, together].map(|v| model.log2_failure_input(margin, v))
+        };
+        let ([apart, together], [three_apart, three]) = (figures(2.0), figures(3.0));
+        assert!(together >= apart && together < apart + 3.0, "{set}: {apart} {together}");
+        assert!(three < three_apart + 4.0, "{set}: {three_apart} {three}");
+        let bound = model.default_bound();
+        assert!([-128.0, -64.0].into_iter().all(|b| bound != b || together < b), "{set}");
+    }
 }
 
 /// Two small sets; with `GIRIH_ALL_NOISE=1` every published one, with one slot and with those

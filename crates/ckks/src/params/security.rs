@@ -45,9 +45,9 @@ pub struct Estimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
     /// log2 8d with block size b and lattice dimension d).
     pub dense: f64,
-    /// The cheaper of the primal and the dual attack on it with the MATZOV cost model; nothing for
-    /// a secret of fixed weight.
-    pub dense_matzov: Option<f64>,
+    /// The cheapest attack on it that is computed with the MATZOV cost model: the dual one, or a
+    /// hybrid one where the secret has a fixed weight.
+    pub dense_matzov: f64,
     /// Attacks on the sparse secret under the primes of its one key.
     pub sparse: Option<SparseEstimate>,
 }
@@ -55,17 +55,23 @@ pub struct Estimate {
 /// Bits that attacks on a sparse secret take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SparseEstimate {
-    /// The primal attack, in the same model, where the attacker also guesses that some coefficients
-    /// are zero and repeats until that is so.
-    pub primal: f64,
+    /// The primal hybrid attack with the MATZOV cost model: some coefficients are guessed, one by
+    /// one or by a meet in the middle, and the lattice of the others is reduced.
+    pub primal_hybrid: f64,
+    /// The dual hybrid attack with a search over the guessed coefficients, in the same model.
+    pub dual_hybrid: f64,
     /// A search whatever the modulus: the power 0.3 of the number of secrets, at which May (2021,
     /// "How to meet ternary LWE keys") puts a meet in the middle with representations. It needs
     /// about as much memory.
     pub search: f64,
 }
 
-/// The part of its exponent that a search of all secrets keeps.
-const SEARCH: f64 = 0.3;
+impl SparseEstimate {
+    /// What the cheapest of them takes.
+    pub fn cheapest(&self) -> f64 {
+        self.primal_hybrid.min(self.dual_hybrid).min(self.search)
+    }
+}
 
 /// What is known about the security of a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,45 +97,15 @@ fn dense(set: &CkksParameters) -> LweProblem {
     LweProblem { dimension, log2_modulus, error: ERROR_DEVIATION, secret }
 }
 
-/// The primal attack on a secret of fixed weight, with `guessed` coefficients taken for zero.
-///
-/// A guess is right with probability C(N - g, h) / C(N, h); what remains is a problem of dimension
-/// N - g with the same weight (Albrecht 2017, "On dual lattice attacks against small-secret LWE",
-/// section 4, for the primal attack).
-fn with_guesses(degree: usize, weight: usize, log2_modulus: f64, guessed: usize) -> f64 {
-    let left = degree - guessed;
-    let log2_success: f64 =
-        (0..weight).map(|i| ((left - i) as f64 / (degree - i) as f64).log2()).sum();
+/// The attacks on a sparse secret; nothing for a weight that is none.
+fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> Option<SparseEstimate> {
     let secret = SecretDistribution::FixedWeight(weight);
-    let error = ERROR_DEVIATION;
-    LweProblem { dimension: left, log2_modulus, error, secret }.usvp_bdgl16() - log2_success
-}
-
-fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> SparseEstimate {
-    // Places and signs: C(N, h) 2^h.
-    let places: f64 = (0..weight).map(|i| ((degree - i) as f64 / (i + 1) as f64).log2()).sum();
-    let search = SEARCH * (places + weight as f64);
-    SparseEstimate { primal: sparse_primal(degree, weight, log2_modulus), search }
-}
-
-fn sparse_primal(degree: usize, weight: usize, log2_modulus: f64) -> f64 {
-    // The cost has one minimum: a coarse search over the share that is guessed, then a finer one.
-    let steps = 64;
-    let most = degree - weight - 1;
-    let cost = |guessed: usize| with_guesses(degree, weight, log2_modulus, guessed.min(most));
-    let (mut best, mut bits) = (0, cost(0));
-    for width in [degree / steps, (degree / (steps * 16)).max(1)] {
-        let from = best.max(width * steps / 2) - width * steps / 2;
-        let range = if width == degree / steps { 0..steps } else { 0..steps + 1 };
-        for i in range {
-            let guessed = if width == degree / steps { i * width } else { from + i * width };
-            let found = cost(guessed);
-            if found < bits {
-                (best, bits) = (guessed, found);
-            }
-        }
-    }
-    bits
+    let problem = LweProblem { dimension: degree, log2_modulus, error: ERROR_DEVIATION, secret };
+    Some(SparseEstimate {
+        primal_hybrid: problem.primal_hybrid_matzov()?,
+        dual_hybrid: problem.dual_hybrid_matzov()?,
+        search: problem.secret_search()?,
+    })
 }
 
 pub(super) fn judge(set: &CkksParameters) -> Security {
@@ -138,17 +114,17 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
     let estimate = Estimate {
         dense: dense(set).usvp_bdgl16(),
         dense_matzov: dense(set).cheapest_matzov(),
-        sparse: set.bootstrapping().map(|b| sparse(set.degree(), b.sparse_weight(), log2_sparse)),
+        sparse: set
+            .bootstrapping()
+            .and_then(|b| sparse(set.degree(), b.sparse_weight(), log2_sparse)),
     };
     let largest = largest_log2_modulus(chain.log2_degree());
     let log2_modulus = set.log2_modulus();
     let mut text = format!(
-        "{:.1} bits against the primal attack (uSVP, BDGL16) with log2 QP = {log2_modulus:.2}",
-        estimate.dense
+        "{:.1} bits against the primal attack (uSVP, BDGL16) with log2 QP = {log2_modulus:.2}, \
+         {:.1} against the cheapest attack that is computed (MATZOV)",
+        estimate.dense, estimate.dense_matzov
     );
-    if let Some(bits) = estimate.dense_matzov {
-        text += &format!(", {bits:.1} against the cheapest attack that is computed (MATZOV)");
-    }
     if let Some(most) = largest {
         text += &format!("; OpenFHE's table allows {most:.0} for 128 bits");
     }
@@ -156,13 +132,32 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
         let weight = b.sparse_weight();
         text += &format!(
             ". The sparse secret of weight {weight} under {log2_sparse:.2} bits: {:.1} bits \
-             against the primal attack with guessed zeros, {:.1} against a meet in the middle at \
-             the power 0.3 of the number of secrets; other hybrid attacks were not computed, \
-             published bounds allow {SPARSE_LOG2_MODULUS:.0} bits of modulus",
-            found.primal, found.search
+             against the primal hybrid attack and {:.1} against the dual one (MATZOV), {:.1} \
+             against a meet in the middle at the power 0.3 of the number of secrets; published \
+             bounds allow {SPARSE_LOG2_MODULUS:.0} bits of modulus",
+            found.primal_hybrid, found.dual_hybrid, found.search
         );
     }
     let warning =
         set.is_insecure().then(|| format!("{set} is a toy for tests: it has no security at all"));
     Security { estimate, log2_modulus, largest_log2_modulus: largest, text: text + ".", warning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The weakest sparse secret that a parameter file may bring, under the largest modulus.
+    #[test]
+    fn what_the_bounds_of_sparse_secrets_admit_is_safe_from_hybrids() {
+        let found = sparse(1 << 16, 32, SPARSE_LOG2_MODULUS).expect("a weight");
+        assert!(found.primal_hybrid > 160.0 && found.dual_hybrid > 160.0, "{found:?}");
+        assert_eq!(found.cheapest(), found.search);
+        // Without these bounds hybrids do better than the search of all secrets: under all primes
+        // of a set, or in a small ring.
+        let under_all = sparse(1 << 16, 32, 1740.0).expect("a weight");
+        assert!(under_all.cheapest() < 90.0, "{under_all:?}");
+        let small = sparse(1 << 12, 32, SPARSE_LOG2_MODULUS).expect("a weight");
+        assert!(small.primal_hybrid < small.search - 10.0, "{small:?}");
+    }
 }

@@ -9,8 +9,8 @@ use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::Queue;
 use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
 use girih_backend::{
-    BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob, NoProgress,
-    Operand, PlanRequest, PlanSource, SecretKind, Transform,
+    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob,
+    NoProgress, Operand, PlanRequest, PlanSource, SecretKind, Transform,
 };
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const WINDOW: u64 = 12;
 const STORED: usize = 3 * WINDOW as usize;
 
-fn shape(torus: bool) -> BootstrapShape {
+pub(super) fn shape(torus: bool) -> BootstrapShape {
     let prime = girih_ring::largest_ntt_prime(27, 128).expect("there is one");
     BootstrapShape {
         lwe_dimension: 3,
@@ -39,12 +39,22 @@ fn shape(torus: bool) -> BootstrapShape {
     }
 }
 
-fn engine(
+pub(super) fn engine(
     machine: &Arc<Emulated>,
     delay: Delay,
     careless: &'static [Queue],
     shape: &BootstrapShape,
 ) -> Engine {
+    load(machine, delay, careless, shape).expect("it loads")
+}
+
+/// An engine over queues with this delay, of one multiprocessor's plans.
+pub(super) fn load(
+    machine: &Arc<Emulated>,
+    delay: Delay,
+    careless: &'static [Queue],
+    shape: &BootstrapShape,
+) -> Result<Engine, BackendError> {
     let machine = Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
     let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
     // One multiprocessor, so that small calls have several waves and something left.
@@ -52,10 +62,8 @@ fn engine(
         Planner { device: "cuda", shape, transform, limits: &limits_of(90), cluster: MAX_CLUSTER };
     let plans = planner.candidates(&PlanRequest::default()).expect("it fits");
     let keys = SyntheticKeys::new(shape.clone(), 5);
-    Engine::new(Box::new(
-        CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress)
-            .expect("it loads"),
-    ))
+    let engine = CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress)?;
+    Ok(Engine::new(Box::new(engine)))
 }
 
 /// Some places of a window that no other operand or result of the call has.

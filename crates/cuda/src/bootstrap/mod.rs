@@ -33,6 +33,8 @@ pub(crate) mod keys;
 pub(crate) mod layout;
 pub(crate) mod limits;
 pub(crate) mod memory;
+#[cfg(all(test, feature = "emulation"))]
+mod memory_tests;
 pub(crate) mod pipeline;
 pub(crate) mod plan;
 pub(crate) mod queues;

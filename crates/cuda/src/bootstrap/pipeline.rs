@@ -155,8 +155,20 @@ impl Pipeline {
         queue: Queue,
         jobs: &[Job],
     ) -> Result<(), BackendError> {
-        self.switch.make_room(&self.shape, lane, queue, jobs.len())?;
-        lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))
+        let machine = self.machine.as_ref();
+        let staged = self
+            .switch
+            .make_room(&self.shape, lane, queue, jobs.len())
+            .and_then(|()| lane.stage(machine, queue, bytes_of(jobs)));
+        if staged.is_err() {
+            // What there was room for is being zeroed in `queue`. The lane's next call, whichever
+            // queue it takes, comes behind that and behind the call before.
+            if let Some(last) = lane.last {
+                machine.wait(queue, last)?;
+            }
+            lane.last = Some(machine.mark(queue)?);
+        }
+        staged
     }
 
     /// Stages linear jobs and computes them, to their places if they are to be scattered.

@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const ID: &str = "cuda:emulated";
 const EMULATION: &str = include_str!("../../../../cuda/host/emulation.hpp");
@@ -34,6 +34,8 @@ pub(crate) struct Emulated {
 struct State {
     libraries: Vec<libloading::Library>,
     allocations: HashMap<u64, Layout>,
+    /// Allocations that are still granted, where they are counted.
+    granted: Option<usize>,
 }
 
 fn failed(what: impl Into<String>) -> BackendError {
@@ -55,6 +57,23 @@ impl Emulated {
         std::fs::create_dir_all(&folder)
             .map_err(|e| missing(format!("{}: {e}", folder.display())))?;
         Ok(Self { folder, state: Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Grants so many more allocations and refuses all that follow, as a device without memory
+    /// does; with `None`, refuses none.
+    #[cfg(test)]
+    pub fn grant(&self, allocations: Option<usize>) {
+        self.state().granted = allocations;
+    }
+
+    /// Bytes that are allocated now.
+    #[cfg(test)]
+    pub fn bytes_in_use(&self) -> usize {
+        self.state().allocations.values().map(Layout::size).sum()
     }
 
     fn compile(&self, source: &Source) -> Result<PathBuf, BackendError> {
@@ -125,6 +144,10 @@ impl Machine for Emulated {
             what: what.into(),
         };
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| out_of_memory())?;
+        let mut state = self.state();
+        if let Some(granted) = &mut state.granted {
+            *granted = granted.checked_sub(1).ok_or_else(out_of_memory)?;
+        }
         // SAFETY: `Buffer` never asks for zero bytes.
         let address = unsafe { std::alloc::alloc(layout) } as u64;
         if address == 0 {
@@ -133,18 +156,12 @@ impl Machine for Emulated {
         // SAFETY: just allocated with this size. Device memory has no defined contents; a pattern
         // shows reads of it.
         unsafe { std::ptr::write_bytes(address as *mut u8, 0xa5, bytes) };
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .allocations
-            .insert(address, layout);
+        state.allocations.insert(address, layout);
         Ok(address)
     }
 
     fn free(&self, address: u64) {
-        if let Some(layout) =
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).allocations.remove(&address)
-        {
+        if let Some(layout) = self.state().allocations.remove(&address) {
             // SAFETY: allocated in `allocate` with this layout, removed from the list,
             // so freed once.
             unsafe { std::alloc::dealloc(address as *mut u8, layout) }
@@ -207,7 +224,7 @@ impl Machine for Emulated {
                 symbol.map(|f| Kernel(*f as usize)).map_err(|e| failed(e.to_string()))
             })
             .collect();
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).libraries.push(library);
+        self.state().libraries.push(library);
         kernels
     }
 

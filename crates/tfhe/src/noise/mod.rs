@@ -24,6 +24,8 @@ pub struct NoiseModel {
     /// Of the ciphertext after the key switch, apart from the accumulator's share,
     /// in units of Q_ks.
     key_switch: f64,
+    /// Of what all results of one key share, out of `key_switch`: see [`NoiseModel::new`].
+    shared: f64,
     /// Of rounding one mask and body to a smaller modulus: `(1 + n E[s^2]) / 12`.
     rounding: f64,
     log2_ks_modulus: u32,
@@ -78,6 +80,11 @@ impl NoiseModel {
     /// for h = n / 2, is added to every result beforehand; what the secret's own h leaves is `n /
     /// 16` fractions squared, and `k N / 16` of MR's switch Q -> Q_ks.
     ///
+    /// Results of one key share what its key-switching table has on average over the values of a
+    /// digit: `k N digits (B_ks - 1) / B_ks^2 sigma^2` of the above, a B_ks-th of the key switch's
+    /// variance, and all of what a binary secret's own h leaves. A sum of results has that with the
+    /// square of the sum of the weights, and the rest with the sum of their squares.
+    ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
     /// key switch adds `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its
     /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of a secret coefficient where
@@ -122,6 +129,8 @@ impl NoiseModel {
             key_switch: extracted / 12.0
                 + indices * digits * (1.0 - 1.0 / base) * variance
                 + what_means_leave(shape),
+            shared: indices * digits * (base - 1.0) / base.powi(2) * variance
+                + what_means_leave(shape),
             rounding: (1.0 + shape.lwe_dimension as f64 * square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
@@ -139,6 +148,8 @@ impl NoiseModel {
         Self {
             key_switch: indices * square * left_out
                 + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+            // Each bootstrapping has one key switch, before it: its error is in no sum.
+            shared: 0.0,
             rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
             log2_ks_modulus: 64,
             log2_lwe_modulus: 64,
@@ -173,6 +184,14 @@ impl NoiseModel {
     /// Variance of a bootstrapped ciphertext modulo `2^log2_modulus`, in units of that modulus.
     pub fn variance_out_at(&self, log2_modulus: u32) -> f64 {
         self.sigma_out_at(log2_modulus).powi(2)
+    }
+
+    /// Of [`NoiseModel::variance_out_at`], what all results of one key share: the variance of their
+    /// mean from key to key, which is the covariance of any two of them. No other figure here
+    /// counts it: gates of two results fail with up to 2^2.9 times the probability that they state,
+    /// majorities with up to 2^3.9 times (STD128: 2^-130.8 for 2^-133.4).
+    pub fn covariance_out_at(&self, log2_modulus: u32) -> f64 {
+        self.shared * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32)
     }
 
     /// Deviation that rounding to a smaller modulus leaves, in units of that modulus.
@@ -498,6 +517,37 @@ mod tests {
         let set = ParameterSet::by_name("G4").expect("built in");
         let fft = NoiseModel::with_transform(&set, Transform::Fft);
         assert!((8.52..8.9).contains(&fft.sigma_out()), "{}", fft.sigma_out());
+    }
+
+    fn close(found: f64, wanted: f64) {
+        assert!((found / wanted - 1.0).abs() < 1e-3, "{found}, not {wanted}");
+    }
+
+    /// Terms by hand, each of which is too small a part of a result for its measurement to show.
+    #[test]
+    fn terms_are_those_of_their_formulas() {
+        let toy = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+        let model = NoiseModel::new(&toy);
+        // k N = 256, three digits of 32 values, 3.19^2 = 10.1761, E[s^2] = 2/3.
+        close(model.key_switch, (1.0 + 512.0 / 3.0) / 12.0 + 768.0 * 31.0 / 32.0 * 10.1761);
+        close(model.shared, 768.0 * 31.0 / 1024.0 * 10.1761);
+        close(model.rounding, (1.0 + 64.0 * 2.0 / 3.0) / 12.0);
+        close(model.variance_of_bits(), model.variance_out_at(9).max(10.1761));
+        let (lwe, ring) =
+            variance_of(ErrorDistribution::TUniform { lwe_log2_bound: 2, glwe_log2_bound: 3 });
+        assert_eq!((lwe, ring), (5.5, 21.5));
+        // Rounding MR's Q = 2^17 to 2^14 leaves 256 sixty-fourths beside n = 64.
+        let raised = BootstrapShape {
+            secret: SecretKind::Binary,
+            gadget: Gadget::ModulusRaising { log2_modulus: 17 },
+            ..toy.shape().clone()
+        };
+        close(what_means_leave(&raised), (64.0 + 4.0) / 16.0);
+        let as_large = Gadget::ModulusRaising { log2_modulus: 14 };
+        close(what_means_leave(&BootstrapShape { gadget: as_large, ..raised.clone() }), 4.0);
+        assert_eq!(what_means_leave(toy.shape()), 0.0);
+        // 0.7 * 6 * (1/2) * 256^2 / pi^4.
+        close(first_step(&raised), 1412.86);
     }
 
     #[test]

@@ -66,19 +66,17 @@ pub(super) fn judge(set: &ParameterSet) -> Security {
     } else {
         String::new()
     };
-    let cheapest = estimate.cheapest_matzov.map_or_else(String::new, |bits| {
-        format!(", {bits:.1} against the cheapest attack that is computed (MATZOV)")
-    });
     let text = format!(
-        "{:.1} bits against uSVP (BDGL16){cheapest}; {claimed}.{packed}",
-        estimate.usvp_bdgl16
+        "{:.1} bits against uSVP (BDGL16), {:.1} against the cheapest attack that is computed \
+         (MATZOV); {claimed}.{packed}",
+        estimate.usvp_bdgl16, estimate.cheapest_matzov
     );
     let name = set.name();
     let warning = match (estimate.cheapest_matzov, claim) {
         _ if name.starts_with("INSECURE") => {
             Some(format!("{name} is a toy for tests: it has no security at all"))
         }
-        (Some(bits), _) if bits < WEAK => {
+        (bits, _) if bits < WEAK => {
             Some(format!("{name} is a {:.0}-bit set (MATZOV): below {WEAK} bits", bits.floor()))
         }
         _ if estimate.usvp_bdgl16 < WEAK => Some(format!(
