@@ -3,8 +3,8 @@
 //! ([`BootstrapShape::ggsw_exponent`] says which e_x).
 //!
 //! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them
-//! `decompose`, `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all
-//! of them; lazy forms inside a kernel must agree with these once reduced.
+//! `decompose`, `forward_transform`, `products`, `inverse_transform`, `accumulate`. Residues are
+//! reduced between all of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
 use girih_backend::{
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Twin {
     shape: BootstrapShape,
     rns: Rns,
-    tables: Vec<NttTable>,
+    transforms: Vec<NttTable>,
     /// Accumulator modulus Q.
     modulus: u64,
     /// Transformed key: `[step][GGSW][level][row][column][word][N]`.
@@ -89,7 +89,7 @@ impl Twin {
                 "words {words:?} are not one or two distinct primes"
             ))
         })?;
-        let tables: Vec<NttTable> = rns
+        let transforms: Vec<NttTable> = rns
             .words()
             .iter()
             .map(|&m| NttTable::new(m, shape.polynomial_size))
@@ -101,18 +101,18 @@ impl Twin {
                 ))
             })?;
         let block = shape.bootstrapping_block_len();
-        let mut key = vec![0u32; shape.steps() * block * tables.len()];
+        let mut key = vec![0u32; shape.steps() * block * transforms.len()];
         let done = AtomicUsize::new(0);
-        key.par_chunks_exact_mut(block * tables.len()).enumerate().for_each_init(
+        key.par_chunks_exact_mut(block * transforms.len()).enumerate().for_each_init(
             || vec![0u64; block],
             |coefficients, (index, out)| {
                 keys.bootstrapping_block(index, coefficients);
                 let polynomials = coefficients.chunks_exact(shape.polynomial_size);
                 for (polynomial, words) in
-                    polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * tables.len()))
+                    polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * transforms.len()))
                 {
                     for (table, o) in
-                        tables.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
+                        transforms.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
                     {
                         for (o, &c) in o.iter_mut().zip(polynomial) {
                             *o = table.modulus().reduce(c);
@@ -128,13 +128,13 @@ impl Twin {
             },
         );
         let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
-        Ok(Self { rns, tables, modulus, key, shape })
+        Ok(Self { rns, transforms, modulus, key, shape })
     }
 
     /// `[word][level][K][N]`: residues of the digits, transformed.
     fn forward_transform(&self, digits: &[i32]) -> Vec<u32> {
-        let mut out = Vec::with_capacity(digits.len() * self.tables.len());
-        for table in &self.tables {
+        let mut out = Vec::with_capacity(digits.len() * self.transforms.len());
+        for table in &self.transforms {
             let from = out.len();
             out.extend(digits.iter().map(|&d| table.modulus().reduce_signed(i64::from(d))));
             out[from..].chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.forward(p));
@@ -149,12 +149,12 @@ impl Twin {
             self.shape.columns(),
             self.shape.levels() * self.shape.columns(),
         );
-        let words = self.tables.len();
+        let words = self.transforms.len();
         let ggsw_len = rows * columns * words * size;
         let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..]
             [..self.shape.ggsw_per_step() * ggsw_len];
         let mut out = vec![0; words * columns * size];
-        for (w, table) in self.tables.iter().enumerate() {
+        for (w, table) in self.transforms.iter().enumerate() {
             let m = table.modulus();
             for (which, ggsw) in block.chunks_exact(ggsw_len).enumerate() {
                 let exponent = self.shape.ggsw_exponent(which, exponents) as usize;
@@ -178,7 +178,7 @@ impl Twin {
     /// `[word][K][N]` back to coefficients, in place.
     fn inverse_transform(&self, products: &mut [u32]) {
         let per_word = self.shape.columns() * self.shape.polynomial_size;
-        for (table, word) in self.tables.iter().zip(products.chunks_exact_mut(per_word)) {
+        for (table, word) in self.transforms.iter().zip(products.chunks_exact_mut(per_word)) {
             word.chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.inverse(p));
         }
     }
