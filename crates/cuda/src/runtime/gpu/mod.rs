@@ -2,7 +2,10 @@
 //! uploads and downloads, pinned staging.
 #![allow(unsafe_code)] // Calls the C interface of the driver.
 
-use crate::runtime::compile::{CompileError, compile};
+mod facts;
+mod kernels;
+mod staging;
+
 use crate::runtime::machine::{
     Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue, RecordedLaunch,
 };
@@ -10,35 +13,20 @@ use crate::runtime::source::Source;
 use crate::runtime::spans::DeviceSpans;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use girih_backend::{BackendError, DeviceLimits, timeline};
-use rayon::prelude::*;
+pub(crate) use facts::{GpuFacts, count_devices, facts};
+use facts::{describe, no_device};
+use girih_backend::{BackendError, timeline};
+use kernels::aligned;
+use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pinned memory through which copies go,
-/// in pieces that are filled and drained while others are in flight.
-const PIECES: [usize; 2] = [16, 8]; // uploads, which wait for the work before them, and downloads
-const PIECE_BYTES: usize = 4 << 20;
 /// Events that the marks of a queue take in turn. One that is recorded again stands for a later
 /// point, which implies the earlier.
 const MARKS: usize = 64;
-/// Bytes that one thread copies between staging and the caller's memory.
-const COPY_BYTES: usize = 512 << 10;
 /// The smallest compute capability of CUDA 13.
 const LEAST_CAPABILITY: u32 = 75;
-
-/// Facts about one GPU.
-#[derive(Clone, Debug)]
-pub(crate) struct GpuFacts {
-    pub name: String,
-    pub capability: u32,
-    pub limits: DeviceLimits,
-    pub memory_bytes: usize,
-    pub driver_version: i32,
-    /// How many times slower f64 runs than f32.
-    pub f64_slowness: i32,
-}
 
 pub(crate) struct Gpu {
     id: String,
@@ -63,74 +51,12 @@ struct Marks {
     next: u64,
 }
 
-/// Pieces of pinned memory, each with the event that ends its last use.
-struct Staging {
-    pieces: Vec<(*mut u8, sys::CUevent)>,
-    next: usize,
-}
-
 // SAFETY: contexts, streams, events and modules of the driver may be used from any thread whose
 // current context is theirs, which every method sets first; pinned memory is only touched under the
 // lock of its `staging`.
 unsafe impl Send for Gpu {}
 // SAFETY: as above.
 unsafe impl Sync for Gpu {}
-
-fn no_device(requested: &str, why: impl Into<String>) -> BackendError {
-    BackendError::NoDevice { requested: requested.into(), why: why.into() }
-}
-
-/// Starts the driver and counts its devices.
-pub(crate) fn count_devices() -> Result<usize, BackendError> {
-    // SAFETY: only asks the loader for a library; without it the first call of cudarc would panic.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(no_device(
-            "cuda",
-            "the NVIDIA driver (libcuda) was not found; install driver 580 or newer",
-        ));
-    }
-    result::init()
-        .map_err(|e| no_device("cuda", format!("the driver did not start: {}", describe(e))))?;
-    let count = result::device::get_count().map_err(|e| no_device("cuda", describe(e)))?;
-    Ok(usize::try_from(count).unwrap_or(0))
-}
-
-fn describe(error: DriverError) -> String {
-    let text = error.error_string().ok().map(|s| s.to_string_lossy().into_owned());
-    format!("{:?}{}", error.0, text.map_or_else(String::new, |t| format!(" ({t})")))
-}
-
-/// Facts about device `ordinal`; the driver is started.
-pub(crate) fn facts(ordinal: usize) -> Result<GpuFacts, BackendError> {
-    let id = format!("cuda:{ordinal}");
-    let error = |e| no_device(&id, describe(e));
-    let device = result::device::get(ordinal as i32).map_err(error)?;
-    // SAFETY: `device` is a device of the driver.
-    let attribute = |which| unsafe { result::device::get_attribute(device, which) }.map_err(error);
-    use sys::CUdevice_attribute_enum as A;
-    let capability = (10 * attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
-        + attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?) as u32;
-    let mut driver_version = 0;
-    // SAFETY: writes one integer.
-    unsafe { sys::cuDriverGetVersion(&mut driver_version) };
-    Ok(GpuFacts {
-        name: result::device::get_name(device).map_err(error)?,
-        capability,
-        limits: DeviceLimits {
-            workgroup_memory_bytes: attribute(
-                A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            )? as usize,
-            workgroup_threads: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
-            subgroup_threads: attribute(A::CU_DEVICE_ATTRIBUTE_WARP_SIZE)? as usize,
-            binding_bytes: u64::MAX,
-            multiprocessors: attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
-        },
-        // SAFETY: `device` is a device of the driver.
-        memory_bytes: unsafe { result::device::total_mem(device) }.map_err(error)?,
-        driver_version,
-        f64_slowness: attribute(A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?,
-    })
-}
 
 impl Gpu {
     /// Opens device `ordinal`, which exists, with the queues of its families.
@@ -173,41 +99,25 @@ impl Gpu {
             streams,
         };
         gpu.make_staging()?;
+        gpu.make_marks()?;
         Ok(gpu)
+    }
+
+    fn event(&self) -> Result<sys::CUevent, BackendError> {
+        result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+            .map_err(|e| self.failed("creating an event", e))
+    }
+
+    fn make_marks(&self) -> Result<(), BackendError> {
+        for marks in &self.marks {
+            marks.lock().unwrap_or_else(PoisonError::into_inner).events =
+                (0..MARKS).map(|_| self.event()).collect::<Result<_, _>>()?;
+        }
+        Ok(())
     }
 
     pub fn facts(&self) -> &GpuFacts {
         &self.facts
-    }
-
-    fn make_staging(&mut self) -> Result<(), BackendError> {
-        let event = || {
-            result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
-                .map_err(|e| self.failed("creating an event", e))
-        };
-        let pieces = |count| {
-            (0..count)
-                .map(|_| {
-                    // SAFETY: the context is current. Plain pinned memory: write-combined memory
-                    // would make downloads crawl.
-                    let memory = unsafe { result::malloc_host(PIECE_BYTES, 0) };
-                    Ok((
-                        memory
-                            .map_err(|_| self.out_of_memory(PIECE_BYTES, "pinned staging"))?
-                            .cast::<u8>(),
-                        event()?,
-                    ))
-                })
-                .collect::<Result<Vec<_>, BackendError>>()
-        };
-        let staging = [pieces(PIECES[0])?, pieces(PIECES[1])?]
-            .map(|pieces| Mutex::new(Staging { pieces, next: 0 }));
-        for marks in &self.marks {
-            marks.lock().unwrap_or_else(PoisonError::into_inner).events =
-                (0..MARKS).map(|_| event()).collect::<Result<_, _>>()?;
-        }
-        self.staging = staging;
-        Ok(())
     }
 
     fn failed(&self, doing: &str, error: DriverError) -> BackendError {
@@ -250,16 +160,6 @@ impl Gpu {
         self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next piece, once the device has done with it.
-    fn next_piece(&self, staging: &mut Staging) -> Result<(*mut u8, sys::CUevent), BackendError> {
-        let _span = timeline::host("wait for staging");
-        let (memory, event) = staging.pieces[staging.next];
-        staging.next = (staging.next + 1) % staging.pieces.len();
-        // SAFETY: the event is alive; one that was never recorded counts as done.
-        unsafe { result::event::synchronize(event) }.map_err(|e| self.failed("earlier work", e))?;
-        Ok((memory, event))
-    }
-
     fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<(), BackendError> {
         // SAFETY: event and stream are alive and of this context.
         unsafe { result::event::record(event, stream) }
@@ -268,86 +168,6 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// Clusters of `function` that the device runs at once; `function` has its shared memory.
-    fn resident_clusters(
-        &self,
-        function: sys::CUfunction,
-        size: LaunchSize,
-    ) -> Result<i32, BackendError> {
-        let mut attribute = sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue {
-                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
-                    x: size.cluster as u32,
-                    y: 1,
-                    z: 1,
-                },
-            },
-        };
-        let config = sys::CUlaunchConfig {
-            gridDimX: size.cluster as u32,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: size.threads as u32,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: size.shared_bytes as u32,
-            hStream: self.stream(Queue::UPLOADS),
-            attrs: &mut attribute,
-            numAttrs: 1,
-        };
-        let mut clusters = 0;
-        // SAFETY: the function is loaded; `config` and its one attribute live
-        // until the call returns.
-        unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function, &config) }
-            .result()
-            .map_err(|e| self.failed("asking how many clusters fit", e))?;
-        Ok(clusters)
-    }
-}
-
-/// Copies on all host threads: one alone is slower than the bus, and first touches of fresh pages
-/// slower still.
-fn copy_on_all_threads(from: &[u8], to: &mut [u8]) {
-    from.par_chunks(COPY_BYTES)
-        .zip(to.par_chunks_mut(COPY_BYTES))
-        .for_each(|(from, to)| to.copy_from_slice(from));
-}
-
-/// A piece on its way from the device, and where its bytes belong.
-type Landing<'a> = (*mut u8, sys::CUevent, &'a mut [u8]);
-
-impl Gpu {
-    /// Waits for a piece and copies it out.
-    fn land(&self, landing: Option<Landing<'_>>) -> Result<(), BackendError> {
-        let Some((memory, event, chunk)) = landing else { return Ok(()) };
-        // SAFETY: after the event the piece holds the chunk's bytes and the
-        // device has done with it.
-        unsafe {
-            let waiting = timeline::host("wait for a download");
-            result::event::synchronize(event).map_err(|e| self.failed("downloading", e))?;
-            drop(waiting);
-            let _span = timeline::host("copy out");
-            copy_on_all_threads(std::slice::from_raw_parts(memory, chunk.len()), chunk);
-        }
-        Ok(())
-    }
-}
-
-impl Gpu {
-    /// A launch by name and size.
-    fn label(&self, kernel: Kernel, size: LaunchSize) -> String {
-        let name = self
-            .names
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&kernel.0)
-            .copied()
-            .unwrap_or("a kernel");
-        format!("{name}, {} blocks of {}", size.blocks, size.threads)
-    }
-
     /// Waits for all queues. The context is current.
     fn finish(&self) -> Result<(), DriverError> {
         // SAFETY: the streams are alive.
@@ -387,82 +207,6 @@ impl Drop for Gpu {
                 let _ = result::stream::destroy(stream);
             }
             let _ = result::primary_ctx::release(self.device);
-        }
-    }
-}
-
-/// Arguments in eight-byte units, which keep them aligned:
-/// the driver reads the struct during the call.
-fn aligned(arguments: &[u8]) -> Vec<u64> {
-    let mut copy = vec![0u64; arguments.len().div_ceil(8)];
-    for (word, bytes) in copy.iter_mut().zip(arguments.chunks(8)) {
-        let mut padded = [0; 8];
-        padded[..bytes.len()].copy_from_slice(bytes);
-        *word = u64::from_ne_bytes(padded);
-    }
-    copy
-}
-
-impl Gpu {
-    /// Launches as a graph that can be called again and again. The context is current.
-    fn capture(
-        &self,
-        queue: Queue,
-        launches: &[RecordedLaunch],
-        overlaps: bool,
-    ) -> Result<sys::CUgraphExec, BackendError> {
-        let failed = |e| self.failed("recording launches", e);
-        let stream = self.stream(queue);
-        // Each kernel waits for the one in front of it itself, so that it may be started before
-        // that one has ended.
-        let mut dependent = sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        };
-        let is_dependent = overlaps && self.facts.capability >= 90;
-        // SAFETY: the stream is alive and not being recorded; what is launched meanwhile is
-        // recorded, not run, and the kernels take the structs whose bytes the arguments are.
-        unsafe {
-            result::stream::begin_capture(
-                stream,
-                sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-            )
-            .map_err(failed)?;
-            let mut launched = Ok(());
-            for (i, launch) in launches.iter().enumerate() {
-                let mut copy = aligned(&launch.arguments);
-                let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
-                let config = sys::CUlaunchConfig {
-                    gridDimX: launch.size.blocks as u32,
-                    gridDimY: 1,
-                    gridDimZ: 1,
-                    blockDimX: launch.size.threads as u32,
-                    blockDimY: 1,
-                    blockDimZ: 1,
-                    sharedMemBytes: launch.size.shared_bytes as u32,
-                    hStream: stream,
-                    attrs: &mut dependent,
-                    numAttrs: u32::from(is_dependent && i > 0),
-                };
-                let function = launch.kernel.0 as sys::CUfunction;
-                launched = sys::cuLaunchKernelEx(
-                    &config,
-                    function,
-                    parameters.as_mut_ptr(),
-                    std::ptr::null_mut(),
-                )
-                .result();
-                if launched.is_err() {
-                    break;
-                }
-            }
-            let graph = result::stream::end_capture(stream);
-            launched.map_err(failed)?;
-            let graph = graph.map_err(failed)?;
-            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
-            let _ = result::graph::destroy(graph);
-            exec.map_err(failed)
         }
     }
 }
@@ -592,90 +336,12 @@ impl Machine for Gpu {
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
         self.enter()?;
-        let cubin = compile(source, self.facts.capability).map_err(|e| match e {
-            CompileError::NoCompiler => BackendError::Unsupported {
-                device: self.id.clone(),
-                what: "any kernel".into(),
-                why: e.to_string(),
-            },
-            CompileError::Refused(_) => {
-                BackendError::DeviceFailed { device: self.id.clone(), what: e.to_string() }
-            }
-        })?;
-        // SAFETY: a whole cubin, alive during the call.
-        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
-            .map_err(|e| self.failed("loading a kernel", e))?;
-        self.modules.lock().unwrap_or_else(PoisonError::into_inner).push(module);
-        source
-            .file
-            .kernels
-            .iter()
-            .map(|name| {
-                let symbol = CString::new(*name).unwrap_or_default();
-                // SAFETY: the module stays loaded until `drop`.
-                let function = unsafe { result::module::get_function(module, symbol) }
-                    .map_err(|e| self.failed("finding a kernel", e))?;
-                self.names
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(function as usize, name);
-                Ok(Kernel(function as usize))
-            })
-            .collect()
+        self.load_kernels(source)
     }
 
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError> {
         self.enter()?;
-        use sys::CUfunction_attribute_enum as A;
-        let function = kernel.0 as sys::CUfunction;
-        let failed = |e| self.failed("preparing a kernel", e);
-        // SAFETY: `load` made the kernel from a function of a module that stays loaded.
-        let cost = unsafe {
-            result::function::set_function_attribute(
-                function,
-                A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                size.shared_bytes as i32,
-            )
-            .map_err(failed)?;
-            KernelCost {
-                registers: result::function::get_function_attribute(
-                    function,
-                    A::CU_FUNC_ATTRIBUTE_NUM_REGS,
-                )
-                .map_err(failed)?,
-                local_bytes: result::function::get_function_attribute(
-                    function,
-                    A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
-                )
-                .map_err(failed)?,
-                resident_clusters: if size.cluster > 1 {
-                    Some(self.resident_clusters(function, size)?)
-                } else {
-                    None
-                },
-                resident_blocks: result::occupancy::max_active_block_per_multiprocessor(
-                    function,
-                    size.threads as i32,
-                    size.shared_bytes,
-                )
-                .map_err(failed)?,
-            }
-        };
-        if cost.resident_blocks == 0 || cost.resident_clusters == Some(0) {
-            return Err(BackendError::Unsupported {
-                device: self.id.clone(),
-                what: format!(
-                    "a block of {} threads with {} bytes of shared memory",
-                    size.threads, size.shared_bytes
-                ),
-                why: format!(
-                    "the kernel's {} registers leave no room for it; plan fewer threads or \
-                     ciphertexts a block",
-                    cost.registers
-                ),
-            });
-        }
-        Ok(cost)
+        self.prepare_kernel(kernel, size)
     }
 
     fn launch(
