@@ -1,5 +1,5 @@
-//! Integer expressions of templates: the operators of Rust on 128-bit integers, `min`, `max`, names,
-//! and `@x` for the bound of a variable.
+//! Integer expressions of templates: the operators of Rust on 128-bit integers, `min`, `max`,
+//! names, and `@x` for the bound of a variable.
 
 type Result<T> = std::result::Result<T, String>;
 

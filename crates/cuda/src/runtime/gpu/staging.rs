@@ -9,7 +9,8 @@ use std::sync::Mutex;
 
 /// Pinned memory through which copies go,
 /// in pieces that are filled and drained while others are in flight.
-pub(super) const PIECES: [usize; 2] = [16, 8]; // uploads, which wait for the work before them, and downloads
+// Of uploads, which wait for the work before them, and of downloads.
+pub(super) const PIECES: [usize; 2] = [16, 8];
 pub(super) const PIECE_BYTES: usize = 4 << 20;
 /// Bytes that one thread copies between staging and the caller's memory.
 const COPY_BYTES: usize = 512 << 10;
