@@ -21,6 +21,8 @@ struct ColumnsArguments {
     const u64* bases;
     u32 base_stride;
     u32 tile_count;
+    u32 record_words; // of the longest tile
+    u32 record_at;    // where a block's tile lies in shared memory, in words
 };
 
 struct TileHeader {
@@ -29,7 +31,7 @@ struct TileHeader {
 
 struct LoadRecord {
     u32 offset[2], base, coefficients; // whether it lies there as coefficients
-    u32 prime, place, unused[2];
+    u32 prime, place, q, unused;
     uint4 constant; // c and c times the factor of the last inverse stage, with quotients
 };
 

@@ -41,7 +41,7 @@ struct TableFactors {
     const uint2* table;
     template<class AnyField>
     FUNCTION uint2 at(const AnyField&, int stage, int block) const {
-        return __ldg(table + (1 << stage) + block);
+        return table[(1 << stage) + block];
     }
 };
 
@@ -80,15 +80,30 @@ FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& fac
     }
 }
 
+// Asks for the inverse factors of all sources, which come to `factors`, and puts into their records
+// where they lie: a block that began with a chain of reads from memory would wait for each.
+FUNCTION void prepare_loads(
+    const ColumnsArguments& a, LoadRecord* loads, int count, const u64* bases, u32* factors) {
+    constexpr int pieces = FACTOR_WORDS / 4;
+    for (int i = threadIdx.x; i < count * pieces; i += THREADS) {
+        const u32* from = (const u32*)(a.tables.columns[1] + loads[i / pieces].prime * COLUMN);
+        copy_ahead(factors + 4 * i, from + i % pieces * 4);
+    }
+    end_copies();
+    for (int i = threadIdx.x; i < count; i += THREADS) {
+        const u64 address = (u64)limb_address(loads[i].offset, loads[i].base, bases);
+        loads[i].offset[0] = (u32)address, loads[i].offset[1] = (u32)(address >> 32);
+    }
+}
+
 // Loads all sources and transforms them inversely.
 FUNCTION void load_sources(
-    const ColumnsArguments& a, const LoadRecord* loads, int count, const u64* bases, u32* places,
-    int first_column) {
+    const LoadRecord* loads, int count, const u32* factors, u32* places, int first_column) {
 #pragma unroll 3
     for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16;
         const LoadRecord& load = loads[task / (QUADS * 16)];
-        const u32* from = limb_address(load.offset, load.base, bases);
+        const u32* from = (const u32*)(((u64)load.offset[1] << 32) | load.offset[0]);
         u32 x[4][NEAR];
         const int column = first_column + 4 * quad;
         if (load.coefficients) {
@@ -105,9 +120,9 @@ FUNCTION void load_sources(
                     load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
-            const F f(a.tables.primes[load.prime]);
-            near_inverse<LOG2_NEAR - 1>(
-                x, f, NearFactors{a.tables.columns[1] + load.prime * COLUMN, rows, 0});
+            const F f(load.q);
+            const uint2* own = (const uint2*)(factors + task / (QUADS * 16) * FACTOR_WORDS);
+            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{own, rows, 0});
         }
         u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
 #pragma unroll
@@ -119,20 +134,21 @@ FUNCTION void load_sources(
     for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
         const int column = task % WIDTH, row = task / WIDTH % NEAR;
         const LoadRecord& load = loads[task / (WIDTH * NEAR)];
-        const F f(a.tables.primes[load.prime]);
+        const F f(load.q);
         u32* own = places + load.place * SLOT + row * STRIDE + column;
         u32 x[16];
 #pragma unroll
         for (int k = 0; k < 16; k++) x[k] = own[NEAR * k * STRIDE];
-        const uint4 constant = __ldg(&load.constant);
+        const uint4 constant = load.constant;
         if (load.coefficients) {
 #pragma unroll
             for (int k = 0; k < 16; k++) x[k] = f.once(f.times(x[k], constant.x, constant.y));
         } else {
-            const TableFactors factors{a.tables.columns[1] + load.prime * COLUMN};
-            inverse_stage<16, 3>(x, f, factors);
-            inverse_stage<16, 2>(x, f, factors);
-            inverse_stage<16, 1>(x, f, factors);
+            const TableFactors table{
+                (const uint2*)(factors + task / (WIDTH * NEAR) * FACTOR_WORDS)};
+            inverse_stage<16, 3>(x, f, table);
+            inverse_stage<16, 2>(x, f, table);
+            inverse_stage<16, 1>(x, f, table);
 #pragma unroll
             for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
         }
@@ -177,11 +193,13 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
 FUNCTION void multiply_sources(
     u32 (&x)[16], const uint4 (&left)[STEPS][2], const u32 (&sources)[2 * STEPS], int column,
     const u32* at, const F& f, u32 reciprocal, int steps) {
-    u32 offsets[2 * STEPS];
+    // Addresses, so that what differs from word to word is part of the loads.
+    const u32* from[2 * STEPS];
 #pragma unroll
     for (int k = 0; k < 2 * STEPS; k++)
-        offsets[k] = sources[k] & IN_PADDING ? (sources[k] & ~IN_PADDING) + padding_step(column)
-                                             : sources[k];
+        from[k] =
+            at + (sources[k] & IN_PADDING ? (i32)((sources[k] & ~IN_PADDING) + padding_step(column))
+                                          : (i32)sources[k]);
 #pragma unroll
     for (int first = 0; first < 8; first += 4) {
         i32 low[4][4], high[4][4];
@@ -196,8 +214,8 @@ FUNCTION void multiply_sources(
             u32 right[4][2];
 #pragma unroll
             for (int v = 0; v < 4; v++) {
-                right[v][0] = at[offsets[2 * k] + (first + v) * 2 * NEAR * STRIDE];
-                right[v][1] = at[offsets[2 * k + 1] + (first + v) * 2 * NEAR * STRIDE];
+                right[v][0] = from[2 * k][(first + v) * 2 * NEAR * STRIDE];
+                right[v][1] = from[2 * k + 1][(first + v) * 2 * NEAR * STRIDE];
             }
 #pragma unroll
             for (int v = 0; v < 4; v++) {
@@ -220,9 +238,10 @@ FUNCTION void multiply_sources(
     }
 }
 
-// Computes eight outputs; half transformed ones are left in `stage`, four stages done.
+// Computes eight outputs; half transformed ones are left in `stage`, four stages done, and where
+// they go in their records.
 FUNCTION void
-compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
+compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
     const F f(output.q);
@@ -238,6 +257,13 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
         sources[2 * k + 1] = group[SOURCES_AT + 8 * k + 4 + t];
     }
     if (group[MODE_AT] == 0) {
+        if (threadIdx.x < 8) {
+            OutputRecord& own = ((OutputRecord*)(group + OUTPUTS_AT))[threadIdx.x];
+            if (own.base != NONE) {
+                const u64 address = (u64)limb_address(own.offset, own.base, bases);
+                own.offset[0] = (u32)address, own.offset[1] = (u32)(address >> 32);
+            }
+        }
         HeldFactors factors;
 #pragma unroll
         for (int i = 0; i < 8; i++)
@@ -281,7 +307,7 @@ compute_group(const u32* group, u32* places, u32* stage, const u64* bases, int f
 }
 
 // The innermost stages of eight outputs, and their way to memory.
-FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases, int first_column) {
+FUNCTION void finish_group(const u32* group, const u32* stage, int first_column) {
 #pragma unroll 2
     for (int task = threadIdx.x; task < 8 * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16, o = task / (QUADS * 16);
@@ -297,7 +323,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, const u64* bases,
         }
         near_forward<0>(
             x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
-        u32* to = limb_address(output.offset, output.base, bases) + NEAR * rows * ROW +
+        u32* to = (u32*)(((u64)output.offset[1] << 32) | output.offset[0]) + NEAR * rows * ROW +
                   first_column + 4 * quad;
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
@@ -314,24 +340,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
     const int first_column = blockIdx.x % PARTS * WIDTH;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
-    const u32* record = a.tiles + __ldg(a.starts + tile);
+    u32* record = (u32*)shared + a.record_at;
     const u64* bases = a.bases + (u64)call * a.base_stride;
+    const u32* from = a.tiles + __ldg(a.starts + tile);
+    for (u32 i = threadIdx.x; i < a.record_words / 4; i += THREADS)
+        copy_ahead(record + 4 * i, from + 4 * i);
+    end_copies();
+    wait_copies<0>();
+    __syncthreads();
     const TileHeader& header = *(const TileHeader*)record;
-    const LoadRecord* loads = (const LoadRecord*)(record + sizeof(TileHeader) / 4);
+    LoadRecord* loads = (LoadRecord*)(record + sizeof(TileHeader) / 4);
     const PhaseRecord* phases = (const PhaseRecord*)(loads + header.loads);
-    const u32 end = phases[header.phases - 1].end_output;
+    // The record may lie where outputs are staged later.
+    const u32 phase_count = header.phases, end = phases[phase_count - 1].end_output;
     auto copy_group = [&](u32 number) {
         const u32* from = a.outputs + (u64)number * GROUP_WORDS;
         u32* to = groups + (number & 1) * GROUP_WORDS;
         for (int i = threadIdx.x; i < GROUP_WORDS / 4; i += THREADS)
             copy_ahead(to + 4 * i, from + 4 * i);
     };
+    // The factors of sources lie where outputs are staged later.
+    prepare_loads(a, loads, (int)header.loads, bases, stage);
     copy_group(phases[0].first_output);
     end_copies();
+    wait_copies<1>();
     wait_for_earlier_launches();
-    load_sources(a, loads, (int)header.loads, bases, places, first_column);
+    __syncthreads();
+    load_sources(loads, (int)header.loads, stage, places, first_column);
 #pragma unroll 1
-    for (u32 k = 0; k < header.phases; k++) {
+    for (u32 k = 0; k < phase_count; k++) {
         const PhaseRecord phase = phases[k];
         const ConversionRecord* conversion =
             (const ConversionRecord*)(record + phase.first_conversion);
@@ -348,11 +385,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
             __syncthreads();
             if (number + 1 < end) copy_group(number + 1);
             end_copies();
-            const u32* group = groups + (number & 1) * GROUP_WORDS;
+            u32* group = groups + (number & 1) * GROUP_WORDS;
             compute_group(group, places, stage, bases, first_column);
             if (group[MODE_AT] == 0) {
                 __syncthreads();
-                finish_group(group, stage, bases, first_column);
+                finish_group(group, stage, first_column);
             }
         }
     }

@@ -8,7 +8,8 @@ struct Prime {
     u32 q, two_q, minus_two_q, minus_q;
     u32 inverse;    // of q modulo 2^32
     u32 reciprocal; // floor(2^48 / q)
-    u32 unused[2];
+    u32 number;     // of the ring's
+    u32 unused;
     double quotient; // 2^32 / q, rounded down
     double unused_too;
 };

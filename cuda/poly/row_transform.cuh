@@ -11,9 +11,12 @@ CONSTANT_FUNCTION int padded(int word) { return word / 32 * 36 + word % 32; }
 // would push everything else out of L2.
 template<bool wide>
 struct LastFactors {
-    u32 first[5];
+    const u32 (&first)[5];
     const uint4* steps;
     double quotient;
+
+    FUNCTION LastFactors(const u32 (&five)[5], const uint2* constants, double of_prime)
+        : first(five), steps((const uint4*)constants), quotient(of_prime) {}
 
     FUNCTION uint2 at(const Field<wide>& f, int stage, int block) const {
         u32 w = first[stage];

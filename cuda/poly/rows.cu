@@ -2,9 +2,10 @@
 // prime. A team of warps has a row; a warp takes whole transforms, all share the sums. Where a
 // shape has one transform only (it is ALONE), each warp of the team has a row to itself.
 //
-// What tiles of one shape do (how many transforms, which products) is part of the text, as
-// Shape<k>::sums in constants.cuh; where operands lie, primes and constants are records in memory.
-// Tiles of several shapes share a launch.
+// Which products tiles of one shape sum is part of the text, as Shape<k>::sums in constants.cuh. How
+// many rows they transform is a number that is read when the kernel runs: the transforms, which are
+// most of its text, are there once for all shapes of a class of primes. Where operands lie, primes
+// and constants are records in memory. Tiles of several shapes share a launch.
 // A team asks for what its next row needs while it works on one.
 #include "constants.cuh"
 #include "row_transform.cuh"
@@ -16,11 +17,16 @@ constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
 constexpr int STREAM_STRIDE = 32 * TEAM * 4; // words
+constexpr int PRIME_WORDS = sizeof(Prime) / 4;
 
 // Numbers of a shape, as words.
 struct ShapeNumbers {
-    u32 halves, transforms, operands, constants, record, alone;
+    u32 halves, half_stores; // rows that are transformed forward, and inversely
+    u32 operands, constants; // of a record
+    u32 record;              // its length, in units of 16 bytes
+    u32 flags;               // IS_ALONE, IS_WIDE
 };
+constexpr u32 IS_ALONE = 1, IS_WIDE = 2;
 
 struct RowsArguments {
     Tables tables;
@@ -38,6 +44,7 @@ struct RowsArguments {
 // What a team holds in shared memory.
 struct TeamMemory {
     u32* operands;  // [2][OPERANDS] of Operand, by turns
+    u32* primes;    // [2] of Prime
     u32* constants; // [2][CONSTANTS][2]
     u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
     u32* staged;    // [STAGED][1024], rows copied ahead
@@ -47,64 +54,93 @@ struct TeamMemory {
     FUNCTION TeamMemory(uint4* shared, int team) {
         u32* at = (u32*)shared + team * TEAM_WORDS;
         operands = at;
-        constants = operands + 2 * OPERANDS * 4;
+        primes = operands + 2 * OPERANDS * 4;
+        constants = primes + 2 * PRIME_WORDS;
         factors = constants + 2 * CONSTANTS * 2;
         staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
         buffers = staged + STAGED * 1024;
         streams = (u32*)shared + (team + 1) * TEAM_WORDS - STREAM_SLOTS * STREAM_STRIDE;
     }
 
-    // The part of one warp that is alone with its row.
-    template<class S>
-    FUNCTION TeamMemory part(int warp) const {
+    // What belongs to part `part`: more than one where each warp has a row to itself.
+    FUNCTION TeamMemory part(const ShapeNumbers& shape, u32 part) const {
         TeamMemory own = *this;
-        if constexpr (S::ALONE && TEAM > 1) {
-            own.factors += warp * 224;
-            own.staged += warp * S::HALVES * 1024;
-            own.buffers += warp * S::BUFFERS * BUFFER;
+        if constexpr (PARTS > 1) {
+            own.factors += part * 224;
+            own.staged += part * shape.halves * 1024;
+            own.buffers += part *
+                           (shape.halves > shape.half_stores ? shape.halves : shape.half_stores) *
+                           BUFFER;
         }
         return own;
     }
 
+    FUNCTION const Prime& prime_of(u32 turn) const {
+        return *(const Prime*)(primes + turn * PRIME_WORDS);
+    }
     FUNCTION u32* factors_of(u32 turn) const { return factors + turn * PARTS * 224; }
 };
 
-// Warps that share a row.
-template<class S>
-constexpr int WARPS = S::ALONE ? 1 : TEAM;
-
-template<int warps>
-FUNCTION void team_barrier() {
-    if constexpr (warps == 1) {
-        __syncwarp();
-    } else {
-        __syncthreads();
-    }
-}
-
-// Which row of which tile an item is.
+// Which row of which tile an item is, and who works on it.
 struct Item {
+    ShapeNumbers shape;
+    u32 number; // of the shape
     const uint4* record;
     const u64* bases;
     u32 row;
+    u32 part;        // of the team's memory
+    u32 warp, warps; // this warp among those that share the row
+
+    FUNCTION bool is_alone() const { return TEAM == 1 || (shape.flags & IS_ALONE); }
+    FUNCTION void barrier() const {
+        if (is_alone()) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
+    }
 };
 
-template<class S>
-FUNCTION Item item_of(const RowsArguments& a, u32 call, u32 local, u32 first_record, int warp) {
-    constexpr u32 rows = TEAM / WARPS<S>; // of an item
-    const u32 tile = local / (ROWS / rows),
-              row = local % (ROWS / rows) * rows + (rows > 1 ? warp : 0);
-    return Item{
-        a.records + first_record + tile * S::RECORD, a.bases + (u64)call * a.base_stride, row};
+FUNCTION Item item_of(const RowsArguments& a, u32 id, u32 warp) {
+    const u32 call = id / a.items, local = id % a.items;
+    Item item;
+    item.number = 0;
+#pragma unroll
+    for (int i = 1; i < SHAPES; i++) item.number += local >= a.first_item[i];
+    item.shape = a.numbers[item.number];
+    const bool alone = item.is_alone();
+    const u32 own = local - a.first_item[item.number], rows = alone ? TEAM : 1, // of an item
+        tile_items = ROWS / rows;
+    item.record = a.records + a.first_record[item.number] + own / tile_items * item.shape.record;
+    item.bases = a.bases + (u64)call * a.base_stride;
+    item.row = own % tile_items * rows + (alone ? warp : 0);
+    item.part = alone ? warp : 0;
+    item.warp = alone ? 0 : warp;
+    item.warps = alone ? 1 : TEAM;
+    return item;
 }
 
-// Runs body(Shape, item) for item number `id`.
+// Runs body(Shape) for shape number `number`.
 template<int k = 0, class Body>
-FUNCTION void with_shape(const RowsArguments& a, u32 call, u32 local, int warp, const Body& body) {
+FUNCTION void with_shape(u32 number, const Body& body) {
     if constexpr (k + 1 < SHAPES) {
-        if (local >= a.first_item[k + 1]) return with_shape<k + 1>(a, call, local, warp, body);
+        if (number != k) return with_shape<k + 1>(number, body);
     }
-    body(Shape<k>{}, item_of<Shape<k>>(a, call, local - a.first_item[k], a.first_record[k], warp));
+    body(Shape<k>{});
+}
+
+// Runs body(Bool) for the class of an item's prime.
+template<class Body>
+FUNCTION void with_class(const Item& item, const Body& body) {
+    if constexpr (HAS_WIDE && HAS_NARROW) {
+        if (item.shape.flags & IS_WIDE) {
+            body(Int<1>{});
+        } else {
+            body(Int<0>{});
+        }
+    } else {
+        body(Int<HAS_WIDE>{});
+    }
 }
 
 // Row of the limb that holds a tile's row under an automorphism.
@@ -113,57 +149,50 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
                                : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
 }
 
-// Asks for what an item needs: operands, constants and twiddles, and the rows to be transformed.
-// Numbers of the shape are read here: a copy of this for each pair of shapes would be most of the
-// kernel's text.
-FUNCTION void
-ahead(const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane) {
-    const u32 call = id / a.items, local = id % a.items;
-    u32 k = 0;
-#pragma unroll
-    for (int i = 1; i < SHAPES; i++) k += local >= a.first_item[i];
-    const ShapeNumbers shape = a.numbers[k];
-    const u64* bases = a.bases + (u64)call * a.base_stride;
-    const bool alone = shape.alone != 0;
-    const u32 item = local - a.first_item[k], rows = alone ? TEAM : 1, tile_items = ROWS / rows;
-    const u32 row = item % tile_items * rows + (alone ? warp : 0);
-    const uint4* record = a.records + a.first_record[k] + item / tile_items * shape.record;
-    const u32 part = alone ? warp : 0, own = alone ? 0 : warp,
-              warps = alone ? 1 : TEAM; // of those who share the row
-    const u32 prime = __ldg(&record->x);
-    if constexpr (!SHORT) {
-        if (own == warps - 1 && shape.transforms != 0) {
-            const int direction = shape.halves > 0 ? 0 : 1;
-            const u64 place = (u64)prime * ROWS + row;
-            const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
-            const u32* first =
-                (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
-            u32* to = team.factors_of(turn) + part * 224;
-            copy_ahead(to + lane * 4, last + lane * 4);
-            if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
-            if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
-        }
-        if constexpr (STAGED > 0) {
-            for (u32 slot = own; slot < shape.halves; slot += warps) {
-                const u32* from =
-                    (const u32*)resolve(record + 1 + slot, bases).address + (u64)row * ROW;
-                u32* to = team.staged + (part * shape.halves + slot) * 1024;
-#pragma unroll
-                for (int m = 0; m < 8; m++)
-                    copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
-            }
-        }
+// Asks for what an item needs that no other kernel writes: its prime, twiddles, operands, constants.
+FUNCTION void constants_ahead(
+    const RowsArguments& a, const Item& item, const TeamMemory& team, u32 turn, int warp,
+    int lane) {
+    const ShapeNumbers& shape = item.shape;
+    const u32 prime = __ldg(&item.record->x);
+    if (warp == 0 && lane < PRIME_WORDS / 4)
+        copy_ahead(
+            team.primes + turn * PRIME_WORDS + 4 * lane,
+            (const u32*)(a.tables.primes + prime) + 4 * lane);
+    if (!SHORT && item.warp == item.warps - 1 && shape.halves + shape.half_stores != 0) {
+        const int direction = shape.halves > 0 ? 0 : 1;
+        const u64 place = (u64)prime * ROWS + item.row;
+        const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
+        const u32* first =
+            (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
+        u32* to = team.factors_of(turn) + item.part * 224;
+        copy_ahead(to + lane * 4, last + lane * 4);
+        if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
+        if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
     }
-    end_copies();
     for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
-        const Operand operand = resolve(record + 1 + o, bases);
+        const Operand operand = resolve(item.record + 1 + o, item.bases);
         *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) = make_uint4(
             (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
             operand.automorphism);
     }
-    const u32* constants = (const u32*)(record + 1 + shape.operands);
+    const u32* constants = (const u32*)(item.record + 1 + shape.operands);
     for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM)
         team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
+}
+
+// Asks for the rows that an item transforms, where they are copied ahead.
+FUNCTION void rows_ahead(const Item& item, const TeamMemory& team, int lane) {
+    if constexpr (!SHORT && STAGED > 0) {
+        for (u32 slot = item.warp; slot < item.shape.halves; slot += item.warps) {
+            const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address +
+                              (u64)item.row * ROW;
+            u32* to = team.staged + (item.part * item.shape.halves + slot) * 1024;
+#pragma unroll
+            for (int m = 0; m < 8; m++)
+                copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
+        }
+    }
 }
 
 // What Shape<k>::sums computes with: a thread's four words of everything.
@@ -259,49 +288,59 @@ struct Work {
     }
 };
 
-// Transforms a row forward, from memory (or where it was copied to) into its padded buffer. Slots
-// beyond the last are nobody's. `between` is called once by each warp, with its last slot, when
-// rows copied ahead are used up.
-template<class S, class Between>
-FUNCTION void forward_row(
-    int slot, const Work<S>& work, const RowsArguments& a, const TeamMemory& memory, const Prime& p,
-    u32 prime, u32 turn, u32 row, int lane, bool is_last, const Between& between) {
-    const bool is_there = slot < S::HALVES;
-    u32* buffer = memory.buffers + slot * BUFFER;
-    const u32* from = (const u32*)work.operands[is_there ? slot : 0].address + (u64)row * ROW;
-    if constexpr (SHORT) {
-        if (is_there) {
-            for (int c = lane; c < ROW / 4; c += 32)
-                *(uint4*)(buffer + padded(4 * c)) = load_shared_limb((const uint4*)from + c);
-        }
-        if (is_last) between();
-        if (is_there)
-            forward_short<ROW>(buffer, a.tables.whole[0] + (u64)prime * ROW, Field<true>(p), lane);
-    } else {
-        u32 x[32];
-        LastFactors<S::WIDE> last;
-        if (is_there) {
-            if constexpr (STAGED > 0) {
-                take_half(
-                    x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
-            } else {
-                take_half(x, from, lane, [](const uint4* at) { return load_shared_limb(at); });
+// Transforms this warp's rows of an item forward, from memory (or where they were copied to) into
+// their padded buffers. `between` is called once by each warp, when its rows copied ahead are used
+// up: with the last one, or with none.
+template<class Between>
+FUNCTION void forward_rows(
+    const Item& item, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 turn,
+    int lane, const Between& between) {
+    const Operand* operands = (const Operand*)(memory.operands + turn * OPERANDS * 4);
+    for (u32 slot = item.warp;; slot += item.warps) {
+        const bool is_there = slot < item.shape.halves,
+                   is_last = slot + item.warps >= item.shape.halves;
+        u32* buffer = memory.buffers + slot * BUFFER;
+        if constexpr (SHORT) {
+            if (is_last) between();
+            if (is_there) {
+                const uint4* from = (const uint4*)(operands[slot].address) + item.row * (ROW / 4);
+                for (int c = lane; c < ROW / 4; c += 32)
+                    *(uint4*)(buffer + padded(4 * c)) = load_shared_limb(from + c);
+                forward_short<ROW>(
+                    buffer, a.tables.whole[0] + (u64)p.number * ROW, Field<true>(p), lane);
             }
+        } else {
+            u32 x[32], last_factors[5];
             const u32* factors = memory.factors_of(turn);
+            if (is_there) {
+                if constexpr (STAGED > 0) {
+                    take_half(
+                        x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
+                } else {
+                    take_half(
+                        x, (const u32*)operands[slot].address + (u64)item.row * ROW, lane,
+                        [](const uint4* at) { return load_shared_limb(at); });
+                }
 #pragma unroll
-            for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
-            last.steps = (const uint4*)(a.tables.steps[0] + prime * 16);
-            last.quotient = p.quotient;
-            forward_five<true>(x, work.f, FirstFactors{(const uint4*)(factors + 160)});
-        }
-        if (is_last) between();
-        if (is_there) {
-            exchange_forward(x, buffer, lane);
-            forward_five<false>(x, work.f, last);
+                for (int s = 0; s < 5; s++) last_factors[s] = factors[s * 32 + lane];
+            }
+            if (is_last) between();
+            if (is_there) {
+                with_class(item, [&](auto wide) {
+                    const Field<wide.v == 1> f(p);
+                    forward_five<true>(x, f, FirstFactors{(const uint4*)(factors + 160)});
+                    exchange_forward(x, buffer, lane);
+                    forward_five<false>(
+                        x, f,
+                        LastFactors<wide.v == 1>(
+                            last_factors, a.tables.steps[0] + p.number * 16, p.quotient));
 #pragma unroll
-            for (int k = 0; k < 32; k++) x[k] = work.f.after_forward(x[k]);
-            put_own(x, buffer, lane);
+                    for (int k = 0; k < 32; k++) x[k] = f.after_forward(x[k]);
+                    put_own(x, buffer, lane);
+                });
+            }
         }
+        if (is_last) break;
     }
 }
 
@@ -329,37 +368,35 @@ FUNCTION void move_short(u32* row, u32 g, int lane) {
 }
 
 // Transforms a padded buffer inversely, an automorphism first, and writes it out.
-template<class S>
 FUNCTION void inverse_row(
-    int buffer_number, const Operand& to, const Work<S>& work, const RowsArguments& a,
-    const TeamMemory& memory, const Prime& p, u32 prime, u32 turn, u32 row, int lane) {
+    const Item& item, u32 buffer_number, const RowsArguments& a, const TeamMemory& memory,
+    const Prime& p, u32 turn, int lane) {
+    const u32 operand = item.shape.operands - item.shape.half_stores + buffer_number;
+    const Operand to = ((const Operand*)(memory.operands + turn * OPERANDS * 4))[operand];
     u32* buffer = memory.buffers + buffer_number * BUFFER;
     // The operand holds the inverse of the automorphism, which says where words go.
     const bool is_moved = to.automorphism != 1;
     const u32 g = odd_inverse(to.automorphism);
-    row = mapped_row(to, row);
+    const u32 row = mapped_row(to, item.row);
     u32* out = (u32*)to.address + (u64)row * ROW;
     if constexpr (SHORT) {
         if (is_moved) move_short(buffer, g, lane);
-        inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)prime * ROW, Field<true>(p), lane);
+        inverse_short<ROW>(buffer, a.tables.whole[1] + (u64)p.number * ROW, Field<true>(p), lane);
         for (int c = lane; c < ROW / 4; c += 32)
             store_limb((uint4*)out + c, *(const uint4*)(buffer + padded(4 * c)));
     } else {
-        u32 x[32];
-        LastFactors<S::WIDE> last;
-        last.steps = (const uint4*)(a.tables.steps[1] + prime * 16);
-        last.quotient = p.quotient;
+        u32 x[32], last_factors[5];
         const uint4* first;
-        if (S::HALVES > 0 || is_moved) {
-            const u64 index = (u64)prime * ROWS + row;
+        if (item.shape.halves > 0 || is_moved) {
+            const u64 index = (u64)p.number * ROWS + row;
 #pragma unroll
             for (int s = 0; s < 5; s++)
-                last.first[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
+                last_factors[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
             first = (const uint4*)(a.tables.first[1] + index * 32);
         } else {
             const u32* factors = memory.factors_of(turn);
 #pragma unroll
-            for (int s = 0; s < 5; s++) last.first[s] = factors[s * 32 + lane];
+            for (int s = 0; s < 5; s++) last_factors[s] = factors[s * 32 + lane];
             first = (const uint4*)(factors + 160);
         }
         if (is_moved) {
@@ -371,42 +408,31 @@ FUNCTION void inverse_row(
         } else {
             take_own(x, buffer, lane);
         }
-        inverse_five(x, work.f, last);
-        exchange_inverse(x, buffer, lane);
-        inverse_five(x, work.f, FirstFactors{first});
+        with_class(item, [&](auto wide) {
+            const Field<wide.v == 1> f(p);
+            inverse_five(
+                x, f,
+                LastFactors<wide.v == 1>(
+                    last_factors, a.tables.steps[1] + p.number * 16, p.quotient));
+            exchange_inverse(x, buffer, lane);
+            inverse_five(x, f, FirstFactors{first});
 #pragma unroll
-        for (int k = 0; k < 32; k++) x[k] = work.f.after_inverse(x[k]);
-        put_half(x, out, lane);
+            for (int k = 0; k < 32; k++) x[k] = f.after_inverse(x[k]);
+            put_half(x, out, lane);
+        });
     }
 }
 
-// One row of one tile. `between` is called once by each warp,
-// when the rows copied ahead are used up.
-template<class S, class Between>
-FUNCTION void process(
-    S, const Item& item, const RowsArguments& a, const TeamMemory& team, u32 turn, int warp_of_team,
-    int lane, const Between& between) {
-    constexpr int warps = WARPS<S>,
+// Shape<k>::sums over a row whose transformed loads lie in their buffers once all warps are here.
+template<class S>
+FUNCTION void
+sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
+    constexpr int warps = S::ALONE ? 1 : TEAM,
                   chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
-    const TeamMemory memory = team.part<S>(warp_of_team);
-    const int warp = S::ALONE ? 0 : warp_of_team;
-    const u32 prime = __ldg(&item.record->x);
-    const Prime p = a.tables.primes[prime];
-    Work<S> work(memory, turn, p, item.row, warp_of_team * 32 + lane);
-    const u32 first_chunk = warp * 32 + lane;
-    work.turn_to(first_chunk, work.NONE);
-    work.ask_first();
-    if constexpr (S::HALVES == 0) {
-        between();
-    } else {
-        for (int slot = warp;; slot += warps) {
-            const bool is_last = slot + warps >= S::HALVES;
-            forward_row(slot, work, a, memory, p, prime, turn, item.row, lane, is_last, between);
-            if (is_last) break;
-        }
-    }
+    Work<S> work(memory, turn, p, item.row, thread);
+    const u32 first_chunk = thread % (32 * warps);
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
-    if constexpr (S::HALVES > 0) team_barrier<warps>();
+    if constexpr (S::HALVES > 0) item.barrier();
 #pragma unroll(S::UNROLL)
     for (int c = 0; c < chunks; c++) {
         const u32 chunk = c * 32 * warps + first_chunk;
@@ -420,13 +446,31 @@ FUNCTION void process(
         work.fill_up();
         unroll<0, S::FETCHED>([&](auto i) { work.fetched[i] = next[i]; });
     }
-    if constexpr (S::HALF_STORES > 0) {
-        team_barrier<warps>();
-        for (int i = warp; i < S::HALF_STORES; i += warps) {
-            inverse_row(
-                i, work.operands[S::HALVES + S::READS + S::STORES + i], work, a, memory, p, prime,
-                turn, item.row, lane);
-        }
+}
+
+// One item. `between` is called once by each warp, when the rows copied ahead are used up.
+template<class Between>
+FUNCTION void process(
+    const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane,
+    const Between& between) {
+    const Item item = item_of(a, id, warp);
+    const TeamMemory memory = team.part(item.shape, item.part);
+    const Prime p = memory.prime_of(turn);
+    const int thread = warp * 32 + lane;
+    if constexpr (STREAM_SLOTS > 0) {
+        with_shape(item.number, [&](auto shape) {
+            typedef decltype(shape) S;
+            Work<S> work(memory, turn, p, item.row, thread);
+            work.turn_to(thread % (32 * (S::ALONE ? 1 : TEAM)), work.NONE);
+            work.ask_first();
+        });
+    }
+    forward_rows(item, a, memory, p, turn, lane, between);
+    with_shape(item.number, [&](auto shape) { sums_of_row(shape, item, memory, p, turn, thread); });
+    if (item.shape.half_stores > 0) {
+        item.barrier();
+        for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)
+            inverse_row(item, i, a, memory, p, turn, lane);
     }
 }
 
@@ -439,17 +483,24 @@ extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
     u32 id = blockIdx.x * TEAMS + team;
     const u32 step = gridDim.x * TEAMS;
     auto prepare = [&](u32 next, u32 turn) {
-        if (next < a.total) ahead(a, next, memory, turn, warp, lane);
+        if (next >= a.total) return;
+        const Item item = item_of(a, next, warp);
+        rows_ahead(item, memory, lane);
+        constants_ahead(a, item, memory, turn, warp, lane);
+        end_copies();
     };
+    if (id < a.total) constants_ahead(a, item_of(a, id, warp), memory, 0, warp, lane);
     wait_for_earlier_launches();
-    prepare(id, 0);
+    if (id < a.total) rows_ahead(item_of(a, id, warp), memory, lane);
+    end_copies();
     for (u32 turn = 0; id < a.total; id += step, turn ^= 1) {
         wait_copies<0>();
-        team_barrier<TEAM>();
-        with_shape(a, id / a.items, id % a.items, warp, [&](auto shape, const Item& item) {
-            process(
-                shape, item, a, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
-        });
+        if (TEAM == 1) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
+        process(a, id, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
     }
     let_later_launches_start();
 }

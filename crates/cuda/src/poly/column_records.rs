@@ -1,7 +1,11 @@
 //! Tiles of columns as records (`cuda/poly/column_tile.cuh`),
 //! and launches of `poly_columns` and `poly_columns_any`.
 
-use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion, plan};
+use crate::poly::column_layout::{
+    GROUP, Geometry, MOST_SOURCES, OUTPUT_WORDS, STEP_SOURCES, conversion_words, groups,
+    record_words,
+};
+use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, plan};
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
 use crate::poly::limbs::{Place, Places};
@@ -13,7 +17,7 @@ use girih_backend::poly::schedule::{ColumnTile, Form};
 use girih_backend::{BackendError, DeviceLimits};
 use girih_ring::{Modulus, SplitNtt};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// `cuda/poly/columns.cu`.
@@ -32,109 +36,10 @@ pub(crate) const POLY_COLUMNS_ANY: KernelFile = KernelFile {
 };
 
 const NONE: u32 = u32::MAX;
-/// Outputs that matrix units compute together.
-const GROUP: usize = 8;
-/// Sources of one step of matrix units, and most of a group.
-const STEP_SOURCES: usize = 8;
-const MOST_SOURCES: usize = 32;
-/// Words of an output's record.
-const OUTPUT_WORDS: usize = 8;
 /// Threads of a block of which two share a multiprocessor, and of one that has it alone.
 const THREADS: [usize; 2] = [256, 512];
-/// Marks the offset of a source in the padding of places.
-const IN_PADDING: u32 = 1 << 31;
 /// Columns that a block of `poly_columns_any` has at most.
 const MOST_ANY_WIDTH: usize = 32;
-
-/// Sizes that the fast kernel's text derives from the degree.
-#[derive(Clone, Copy)]
-struct Geometry {
-    /// Points of a column.
-    points: usize,
-    /// Words of a limb's tile.
-    tile: usize,
-}
-
-/// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
-const TILES: [usize; 3] = [1024, 512, 256];
-
-impl Geometry {
-    fn new(log2_degree: u32, tile: usize) -> Option<Self> {
-        let points = 1usize << (log2_degree - log2_row(log2_degree));
-        ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
-    }
-
-    /// The widest tile of which a plan's fit the blocks of a multiprocessor that are wanted, if
-    /// tiles may be narrowed for that, or else one.
-    fn fitting(
-        log2_degree: u32,
-        plan: &ColumnPlan,
-        steps: usize,
-        limits: &DeviceLimits,
-        knobs: &PolyKnobs,
-    ) -> Option<Self> {
-        let fits = |g: &Self, blocks: usize| {
-            blocks_of(limits, g.shared_bytes(g.places(plan), steps)) >= blocks
-        };
-        let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
-        // The narrowest reaches memory in pieces that are too short to be worth a second block.
-        let narrowed = all()
-            .filter(|g| knobs.narrows_columns && g.width() >= 8)
-            .find(|g| fits(g, knobs.column_blocks.max(1)));
-        narrowed.or_else(|| all().find(|g| fits(g, 1)))
-    }
-
-    /// Words of a place.
-    fn slot_words(&self) -> usize {
-        self.points * (self.width() + 4) + 4
-    }
-
-    /// Words of a row of a tile.
-    fn width(&self) -> usize {
-        self.tile / self.points
-    }
-
-    fn factor_words(&self) -> usize {
-        2 * self.points
-    }
-
-    fn group_words(&self, steps: usize) -> usize {
-        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * OUTPUT_WORDS + 4
-    }
-
-    /// Corrections that find room in the padding of places.
-    fn padded_corrections(&self, plan: &ColumnPlan) -> u32 {
-        plan.places / (self.width() / 4) as u32
-    }
-
-    /// Places of a plan, those of corrections that find no other room included.
-    fn places(&self, plan: &ColumnPlan) -> usize {
-        (plan.places + plan.corrections.saturating_sub(self.padded_corrections(plan))) as usize
-    }
-
-    /// The place of a correction for kernels: marked and in words where it lies in padding.
-    fn correction(&self, plan: &ColumnPlan, place: u32) -> u32 {
-        let number = place - CORRECTIONS;
-        match number.checked_sub(self.padded_corrections(plan)) {
-            None => {
-                IN_PADDING
-                    | (number as usize * (self.width() / 4) * self.slot_words() + self.width())
-                        as u32
-            }
-            Some(over) => plan.places + over,
-        }
-    }
-
-    /// The offset of a source.
-    fn source(&self, plan: &ColumnPlan, place: u32) -> u32 {
-        let place = if place < CORRECTIONS { place } else { self.correction(plan, place) };
-        if place & IN_PADDING != 0 { place } else { place * self.slot_words() as u32 }
-    }
-
-    fn shared_bytes(&self, places: usize, steps: usize) -> usize {
-        4 * ((GROUP + places) * self.slot_words() + 2 * self.group_words(steps))
-    }
-}
 
 /// Forward factors of columns and the last inverse one, by prime.
 struct Factors {
@@ -190,10 +95,10 @@ impl Encoder<'_> {
             };
             let (c, last) = (p.shoup(constant), p.shoup(p.mul(constant, factors.last_inverse)));
             words.extend(address(load.from));
-            words.extend([u32::from(load.coefficients), load.prime.into(), load.place, 0, 0]);
+            words.extend([u32::from(load.coefficients), load.prime.into(), load.place]);
+            words.extend([p.value(), 0]);
             words.extend([c.value, c.quotient, last.value, last.quotient]);
         }
-        let conversion_words = |c: &PreparedConversion| 4 + 8 * c.sources.len();
         let mut next = words.len() + 4 * plan.phases.len();
         for (phase, &(begin, end)) in plan.phases.iter().zip(outputs) {
             words.extend([next as u32, phase.conversions.len() as u32, begin, end]);
@@ -228,6 +133,7 @@ impl Encoder<'_> {
                 ]);
             }
         }
+        debug_assert_eq!(words.len(), record_words(plan));
         Ok(words)
     }
 
@@ -313,40 +219,6 @@ fn address(place: Place) -> [u32; 3] {
     [place.offset as u32, (place.offset >> 32) as u32, place.base]
 }
 
-/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, no more sources
-/// than fit, and last what may take the place of a source.
-fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
-    let mut groups: Vec<Vec<&Output>> = Vec::new();
-    for half in [true, false] {
-        let mut group: Vec<&Output> = Vec::new();
-        let mut sources = BTreeSet::new();
-        let stored = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_none());
-        let kept = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_some());
-        for output in stored.chain(kept) {
-            let own: BTreeSet<u32> = output.sources.iter().map(|s| s.0).collect();
-            let union: BTreeSet<u32> = sources.union(&own).copied().collect();
-            if !group.is_empty() && (group.len() == GROUP || union.len() > MOST_SOURCES) {
-                groups.push(std::mem::take(&mut group));
-                sources = own;
-            } else {
-                sources = union;
-            }
-            group.push(output);
-        }
-        if !group.is_empty() {
-            groups.push(group);
-        }
-    }
-    groups
-}
-
-fn steps_of(groups: &[Vec<&Output>]) -> usize {
-    let sources = |g: &Vec<&Output>| {
-        g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len()
-    };
-    groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
-}
-
 /// Primes of a tile that need canonical values between stages.
 fn any_wide(ring: &RingShape, plan: &ColumnPlan) -> bool {
     let outputs = plan.phases.iter().flat_map(|p| &p.outputs).map(|o| o.prime);
@@ -369,38 +241,34 @@ pub(crate) fn ready(
     let is_small = |p: &ColumnPlan| {
         p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES)
     };
-    // One kernel for all of one width: groups of fewer steps of matrix units take fewer.
-    let steps = plans
-        .iter()
-        .filter(|p| is_small(p))
-        .flat_map(|p| &p.phases)
-        .map(|p| steps_of(&groups(p)))
-        .max()
-        .unwrap_or(1);
     let wide = plans.iter().any(|p| any_wide(ring, p));
-    let mut fast = BTreeMap::<std::cmp::Reverse<usize>, Vec<ColumnPlan>>::new();
+    // Tiles share a launch that lie in a block's memory alike: those of which two blocks share a
+    // multiprocessor apart from those that have one alone.
+    let mut fast: Vec<FastTiles> = Vec::new();
     let mut any = Vec::new();
     for plan in plans {
-        let geometry = Geometry::fitting(ring.log2_degree, &plan, steps, limits, knobs);
-        match geometry.filter(|_| is_small(&plan)) {
-            Some(geometry) => fast.entry(std::cmp::Reverse(geometry.tile)).or_default().push(plan),
-            None => any.push(plan),
+        let geometry = Geometry::fitting(ring.log2_degree, &plan, limits, knobs);
+        let Some(geometry) = geometry.filter(|_| is_small(&plan)) else {
+            any.push(plan);
+            continue;
+        };
+        let blocks = |plans: &[ColumnPlan]| {
+            let layout = geometry.layout(plans.iter().chain([&plan]));
+            blocks_of(limits, layout.shared_bytes).min(knobs.column_blocks.max(1))
+        };
+        let own = blocks(&[]);
+        let like = |f: &&mut FastTiles| {
+            f.geometry.tile == geometry.tile && f.blocks == own && blocks(&f.plans) == own
+        };
+        match fast.iter_mut().find(like) {
+            Some(tiles) => tiles.plans.push(plan),
+            None => fast.push(FastTiles { geometry, blocks: own, plans: vec![plan] }),
         }
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    for (std::cmp::Reverse(tile), plans) in fast {
-        if let Some(geometry) = Geometry::new(ring.log2_degree, tile) {
-            launches.push(fast_launch(
-                &mut encoder,
-                limits,
-                knobs,
-                places,
-                geometry,
-                (wide, steps),
-                &plans,
-            )?);
-        }
+    for tiles in &fast {
+        launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
     }
     if !any.is_empty() {
         launches.push(any_launch(&mut encoder, limits, places, &any)?);
@@ -417,22 +285,27 @@ fn constants(values: &[(&str, usize)]) -> String {
     text
 }
 
-fn arguments(places: &Places, tiles: usize) -> Vec<Argument> {
+fn arguments(places: &Places, tiles: usize, record: [usize; 2]) -> Vec<Argument> {
     let data = (0..3).rev().map(|i| Argument::Data(2 - i));
-    let words = [places.stride(), tiles].map(|w| Argument::Word(w as u32));
+    let words = [places.stride(), tiles, record[0], record[1]].map(|w| Argument::Word(w as u32));
     std::iter::once(Argument::Tables).chain(data).chain([Argument::Bases]).chain(words).collect()
+}
+
+/// Tiles that share a launch of `poly_columns`, so many blocks of which a multiprocessor.
+struct FastTiles {
+    geometry: Geometry,
+    blocks: usize,
+    plans: Vec<ColumnPlan>,
 }
 
 fn fast_launch(
     encoder: &mut Encoder<'_>,
-    limits: &DeviceLimits,
-    knobs: &PolyKnobs,
     places: &Places,
-    geometry: Geometry,
-    (wide, steps): (bool, usize),
-    plans: &[ColumnPlan],
+    fast: &FastTiles,
+    wide: bool,
 ) -> Result<ReadyLaunch, BackendError> {
-    let log2_degree = encoder.ring.log2_degree;
+    let FastTiles { geometry, blocks, plans } = fast;
+    let layout = geometry.layout(plans.iter());
     let (mut tiles, mut outputs, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut count = 0;
     for plan in plans {
@@ -440,7 +313,7 @@ fn fast_launch(
         for phase in &plan.phases {
             let begin = count;
             for group in groups(phase) {
-                outputs.extend(encoder.group(&geometry, plan, &group, steps)?);
+                outputs.extend(encoder.group(geometry, plan, &group, layout.steps)?);
                 count += 1;
             }
             phases.push((begin, count));
@@ -448,26 +321,24 @@ fn fast_launch(
         starts.push(tiles.len() as u32);
         tiles.extend(encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?);
     }
-    let most_places = plans.iter().map(|p| geometry.places(p)).max().unwrap_or(0);
-    let shared_bytes = geometry.shared_bytes(most_places, steps);
-    let min_blocks = blocks_of(limits, shared_bytes).clamp(1, knobs.column_blocks.max(1));
-    let threads = THREADS[if min_blocks > 1 { 0 } else { 1 }];
+    // A block copies as many words of every tile as the longest has.
+    tiles.resize(tiles.len() + layout.record_words, 0);
+    let threads = THREADS[if *blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
-        ("LOG2_DEGREE", log2_degree as usize),
+        ("LOG2_DEGREE", encoder.ring.log2_degree as usize),
         ("WIDE", wide.into()),
-        ("STEPS", steps),
+        ("STEPS", layout.steps),
         ("TILE", geometry.tile),
-        ("MIN_BLOCKS", min_blocks),
+        ("MIN_BLOCKS", *blocks),
         ("THREADS", threads),
     ]);
     Ok(ReadyLaunch {
         source: Source { file: POLY_COLUMNS, constants },
         threads,
-        shared_bytes,
+        shared_bytes: layout.shared_bytes,
         blocks: Blocks::PerCall(plans.len() * (1024 / geometry.width())),
         data: vec![tiles, outputs, starts],
-        arguments: arguments(places, plans.len()),
-        beside: false,
+        arguments: arguments(places, plans.len(), [layout.record_words, layout.record_at]),
     })
 }
 
@@ -534,7 +405,6 @@ fn any_launch(
         shared_bytes: bytes(width),
         blocks: Blocks::PerCall(plans.len() * (row / width)),
         data: vec![tiles, records, starts],
-        arguments: arguments(places, plans.len()),
-        beside: false,
+        arguments: arguments(places, plans.len(), [0, 0]),
     })
 }

@@ -19,7 +19,8 @@ pub struct PolyKnobs {
     /// Reads that a thread asks for ahead of their products, 16 bytes of shared memory each, as far
     /// as that costs no block; 0 for none.
     pub stream_slots: usize,
-    /// Whether eight warps share a row of many transforms, not four.
+    /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
+    /// a multiprocessor should hold.
     pub wide_teams: bool,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,
@@ -41,7 +42,7 @@ impl Default for PolyKnobs {
             team_warps: 16,
             most_fetched: 10,
             stream_slots: 0,
-            wide_teams: false,
+            wide_teams: true,
             stages_rows: true,
             staged_blocks: 2,
             column_blocks: 2,
@@ -99,7 +100,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
         ("stream_slots", &[4, 8, 16]),
-        ("wide_teams", &[1]),
+        ("wide_teams", &[0]),
         ("narrows_columns", &[1]),
         ("stages_rows", &[0]),
         ("staged_blocks", &[4]),

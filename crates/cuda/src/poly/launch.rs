@@ -53,8 +53,6 @@ pub(crate) struct ReadyLaunch {
     /// What kernels read, in words; 16-byte aligned on the device.
     pub data: Vec<Vec<u32>>,
     pub arguments: Vec<Argument>,
-    /// It does not read what the launch before it writes.
-    pub beside: bool,
 }
 
 /// What precedes the number of blocks that should share a multiprocessor, in a kernel's constants.
@@ -113,16 +111,12 @@ pub(crate) fn ready(
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
     let mut all = Vec::new();
     for launch in &schedule.launches {
-        let from = all.len();
         match launch {
             Launch::Rows(tiles) => all.extend(rows::ready(ring, limits, knobs, places, tiles)?),
             Launch::Columns(tiles) => {
                 all.extend(column_records::ready(ring, limits, knobs, places, tiles)?)
             }
             Launch::Pointwise(tiles) => all.extend(pointwise::ready(ring, knobs, places, tiles)?),
-        }
-        for later in all.iter_mut().skip(from + 1) {
-            later.beside = true;
         }
     }
     Ok(all)

@@ -7,6 +7,7 @@
 //! | `shape` | what tiles of rows have in common, as text of a kernel; the rest as records |
 //! | `rows`, `pointwise` | launches of `poly_rows` and `poly_pointwise` |
 //! | `columns` | what a tile of columns computes: places, phases, matrices |
+//! | `column_layout` | how tiles of columns lie in a block's memory |
 //! | `column_records` | the same as records; launches of `poly_columns` and `poly_columns_any` |
 //! | `memory` | device memory that is handed out again |
 //! | `knobs` | what is measured, not derived |
@@ -17,6 +18,7 @@
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 
+pub(crate) mod column_layout;
 pub(crate) mod column_records;
 pub(crate) mod columns;
 pub(crate) mod device;

@@ -90,6 +90,5 @@ fn launch(
         blocks: Blocks::PerCall(records.items as usize),
         data: vec![records.words],
         arguments,
-        beside: false,
     }
 }

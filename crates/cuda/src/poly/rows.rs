@@ -22,6 +22,8 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
 
 /// Most shapes of one kernel: more make its text long and its arguments large.
 const MOST_SHAPES: usize = 16;
+/// Words of a prime in a team's memory.
+const PRIME_WORDS: usize = 12;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
@@ -86,6 +88,7 @@ impl TeamSize {
         let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
         let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
         (2 * self.operands * 4
+            + 2 * PRIME_WORDS
             + 2 * self.constants * 2
             + factors
             + self.staged * 1024
@@ -113,6 +116,68 @@ pub(crate) fn ready(
     Ok(launches)
 }
 
+/// Each warp of a team takes a row of its own where a row has one transform, and there are as many
+/// rows.
+fn is_alone(shape: &RowShape, team: usize, rows: usize) -> bool {
+    shape.team() == 1 && rows >= team
+}
+
+/// How many warps share a row, what they hold, and how many blocks a multiprocessor has room for.
+struct TeamPlan {
+    warps: usize,
+    teams: usize,
+    size: TeamSize,
+    shared_bytes: usize,
+    blocks: usize,
+}
+
+impl TeamPlan {
+    fn new(
+        limits: &DeviceLimits,
+        knobs: &PolyKnobs,
+        shapes: &[(RowShape, Vec<NormalTile>)],
+        log2_degree: u32,
+        team: usize,
+    ) -> Self {
+        let most =
+            |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
+        let is_short = log2_row(log2_degree) < 10;
+        let rows = 1usize << (log2_degree - log2_row(log2_degree));
+        let teams = if team == 1 { LONE_TEAMS } else { 1 };
+        let copies = |s: &RowShape| if is_alone(s, team, rows) { team } else { 1 };
+        let staged = if is_short { 0 } else { most(&|s| s.halves() * copies(s)) };
+        let mut size = TeamSize {
+            operands: most(&RowShape::operands).max(1),
+            constants: most(&RowShape::constants).next_multiple_of(2).max(2),
+            staged: 0,
+            buffers: most(&|s| s.buffers() * copies(s)),
+            parts: most(&copies),
+            stream_slots: 0,
+            threads: 32 * team,
+        };
+        let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
+        let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
+        let wanted = (warps / (team * teams)).max(1);
+        let room = |size: &TeamSize| blocks_of(limits, bytes(size));
+        // Streams come first, and cost no block; rows copied ahead may.
+        let blocks = wanted.min(room(&size)).max(1);
+        if !is_short && most(&RowShape::streamed) > 0 {
+            size.stream_slots = knobs.stream_slots.min(most(&RowShape::streamed));
+            while size.stream_slots > 0 && room(&size) < blocks {
+                size.stream_slots -= 1;
+            }
+        }
+        if knobs.stages_rows {
+            size.staged = staged;
+            if room(&size) < knobs.staged_blocks {
+                size.staged = 0;
+            }
+        }
+        let blocks = wanted.min(room(&size)).max(1);
+        Self { warps: team, teams, shared_bytes: bytes(&size), size, blocks }
+    }
+}
+
 fn launch(
     ring: &RingShape,
     limits: &DeviceLimits,
@@ -123,44 +188,13 @@ fn launch(
     let most =
         |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let log2_degree = ring.log2_degree;
-    let is_short = log2_row(log2_degree) < 10;
     let rows = 1usize << (log2_degree - log2_row(log2_degree));
-    let team = most(&|s| s.team(knobs.wide_teams));
-    let teams = if team == 1 { LONE_TEAMS } else { 1 };
-    // Each warp of a team takes a row of its own where a row has one transform, and there are as
-    // many rows.
-    let is_alone = |s: &RowShape| s.team(knobs.wide_teams) == 1 && rows >= team;
-    let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
-    let staged = most(&|s| s.halves() * copies(s));
-    let mut size = TeamSize {
-        operands: most(&RowShape::operands).max(1),
-        constants: most(&RowShape::constants).next_multiple_of(2).max(2),
-        staged: if is_short { 0 } else { staged },
-        buffers: most(&|s| s.buffers() * copies(s)),
-        parts: most(&copies),
-        stream_slots: 0,
-        threads: 32 * team,
-    };
-    let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
-    let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
-    let wanted_blocks = (warps / (team * teams)).max(1);
-    let blocks_of = |bytes: usize| blocks_of(limits, bytes);
-    // Streams come first, and cost no block; rows copied ahead may.
-    let staged = std::mem::take(&mut size.staged);
-    let blocks = wanted_blocks.min(blocks_of(bytes(&size))).max(1);
-    if !is_short && most(&RowShape::streamed) > 0 {
-        size.stream_slots = knobs.stream_slots.min(most(&RowShape::streamed));
-        while size.stream_slots > 0 && blocks_of(bytes(&size)) < blocks {
-            size.stream_slots -= 1;
-        }
+    let mut team = TeamPlan::new(limits, knobs, shapes, log2_degree, most(&RowShape::team));
+    let widens = most(&RowShape::transforms) > 4 && knobs.wide_teams;
+    if widens && team.blocks * team.warps < knobs.team_warps {
+        team = TeamPlan::new(limits, knobs, shapes, log2_degree, 2 * team.warps);
     }
-    if knobs.stages_rows {
-        size.staged = staged;
-        if blocks_of(bytes(&size)) < knobs.staged_blocks {
-            size.staged = 0;
-        }
-    }
-    let shared_bytes = bytes(&size);
+    let TeamPlan { warps: team, teams, size, shared_bytes, blocks: min_blocks } = team;
     if shared_bytes > limits.workgroup_memory_bytes {
         return Err(BackendError::InvalidRequest(format!(
             "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which \
@@ -168,8 +202,9 @@ fn launch(
             size.buffers, limits.workgroup_memory_bytes
         )));
     }
+    let is_alone = |s: &RowShape| is_alone(s, team, rows);
+    let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
     let threads = 32 * team * teams;
-    let min_blocks = wanted_blocks.min(blocks_of(shared_bytes)).max(1);
 
     let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
     for (name, value) in [
@@ -185,6 +220,8 @@ fn launch(
         ("PARTS", size.parts),
         ("SHAPES", shapes.len()),
         ("MOST_SHAPES", MOST_SHAPES),
+        ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
+        ("HAS_NARROW", usize::from(shapes.iter().any(|(s, _)| !s.is_wide()))),
     ] {
         // Writing to a string cannot fail.
         let _ = writeln!(constants, "constexpr int {name} = {value};");
@@ -205,14 +242,13 @@ fn launch(
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
     let numbers = |s: &RowShape| {
-        let transforms = s.halves() + s.half_stores();
         [
             s.halves(),
-            transforms,
+            s.half_stores(),
             s.operands(),
             s.constants(),
             s.record_words() / 4,
-            usize::from(is_alone(s)),
+            usize::from(is_alone(s)) | usize::from(s.is_wide()) << 1,
         ]
     };
     let numbers: Vec<usize> = shapes.iter().flat_map(|(s, _)| numbers(s)).collect();
@@ -232,7 +268,6 @@ fn launch(
         },
         data: vec![records.words],
         arguments,
-        beside: false,
     })
 }
 

@@ -14,9 +14,6 @@ use girih_ring::{Automorphism, Modulus};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Most transforms of a row that four warps take.
-const MOST_OF_FOUR: usize = 10;
-
 /// How a thread reads four words of evaluations (`Form` of `sums.cuh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum ReadForm {
@@ -128,6 +125,11 @@ pub(crate) struct NormalTile {
 }
 
 impl RowShape {
+    /// Whether its prime is above 2^30.
+    pub fn is_wide(&self) -> bool {
+        self.wide
+    }
+
     /// Limbs that are transformed forward.
     pub fn halves(&self) -> usize {
         self.halves
@@ -163,13 +165,10 @@ impl RowShape {
         self.transforms()
     }
 
-    /// Warps that share a row: four at most, or eight where it has many transforms, if wanted.
-    pub fn team(&self, is_wide: bool) -> usize {
+    /// Warps that share a row, four at most.
+    pub fn team(&self) -> usize {
         let warps = self.transforms().max(if self.reads.len() > 3 { 2 } else { 1 });
-        // More warps than four leave few blocks to a multiprocessor: only where rows take its
-        // memory anyhow.
-        let most = if is_wide && self.transforms() > MOST_OF_FOUR { 8 } else { 4 };
-        warps.next_power_of_two().min(most)
+        warps.next_power_of_two().min(4)
     }
 
     /// What a row costs, roughly, in products: to start with the longest.
@@ -242,8 +241,8 @@ impl RowShape {
              static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, \
              HALF_STORES = {};\n    \
              static constexpr int STREAMED = {streamed}, AHEAD = {ahead}, STEPS = {};\n    \
-             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {}, BUFFERS \
-             = {};\n    static constexpr bool ALONE = {alone};\n    \
+             static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {};\n    \
+             static constexpr bool ALONE = {alone};\n    \
              static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = \
              {{{}}};\n        return forms[read];\n    }}\n    \
              template <class X> static FUNCTION void sums(X& x) {{\n",
@@ -257,7 +256,6 @@ impl RowShape {
             self.constants,
             self.record_words() / 4,
             if self.cost() > 200 { 1 } else { 8 },
-            self.buffers(),
             self.reads
                 .iter()
                 .map(|&f| (f as u8).to_string())

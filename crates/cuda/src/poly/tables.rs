@@ -23,7 +23,8 @@ pub(crate) struct Prime {
     minus_q: u32,
     inverse: u32,
     reciprocal: u32,
-    unused: [u32; 2],
+    number: u32,
+    unused: u32,
     quotient: f64,
     unused_too: f64,
 }
@@ -55,7 +56,7 @@ pub(crate) fn is_wide(modulus: Modulus) -> bool {
 }
 
 /// What kernels compute with modulo one prime.
-pub(crate) fn prime(modulus: Modulus) -> Prime {
+pub(crate) fn prime(number: usize, modulus: Modulus) -> Prime {
     let q = modulus.value();
     // One step towards zero from the nearest: never above 2^32 / q.
     let quotient = 4_294_967_296.0 / f64::from(q);
@@ -66,7 +67,8 @@ pub(crate) fn prime(modulus: Modulus) -> Prime {
         minus_q: q.wrapping_neg(),
         inverse: modulus.neg_inverse().wrapping_neg(),
         reciprocal: ((1u64 << 48) / u64::from(q)) as u32,
-        unused: [0; 2],
+        number: number as u32,
+        unused: 0,
         quotient: f64::from_bits(quotient.to_bits() - 1),
         unused_too: 0.0,
     }
@@ -142,7 +144,8 @@ impl RingTables {
             buffers.push(buffer);
             Ok(address)
         };
-        let primes: Vec<Prime> = ring.primes.iter().map(|&p| prime(p)).collect();
+        let primes: Vec<Prime> =
+            ring.primes.iter().enumerate().map(|(number, &p)| prime(number, p)).collect();
         let mut addresses =
             TableAddresses { primes: upload(bytes_of(&primes))?, ..Default::default() };
         for d in 0..2 {

@@ -7,9 +7,8 @@ use girih_backend::{BackendError, timeline};
 use rayon::prelude::*;
 use std::sync::Mutex;
 
-/// Pinned memory through which copies go,
-/// in pieces that are filled and drained while others are in flight.
-// Of uploads, which wait for the work before them, and of downloads.
+/// Pieces of pinned memory through which copies go, filled and drained while others are in flight:
+/// of uploads, which wait for the work before them, and of downloads.
 pub(super) const PIECES: [usize; 2] = [16, 8];
 pub(super) const PIECE_BYTES: usize = 4 << 20;
 /// Bytes that one thread copies between staging and the caller's memory.

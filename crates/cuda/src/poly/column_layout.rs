@@ -1,0 +1,183 @@
+//! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes together.
+
+use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
+use crate::poly::knobs::PolyKnobs;
+use crate::poly::launch::blocks_of;
+use crate::poly::log2_row;
+use girih_backend::DeviceLimits;
+use std::collections::BTreeSet;
+
+/// Outputs that matrix units compute together.
+pub const GROUP: usize = 8;
+/// Sources of one step of matrix units, and most of a group.
+pub const STEP_SOURCES: usize = 8;
+pub const MOST_SOURCES: usize = 32;
+/// Words of an output's record.
+pub const OUTPUT_WORDS: usize = 8;
+/// Marks the offset of a source in the padding of places.
+const IN_PADDING: u32 = 1 << 31;
+
+/// Sizes that the fast kernel's text derives from the degree.
+#[derive(Clone, Copy)]
+pub struct Geometry {
+    /// Points of a column.
+    pub points: usize,
+    /// Words of a limb's tile.
+    pub tile: usize,
+}
+
+/// How the tiles of a launch lie in a block's memory.
+pub struct Layout {
+    /// Steps of matrix units that a group takes at most.
+    pub steps: usize,
+    /// Words of the longest record of a tile, and where it lies.
+    pub record_words: usize,
+    pub record_at: usize,
+    pub shared_bytes: usize,
+}
+
+/// Words of a conversion's record.
+pub fn conversion_words(conversion: &PreparedConversion) -> usize {
+    4 + 8 * conversion.sources.len()
+}
+
+/// Words of a tile's record.
+pub fn record_words(plan: &ColumnPlan) -> usize {
+    let conversions = plan.phases.iter().flat_map(|p| &p.conversions);
+    4 + 12 * plan.loads.len()
+        + 4 * plan.phases.len()
+        + conversions.map(conversion_words).sum::<usize>()
+}
+
+/// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
+pub const TILES: [usize; 3] = [1024, 512, 256];
+
+impl Geometry {
+    pub fn new(log2_degree: u32, tile: usize) -> Option<Self> {
+        let points = 1usize << (log2_degree - log2_row(log2_degree));
+        ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
+    }
+
+    /// The widest tile of which a plan's fit the blocks of a multiprocessor that are wanted, if
+    /// tiles may be narrowed for that, or else one.
+    pub fn fitting(
+        log2_degree: u32,
+        plan: &ColumnPlan,
+        limits: &DeviceLimits,
+        knobs: &PolyKnobs,
+    ) -> Option<Self> {
+        let fits = |g: &Self, blocks: usize| {
+            let bytes = g.layout(std::iter::once(plan)).shared_bytes;
+            g.holds_factors(plan) && blocks_of(limits, bytes) >= blocks
+        };
+        let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
+        // The narrowest reaches memory in pieces that are too short to be worth a second block.
+        let narrowed = all()
+            .filter(|g| knobs.narrows_columns && g.width() >= 8)
+            .find(|g| fits(g, knobs.column_blocks.max(1)));
+        narrowed.or_else(|| all().find(|g| fits(g, 1)))
+    }
+
+    /// Words of a place.
+    pub fn slot_words(&self) -> usize {
+        self.points * (self.width() + 4) + 4
+    }
+
+    /// Words of a row of a tile.
+    pub fn width(&self) -> usize {
+        self.tile / self.points
+    }
+
+    pub fn factor_words(&self) -> usize {
+        2 * self.points
+    }
+
+    pub fn group_words(&self, steps: usize) -> usize {
+        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * OUTPUT_WORDS + 4
+    }
+
+    /// Corrections that find room in the padding of places.
+    pub fn padded_corrections(&self, plan: &ColumnPlan) -> u32 {
+        plan.places / (self.width() / 4) as u32
+    }
+
+    /// Places of a plan, those of corrections that find no other room included.
+    pub fn places(&self, plan: &ColumnPlan) -> usize {
+        (plan.places + plan.corrections.saturating_sub(self.padded_corrections(plan))) as usize
+    }
+
+    /// The place of a correction for kernels: marked and in words where it lies in padding.
+    pub fn correction(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let number = place - CORRECTIONS;
+        match number.checked_sub(self.padded_corrections(plan)) {
+            None => {
+                IN_PADDING
+                    | (number as usize * (self.width() / 4) * self.slot_words() + self.width())
+                        as u32
+            }
+            Some(over) => plan.places + over,
+        }
+    }
+
+    /// The offset of a source.
+    pub fn source(&self, plan: &ColumnPlan, place: u32) -> u32 {
+        let place = if place < CORRECTIONS { place } else { self.correction(plan, place) };
+        if place & IN_PADDING != 0 { place } else { place * self.slot_words() as u32 }
+    }
+
+    /// How tiles of these plans lie in a block's memory: outputs that are staged, two groups,
+    /// places, and the record, which takes no room of its own where it is read before the first
+    /// output is staged.
+    pub fn layout<'a>(&self, plans: impl Iterator<Item = &'a ColumnPlan> + Clone) -> Layout {
+        let most = |of: &dyn Fn(&ColumnPlan) -> usize| plans.clone().map(of).max().unwrap_or(0);
+        let steps = most(&|p| p.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1));
+        let record_words = most(&record_words);
+        let staged = GROUP * self.slot_words();
+        let factors = most(&|p| p.loads.len() * self.factor_words());
+        let end = staged
+            + most(&|p| self.places(p)) * self.slot_words()
+            + 2 * self.group_words(steps.max(1));
+        let has_room = most(&|p| p.phases.len()) <= 1 && factors + record_words <= staged;
+        let (record_at, end) = if has_room { (factors, end) } else { (end, end + record_words) };
+        Layout { steps: steps.max(1), record_words, record_at, shared_bytes: 4 * end }
+    }
+
+    /// Whether the factors of a plan's loads find room where its outputs are staged later.
+    pub fn holds_factors(&self, plan: &ColumnPlan) -> bool {
+        plan.loads.len() * self.factor_words() <= GROUP * self.slot_words()
+    }
+}
+
+/// The outputs of a phase in groups of eight or fewer: half transformed ones apart, no more sources
+/// than fit, and last what may take the place of a source.
+pub fn groups(phase: &Phase) -> Vec<Vec<&Output>> {
+    let mut groups: Vec<Vec<&Output>> = Vec::new();
+    for half in [true, false] {
+        let mut group: Vec<&Output> = Vec::new();
+        let mut sources = BTreeSet::new();
+        let stored = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_none());
+        let kept = phase.outputs.iter().filter(|o| o.is_half() == half && o.kept.is_some());
+        for output in stored.chain(kept) {
+            let own: BTreeSet<u32> = output.sources.iter().map(|s| s.0).collect();
+            let union: BTreeSet<u32> = sources.union(&own).copied().collect();
+            if !group.is_empty() && (group.len() == GROUP || union.len() > MOST_SOURCES) {
+                groups.push(std::mem::take(&mut group));
+                sources = own;
+            } else {
+                sources = union;
+            }
+            group.push(output);
+        }
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+pub fn steps_of(groups: &[Vec<&Output>]) -> usize {
+    let sources = |g: &Vec<&Output>| {
+        g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len()
+    };
+    groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
+}
