@@ -3,6 +3,7 @@
 //! this device has: plans, stores and keys split over buffers, memory that runs out, a device that
 //! is lost. Modules are checked.
 
+use girih_backend::timeline::{self, TimeSpan};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob,
     LoadOptions, LoadRequest, Operand, PlanRequest, PlanSource, Transform,
@@ -11,6 +12,7 @@ use girih_conformance::ckks::operations;
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
+use girih_conformance::shapes::NamedShape;
 use girih_conformance::synthetic::{SyntheticKeys, Words};
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes};
@@ -58,9 +60,15 @@ fn bit_for_bit(device: &dyn Backend, shape: &BootstrapShape) -> Result<(), Faile
 
 /// What is special about a plan, the shape it is tried on, its choices, its steps a launch.
 type Plan = (&'static str, &'static str, &'static [(&'static str, u32)], Option<usize>);
+/// Every shape of the suite.
+fn every_shape() -> impl Iterator<Item = NamedShape> {
+    let torus = shapes::torus().into_iter().chain(shapes::torus_in_integers());
+    shapes::all().into_iter().chain(shapes::grouped()).chain(torus)
+}
+
 /// What the software driver runs in the core profile, at ten seconds of compilation a shape: each
 /// kind of words, gadget and switch once. Adapters of hardware run every shape.
-const SOFTWARE: [&str; 12] = [
+const SOFTWARE: [&str; 16] = [
     "gd_std128",
     "gd_n256_r16",
     "gd_n512_k2_r3",
@@ -73,6 +81,10 @@ const SOFTWARE: [&str; 12] = [
     "gd2_base14_r2",
     "mr_m2_r2",
     "mr_m3_r5",
+    "gd_n512_k2_r3_group_3",
+    "torus_ternary",
+    "torus_n256_23_bits",
+    "torus_n256_36_bits",
 ];
 
 /// A test of a whole device.
@@ -81,7 +93,7 @@ type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 /// Plans that nobody gets by default and `tune` may choose: the other form of words in each
 /// profile, other items and exchanges, and blind rotations split over several launches with the
 /// accumulator parked in between.
-const PLANS: [Plan; 12] = [
+const PLANS: [Plan; 14] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
     ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
@@ -97,6 +109,9 @@ const PLANS: [Plan; 12] = [
     // The variant for few ciphertexts, unrolled and rolled.
     ("few_staged_3", "gd_std128", &[("few", 3)], None),
     ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
+    // The native torus: split, its key switch in parts; other words.
+    ("split_in_3", "torus_n256_23_bits", &[("key_switch_parts", 4)], Some(2)),
+    ("other_words", "torus_n256_23_bits", &[("signed", 2)], None),
 ];
 
 fn planned(
@@ -118,7 +133,7 @@ fn planned(
         PlanRequest { choices: choices.collect(), steps_per_launch: steps, ..Default::default() };
     let planned = Planned { device, plan };
     let plan = LoadRequest::new(&keys).options(&model).load(&planned)?.plan();
-    let launches = steps.map_or(1, |s| shape.lwe_dimension.div_ceil(s));
+    let launches = steps.map_or(1, |s| shape.steps().div_ceil(s));
     if plan.count("launches_per_batch") != Some(launches as u64)
         || plan.source != Some(PlanSource::Request)
     {
@@ -563,6 +578,36 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
     }
 }
 
+/// Kernels of both families appear in a timeline, within the time that it ran.
+fn timelines(device: &WgpuBackend) -> Result<(), Failed> {
+    if device.info().notes.iter().any(|note| note.starts_with("no timestamps")) {
+        println!("ignored, because the device has no timestamps");
+        return Ok(());
+    }
+    let mut twins = Twins::load(device, &small_shape())?;
+    twins.both(|engine| engine.reserve(20))?;
+    twins.write(0, 10)?;
+    let jobs: Vec<BootstrapJob> = (0..10).map(|i| twins.job(10, 10 + i)).collect();
+    let work = kernels::all(10).into_iter().next().ok_or("there are programs")?;
+    timeline::start();
+    let start = std::time::Instant::now();
+    twins.device.bootstrap(&jobs)?;
+    program(device, &work)?;
+    twins.device.synchronize()?;
+    let elapsed = 1e3 * start.elapsed().as_secs_f64();
+    let spans = timeline::stop();
+    twins.twin.bootstrap(&jobs)?;
+    twins.compare(0..20)?;
+    for kernel in ["blind_rotate", "key_switch", "poly_"] {
+        let of = |s: &&TimeSpan| s.lane == "device" && s.what.starts_with(kernel);
+        let found: Vec<_> = spans.iter().filter(of).collect();
+        if !found.iter().any(|s| s.end_ms > s.start_ms && s.end_ms - s.start_ms <= elapsed) {
+            return Err(format!("no span of {kernel} within {elapsed} ms: {found:?}").into());
+        }
+    }
+    Ok(())
+}
+
 /// A program on polynomials, word by word as the interpreter has it.
 fn program(device: &WgpuBackend, work: &Work) -> Result<(), Failed> {
     let differences = against_interpreter(device, work, Plans::Own)?;
@@ -615,8 +660,7 @@ fn main() {
                 PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words")
             {
                 let device = device.clone();
-                let shape = shapes::all()
-                    .into_iter()
+                let shape = every_shape()
                     .find(|s| s.name == name)
                     .map(|s| s.shape)
                     .expect("a shape of the suite");
@@ -629,14 +673,15 @@ fn main() {
             // gets by default. Its batches are small: where those have a kernel of their own, the
             // one for many ciphertexts runs here.
             if profile == Profile::Int64 {
-                for case in shapes::all().into_iter().filter(|_| !info.software) {
+                for case in every_shape().filter(|_| !info.software) {
                     let device = device.clone();
                     let title = format!("{}@{profile}::plans::many::{}", info.id, case.name);
                     trials.push(Trial::test(title, move || many(&device.of_case(), &case.shape)));
                 }
                 continue;
             }
-            let whole: [DeviceTest; 9] = [
+            let whole: [DeviceTest; 10] = [
+                ("timelines", timelines),
                 ("writes_in_flight", writes_in_flight),
                 ("awaited", awaited),
                 ("plans::unknown", unknown_choices),
@@ -669,9 +714,7 @@ fn main() {
                 let name = format!("{}@{profile}::poly::{}", info.id, work.name);
                 trials.push(Trial::test(name, move || program(&device.device, &work)));
             }
-            for case in shapes::all()
-                .into_iter()
-                .filter(|case| !info.software || SOFTWARE.contains(&case.name))
+            for case in every_shape().filter(|case| !info.software || SOFTWARE.contains(&case.name))
             {
                 let device = device.clone();
                 let name = format!("{}@{profile}::{}", info.id, case.name);

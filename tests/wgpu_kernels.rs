@@ -9,7 +9,12 @@ use girih_wgpu::{desktop_gpu, kernel_variants};
 #[test]
 fn every_kernel_translates_and_keeps_to_its_plan() {
     let (mut within_webgpu, mut larger) = (0, 0);
-    for case in shapes::all() {
+    // Of groups and of the native torus what is not like another; sets are below.
+    let chosen = ["gd_std128_group_2", "gd_31_bits_group_4", "torus_ternary"];
+    let further = shapes::grouped().into_iter().chain(shapes::torus());
+    let further = further.filter(|case| chosen.contains(&case.name));
+    let torus = shapes::torus_in_integers();
+    for case in shapes::all().into_iter().chain(further).chain(torus) {
         let named = [(case.name.to_string(), case.shape)];
         let variants = match kernel_variants(&named, None) {
             Ok(variants) => {
@@ -44,7 +49,8 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
 #[test]
 fn sets_run_within_the_default_limits_of_webgpu() {
     let packed = [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
-    let single = ["STD128", "G1", "G2", "G3", "G4", "G5"].map(|name| (name, 1));
+    let single = ["STD128", "G1", "G2", "G3", "G4", "G5", "TFHERS_2_2", "TFHERS_2_2_GROUP_2"]
+        .map(|name| (name, 1));
     for (name, packing) in single.into_iter().chain(packed) {
         let set = ParameterSet::by_name(name)
             .and_then(|set| set.with_packing(packing))

@@ -2,10 +2,10 @@
 // prime. A team of warps has a row; a warp takes whole transforms, all share the sums. Where a
 // shape has one transform only (it is ALONE), each warp of the team has a row to itself.
 //
-// Which products tiles of one shape sum is part of the text, as Shape<k>::sums in constants.cuh. How
-// many rows they transform is a number that is read when the kernel runs: the transforms, which are
-// most of its text, are there once for all shapes of a class of primes. Where operands lie, primes
-// and constants are records in memory. Tiles of several shapes share a launch.
+// Which products tiles of one shape sum is part of the text, as Shape<k>::sums in constants.cuh.
+// How many rows they transform is a number that is read when the kernel runs: the transforms, which
+// are most of its text, are there once for all shapes of a class of primes. Where operands lie,
+// primes and constants are records in memory. Tiles of several shapes share a launch.
 // A team asks for what its next row needs while it works on one.
 #include "constants.cuh"
 #include "row_transform.cuh"
@@ -149,7 +149,8 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
                                : automorphism_source<LOG2_DEGREE>(o.automorphism, row * ROW) / ROW;
 }
 
-// Asks for what an item needs that no other kernel writes: its prime, twiddles, operands, constants.
+// Asks for what an item needs that no other kernel writes: its prime, twiddles, operands and
+// constants.
 FUNCTION void constants_ahead(
     const RowsArguments& a, const Item& item, const TeamMemory& team, u32 turn, int warp,
     int lane) {

@@ -65,21 +65,7 @@ let signed_${target} = bits_${target};
 let signed_${target} = (bits_${target} & ${2 * half - 1}) - ${half};
 #end
 #end
-// In [-half, half]; a multiple of p makes it positive where words are unsigned.
-#if SIGNED
-var ${target} = signed_${target};
-#bound ${target} half + 1
-#else
-#set offset (half + prime(word) - 1) / prime(word) * prime(word)
-var ${target} = u32(signed_${target}) + ${offset}u;
-#bound ${target} offset + half + 1
-#end
-#if TRACE
-if (traced) {
-    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
-        + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
-}
-#end
+#call digit_residue(${word}, ${level}, ${column}, ${item}, ${target}, ${half})
 #end
 
 // NAME = the residue of NAME + ADDEND in [0, P_word), for an addend below P_word.
@@ -90,8 +76,8 @@ ${name} += lane(${addend});
 #canonical ${word} ${name}
 #end
 
-// acc += product, where product_w is delta_{column}_{item} for word 0 of two and y_{column}_{item}
-// for the last word.
+// acc += product, where product_w is delta_0_{column}_{item} for word 0 of two and
+// y_{column}_{item} for the last word.
 #def accumulate(column, item)
 #if WORDS == 1
 #call add_canonical(0, y_${column}_${item}, acc_0_${column}_${item})
@@ -99,17 +85,17 @@ acc_0_${column}_${item} = u32(y_${column}_${item});
 #elif !MODULUS_RAISING
 #call add_canonical(1, y_${column}_${item}, acc_1_${column}_${item})
 acc_1_${column}_${item} = u32(y_${column}_${item});
-#call add_canonical(0, delta_${column}_${item}, acc_0_${column}_${item})
-acc_0_${column}_${item} = u32(delta_${column}_${item});
+#call add_canonical(0, delta_0_${column}_${item}, acc_0_${column}_${item})
+acc_0_${column}_${item} = u32(delta_0_${column}_${item});
 #else
 // round(y Q / T) mod Q, exactly. T is odd, so it is floor((y Q + c) / T) with c = (T - 1)/2, which
 // is (y Q + c - rest) / T with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the
 // division is a product: only rest is needed. The keys carry the factor Q,
 // so the words hold y Q already.
-#call add_canonical(0, delta_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
+#call add_canonical(0, delta_0_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
 #call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
 {
-    let first = u32(delta_${column}_${item});
+    let first = u32(delta_0_${column}_${item});
     let rest = first + P_0 * garner(first, u32(y_${column}_${item}));
     let rounded = (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u;
     acc_0_${column}_${item} = (acc_0_${column}_${item} + rounded) & ${Q - 1}u;
@@ -136,6 +122,16 @@ fn add_${w}(x: u32, y: u32) -> u32 {
     return min(sum, sum - P_${w});
 #end
 }
+#end
+
+// Declares x_w, the words of v_w or, where `flip` is true, of its negative.
+#def flipped()
+#for w in 0..ACC_WORDS: let x_${w} = select(v_${w}, negate_${w}(v_${w}), flip);
+#end
+
+// Declares x_w, the words of v_w plus the output offset.
+#def with_offset()
+#for w in 0..ACC_WORDS: let x_${w} = add_${w}(v_${w}, job.offset_${w});
 #end
 
 // round(x Q_ks / Q) mod Q_ks, as (low, high) words.
@@ -198,8 +194,9 @@ fn switch_to_ks(x_0: u32, x_1: u32) -> vec2<u32> {
 #else
         let switched_word = switch_to_ks(x_0, x_1);
 #end
-        switched[(out + to) * ${KS_WORDS}u] = switched_word.x;
+        let out = group.x * ${GLWE_DIMENSION * N + PACKING}u + to;
+        results[out * ${KS_WORDS}u] = switched_word.x;
 #if KS_WORDS == 2
-        switched[(out + to) * 2u + 1u] = switched_word.y;
+        results[out * 2u + 1u] = switched_word.y;
 #end
 #end

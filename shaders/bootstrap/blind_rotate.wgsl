@@ -4,7 +4,8 @@
 // One workgroup a ciphertext. Thread t holds coefficients t + T j, j < ${ITEMS}, of all ${COLUMNS}
 // accumulator polynomials in registers from the first step to the last; workgroup memory holds only
 // ${STAGED} polynomial(s) on their way between passes of the transform, whatever the number of
-// digits. Steps and names are those of the CPU twin.
+// digits. Steps and names are those of the CPU twin. On the native torus keys were switched before:
+// what comes in are exponents, and what is extracted is the result.
 //
 // N = ${N}, k = ${GLWE_DIMENSION}, r = ${PACKING}, ${LEVELS} level(s), ${WORDS} word(s),
 // n = ${LWE_DIMENSION}.
@@ -12,47 +13,62 @@
 #include job
 #include arithmetic
 
+#if TORUS
+// [job][n + r] in [0, 2N).
+@group(0) @binding(2) var<storage, read> exponents: array<u32>;
+#else
 @group(0) @binding(2) var<storage, read> store: array<u32>;
+#end
 // Test polynomials, [table][coefficient][accumulator word].
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 // Transformed bootstrapping key in the order of reading, [step][word][column][quarter of
-// items][row][C0|C1][thread].
+// items][row][GGSW][thread].
 @group(0) @binding(4) var<storage, read> key: array<vec4<u32>>;
 // Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1)
 // for each power of the root of unity.
 @group(0) @binding(5) var<storage, read> roots: array<vec2<u32>>;
-// [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each.
-@group(0) @binding(6) var<storage, read_write> switched: array<u32>;
+// [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each; native torus: ciphertexts that jobs write.
+@group(0) @binding(6) var<storage, read_write> results: array<u32>;
 // Accumulators between dispatches, [job][column][word][coefficient]; and what a trace writes down.
 @group(0) @binding(7) var<storage, read_write> scratch: array<u32>;
 
 var<workgroup> exchange: array<lane, ${STAGED * PADDED}>;
 
+#if TORUS
+#include accumulator_torus
+#else
 #include combination
 #include accumulator
+#end
 #include transform
 #include external_product
 
+#if TORUS
+// Word `i` of the switched ciphertext `ciphertext`.
+fn exponent(job: Job, ciphertext: u32, i: u32) -> u32 {
+    return exponents[ciphertext * ${SWITCHED_LENGTH}u + i];
+}
+#else
 // Word `i` of the combined input as an exponent of X: times f = 2N / modulus, exactly.
-fn exponent(job: Job, i: u32) -> u32 {
+fn exponent(job: Job, ciphertext: u32, i: u32) -> u32 {
     return combination(job, i) << (${LOG2_N + 1}u - job.log2_modulus);
 }
+#end
 
 // Sets the accumulator: masks zero, body b = X^(-b f) * test polynomial.
 #def initialise()
 #for b in 0..PACKING
         {
-            let shift = exponent(job, ${LWE_DIMENSION + b}u);
+            let shift = exponent(job, group.x, ${LWE_DIMENSION + b}u);
             let base = (job.table + ${b}u * job.table_stride) * ${N}u;
 #for j in 0..ITEMS
             {
                 let i = (${j * THREADS}u + t + shift) & ${2 * N - 1}u;
                 let at = (base + (i & ${N - 1}u)) * ${ACC_WORDS}u;
-#for w in 0..ACC_WORDS
-                let v_${w} = tables[at + ${w}u];
-                acc_${w}_${GLWE_DIMENSION + b}_${j} =
-                    select(v_${w}, negate_${w}(v_${w}), i >= ${N}u);
-#end
+                #for w in 0..ACC_WORDS: let v_${w} = tables[at + ${w}u];
+                let flip = i >= ${N}u;
+#call flipped()
+                #for w in 0..ACC_WORDS: acc_${w}_${GLWE_DIMENSION + b}_${j} = x_${w};
             }
 #end
         }
@@ -62,14 +78,13 @@ fn exponent(job: Job, i: u32) -> u32 {
 // Writes the extracted ciphertext: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' =
 // constant term plus the output offset.
 #def sample_extract()
-    let out = group.x * ${GLWE_DIMENSION * N + PACKING}u;
 #for c in 0..GLWE_DIMENSION, j in 0..ITEMS
     {
         let i = ${j * THREADS}u + t;
         let to = ${c * N}u + ((${N}u - i) & ${N - 1}u);
-#for w in 0..ACC_WORDS
-        let x_${w} = select(negate_${w}(acc_${w}_${c}_${j}), acc_${w}_${c}_${j}, i == 0u);
-#end
+        #for w in 0..ACC_WORDS: let v_${w} = acc_${w}_${c}_${j};
+        let flip = i != 0u;
+#call flipped()
 #call store_extracted()
     }
 #end
@@ -77,9 +92,8 @@ fn exponent(job: Job, i: u32) -> u32 {
 #for b in 0..PACKING
         {
             let to = ${GLWE_DIMENSION * N + b}u;
-#for w in 0..ACC_WORDS
-            let x_${w} = add_${w}(acc_${w}_${GLWE_DIMENSION + b}_0, job.offset_${w});
-#end
+            #for w in 0..ACC_WORDS: let v_${w} = acc_${w}_${GLWE_DIMENSION + b}_0;
+#call with_offset()
 #call store_extracted()
         }
 #end
@@ -101,15 +115,16 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #if ROLLED
     // [column][item]; as one array each, because columns are counted by loops.
     #for w in 0..ACC_WORDS: var accumulator_${w}: array<u32, ${COLUMNS * ITEMS}>;
-#if WORDS == 2
-    var deltas: array<lane, ${COLUMNS * ITEMS}>;
+#if WORDS > 1
+    // [word][column][item] of all words but the last.
+    var deltas: array<lane, ${(WORDS - 1) * COLUMNS * ITEMS}>;
 #end
 #if ROLLED == 2
     var digits: array<lane, ${ROWS * ITEMS}>;
 #end
 #end
     #for c in 0..COLUMNS, j in 0..ITEMS, w in 0..ACC_WORDS: var acc_${w}_${c}_${j} = 0u;
-#if TRACE
+#if TRACE && !TORUS
     for (var i = t; i < ${LENGTH}u; i += ${THREADS}u) {
         scratch[${TRACE_COMBINED}u + i] = combination(job, i);
     }
@@ -129,18 +144,34 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
 #end
 
-    var next_exponent = exponent(job, launch.first_step);
+#for i in 0..GROUPING
+    var next_${i} = exponent(job, group.x, launch.first_step * ${GROUPING}u + ${i}u);
+#end
     for (var step = launch.first_step; step < launch.last_step; step++) {
-        let e = next_exponent;
-        // Asked for one step ahead, so that no thread waits for it. The word after the mask is a
-        // body: harmless.
-        next_exponent = exponent(job, step + 1u);
+#if GROUPING == 1
+        let e = next_0;
+#else
+        // Of each non-empty set of the step's indices: the sum of their exponents.
+#for g in 0..GGSW
+        var e_${g} = 0u;
+#for i in 0..GROUPING
+#if (g + 1) >> i & 1
+        e_${g} += next_${i};
+#end
+#end
+#end
+#end
+        // Asked for one step ahead, so that no thread waits for it.
+        let ahead = min(step + 1u, ${STEPS - 1}u) * ${GROUPING}u;
+        #for i in 0..GROUPING: next_${i} = exponent(job, group.x, ahead + ${i}u);
         let key_base = (step - launch.first_block) * ${KEY_STEP}u + t;
 #if TRACE
         let traced = step == launch.trace_step;
 #end
-#if WORDS == 2 && !ROLLED
-        #for c in 0..COLUMNS, j in 0..ITEMS: var delta_${c}_${j} = lane(0);
+#if WORDS > 1 && !ROLLED
+#for b in 0..WORDS - 1, c in 0..COLUMNS, j in 0..ITEMS
+        var delta_${b}_${c}_${j} = lane(0);
+#end
 #end
 #for w in 0..WORDS
         {
@@ -152,10 +183,12 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #else
 #call transformed_digits(${w})
 #end
+#if GROUPING == 1
         // (X^e - 1) and (X^-e - 1) at this thread's positions, in Montgomery form.
 #for j in 0..ITEMS
         let power_${j} = (e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u;
         let monomial_${j} = roots[${monomial_base(w)}u + power_${j}];
+#end
 #end
 #if ROLLED
 #call products_rolled(${w}, ${F})
@@ -171,12 +204,12 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     acc_${w}_${c}_${j} = accumulator_${w}[${c * ITEMS + j}];
 #end
 #end
-    if (launch.last_step < ${LWE_DIMENSION}u || ${TRACE} == 1) {
+    if (launch.last_step < ${STEPS}u || ${TRACE} == 1) {
 #for c in 0..COLUMNS, j in 0..ITEMS, w in 0..ACC_WORDS
         scratch[parked + ${(c * ACC_WORDS + w) * N + j * THREADS}u] = acc_${w}_${c}_${j};
 #end
     }
-    if (launch.last_step < ${LWE_DIMENSION}u) {
+    if (launch.last_step < ${STEPS}u) {
         return;
     }
 

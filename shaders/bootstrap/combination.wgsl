@@ -1,3 +1,34 @@
+#if TORUS
+// Word `i` of a job's combination as (low, high) modulo 2^64: sum of weight * word, plus the
+// constant, in units of 2^32, in bodies. Ciphertexts have ${LENGTH / 2} such words, all but
+// ${PACKING} the mask.
+fn combination(job: Job, i: u32) -> vec2<u32> {
+    var low = 0u;
+    var high = select(0u, job.constant, i >= ${LENGTH / 2 - PACKING}u);
+    // An unused operand has weight 0 and index 0, which every store that holds a result has.
+    for (var o = 0u; o < 4u; o++) {
+        let weight = u32(job.weights[o]);
+        if (weight != 0u) {
+            let at = job.operands[o] * ${LENGTH}u + 2u * i;
+            let word = store[at];
+            // weight * word as 64 bits: the weight's upper word is its sign.
+            let product = weight * word;
+            low += product;
+            high += mul_upper(weight, word) - select(0u, word, job.weights[o] < 0)
+                + weight * store[at + 1u] + select(0u, 1u, low < product);
+        }
+    }
+    return vec2<u32>(low, high);
+}
+
+// The upper word of a product, from 16-bit halves.
+fn mul_upper(a: u32, b: u32) -> u32 {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let cross = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+    let middle = (a & 0xffffu) * (b >> 16u) + (cross & 0xffffu);
+    return (a >> 16u) * (b >> 16u) + (cross >> 16u) + (middle >> 16u);
+}
+#else
 // Word `i` of a job's combination, reduced modulo 2^log2_modulus: sum of weight * word, plus the
 // constant in bodies. Ciphertexts have ${LENGTH} words, ${LWE_DIMENSION} of them the mask.
 fn combination(job: Job, i: u32) -> u32 {
@@ -11,3 +42,4 @@ fn combination(job: Job, i: u32) -> u32 {
     }
     return sum & ((1u << job.log2_modulus) - 1u);
 }
+#end

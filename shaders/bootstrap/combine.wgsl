@@ -1,6 +1,6 @@
 // combine: small integer combinations of ciphertexts of one buffer, stored in another or added to
-// what is there, optionally rounded to a smaller modulus. One thread a word, one row of workgroups
-// a job.
+// what is there, optionally rounded to a smaller modulus. One thread a word (on the native torus, a
+// word of 64 bits), one row of workgroups a job.
 
 #include job
 #include combination
@@ -11,6 +11,21 @@
 @compute @workgroup_size(${THREADS})
 fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let i = group.y * ${THREADS}u + t;
+#if TORUS
+    if (i >= ${LENGTH / 2}u) {
+        return;
+    }
+    let job = jobs[launch.first_job + group.x];
+    let at = job.output * ${LENGTH}u + 2u * i;
+    var value = combination(job, i);
+    if (launch.add != 0u) {
+        let low = value.x + results[at];
+        value = vec2<u32>(
+            low, value.y + results[at + 1u] + select(0u, 1u, low < value.x));
+    }
+    results[at] = value.x;
+    results[at + 1u] = value.y;
+#else
     if (i >= ${LENGTH}u) {
         return;
     }
@@ -25,4 +40,5 @@ fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let shift = job.log2_modulus - job.log2_output;
     let half = (1u << shift) >> 1u;
     results[at] = ((value + half) >> shift) & ((1u << job.log2_output) - 1u);
+#end
 }

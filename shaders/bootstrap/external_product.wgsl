@@ -15,6 +15,25 @@
 #end
 #end
 
+// Declares TARGET as the residue of signed_TARGET, in [-half, half], and traces that. A multiple of
+// p makes it positive where words are unsigned.
+#def digit_residue(word, level, column, item, target, half)
+#if SIGNED
+var ${target} = signed_${target};
+#bound ${target} half + 1
+#else
+#set offset (half + prime(word) - 1) / prime(word) * prime(word)
+var ${target} = u32(signed_${target}) + ${offset}u;
+#bound ${target} offset + half + 1
+#end
+#if TRACE
+if (traced) {
+    scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
+        + ${COLUMN_AT} * ${N}u + t] = u32(signed_${target});
+}
+#end
+#end
+
 // Declares f_{row}_{item}: every digit of the accumulator, transformed modulo P_w.
 #def transformed_digits(w)
 #if ROLLED
@@ -94,8 +113,8 @@
 #call inverse_transform(${w}, y, ${first}, ${count})
 #for c in first..first + count, j in 0..ITEMS
 #if w < WORDS - 1
-        delta_${c}_${j} = y_${c}_${j};
-#bound delta_${c}_${j} @y_${c}_${j}
+        delta_${w}_${c}_${j} = y_${c}_${j};
+#bound delta_${w}_${c}_${j} @y_${c}_${j}
 #else
 #call accumulate(${c}, ${j})
 #end
@@ -118,12 +137,10 @@
         {
             let place = (column + ${s}u) * ${ITEMS}u + ${j}u;
 #if w < WORDS - 1
-            deltas[place] = y_${s}_${j};
-#bound delta_${s}_${j} @y_${s}_${j}
+            deltas[place + ${w * COLUMNS * ITEMS}u] = y_${s}_${j};
+#bound delta_${w}_${s}_${j} @y_${s}_${j}
 #else
-#if WORDS == 2
-            var delta_${s}_${j} = deltas[place];
-#end
+#for b in 0..WORDS - 1: var delta_${b}_${s}_${j} = deltas[place + ${b * COLUMNS * ITEMS}u];
             #for a in 0..ACC_WORDS: var acc_${a}_${s}_${j} = accumulator_${a}[place];
 #call accumulate(${s}, ${j})
             #for a in 0..ACC_WORDS: accumulator_${a}[place] = acc_${a}_${s}_${j};
@@ -227,22 +244,46 @@
 #end
 #end
 
-// y = (X^e - 1) * part_0 + (X^-e - 1) * part_1, with one reduction.
+// y = the sum of (X^e_g - 1) * part_g over the GGSW ciphertexts g, e_1 = -e_0 for ternary secrets:
+// with one reduction, or as few as sums of large primes take.
 #def quarter_monomials(w, c, h)
+#set MOST chunk_rows(p, GGSW, least(p))
 #for q in 0..4
+#for chunk in 0..(GGSW + MOST - 1) / MOST
+#set from chunk * MOST
+#set to min(GGSW, from + MOST)
 #set total 0
-#for g in 0..GGSW
-#reduce ${w} part_${g}_${q} sum_limit(p, GGSW)
+#for g in from..to
+#reduce ${w} part_${g}_${q} sum_limit(p, to - from)
 #update total total + @part_${g}_${q}
-#if g == 0
-        let product_0_${q} =
-            sum_mul(factor_of(part_0_${q}), factor_of(lane(monomial_${4 * h + q}.x)));
+#if GROUPING > 1
+        let monomial_${g}_${q} = roots[${monomial_base(w)}u
+            + ((e_${g} * (point + ${2 * reversed_item(4 * h + q)}u)) & ${2 * N - 1}u)].x;
+#elif g == 0
+        let monomial_0_${q} = monomial_${4 * h + q}.x;
 #else
-        let product_1_${q} = sum_mac(
-            product_0_${q}, factor_of(part_1_${q}), factor_of(lane(monomial_${4 * h + q}.y)));
+        let monomial_1_${q} = monomial_${4 * h + q}.y;
+#end
+#if g == from
+        let product_${g}_${q} =
+            sum_mul(factor_of(part_${g}_${q}), factor_of(lane(monomial_${g}_${q})));
+#else
+        let product_${g}_${q} = sum_mac(
+            product_${g - 1}_${q}, factor_of(part_${g}_${q}), factor_of(lane(monomial_${g}_${q})));
 #end
 #end
-        y_${c}_${4 * h + q} = montgomery(product_${GGSW - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});
-#bound y_${c}_${4 * h + q} reduced_bound(p, GGSW, total)
+#if chunk == 0
+        y_${c}_${4 * h + q} = montgomery(product_${to - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});
+#bound y_${c}_${4 * h + q} reduced_bound(p, to - from, total)
+#else
+#reduce ${w} y_${c}_${4 * h + q} p
+        var rest_${chunk}_${q} =
+            montgomery(product_${to - 1}_${q}, LP_${w}, P_NEG_INVERSE_${w});
+#bound rest_${chunk}_${q} reduced_bound(p, to - from, total)
+#reduce ${w} rest_${chunk}_${q} p
+        y_${c}_${4 * h + q} += rest_${chunk}_${q};
+#bound y_${c}_${4 * h + q} 2 * p
+#end
+#end
 #end
 #end

@@ -84,18 +84,11 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
 fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
     println!(
-        "{:<18}{:<18}{:<8}{:>10}{:>9}{:>9}{:>10}  limits",
+        "{:<18}{:<24}{:<8}{:>10}{:>9}{:>9}{:>10}  limits",
         "set", "kernel", "profile", "workgroup", "threads", "buffers", "SPIR-V"
     );
     let mut good = true;
     for set in sets {
-        if set.shape().is_torus() {
-            println!(
-                "{:<18}left out: the native torus needs an f64 transform, which WGSL has not",
-                set.name()
-            );
-            continue;
-        }
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
         let (variants, limits) = match girih_wgpu::kernel_variants(&named, None) {
             Ok(variants) => (variants, "WebGPU defaults".to_owned()),
@@ -111,7 +104,7 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
             match variant.check() {
                 Ok(_) if variant.traced => {}
                 Ok(check) => println!(
-                    "{:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {limits}",
+                    "{:<18}{kernel:<24}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {limits}",
                     variant.set,
                     check.workgroup_bytes,
                     check.workgroup_threads,
@@ -120,7 +113,7 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
                 ),
                 Err(why) => {
                     good = false;
-                    println!("{:<18}{kernel:<18}{profile:<8} FAILED: {why}", variant.set);
+                    println!("{:<18}{kernel:<24}{profile:<8} FAILED: {why}", variant.set);
                 }
             }
         }

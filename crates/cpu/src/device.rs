@@ -123,7 +123,6 @@ fn load(request: LoadRequest<'_>) -> Result<CpuEngine, BackendError> {
     let (shape, transform, beside) =
         (keys.shape().clone(), transform(options)?, request.beside_as::<CpuEngine>()?);
     let rotator = rotator(keys, transform, progress)?;
-    // Neither rotator takes the torus and a modulus of its own at once.
     let pipeline: Box<dyn Pipeline> = match (shape.accumulator_modulus(), beside) {
         (Some(modulus), beside) => {
             let switcher = match beside {

@@ -14,17 +14,20 @@ mod aes128;
 #[path = "../examples/digits.rs"]
 mod digits;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/helr.rs"]
+mod helr;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/iris.rs"]
 mod iris;
-#[allow(dead_code, reason = "an example's main is not called here")]
-#[path = "../examples/logistic.rs"]
-mod logistic;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/matrix.rs"]
 mod matrix;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/mean_variance.rs"]
 mod mean_variance;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/sort.rs"]
+mod sort;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -96,8 +99,31 @@ fn products_of_matrices_are_those_in_the_plain() {
     assert!(matrix::Arguments::try_parse_from(["matrix", "--size", "3"]).is_err());
 }
 
+/// Four rows a ciphertext: two ciphertexts and minibatches, the last not full, and a bootstrapping
+/// after three iterations.
 #[test]
 fn encrypted_training_follows_the_plain() {
-    let line = ["logistic"].iter().chain(&SMALL).chain(&["--images", "8", "--iterations", "4"]);
-    logistic::run(&logistic::Arguments::parse_from(line)).expect("the plain weights");
+    let line = ["--batch", "7", "--batches", "2", "--iterations", "4"];
+    let line = ["helr"].iter().chain(&SMALL).chain(&line);
+    helr::run(&helr::Arguments::parse_from(line)).expect("the plain weights");
+    assert!(helr::Arguments::try_parse_from(["helr", "--batch", "0"]).is_err());
+}
+
+#[test]
+fn encrypted_numbers_are_sorted() {
+    let tasks = [
+        &["--task", "sort", "--bits", "6"][..],
+        &["--task", "median", "--bits", "6"],
+        // A sign that is bootstrapped in between.
+        &["--task", "top", "--largest", "1", "--bits", "13"],
+    ];
+    for task in tasks {
+        let line = ["sort", "--numbers", "16"].iter().chain(&SMALL).chain(task);
+        sort::run(&sort::Arguments::parse_from(line)).expect("the plain order");
+    }
+    for wrong in [&["--numbers", "12"][..], &["--task", "top", "--largest", "3"]] {
+        let line = ["sort"].iter().chain(&SMALL).chain(wrong);
+        let refused = sort::run(&sort::Arguments::parse_from(line)).expect_err("no power of two");
+        assert!(refused.to_string().contains("a power of two"), "{refused}");
+    }
 }

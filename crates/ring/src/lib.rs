@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`word`](Modulus) | one 32-bit prime word: Shoup and Montgomery products with stated bounds |
 //! | [`rns`](Rns) | one or two words, exact CRT |
+//! | [`torus`](TorusCrt) | exact sums modulo 2^64 from residues modulo a few primes |
 //! | [`basis`](RnsBasis) | many words: exact CRT, conversion from one basis to another |
 //! | [`ntt`](NttTable) | negacyclic NTT: naive and fast, in the order that every device shares |
 //! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, from 2^11 coefficients on |
@@ -30,6 +31,7 @@ mod rns;
 pub mod sampler;
 mod split_ntt;
 pub mod switch;
+mod torus;
 mod word;
 
 pub use automorphism::Automorphism;
@@ -37,7 +39,10 @@ pub use basis::{BaseConversion, Formula, RnsBasis};
 pub use buffer::AlignedBuffer;
 pub use error::RingError;
 pub use ntt::{NttTable, bit_reverse, negacyclic_product_naive};
-pub use prime::{is_prime, largest_ntt_prime, largest_ntt_prime_pair, ntt_prime_pair_above};
+pub use prime::{
+    is_prime, largest_ntt_prime, largest_ntt_prime_pair, largest_ntt_primes, ntt_prime_pair_above,
+};
 pub use rns::Rns;
 pub use split_ntt::SplitNtt;
+pub use torus::TorusCrt;
 pub use word::{Modulus, Shoup};

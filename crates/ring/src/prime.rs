@@ -47,6 +47,22 @@ pub fn largest_ntt_prime(bits: u32, order: u32) -> Option<u32> {
         .map(|c| c as u32)
 }
 
+/// The `count` largest primes below `2^bits` that are `1 mod order`, ascending, if there are so
+/// many above `2^(bits-1)`.
+pub fn largest_ntt_primes(bits: u32, order: u32, count: usize) -> Option<Vec<u32>> {
+    if !(2..=31).contains(&bits) {
+        return None;
+    }
+    let mut primes: Vec<u32> = candidates_below(1 << bits, u64::from(order))
+        .take_while(|&c| c > 1 << (bits - 1))
+        .filter(|&c| is_prime(c))
+        .take(count)
+        .map(|c| c as u32)
+        .collect();
+    primes.reverse();
+    (primes.len() == count).then_some(primes)
+}
+
 /// Candidates `1 mod order` below `limit`, descending.
 fn candidates_below(limit: u64, order: u64) -> impl Iterator<Item = u64> {
     let first = (limit - 2) / order * order + 1;

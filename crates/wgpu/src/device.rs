@@ -18,6 +18,9 @@ const SOFTWARE: &str = "llvmpipe";
 /// Percent of the memory that a driver grants this process which buffers may take.
 const MEMORY_PERCENT: u8 = 95;
 
+/// What a device without timestamps says.
+const NO_TIMESTAMPS: &str = "no timestamps: timelines show the host alone";
+
 /// How an adapter is opened; the default is what a user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -127,6 +130,11 @@ fn describe(
             info.driver_info.clone(),
             format!("profile {profile}"),
             format!("subgroups of {} to {}", info.subgroup_min_size, info.subgroup_max_size),
+            if adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+                "timelines by timestamps".into()
+            } else {
+                NO_TIMESTAMPS.into()
+            },
         ],
     }
 }
@@ -232,7 +240,8 @@ impl WgpuBackend {
                 why: "the adapter has no 64-bit integers; open it with profile core".into(),
             });
         }
-        let features = features | (adapter.features() & wgpu::Features::PIPELINE_CACHE);
+        let useful = wgpu::Features::PIPELINE_CACHE | wgpu::Features::TIMESTAMP_QUERY;
+        let features = features | (adapter.features() & useful);
         let limits = limits_of(&adapter, options);
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));

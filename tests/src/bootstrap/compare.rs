@@ -76,8 +76,9 @@ fn jobs(shape: &BootstrapShape) -> Vec<BootstrapJob> {
 }
 
 /// Stages that every transform has.
-fn common_stages(n: usize) -> Vec<Stage> {
-    vec![
+fn common_stages(shape: &BootstrapShape) -> Vec<Stage> {
+    let n = shape.steps();
+    let mut stages = vec![
         Stage::Combined,
         Stage::AccumulatorInitial,
         Stage::Digits { step: 0 },
@@ -87,6 +88,30 @@ fn common_stages(n: usize) -> Vec<Stage> {
         Stage::SwitchedToKs,
         Stage::KeySwitched,
         Stage::Output,
+    ];
+    stages.retain(|&stage| stage != Stage::SwitchedToKs || !shape.is_torus());
+    stages
+}
+
+/// Linear jobs with weights of both signs and results in place.
+fn linear_jobs(shape: &BootstrapShape) -> Vec<LinearJob> {
+    let operand = |ciphertext, weight| Operand { ciphertext, weight };
+    let job =
+        |operands: &[Operand], constant, log2_modulus, log2_output_modulus, output| LinearJob {
+            input: Combination::new(operands, constant, log2_modulus),
+            log2_output_modulus,
+            output,
+        };
+    if shape.is_torus() {
+        return vec![
+            job(&[operand(8, -3), operand(5, 1)], 9, 64, 64, 12),
+            job(&[operand(9, i32::MIN)], 1 << 31, 64, 64, 9),
+        ];
+    }
+    vec![
+        job(&[operand(8, -3), operand(5, 1)], 9, 10, 7, 12),
+        job(&[operand(9, -1)], 1 << 28, 29, 29, 9),
+        job(&[], 5, 4, 4, 13),
     ]
 }
 
@@ -102,8 +127,9 @@ impl Pair {
             let options = LoadOptions { transform: Some(transform), ..Default::default() };
             LoadRequest::new(&keys).options(&options).load(backend)
         };
-        // The native torus has no twin in integers.
-        let exact = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
+        // On the native torus devices with the f64 transform hold fewer bits than the integer twin:
+        // they are compared with the CPU's.
+        let exact = if shape.is_torus() { transform } else { Transform::Ntt };
         let pair = Self { twin: load(twin, exact)?, device: load(device, transform)? };
         let mut words = Words::new(11);
         let largest = 1 << shape.log2_stored_modulus().min(32);
@@ -112,8 +138,9 @@ impl Pair {
         let mut coefficient = || match shape.accumulator_modulus() {
             Some(modulus) if leading_bits(shape, transform) => fraction(shape, modulus, &mut words),
             Some(modulus) => words.below(modulus),
-            // Devices hold the leading bits of a word, 32 at least.
-            None => words.next_word() << 32,
+            // With the f64 transform devices hold the leading bits of a word, 32 at least.
+            None if transform == Transform::Fft => words.next_word() << 32,
+            None => words.next_word(),
         };
         let tables: Vec<u64> =
             (0..(shape.packing + 2) * shape.polynomial_size).map(|_| coefficient()).collect();
@@ -150,7 +177,7 @@ pub fn bit_for_bit(
 ) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Ntt)?;
     let n = shape.steps();
-    let mut stages = common_stages(n);
+    let mut stages = common_stages(shape);
     for step in [0, n - 1] {
         stages.extend([
             Stage::Digits { step },
@@ -192,23 +219,7 @@ fn compare_lists(
     jobs: &[BootstrapJob],
     differences: &mut Differences,
 ) -> Result<(), BackendError> {
-    let linear = [
-        LinearJob {
-            input: Combination::new(
-                &[Operand { ciphertext: 8, weight: -3 }, Operand { ciphertext: 5, weight: 1 }],
-                9,
-                10,
-            ),
-            log2_output_modulus: 7,
-            output: 12,
-        },
-        LinearJob {
-            input: Combination::new(&[Operand { ciphertext: 9, weight: -1 }], 1 << 28, 29),
-            log2_output_modulus: 29,
-            output: 9,
-        },
-        LinearJob { input: Combination::new(&[], 5, 4), log2_output_modulus: 4, output: 13 },
-    ];
+    let linear = linear_jobs(pair.twin.shape());
     for engine in [&pair.twin, &pair.device] {
         engine.bootstrap(jobs)?;
         engine.combine(&linear)?;
@@ -279,9 +290,9 @@ fn leading_bits(shape: &BootstrapShape, transform: Transform) -> bool {
     transform == Transform::Fft && (0.5..=2f64.powi(dropped_bits as i32 - 4)).contains(&fraction)
 }
 
-/// A set on the native torus: combinations and key switch modulo 2^64 bit for bit, one step of the
-/// rotation within the error of the f64 transform and of accumulators of 32 bits, linear jobs bit
-/// for bit.
+/// A set on the native torus with the f64 transform: combinations and key switch modulo 2^64 bit
+/// for bit, one step of the rotation within the error of the transform and of accumulators of 32
+/// bits, linear jobs bit for bit.
 ///
 /// # Errors
 /// As [`bit_for_bit`].
@@ -316,19 +327,7 @@ pub fn on_the_torus(
             ));
         }
     }
-    let operand = |ciphertext, weight| Operand { ciphertext, weight };
-    let linear = [
-        LinearJob {
-            input: Combination::new(&[operand(8, -3), operand(5, 1)], 9, 64),
-            log2_output_modulus: 64,
-            output: 12,
-        },
-        LinearJob {
-            input: Combination::new(&[operand(9, i32::MIN)], 1 << 31, 64),
-            log2_output_modulus: 64,
-            output: 9,
-        },
-    ];
+    let linear = linear_jobs(shape);
     for engine in [&pair.twin, &pair.device] {
         engine.combine(&linear)?;
     }

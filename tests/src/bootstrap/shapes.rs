@@ -169,34 +169,41 @@ pub fn grouped() -> Vec<NamedShape> {
     ]
 }
 
+/// One shape on the native torus: N, k, r; digits of the gadget and of the key switch, log2 of the
+/// base and how many.
+fn on_torus(
+    name: &'static str,
+    [size, k, r]: [usize; 3],
+    secret: SecretKind,
+    (log2_base, levels): (u32, usize),
+    (log2_ks_base, ks_digits): (u32, u32),
+) -> NamedShape {
+    let shape = BootstrapShape {
+        lwe_dimension: STEPS,
+        log2_lwe_modulus: size.ilog2() + 1,
+        polynomial_size: size,
+        glwe_dimension: k,
+        packing: r,
+        secret,
+        grouping: 1,
+        gadget: Gadget::ClosestRepresentative { log2_base, levels },
+        key_modulus: KeyModulus::Torus64,
+        log2_ks_modulus: log2_ks_base * ks_digits,
+        log2_ks_base,
+    };
+    NamedShape { name, shape }
+}
+
+/// `of` with `grouping` indices a step.
+fn in_groups(name: &'static str, grouping: usize, of: NamedShape) -> NamedShape {
+    let shape = BootstrapShape { grouping, lwe_dimension: STEPS * grouping, ..of.shape };
+    NamedShape { name, shape }
+}
+
 /// Shapes on the native torus.
 pub fn torus() -> Vec<NamedShape> {
     use SecretKind::{Binary, Ternary};
-    // N, k, r; digits of the gadget and of the key switch: log2 of the base, how many.
-    let shape = |name,
-                 [size, k, r]: [usize; 3],
-                 secret,
-                 (log2_base, levels),
-                 (log2_ks_base, ks_digits): (u32, u32)| NamedShape {
-        name,
-        shape: BootstrapShape {
-            lwe_dimension: STEPS,
-            log2_lwe_modulus: size.ilog2() + 1,
-            polynomial_size: size,
-            glwe_dimension: k,
-            packing: r,
-            secret,
-            grouping: 1,
-            gadget: Gadget::ClosestRepresentative { log2_base, levels },
-            key_modulus: KeyModulus::Torus64,
-            log2_ks_modulus: log2_ks_base * ks_digits,
-            log2_ks_base,
-        },
-    };
-    let in_groups = |name, grouping, of: NamedShape| {
-        let shape = BootstrapShape { grouping, lwe_dimension: STEPS * grouping, ..of.shape };
-        NamedShape { name, shape }
-    };
+    let shape = on_torus;
     let tfhers = || shape("torus_tfhers_2_2", [2048, 1, 1], Binary, (23, 1), (4, 4));
     vec![
         in_groups("torus_tfhers_2_2_group_2", 2, tfhers()),
@@ -210,11 +217,28 @@ pub fn torus() -> Vec<NamedShape> {
     ]
 }
 
+/// Shapes on the native torus for the integer transform alone: one with the single digit of the
+/// set in use, and digits that only integers hold, of more than 32 bits together and so large that
+/// their sums take primes of 31 bits.
+pub fn torus_in_integers() -> Vec<NamedShape> {
+    use SecretKind::Binary;
+    vec![
+        on_torus("torus_n256_23_bits", [256, 1, 1], Binary, (23, 1), (4, 4)),
+        on_torus("torus_n256_36_bits", [256, 1, 1], Binary, (12, 3), (1, 20)),
+        in_groups(
+            "torus_n256_31_bits_group_4",
+            4,
+            on_torus("", [256, 1, 1], Binary, (31, 1), (12, 3)),
+        ),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_shape_is_valid() {
-        for s in super::all().into_iter().chain(super::grouped()).chain(super::torus()) {
+        let torus = super::torus().into_iter().chain(super::torus_in_integers());
+        for s in super::all().into_iter().chain(super::grouped()).chain(torus) {
             s.shape.validate().unwrap_or_else(|e| panic!("{}: {e}", s.name));
         }
     }

@@ -12,6 +12,7 @@ mod plan;
 mod shape;
 mod stages;
 pub mod synthetic;
+mod transform_words;
 
 pub use device::{BootstrapDevice, Pipelining};
 pub use engine::{Engine, check_beside};

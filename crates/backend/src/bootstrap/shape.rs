@@ -47,7 +47,8 @@ pub enum Gadget {
 pub enum KeyModulus {
     /// Product of one or two primes, each `1 mod 2N` and below 2^31, ascending.
     Words(Vec<u32>),
-    /// 2^64, for the f64 transform only.
+    /// 2^64: the native torus, whose integer transform has primes of its own
+    /// ([`BootstrapShape::transform_words`]).
     Torus64,
 }
 

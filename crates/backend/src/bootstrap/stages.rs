@@ -8,7 +8,7 @@ pub enum Stage {
     /// The accumulator before the first step: `[K][N]` modulo Q.
     AccumulatorInitial,
     /// The balanced digits of the accumulator entering step `step`: `[level][K][N]`, each as the
-    /// residue modulo Q (GD) or T (MR) of the signed digit.
+    /// residue modulo Q (GD; native torus: 2^64) or T (MR) of the signed digit.
     Digits {
         /// Step, from 0 on: its g LWE indices are those from `g step` on.
         step: usize,

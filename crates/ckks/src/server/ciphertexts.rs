@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Shared;
+use super::builder::check_length;
 use super::estimate::Estimate;
 use crate::program::Recorded;
 use crate::{CkksParameters, Error, Result};
@@ -116,6 +117,36 @@ impl Ciphertexts {
         }
         let estimate = Estimate { magnitude, ..self.estimate };
         Ok(Self { estimate, ..self.clone() })
+    }
+
+    /// The same ciphertexts with another estimate of their error, for who knows more than the
+    /// rules of single operations: that a step of an iteration contracts errors, for instance.
+    ///
+    /// # Errors
+    /// [`Error::Value`] unless all of its numbers are finite and not negative.
+    pub fn with_estimate(&self, estimate: Estimate) -> Result<Self> {
+        let Estimate { deviation, bias, magnitude } = estimate;
+        let is_wrong = |v: &f64| !(v.is_finite() && *v >= 0.0);
+        if let Some(value) = [deviation, bias, magnitude].into_iter().find(is_wrong) {
+            return Err(Error::Value {
+                what: "an estimate of errors".into(),
+                value: value.to_string(),
+                rule: "its numbers must be finite and not negative".into(),
+            });
+        }
+        Ok(Self { estimate, ..self.clone() })
+    }
+
+    /// The same ciphertexts as vectors of `slots` slots. More of them say again that vectors
+    /// repeat. Fewer are the promise that slots repeat with that period, as they do after an
+    /// [inner sum](super::ServerKey::inner_sum) over all that is in between: decryption and
+    /// bootstrapping take the mean of what repeats, and a bootstrapping of fewer slots is cheaper.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless it is a power of two up to those of the set.
+    pub fn with_slots(&self, slots: usize) -> Result<Self> {
+        check_length("the slots of a vector", slots, self.shared.set.slots())?;
+        Ok(Self { slots, ..self.clone() })
     }
 
     /// Some of the batch, as a batch of their own.

@@ -45,6 +45,17 @@ fn few_slots_pack_both_halves() {
     p.check_within(&y, &x, 12.0, 8.0);
 }
 
+/// The noise of a full ciphertext repeats in no way; that of its few slots alone matters.
+#[test]
+fn full_slots_that_repeat_are_bootstrapped_as_few() {
+    let p = bootstrapping_pair(16, Options::default());
+    let x = complex(16, 85);
+    let full: Vec<Complex64> = x.iter().copied().cycle().take(512).collect();
+    let full = p.upload_at(&full, 0);
+    let y = p.server.bootstrap(&full.with_slots(16).unwrap()).unwrap();
+    p.check_within(&y, &x, 12.0, 8.0);
+}
+
 #[test]
 fn real_ones_lose_their_imaginary_noise() {
     let p = bootstrapping_pair(16, Options::default());

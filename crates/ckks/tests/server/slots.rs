@@ -1,6 +1,6 @@
 //! Rotations, sums over slots, linear maps, matrices.
 
-use girih_ckks::server::{LinearMap, Matrix};
+use girih_ckks::server::{Estimate, LinearMap, Matrix};
 use girih_ckks::{Complex64, Error};
 
 use crate::support::{complex, numbers, pair, to_complex};
@@ -61,6 +61,45 @@ fn sums_over_slots_and_back() {
     p.check_within(&s.spread(&masked, 4, 1).unwrap(), &wanted, 12.0, 7.0);
     assert!(matches!(s.inner_sum(&cx, 3, 1), Err(Error::Shape { .. })));
     assert!(matches!(s.inner_sum(&cx, 128, 1), Err(Error::Shape { .. })));
+}
+
+#[test]
+fn what_repeats_is_a_vector_of_fewer_slots() {
+    let p = pair(&[16, 32, 1]);
+    let s = &p.server;
+    let x = numbers(64, 25);
+    let sum = s.inner_sum(&p.upload(&x), 4, 16).unwrap();
+    let few = sum.with_slots(16).unwrap();
+    assert_eq!((few.slots(), few.level()), (16, sum.level()));
+    let wanted: Vec<Complex64> =
+        (0..16).map(|j| (0..4).map(|i| x[j + 16 * i]).sum::<f64>().into()).collect();
+    p.check_within(&few, &wanted, 12.0, 7.0);
+    // Rotations count modulo the fewer slots, in recordings as well, and more slots repeat.
+    let turned = s.record(|b| {
+        let x = b.input_with(sum.level(), sum.scale(), 64)?;
+        let x = b.with_slots(&x, 16)?;
+        Ok(vec![b.rotate(&x, 17)?])
+    });
+    let turned = turned.unwrap().run(&[&sum]).unwrap().remove(0);
+    p.check_within(&turned, &rotated(&wanted, 1), 12.0, 7.0);
+    let many = turned.with_slots(512).unwrap();
+    let repeated: Vec<Complex64> = rotated(&wanted, 1).into_iter().cycle().take(512).collect();
+    p.check_within(&many, &repeated, 12.0, 7.0);
+    for slots in [0, 3, 1024] {
+        assert!(matches!(sum.with_slots(slots), Err(Error::Length { .. })));
+    }
+}
+
+#[test]
+fn estimates_are_replaced_by_better_ones() {
+    let p = pair(&[]);
+    let x = p.upload(&numbers(16, 26));
+    let better = Estimate { deviation: 0.0, bias: 0.25, magnitude: 2.0 };
+    assert_eq!(x.with_estimate(better).unwrap().estimate(), better);
+    for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+        let estimate = Estimate { bias: wrong, ..better };
+        assert!(matches!(x.with_estimate(estimate), Err(Error::Value { .. })));
+    }
 }
 
 #[test]

@@ -7,21 +7,27 @@
 //! reduced between all of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
-use girih_backend::{
-    BackendError, BootstrapShape, Gadget, KeyModulus, KeySource, PlanReport, Progress,
-};
-use girih_ring::gadget::balanced_digits;
+use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress};
+use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
-use girih_ring::{Modulus, NttTable, Rns};
+use girih_ring::{Modulus, NttTable, Rns, TorusCrt};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Keys and tables of the integer twin.
+/// How residues are put together again.
+enum Recomposition {
+    /// Modulo the key modulus.
+    Words(Rns),
+    /// Modulo 2^64, by way of the centred integer.
+    Torus(TorusCrt),
+}
+
+/// Key and transforms of the integer twin.
 pub(crate) struct Twin {
     shape: BootstrapShape,
-    rns: Rns,
+    recomposition: Recomposition,
     transforms: Vec<NttTable>,
-    /// Accumulator modulus Q.
+    /// Accumulator modulus Q; 0 stands for 2^64, to which words wrap by themselves.
     modulus: u64,
     /// Transformed key: `[step][GGSW][level][row][column][word][N]`.
     key: Vec<u32>,
@@ -29,21 +35,23 @@ pub(crate) struct Twin {
 
 /// The digits of an accumulator: `[level][K][N]`, signed.
 ///
-/// GD: balanced digits of the centred coefficient. MR: the centred coefficient itself.
+/// GD: balanced digits of the centred coefficient. MR: the centred coefficient itself. Native
+/// torus: balanced digits of the closest representative, most significant first.
 pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64]) -> Vec<i32> {
     let (levels, len) = (shape.levels(), accumulator.len());
     let mut digits = vec![0; levels * len];
     let mut one = vec![0; levels];
+    // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x >=
+    // Q.
+    let centred = |x: u64| if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 };
     for (i, &x) in accumulator.iter().enumerate() {
-        // Powers of two: the upper half [Q/2, Q) is negative. Odd Q: from (Q + 1)/2 on. Both are 2x
-        // >= Q.
-        let centred = if 2 * x >= modulus { x as i64 - modulus as i64 } else { x as i64 };
         match shape.gadget {
             Gadget::Decomposition { log2_base, dropped_bits, .. } => {
-                balanced_digits(centred, log2_base, dropped_bits, &mut one)
+                balanced_digits(centred(x), log2_base, dropped_bits, &mut one)
             }
-            Gadget::ModulusRaising { .. } | Gadget::ClosestRepresentative { .. } => {
-                one[0] = centred as i32
+            Gadget::ModulusRaising { .. } => one[0] = centred(x) as i32,
+            Gadget::ClosestRepresentative { log2_base, .. } => {
+                closest_representative_digits(x, log2_base, &mut one)
             }
         }
         for (level, &d) in one.iter().enumerate() {
@@ -53,7 +61,8 @@ pub(crate) fn decompose(shape: &BootstrapShape, modulus: u64, accumulator: &[u64
     digits
 }
 
-/// The accumulator before the first step: masks zero, body j `X^(-b_j f) * v_j`.
+/// The accumulator before the first step: masks zero, body j `X^(-b_j f) * v_j`. A modulus of 0
+/// stands for 2^64.
 pub(crate) fn initialise(
     shape: &BootstrapShape,
     modulus: u64,
@@ -67,7 +76,7 @@ pub(crate) fn initialise(
         let shift = 2 * size - input.exponents[shape.lwe_dimension + j] as usize;
         for (u, &v) in table.iter().enumerate() {
             let to = (u + shift) % (2 * size);
-            body[to % size] = if to < size || v == 0 { v } else { modulus - v };
+            body[to % size] = if to < size || v == 0 { v } else { modulus.wrapping_sub(v) };
         }
     }
 }
@@ -76,30 +85,24 @@ impl Twin {
     /// Pulls and transforms the whole key.
     pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
         let shape = keys.shape().clone();
-        let KeyModulus::Words(words) = &shape.key_modulus else {
-            return Err(BackendError::Unsupported {
-                device: "cpu".into(),
-                what: "the native torus with the integer transform".into(),
-                why: "2^64 has no roots of unity; use the f64 transform".into(),
-            });
-        };
+        let words = shape.transform_words()?;
+        let refused = |why: &str| BackendError::InvalidRequest(format!("words {words:?} {why}"));
         // The shape was validated: words are distinct primes that admit the transform.
-        let rns = Rns::new(words).ok_or_else(|| {
-            BackendError::InvalidRequest(format!(
-                "words {words:?} are not one or two distinct primes"
-            ))
-        })?;
-        let transforms: Vec<NttTable> = rns
-            .words()
+        let (recomposition, modulus) = if shape.is_torus() {
+            let crt = TorusCrt::new(&words).ok_or_else(|| refused("are not distinct primes"))?;
+            (Recomposition::Torus(crt), 0)
+        } else {
+            let rns =
+                Rns::new(&words).ok_or_else(|| refused("are not one or two distinct primes"))?;
+            let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
+            (Recomposition::Words(rns), modulus)
+        };
+        let transforms: Vec<NttTable> = words
             .iter()
-            .map(|&m| NttTable::new(m, shape.polynomial_size))
+            .map(|&w| NttTable::new(Modulus::new(w)?, shape.polynomial_size))
             .collect::<Option<_>>()
-            .ok_or_else(|| {
-                BackendError::InvalidRequest(format!(
-                    "words {words:?} do not admit N = {}",
-                    shape.polynomial_size
-                ))
-            })?;
+            .ok_or_else(|| refused(&format!("do not admit N = {}", shape.polynomial_size)))?;
+        let torus = shape.is_torus();
         let block = shape.bootstrapping_block_len();
         let mut key = vec![0u32; shape.steps() * block * transforms.len()];
         let done = AtomicUsize::new(0);
@@ -115,7 +118,12 @@ impl Twin {
                         transforms.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
                     {
                         for (o, &c) in o.iter_mut().zip(polynomial) {
-                            *o = table.modulus().reduce(c);
+                            // Of the torus the centred word: half as large.
+                            *o = if torus {
+                                table.modulus().reduce_signed(c as i64)
+                            } else {
+                                table.modulus().reduce(c)
+                            };
                         }
                         table.forward(o);
                     }
@@ -127,8 +135,7 @@ impl Twin {
                 );
             },
         );
-        let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
-        Ok(Self { rns, transforms, modulus, key, shape })
+        Ok(Self { recomposition, transforms, modulus, key, shape })
     }
 
     /// `[word][level][K][N]`: residues of the digits, transformed.
@@ -186,13 +193,25 @@ impl Twin {
     /// Adds the products, recomposed and, for MR, rounded once from T to Q.
     fn accumulate(&self, products: &[u32], accumulator: &mut [u64]) {
         let len = accumulator.len();
-        for (i, acc) in accumulator.iter_mut().enumerate() {
-            let whole = self.rns.compose(products[i], products.get(len + i).copied().unwrap_or(0));
-            let term = match self.shape.gadget {
-                Gadget::ModulusRaising { .. } => mod_switch(whole, self.rns.value(), self.modulus),
-                Gadget::Decomposition { .. } | Gadget::ClosestRepresentative { .. } => whole,
-            };
-            *acc = (*acc + term) % self.modulus;
+        let residue = |w: usize, i: usize| products.get(w * len + i).copied().unwrap_or(0);
+        match &self.recomposition {
+            Recomposition::Torus(crt) => {
+                for (i, acc) in accumulator.iter_mut().enumerate() {
+                    *acc = acc.wrapping_add(crt.compose(|w| residue(w, i)));
+                }
+            }
+            Recomposition::Words(rns) => {
+                for (i, acc) in accumulator.iter_mut().enumerate() {
+                    let whole = rns.compose(residue(0, i), residue(1, i));
+                    let term = match self.shape.gadget {
+                        Gadget::ModulusRaising { .. } => {
+                            mod_switch(whole, rns.value(), self.modulus)
+                        }
+                        _ => whole,
+                    };
+                    *acc = (*acc + term) % self.modulus;
+                }
+            }
         }
     }
 
@@ -230,7 +249,7 @@ impl BlindRotator for Twin {
     }
 
     fn describe(&self) -> PlanReport {
-        let words: Vec<u32> = self.rns.words().iter().map(Modulus::value).collect();
+        let words: Vec<u32> = self.transforms.iter().map(|t| t.modulus().value()).collect();
         PlanReport::default().with("path", "twin").with("words", words).with("group", 1usize)
     }
 }

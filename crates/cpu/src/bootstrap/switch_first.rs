@@ -147,12 +147,10 @@ impl SwitchFirst {
             }
             Ok(self.rotated(memory, jobs, &switched, steps))
         };
-        let unsupported = || BackendError::Unsupported {
+        let unsupported = |why: &str| BackendError::Unsupported {
             device: "cpu".into(),
             what: format!("a trace of {stage:?} on the native torus"),
-            why: "this set has no such stage: 2^64 has no integer transform, and the key switch \
-                  comes first"
-                .into(),
+            why: why.into(),
         };
         match stage {
             Stage::Combined => Ok(combined),
@@ -163,9 +161,32 @@ impl SwitchFirst {
             Stage::Extracted | Stage::Output => {
                 Ok(self.extracted(&accumulator(self.shape.steps())?, job.output_offset))
             }
-            Stage::Transformed { .. } | Stage::Products { .. } | Stage::SwitchedToKs => {
-                Err(unsupported())
+            Stage::Transformed { step } | Stage::Products { step } => {
+                let exponents = self.exponents(&switched);
+                let all = self.shape.steps();
+                let of_step = exponents[..self.shape.lwe_dimension]
+                    .chunks_exact(self.shape.grouping)
+                    .nth(step)
+                    .ok_or_else(|| {
+                        BackendError::InvalidRequest(format!(
+                            "step {step} is not below the {all} of a rotation"
+                        ))
+                    })?;
+                let trace = self
+                    .rotator
+                    .trace_step(step, of_step, &accumulator(step)?)
+                    .ok_or_else(|| {
+                        unsupported(
+                            "only the integer transform has this stage; load the keys with it",
+                        )
+                    })?;
+                let words = match stage {
+                    Stage::Products { .. } => trace.products,
+                    _ => trace.transformed,
+                };
+                Ok(words.into_iter().map(u64::from).collect())
             }
+            Stage::SwitchedToKs => Err(unsupported("the key switch comes first there")),
         }
     }
 }

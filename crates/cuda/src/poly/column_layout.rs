@@ -1,4 +1,4 @@
-//! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes together.
+//! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes at once.
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
 use crate::poly::knobs::PolyKnobs;

@@ -30,7 +30,7 @@ struct State {
 impl State {
     fn new(gpu: &Gpu, shape: &BootstrapShape) -> Self {
         Self {
-            store: Store::new(gpu, shape.ciphertext_len()),
+            store: Store::new(gpu, shape),
             tables: None,
             workspace: Workspace::default(),
             scripts: ScriptBuffers::default(),
@@ -86,13 +86,11 @@ impl WgpuEngine {
 
     /// Writes checked test polynomials to the places from `first` on, as kernels read them.
     fn upload_tables(&self, tables: &wgpu::Buffer, first: usize, polynomials: &[u64]) {
-        let words: Vec<u32> =
-            match (self.loaded.plan.accumulator_words(), self.loaded.constant.rns().words()) {
-                (2, [a, b]) => {
-                    polynomials.iter().flat_map(|&x| [a.reduce(x), b.reduce(x)]).collect()
-                }
-                _ => polynomials.iter().map(|&x| x as u32).collect(),
-            };
+        let count = self.loaded.plan.accumulator_words();
+        let words: Vec<u32> = polynomials
+            .iter()
+            .flat_map(|&x| self.loaded.constant.accumulator(count, x).into_iter().take(count))
+            .collect();
         self.loaded.gpu.queue.write_buffer(
             tables,
             self.table_bytes(first),
@@ -161,7 +159,6 @@ impl BootstrapDevice for WgpuEngine {
 
     fn report(&self) -> PlanReport {
         let tile = &self.loaded.plan.tile;
-        let (lanes, slices) = self.loaded.plan.ks_workgroup();
         let bytes = |segments: &[Segment]| segments.iter().map(|s| s.buffer.size()).sum::<u64>();
         let few = self.loaded.kernels.few.as_ref();
         PlanReport::new(Transform::Ntt, self.source)
@@ -174,15 +171,15 @@ impl BootstrapDevice for WgpuEngine {
             .with("signed", self.loaded.plan.signed)
             .with("rolled", format!("{:?}", self.loaded.plan.rolled))
             .with("barriers_per_step", self.loaded.plan.barriers_per_step())
-            .with(
-                "launches_per_batch",
-                self.loaded.ranges(self.loaded.plan.shape.lwe_dimension).len(),
-            )
+            .with("launches_per_batch", self.loaded.ranges(self.loaded.plan.shape.steps()).len())
             .with("steps_per_launch", tile.steps_per_launch)
             .with("key_bytes", bytes(&self.loaded.key))
             .with("key_switch_bytes", bytes(&self.loaded.table))
             .with("key_switch_launches", self.loaded.table.len())
-            .with("key_switch_threads", lanes * slices)
+            .with(
+                "key_switch_threads",
+                self.loaded.plan.key_switch_kernel().workgroup_threads(&self.loaded.plan),
+            )
             .with("few_staged_polynomials", few.and(self.loaded.plan.few.map(|(staged, _)| staged)))
             .with("few_up_to_batch", few.map(|(_, most)| *most))
             .with("beyond_webgpu_limits", beyond_webgpu(&self.loaded.plan))
@@ -256,7 +253,7 @@ impl BootstrapDevice for WgpuEngine {
                 work: &work,
                 jobs,
                 results: None,
-                steps: self.loaded.plan.shape.lwe_dimension,
+                steps: self.loaded.plan.shape.steps(),
                 trace_step: NO_STEP,
             };
             self.loaded.push_bootstrap(&mut script, &pass);

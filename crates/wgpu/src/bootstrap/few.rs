@@ -31,7 +31,7 @@ impl Loaded {
     /// Up to how many ciphertexts `few` is faster than the kernel for many; without end where it is
     /// faster for all tried.
     fn measure_few(&self, few: &Pipeline) -> Result<usize, BackendError> {
-        let steps = self.plan.shape.lwe_dimension.min(STEPS);
+        let steps = self.plan.shape.steps().min(STEPS);
         let mut most = 0;
         for batch in BATCHES {
             let words = Words { scratch: batch * self.parked_words(), ..self.words(batch, 1) };
@@ -63,12 +63,15 @@ impl Loaded {
         steps: usize,
     ) -> Result<f64, BackendError> {
         let buffer = |words: usize| self.gpu.buffer(4 * words as u64, STORAGE, "a measurement");
+        // A combined ciphertext or, on the native torus, where results go.
         let store = buffer(self.plan.shape.ciphertext_len())?;
         let table = buffer(self.plan.shape.polynomial_size * self.plan.accumulator_words())?;
         let mut script = Script { jobs: vec![GpuJob::default(); batch], ..Default::default() };
         let launch =
             GpuLaunch { jobs: batch as u32, trace_step: NO_STEP as u32, ..Default::default() };
-        self.push_blind_rotate(&mut script, kernel, [&store, &table], work, steps, launch);
+        let (input, result) = self.rotation_ends(&store, work, &store);
+        let bound = [input, &table, result];
+        self.push_blind_rotate(&mut script, kernel, bound, work, steps, launch);
         let mut buffers = ScriptBuffers::default();
         let mut best = f64::INFINITY;
         for _ in 0..3 {

@@ -85,12 +85,13 @@ pub fn kernel_variants(
             let tables = Tables::new(&plan);
             let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
             for (kernel, plan, few) in
-                Kernel::ALL.map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few)
+                Kernel::of(&plan).map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few)
             {
                 for traced in [false, true] {
                     // Neither profile nor trace changes a kernel without modular
                     // arithmetic or insides.
-                    if kernel == Kernel::Combine && (traced || profile == Profile::Int64) {
+                    let plain = matches!(kernel, Kernel::Combine | Kernel::KeySwitchTorus);
+                    if plain && (traced || profile == Profile::Int64) {
                         continue;
                     }
                     let wgsl = kernel.wgsl(&plan, &tables, traced).map_err(|why| {

@@ -2,12 +2,12 @@
 //! split over bindings.
 
 use crate::bootstrap::plan::WgpuPlan;
-use crate::bootstrap::tables::Tables;
+use crate::bootstrap::tables::{Recomposition, Tables};
 use crate::runtime::gpu::Gpu;
 use girih_backend::{BackendError, KeySource, Progress};
 use rayon::prelude::*;
 
-/// A run of LWE indices (or table indices) whose key lives in one buffer.
+/// A run of steps (or table indices) whose key lives in one buffer.
 pub(crate) struct Segment {
     pub first: usize,
     pub last: usize,
@@ -88,7 +88,7 @@ pub(crate) fn upload_bootstrapping_key(
     upload(
         gpu,
         "bootstrapping key",
-        shape.lwe_dimension,
+        shape.steps(),
         plan.key_step_words(),
         progress,
         |index, out| {
@@ -99,7 +99,7 @@ pub(crate) fn upload_bootstrapping_key(
     )
 }
 
-/// One LWE index: `block` is `[C0|C1][level][row][column][N]` modulo M.
+/// One step: `block` is `[GGSW][level][row][column][N]` modulo M.
 fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32]) {
     let shape = &plan.shape;
     let layout = tables.layout();
@@ -115,7 +115,8 @@ fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32
         for (at, coefficients) in block.chunks_exact(size).enumerate() {
             let (g, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
             for (to, &from) in polynomial.iter_mut().zip(coefficients) {
-                *to = m.reduce(from);
+                // Of the native torus the centred word: half as large.
+                *to = if shape.is_torus() { m.reduce_signed(from as i64) } else { m.reduce(from) };
             }
             table.forward(&mut polynomial);
             for t in 0..threads {
@@ -133,18 +134,21 @@ fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32
 }
 
 /// The factor of the keys of one word: `R / N` undoes one Montgomery reduction (by R) and the
-/// inverse transform's N; Q turns a product y into the y Q that MR's rounding starts from.
+/// inverse transform's N; Q turns a product y into the y Q that MR's rounding starts from; on the
+/// native torus `(M / p)^-1` makes it what a CRT multiplies by `M / p`.
 pub(crate) fn key_scale(plan: &WgpuPlan, tables: &Tables, word: usize) -> u32 {
     let table = &tables.transforms()[word];
     let m = table.modulus();
     let scale = m.mul(m.reduce(1 << plan.numbers().montgomery_bits()), table.size_inverse().value);
-    match plan.shape.accumulator_modulus() {
-        Some(q) if plan.modulus_raising() => m.mul(scale, m.reduce(q)),
+    match (plan.shape.accumulator_modulus(), tables.recomposition()) {
+        (Some(q), _) if plan.modulus_raising() => m.mul(scale, m.reduce(q)),
+        (_, Recomposition::Torus(crt)) => m.mul(scale, crt.inverse(word)),
         _ => scale,
     }
 }
 
-/// The key-switching table: `[index][digit][value]` rows packed 8, 4 or 2 entries to 16 bytes.
+/// The key-switching table: `[index][digit][value]` rows packed 8, 4 or 2 entries to 16 bytes;
+/// native torus: `[index][digit]` rows, 2 words to 16 bytes.
 pub(crate) fn upload_key_switching_key(
     gpu: &Gpu,
     plan: &WgpuPlan,
@@ -153,7 +157,7 @@ pub(crate) fn upload_key_switching_key(
 ) -> Result<Vec<Segment>, BackendError> {
     let shape = &plan.shape;
     let (length, row_words, entries) =
-        (shape.ciphertext_len(), 4 * plan.ks_row_vectors(), plan.ks_entries());
+        (shape.switched_len(), 4 * plan.ks_row_vectors(), plan.ks_entries());
     upload(
         gpu,
         "key-switching key",

@@ -10,7 +10,7 @@ use crate::runtime::gpu::{Binding, Gpu, Pipeline, STORAGE};
 use girih_backend::{BackendError, BootstrapJob, KeySource, Progress};
 use std::sync::{Arc, OnceLock};
 
-/// Blind rotation to key switch, plain or traced.
+/// Blind rotation and key switch, plain or traced.
 pub(crate) struct Kernels {
     pub blind_rotate: Pipeline,
     /// The variant for few ciphertexts, and up to how many it is taken.
@@ -41,6 +41,8 @@ fn bindings(kernel: Kernel) -> &'static [Binding] {
         Kernel::BlindRotate => &[Uniform, Read, Read, Read, Read, Read, ReadWrite, ReadWrite],
         Kernel::KeySwitch => &[Uniform, Read, ReadWrite, Read, ReadWrite, Read],
         Kernel::KeySwitchFinish => &[Uniform, Read, ReadWrite, Read, ReadWrite],
+        Kernel::KeySwitchTorus => &[Uniform, Read, Read, ReadWrite, Read],
+        Kernel::KeySwitchTorusFinish => &[Uniform, Read, Read, ReadWrite, ReadWrite],
     }
 }
 
@@ -101,8 +103,8 @@ impl Loaded {
         Ok(Kernels {
             blind_rotate: pipeline(Kernel::BlindRotate)?,
             few: None,
-            key_switch: pipeline(Kernel::KeySwitch)?,
-            key_switch_finish: pipeline(Kernel::KeySwitchFinish)?,
+            key_switch: pipeline(plan.key_switch_kernel())?,
+            key_switch_finish: pipeline(plan.key_switch_finish_kernel())?,
         })
     }
 
@@ -119,15 +121,11 @@ impl Loaded {
 
     /// `job` as kernels read it.
     pub fn gpu_job(&self, job: &BootstrapJob) -> GpuJob {
-        let offsets = match (self.plan.modulus_raising(), self.constant.rns().words()) {
-            (false, [a, b]) => [a.reduce(job.output_offset), b.reduce(job.output_offset)],
-            // Below Q < 2^31.
-            _ => [job.output_offset as u32, 0],
-        };
+        let words = self.plan.accumulator_words();
         GpuJob {
             table: job.table,
             table_stride: job.table_stride,
-            offsets,
+            offsets: self.constant.accumulator(words, job.output_offset),
             ..GpuJob::new(&job.input, job.log2_output_modulus, job.output)
         }
     }

@@ -24,10 +24,10 @@ pub(crate) struct Workspace {
 
 /// The buffers of one chunk.
 pub(crate) struct Work {
-    /// Combinations of jobs whose operands lie in several segments of the store,
-    /// then their results.
+    /// Combinations of jobs whose operands lie in several segments of the store (native torus: of
+    /// all), then their results.
     pub gathered: wgpu::Buffer,
-    /// Extracted ciphertexts modulo Q_ks.
+    /// Extracted ciphertexts modulo Q_ks; native torus: switched ones as exponents.
     pub switched: wgpu::Buffer,
     /// Parked accumulators, and what a trace writes down.
     pub scratch: wgpu::Buffer,
@@ -102,7 +102,7 @@ impl Loaded {
 
     /// Words of one ciphertext's key-switching sums.
     pub(crate) fn partial_words(&self) -> usize {
-        self.plan.shape.ciphertext_len() * self.plan.ks_words()
+        self.plan.shape.switched_len() * self.plan.ks_words()
     }
 
     /// Words of one ciphertext's parked accumulator.
@@ -116,16 +116,24 @@ impl Loaded {
         // No more than one binding can hold the sums of.
         let most = (self.gpu.binding_bytes() / one).max(1) as usize;
         let parts = self.plan.key_switch_parts(jobs).min(most);
-        if parts == 1 && self.table.len() == 1 { 0 } else { parts }
+        // The torus always finishes by a kernel of its own.
+        let whole = parts == 1 && self.table.len() == 1 && !self.plan.shape.is_torus();
+        if whole { 0 } else { parts }
     }
 
     /// What `jobs` at once need, from a store of `segments`.
     pub(crate) fn words(&self, jobs: usize, segments: usize) -> Words {
         let (plan, shape) = (&self.plan, &self.plan.shape);
-        let parked = self.ranges(shape.lwe_dimension).len() > 1;
+        let parked = self.ranges(shape.steps()).len() > 1;
+        let gathers = segments > 1 || shape.is_torus();
+        let switched = if shape.is_torus() {
+            shape.switched_len()
+        } else {
+            shape.extracted_len() * plan.ks_words()
+        };
         Words {
-            gathered: if segments > 1 { jobs * shape.ciphertext_len() } else { 0 },
-            switched: jobs * (shape.ks_indices() + shape.packing) * plan.ks_words(),
+            gathered: if gathers { jobs * shape.ciphertext_len() } else { 0 },
+            switched: jobs * switched,
             scratch: if parked { jobs * self.parked_words() } else { 0 },
             partial: jobs * self.key_switch_parts(jobs) * self.partial_words(),
         }
@@ -142,7 +150,8 @@ impl Loaded {
     /// Adds the dispatches of one chunk.
     pub(crate) fn push_bootstrap<'a>(&'a self, script: &mut Script<'a>, pass: &Pass<'a>) {
         let (work, whole) = (pass.work, pass.store.whole());
-        if whole.is_none() {
+        let torus = self.plan.shape.is_torus();
+        if whole.is_none() || torus {
             pass.store.gather(
                 script,
                 &self.combine,
@@ -165,15 +174,23 @@ impl Loaded {
             }
         }));
         let inputs = whole.unwrap_or(&work.gathered);
+        let results = pass.results.unwrap_or(inputs);
+        if torus {
+            self.push_key_switch_torus(script, pass, base);
+        }
         let kernel = match &pass.kernels.few {
             Some((few, most)) if pass.jobs.len() <= *most => few,
             _ => &pass.kernels.blind_rotate,
         };
-        self.push_blind_rotate(script, kernel, [inputs, pass.tables], work, pass.steps, base);
-        if pass.steps < self.plan.shape.lwe_dimension {
+        let (input, result) = self.rotation_ends(inputs, work, results);
+        let bound = [input, pass.tables, result];
+        self.push_blind_rotate(script, kernel, bound, work, pass.steps, base);
+        if pass.steps < self.plan.shape.steps() {
             return;
         }
-        self.push_key_switch(script, pass, pass.results.unwrap_or(inputs), base);
+        if !torus {
+            self.push_key_switch(script, pass, results, base);
+        }
         if whole.is_none() && pass.results.is_none() {
             let outputs =
                 pass.jobs.iter().map(|j| (j.log2_output_modulus, j.log2_output_modulus, j.output));
@@ -181,13 +198,28 @@ impl Loaded {
         }
     }
 
-    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `inputs` are store
-    /// and tables.
+    /// What a rotation reads and what it writes: `inputs` and extracted ciphertexts, or, on the
+    /// native torus, exponents and `results`.
+    pub(crate) fn rotation_ends<'a>(
+        &self,
+        inputs: &'a wgpu::Buffer,
+        work: &'a Work,
+        results: &'a wgpu::Buffer,
+    ) -> (&'a wgpu::Buffer, &'a wgpu::Buffer) {
+        if self.plan.shape.is_torus() {
+            (&work.switched, results)
+        } else {
+            (inputs, &work.switched)
+        }
+    }
+
+    /// Adds the dispatches that rotate `base.jobs` ciphertexts by `steps` steps; `bound` are what
+    /// they read, the tables, and what they write.
     pub(crate) fn push_blind_rotate<'a>(
         &'a self,
         script: &mut Script<'a>,
         kernel: &'a Pipeline,
-        inputs: [&'a wgpu::Buffer; 2],
+        bound: [&'a wgpu::Buffer; 3],
         work: &'a Work,
         steps: usize,
         base: GpuLaunch,
@@ -197,11 +229,11 @@ impl Loaded {
             script.dispatches.push(Dispatch {
                 kernel,
                 buffers: vec![
-                    inputs[0],
-                    inputs[1],
+                    bound[0],
+                    bound[1],
                     &key.buffer,
                     &self.roots,
-                    &work.switched,
+                    bound[2],
                     &work.scratch,
                 ],
                 launch: GpuLaunch {

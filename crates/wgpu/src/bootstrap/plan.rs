@@ -1,12 +1,11 @@
 //! The plan of one shape on one device: what the kernels are generated from.
 
 use crate::Profile;
+use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
-use girih_backend::{
-    BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, KeyModulus, PlanRequest,
-};
+use girih_backend::{BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest};
 
 /// Items a thread that kernels can be generated for.
 const ITEMS: [usize; 3] = [4, 8, 16];
@@ -90,7 +89,7 @@ pub struct Tile {
     pub workgroup_threads: usize,
     /// Bytes of workgroup memory, padding included.
     pub workgroup_bytes: usize,
-    /// LWE indices a launch.
+    /// Steps a launch.
     pub steps_per_launch: usize,
 }
 
@@ -99,6 +98,8 @@ pub struct Tile {
 pub struct WgpuPlan {
     /// The shape planned for.
     pub shape: BootstrapShape,
+    /// The primes of the transform.
+    pub primes: Vec<u32>,
     /// What lives on chip.
     pub tile: Tile,
     /// The arithmetic.
@@ -124,6 +125,8 @@ const FEW_CIPHERTEXTS: usize = 128;
 /// large modulus-raising shapes slow down, with 32 all gain.
 const FEW_REGISTERS: usize = 32;
 
+/// Primes below it have the forms of words that leave bits free.
+const SMALL_PRIME: u32 = 1 << 28;
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
 /// Workgroups that fill a GPU: wgpu does not tell how many run at once;
@@ -153,20 +156,8 @@ impl WgpuPlan {
             what,
             why: why.into(),
         };
-        if shape.key_modulus == KeyModulus::Torus64 {
-            return Err(unsupported(
-                "the native torus".into(),
-                "2^64 has no NTT; open a device with the f64 transform (cpu, cuda)",
-            ));
-        }
-        if shape.grouping > 1 {
-            let what = format!("{} LWE indices a step", shape.grouping);
-            return Err(unsupported(
-                what,
-                "WGSL kernels take one index a step; use grouping = 1, or a device with the f64 \
-                 transform (cpu, cuda)",
-            ));
-        }
+        let primes = shape.transform_words()?;
+        let small_primes = primes.iter().all(|&p| p < SMALL_PRIME);
         if request.groups.is_some_and(|g| g != 1) {
             return Err(unsupported(
                 "several ciphertexts a workgroup".into(),
@@ -174,8 +165,10 @@ impl WgpuPlan {
             ));
         }
         let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
-        let rolled =
-            choices.rolled.or(rolled).unwrap_or_else(|| Self::rolling(shape, device.software));
+        let rolled = choices
+            .rolled
+            .or(rolled)
+            .unwrap_or_else(|| Self::rolling(shape, primes.len(), device.software));
         let lanes = device.limits.subgroup_threads.max(1);
         let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
             (Some(items), _) => vec![items],
@@ -192,12 +185,20 @@ impl WgpuPlan {
                 }
                 vec![items]
             }
-            (None, None) if Self::prefers_four(shape, profile, rolled) && !device.software => {
+            (None, None)
+                if Self::prefers_four(shape, primes.len(), profile, rolled) && !device.software =>
+            {
                 vec![4, 8, 16]
             }
+            // Four words make a long kernel, which the software driver takes minutes to compile.
+            (None, None) if device.software && primes.len() > 2 => vec![4, 8, 16],
             (None, None) => vec![8, 16],
         };
-        let staged = choices.staged.map_or(vec![2, 1], |staged| vec![staged]);
+        let staged = match choices.staged {
+            Some(staged) => vec![staged],
+            None if device.software && primes.len() > 2 => vec![1],
+            None => vec![2, 1],
+        };
         // Loops over columns count whole groups of staged polynomials.
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
@@ -208,12 +209,12 @@ impl WgpuPlan {
         };
         // Measured on an H200: with 64-bit products signed words gain for
         // one word and lose for two.
-        let signed = choices.signed.unwrap_or(
-            Self::small_primes(shape) && (profile == Profile::Core || Self::words_of(shape) == 1),
-        );
-        if signed && !Self::small_primes(shape) {
+        let signed = choices
+            .signed
+            .unwrap_or(small_primes && (profile == Profile::Core || primes.len() == 1));
+        if signed && !small_primes {
             return Err(unsupported(
-                format!("signed words for the primes {:?}", shape.key_modulus),
+                format!("signed words for the primes {primes:?}"),
                 "they must be below 2^28",
             ));
         }
@@ -224,6 +225,7 @@ impl WgpuPlan {
                     Ok(tile) => {
                         let mut plan = Self {
                             shape: shape.clone(),
+                            primes: primes.clone(),
                             tile,
                             profile,
                             rolled,
@@ -367,7 +369,7 @@ impl WgpuPlan {
             staged,
             workgroup_threads: layout.threads(),
             workgroup_bytes: 4 * staged * layout.padded(),
-            steps_per_launch: request.steps_per_launch.unwrap_or(shape.lwe_dimension).max(1),
+            steps_per_launch: request.steps_per_launch.unwrap_or(shape.steps()).max(1),
         };
         if tile.workgroup_bytes > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
@@ -390,9 +392,9 @@ impl WgpuPlan {
     /// Unrolled kernels are fastest while they fit registers and instruction caches. The software
     /// driver's compiler takes time more than in proportion to the length of a kernel: minutes for
     /// k + r = 8 unrolled.
-    fn rolling(shape: &BootstrapShape, software: bool) -> Rolled {
+    fn rolling(shape: &BootstrapShape, words: usize, software: bool) -> Rolled {
         let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
-        let products = Self::words_of(shape) * columns * rows * shape.ggsw_per_step();
+        let products = words * columns * rows * shape.ggsw_per_step();
         let most = if software { 24 } else { 80 };
         match (products > most, software || rows > 20) {
             (false, _) => Rolled::Nothing,
@@ -401,36 +403,28 @@ impl WgpuPlan {
         }
     }
 
-    fn accumulator_words_of(shape: &BootstrapShape) -> usize {
-        match (&shape.gadget, &shape.key_modulus) {
-            (Gadget::Decomposition { .. }, KeyModulus::Words(words)) => words.len(),
-            _ => 1,
-        }
-    }
-
-    /// Words of one accumulator coefficient: residues for GD, the value for MR.
+    /// Words of one accumulator coefficient: residues for GD, the value for MR, two halves of it on
+    /// the native torus.
     pub(crate) fn accumulator_words(&self) -> usize {
-        Self::accumulator_words_of(&self.shape)
+        match self.shape.gadget {
+            Gadget::Decomposition { .. } => self.primes.len(),
+            Gadget::ModulusRaising { .. } => 1,
+            Gadget::ClosestRepresentative { .. } => 2,
+        }
     }
 
     /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with
     /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
-    fn prefers_four(shape: &BootstrapShape, profile: Profile, rolled: Rolled) -> bool {
+    fn prefers_four(
+        shape: &BootstrapShape,
+        words: usize,
+        profile: Profile,
+        rolled: Rolled,
+    ) -> bool {
         match profile {
             Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
-            Profile::Core => rolled == Rolled::Nothing && Self::words_of(shape) == 1,
+            Profile::Core => rolled == Rolled::Nothing && words == 1,
         }
-    }
-
-    fn words_of(shape: &BootstrapShape) -> usize {
-        match &shape.key_modulus {
-            KeyModulus::Words(words) => words.len(),
-            KeyModulus::Torus64 => 0,
-        }
-    }
-
-    fn small_primes(shape: &BootstrapShape) -> bool {
-        matches!(&shape.key_modulus, KeyModulus::Words(words) if words.iter().all(|&p| p < 1 << 28))
     }
 
     /// How kernels hold words.
@@ -439,17 +433,19 @@ impl WgpuPlan {
             (true, Profile::Int64) => Numbers::SignedWide,
             (true, Profile::Core) => Numbers::SignedLimbs,
             (false, profile) => Numbers::Unsigned {
-                coarse: profile == Profile::Core && Self::small_primes(&self.shape),
+                coarse: profile == Profile::Core && self.primes.iter().all(|&p| p < SMALL_PRIME),
             },
         }
     }
 
     /// The primes.
     pub(crate) fn primes(&self) -> &[u32] {
-        match &self.shape.key_modulus {
-            KeyModulus::Words(words) => words,
-            KeyModulus::Torus64 => &[],
-        }
+        &self.primes
+    }
+
+    /// How a workgroup switches keys on the native torus.
+    pub(crate) fn torus_tile(&self) -> TorusTile {
+        TorusTile::new(&self.shape)
     }
 
     /// Whether the key is raised to T (MR).
@@ -469,19 +465,20 @@ impl WgpuPlan {
         self.shape.levels() * self.shape.columns()
     }
 
-    /// 32-bit words of one LWE index of the transformed key.
+    /// 32-bit words of one step of the transformed key.
     pub(crate) fn key_step_words(&self) -> usize {
         self.primes().len() * self.shape.bootstrapping_block_len()
     }
 
-    /// 32-bit words of an extracted word modulo Q_ks.
+    /// 32-bit words of a word that a key switch adds up: modulo Q_ks, or 2^64 on the native torus.
     pub(crate) fn ks_words(&self) -> usize {
-        if self.shape.log2_ks_modulus > 32 { 2 } else { 1 }
+        if self.shape.log2_ks_modulus > 32 || self.shape.is_torus() { 2 } else { 1 }
     }
 
     /// Entries of the key-switching table in 16 bytes.
     pub(crate) fn ks_entries(&self) -> usize {
         match self.shape.log2_ks_modulus {
+            _ if self.shape.is_torus() => 2,
             ..=16 => 8,
             17..=32 => 4,
             _ => 2,
@@ -490,12 +487,12 @@ impl WgpuPlan {
 
     /// 16-byte vectors of one row of the key-switching table.
     pub(crate) fn ks_row_vectors(&self) -> usize {
-        self.shape.ciphertext_len().div_ceil(self.ks_entries())
+        self.shape.switched_len().div_ceil(self.ks_entries())
     }
 
     /// 16-byte vectors of one index of the key-switching table.
     pub(crate) fn ks_block_vectors(&self) -> usize {
-        self.shape.ks_digits() * self.shape.ks_base() * self.ks_row_vectors()
+        self.shape.key_switching_block_len() / self.shape.switched_len() * self.ks_row_vectors()
     }
 
     /// (vectors side by side, threads a vector) of a key-switching workgroup, within 256 threads.
@@ -513,8 +510,14 @@ impl WgpuPlan {
     /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each:
     /// until the device is full, or a part is what one round of loads asks for.
     pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
-        let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
-        let filling = self.filling_workgroups / (jobs * self.key_switch_column_groups()).max(1);
+        let (round, groups) = if self.shape.is_torus() {
+            let tile = self.torus_tile();
+            (tile.indices, jobs.div_ceil(tile.ciphertexts) * tile.column_groups(&self.shape))
+        } else {
+            let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
+            (round, jobs * self.key_switch_column_groups())
+        };
+        let filling = self.filling_workgroups / groups.max(1);
         self.key_switch_parts.unwrap_or(filling).clamp(1, self.shape.ks_indices().div_ceil(round))
     }
 

@@ -10,13 +10,14 @@ use crate::bootstrap::variant::COMBINE_THREADS;
 use crate::runtime::gpu::{Download, Gpu, PIECE, Pipeline, STORAGE};
 use crate::runtime::script::Dispatch;
 use crate::runtime::upload::Uploads;
-use girih_backend::{BackendError, Combination, Operand};
+use girih_backend::{BackendError, BootstrapShape, Combination, Operand};
 
 /// The store of one engine.
 pub(crate) struct Store {
     segments: Vec<wgpu::Buffer>,
-    /// Words of a ciphertext.
+    /// 32-bit words of a ciphertext, and those that one thread combines.
     length: usize,
+    thread_words: usize,
     /// Ciphertexts of a full segment.
     per_segment: usize,
 }
@@ -38,11 +39,13 @@ pub(crate) struct Piece {
 }
 
 impl Store {
-    /// An empty store of ciphertexts of `length` words.
-    pub fn new(gpu: &Gpu, length: usize) -> Self {
+    /// An empty store of ciphertexts of `shape`.
+    pub fn new(gpu: &Gpu, shape: &BootstrapShape) -> Self {
+        let length = shape.ciphertext_len();
         Self {
             segments: Vec::new(),
             length,
+            thread_words: if shape.is_torus() { 2 } else { 1 },
             per_segment: (gpu.binding_bytes() / (4 * length as u64)).max(1) as usize,
         }
     }
@@ -271,7 +274,7 @@ impl Store {
                 add: u32::from(add),
                 ..Default::default()
             },
-            groups: [list.len(), self.length.div_ceil(COMBINE_THREADS), 1],
+            groups: [list.len(), self.length.div_ceil(self.thread_words * COMBINE_THREADS), 1],
         });
         script.jobs.extend(list);
     }

@@ -4,38 +4,81 @@
 use crate::bootstrap::plan::WgpuPlan;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
-use girih_ring::{Modulus, NttTable, Rns};
+use girih_ring::{Modulus, NttTable, Rns, TorusCrt};
+
+/// Top bits of each word that the recomposition on the native torus estimates a quotient from.
+pub(crate) const QUOTIENT_BITS: u32 = 14;
 
 /// Number-theoretic tables of one plan.
 pub struct Tables {
     layout: Layout,
     transforms: Vec<NttTable>,
-    rns: Rns,
+    recomposition: Recomposition,
     numbers: Numbers,
+}
+
+/// How residues are put together again.
+pub(crate) enum Recomposition {
+    /// Modulo the key modulus.
+    Words(Rns),
+    /// Modulo 2^64.
+    Torus(TorusCrt),
 }
 
 impl Tables {
     /// The tables of `plan`, whose shape has been validated.
     pub fn new(plan: &WgpuPlan) -> Self {
-        let rns =
-            Rns::new(plan.primes()).expect("a validated shape has one or two distinct primes");
-        let transforms = rns
-            .words()
+        let recomposition = if plan.shape.is_torus() {
+            TorusCrt::new(plan.primes()).map(Recomposition::Torus)
+        } else {
+            Rns::new(plan.primes()).map(Recomposition::Words)
+        };
+        let recomposition = recomposition.expect("a validated shape has distinct primes");
+        let transforms = plan
+            .primes()
             .iter()
-            .map(|&m| {
-                NttTable::new(m, plan.shape.polynomial_size)
+            .map(|&p| {
+                Modulus::new(p)
+                    .and_then(|m| NttTable::new(m, plan.shape.polynomial_size))
                     .expect("a validated shape's primes admit the transform")
             })
             .collect();
-        Self { layout: plan.layout(), transforms, rns, numbers: plan.numbers() }
+        Self { layout: plan.layout(), transforms, recomposition, numbers: plan.numbers() }
     }
 
     pub(crate) fn transforms(&self) -> &[NttTable] {
         &self.transforms
     }
 
-    pub(crate) fn rns(&self) -> &Rns {
-        &self.rns
+    pub(crate) fn recomposition(&self) -> &Recomposition {
+        &self.recomposition
+    }
+
+    /// The words of an accumulator coefficient, `count` of them: of one word its value, of two the
+    /// residues, or the halves of it on the native torus, low first.
+    pub(crate) fn accumulator(&self, count: usize, value: u64) -> [u32; 2] {
+        match &self.recomposition {
+            Recomposition::Words(rns) if count == 2 => [0, 1].map(|w| rns.words()[w].reduce(value)),
+            // One word is below 2^31.
+            _ => [value as u32, (value >> 32) as u32],
+        }
+    }
+
+    /// The coefficient that the words of an accumulator stand for.
+    pub(crate) fn coefficient(&self, words: &[u32]) -> u64 {
+        match (&self.recomposition, words) {
+            (Recomposition::Words(rns), &[first, second]) => rns.compose(first, second),
+            (Recomposition::Torus(_), &[low, high]) => u64::from(low) | u64::from(high) << 32,
+            _ => u64::from(words[0]),
+        }
+    }
+
+    /// The signed digit as the residue that traces show.
+    pub(crate) fn digit_residue(&self, digit: i32) -> u64 {
+        match &self.recomposition {
+            Recomposition::Words(rns) => rns.reduce_signed(i64::from(digit)),
+            Recomposition::Torus(_) => i64::from(digit) as u64,
+        }
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -55,6 +98,12 @@ impl Tables {
         word * (2 * all + monomials)
             + usize::from(inverse) * all
             + (1..pass).map(pairs).sum::<usize>()
+    }
+
+    /// Bits of a word of `word` that an estimate of a quotient leaves out.
+    fn quotient_shift(&self, word: i128) -> i128 {
+        let bits = 32 - self.modulus(word).value().leading_zeros();
+        i128::from(bits.saturating_sub(QUOTIENT_BITS))
     }
 
     fn monomial_base(&self, word: usize) -> usize {
@@ -101,7 +150,25 @@ impl Tables {
                 let roots = if name == "root" { table.roots() } else { table.inverse_roots() };
                 Some(i128::from(roots[layout.root_index(0, 0, at(1)?)].value))
             }
-            "garner" => Some(i128::from(self.rns.first_inverse())),
+            "garner" => match &self.recomposition {
+                Recomposition::Words(rns) => Some(i128::from(rns.first_inverse())),
+                Recomposition::Torus(_) => None,
+            },
+            "crt_weight" | "crt_minus_product" => match (&self.recomposition, arguments) {
+                (Recomposition::Torus(crt), &[w]) => {
+                    Some(i128::from(crt.weight(w as usize) as u64))
+                }
+                (Recomposition::Torus(crt), []) => {
+                    Some(i128::from((crt.product() as u64).wrapping_neg()))
+                }
+                _ => None,
+            },
+            "quotient_shift" => Some(self.quotient_shift(arguments[0])),
+            // 2^28 / p in units of the last place of the words' top bits.
+            "quotient_factor" => Some(
+                (1 << (28 + self.quotient_shift(arguments[0])))
+                    / i128::from(self.modulus(arguments[0]).value()),
+            ),
             "inverse_pow2" => Some(i128::from(inverse_pow2(arguments[0] as u64))),
             "item_address" => int(layout.item_address(at(0)?, at(1)?)),
             "item_index" => int(layout.position(0, at(0)?)),

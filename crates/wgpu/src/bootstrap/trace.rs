@@ -18,6 +18,7 @@ struct Reach {
 
 /// Everything that one run left behind.
 struct Dump {
+    gathered: Vec<u32>,
     scratch: Vec<u32>,
     switched: Vec<u32>,
     partial: Vec<u32>,
@@ -46,8 +47,14 @@ pub(crate) fn trace(
 }
 
 fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach, BackendError> {
-    let n = loaded.plan.shape.lwe_dimension;
+    let (n, torus) = (loaded.plan.shape.steps(), loaded.plan.shape.is_torus());
     match stage {
+        Stage::SwitchedToKs if torus => Err(BackendError::Unsupported {
+            device: loaded.gpu.name.clone(),
+            what: format!("a trace of {stage:?} on the native torus"),
+            why: "the key switch comes first there".into(),
+        }),
+        Stage::KeySwitched if torus => Ok(Reach { steps: 0, step: NO_STEP }),
         Stage::Digits { step } | Stage::Transformed { step } | Stage::Products { step }
             if step < n =>
         {
@@ -58,7 +65,7 @@ fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach, BackendError> {
         Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => {
             Ok(Reach { steps: n, step: NO_STEP })
         }
-        _ => Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the n = {n} steps"))),
+        _ => Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the {n} steps"))),
     }
 }
 
@@ -100,6 +107,7 @@ fn run(
         loaded.gpu.read(buffer, 0, &mut words, &mut staging).map(|()| words)
     };
     Ok(Dump {
+        gathered: read(&work.gathered)?,
         scratch: read(&work.scratch)?,
         switched: read(&work.switched)?,
         partial: read(&work.partial)?,
@@ -114,7 +122,7 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
         dump.scratch[from..from + count].iter().map(|&x| u64::from(x)).collect::<Vec<u64>>()
     };
     let (size, columns, primes) = (shape.polynomial_size, shape.columns(), plan.primes().len());
-    let rns = loaded.constant.rns();
+    let torus = shape.is_torus();
     let pairs = |low: &[u32], count: usize| -> StageOutput {
         low.chunks_exact(plan.ks_words())
             .take(count)
@@ -122,6 +130,7 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
             .collect()
     };
     match stage {
+        Stage::Combined if torus => pairs(&dump.gathered, shape.extracted_len()),
         Stage::Combined => words(map.combined, shape.ciphertext_len()),
         Stage::AccumulatorInitial | Stage::Accumulator { .. } => {
             let count = plan.accumulator_words();
@@ -130,11 +139,8 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
                 .flat_map(|p| {
                     (0..size)
                         .map(|i| {
-                            if count == 2 {
-                                rns.compose(p[i], p[size + i])
-                            } else {
-                                u64::from(p[i])
-                            }
+                            let words = [p[i], p[(count - 1) * size + i]];
+                            loaded.constant.coefficient(&words[..count])
                         })
                         .collect::<Vec<_>>()
                 })
@@ -142,14 +148,13 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
         }
         Stage::Digits { .. } => {
             let digits = &dump.scratch[map.digits..map.transformed];
-            digits.iter().map(|&d| rns.reduce_signed(i64::from(d as i32))).collect()
+            digits.iter().map(|&d| loaded.constant.digit_residue(d as i32)).collect()
         }
         Stage::Transformed { .. } => words(map.transformed, primes * plan.rows() * size),
         Stage::Products { .. } => {
             let mut all = words(map.products, primes * columns * size);
             for (word, values) in all.chunks_exact_mut(columns * size).enumerate() {
-                // Keys carry R / N (times Q for MR),
-                // and the Montgomery reductions took the R out again.
+                // Keys carry R / N and more, and the Montgomery reductions took the R out again.
                 let m = loaded.constant.transforms()[word].modulus();
                 let radix = m.reduce(1 << plan.numbers().montgomery_bits());
                 let undo = m.mul(radix, m.inverse(key_scale(plan, &loaded.constant, word)));
@@ -160,13 +165,11 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Extracted => {
             let count = plan.accumulator_words();
             let extracted = &dump.scratch[map.extracted..map.end];
-            extracted
-                .chunks_exact(count)
-                .map(|w| if count == 2 { rns.compose(w[0], w[1]) } else { u64::from(w[0]) })
-                .collect()
+            extracted.chunks_exact(count).map(|w| loaded.constant.coefficient(w)).collect()
         }
         Stage::SwitchedToKs => pairs(&dump.switched, shape.ks_indices() + shape.packing),
-        Stage::KeySwitched => pairs(&dump.partial, shape.ciphertext_len()),
+        Stage::KeySwitched => pairs(&dump.partial, shape.switched_len()),
+        Stage::Output if torus => pairs(&dump.output, shape.extracted_len()),
         Stage::Output => {
             dump.output[..shape.ciphertext_len()].iter().map(|&x| u64::from(x)).collect()
         }

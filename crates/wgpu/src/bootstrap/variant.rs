@@ -3,11 +3,12 @@
 
 use crate::Profile;
 use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
-use crate::bootstrap::tables::Tables;
+use crate::bootstrap::tables::{QUOTIENT_BITS, Tables};
+use crate::bootstrap::torus_tile::{TORUS_FINISH_THREADS, TorusTile};
 use crate::runtime::lazy::Lazy;
 use crate::runtime::numbers::Numbers;
 use crate::runtime::template::{Expander, Value};
-use girih_backend::Gadget;
+use girih_backend::{Gadget, SecretKind};
 use std::collections::HashMap;
 
 /// The sources, under the names that `#include` uses.
@@ -17,6 +18,13 @@ const SOURCES: &[(&str, &str)] = &[
     ("key_switch", include_str!("../../../../shaders/bootstrap/key_switch.wgsl")),
     ("key_switch_finish", include_str!("../../../../shaders/bootstrap/key_switch_finish.wgsl")),
     ("key_switched", include_str!("../../../../shaders/bootstrap/key_switched.wgsl")),
+    ("key_switch_torus", include_str!("../../../../shaders/bootstrap/key_switch_torus.wgsl")),
+    (
+        "key_switch_torus_finish",
+        include_str!("../../../../shaders/bootstrap/key_switch_torus_finish.wgsl"),
+    ),
+    ("closest", include_str!("../../../../shaders/bootstrap/closest.wgsl")),
+    ("accumulator_torus", include_str!("../../../../shaders/bootstrap/accumulator_torus.wgsl")),
     ("job", include_str!("../../../../shaders/bootstrap/job.wgsl")),
     ("combination", include_str!("../../../../shaders/bootstrap/combination.wgsl")),
     ("arithmetic", include_str!("../../../../shaders/lib/arithmetic.wgsl")),
@@ -35,18 +43,36 @@ pub(crate) const FINISH_THREADS: usize = 64;
 pub enum Kernel {
     /// Linear jobs.
     Combine,
-    /// Combine to first mod switch.
+    /// Combine to first mod switch; native torus: exponents to result.
     BlindRotate,
     /// Key switch and last mod switch, or parts of its sums.
     KeySwitch,
     /// Adds up parts of key-switching sums; last mod switch.
     KeySwitchFinish,
+    /// Parts of the sums of the key switch on the native torus.
+    KeySwitchTorus,
+    /// Adds them up; rounds to exponents.
+    KeySwitchTorusFinish,
+}
+
+impl WgpuPlan {
+    /// The kernel that switches keys.
+    pub(crate) fn key_switch_kernel(&self) -> Kernel {
+        if self.shape.is_torus() { Kernel::KeySwitchTorus } else { Kernel::KeySwitch }
+    }
+
+    /// The kernel that ends what the other left in parts.
+    pub(crate) fn key_switch_finish_kernel(&self) -> Kernel {
+        if self.shape.is_torus() { Kernel::KeySwitchTorusFinish } else { Kernel::KeySwitchFinish }
+    }
 }
 
 impl Kernel {
-    /// All, in the order of a bootstrapping.
-    pub const ALL: [Self; 4] =
-        [Self::Combine, Self::BlindRotate, Self::KeySwitch, Self::KeySwitchFinish];
+    /// Those that `plan` runs.
+    pub fn of(plan: &WgpuPlan) -> [Self; 4] {
+        let (switch, finish) = (plan.key_switch_kernel(), plan.key_switch_finish_kernel());
+        [Self::Combine, Self::BlindRotate, switch, finish]
+    }
 
     /// The name of its file and entry point.
     pub fn name(self) -> &'static str {
@@ -55,6 +81,8 @@ impl Kernel {
             Self::BlindRotate => "blind_rotate",
             Self::KeySwitch => "key_switch",
             Self::KeySwitchFinish => "key_switch_finish",
+            Self::KeySwitchTorus => "key_switch_torus",
+            Self::KeySwitchTorusFinish => "key_switch_torus_finish",
         }
     }
 
@@ -67,6 +95,12 @@ impl Kernel {
                 let (lanes, slices) = plan.ks_workgroup();
                 4 * lanes * slices * plan.ks_entries().max(4)
             }
+            Self::KeySwitchTorus => plan.torus_tile().workgroup_bytes(&plan.shape),
+            // Two words a thread, where the known half of an error is added up.
+            Self::KeySwitchTorusFinish if plan.shape.secret == SecretKind::Binary => {
+                8 * TORUS_FINISH_THREADS
+            }
+            Self::KeySwitchTorusFinish => 0,
         }
     }
 
@@ -80,6 +114,8 @@ impl Kernel {
                 let (lanes, slices) = plan.ks_workgroup();
                 lanes * slices
             }
+            Self::KeySwitchTorus => plan.torus_tile().threads,
+            Self::KeySwitchTorusFinish => TORUS_FINISH_THREADS,
         }
     }
 
@@ -142,6 +178,14 @@ impl TraceMap {
     }
 }
 
+/// The constants of `closest.wgsl` for digits of `log2_base` bits.
+fn closest(set: &mut impl FnMut(&str, i128), log2_base: u32, levels: usize) {
+    let half = 1i128 << (log2_base - 1);
+    set("CLOSEST_BASE", i128::from(log2_base));
+    set("CLOSEST_LEVELS", levels as i128);
+    set("CLOSEST_BIAS", (0..levels as u32 - 1).map(|i| half << (log2_base * i)).sum());
+}
+
 fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Value> {
     let shape = &plan.shape;
     let layout = plan.layout();
@@ -153,6 +197,8 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
     set("WORD", 1 << 32);
     set("TRACE", i128::from(trace));
     set("INT64", i128::from(plan.profile == Profile::Int64));
+    set("TORUS", i128::from(shape.is_torus()));
+    set("SWITCHED_LENGTH", int(shape.switched_len()));
     set("LWE_DIMENSION", int(shape.lwe_dimension));
     set("LENGTH", int(shape.ciphertext_len()));
     set("GLWE_DIMENSION", int(shape.glwe_dimension));
@@ -179,7 +225,27 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             set("LOG2_KS_BASE", i128::from(shape.log2_ks_base));
             set("INDICES", int(shape.ks_indices()));
         }
+        Kernel::KeySwitchTorus => {
+            let tile = plan.torus_tile();
+            set("THREADS", int(tile.threads));
+            set("LANES", int(tile.lanes));
+            set("CIPHERTEXTS", int(tile.ciphertexts));
+            set("TILE", int(tile.indices));
+            set("UNROLL", int(tile.unroll));
+            set("KS_DIGITS", int(shape.ks_digits()));
+            set("ROW_VECTORS", int(TorusTile::vectors(shape)));
+            closest(&mut set, shape.log2_ks_base, shape.ks_digits());
+        }
+        Kernel::KeySwitchTorusFinish => {
+            set("THREADS", int(TORUS_FINISH_THREADS));
+            set("INDICES", int(shape.ks_indices()));
+            set("LOG2_MONOMIALS", i128::from(shape.log2_monomials()));
+            set("BINARY", i128::from(shape.secret == SecretKind::Binary));
+        }
         Kernel::BlindRotate => {
+            set("STEPS", int(shape.steps()));
+            set("GROUPING", int(shape.grouping));
+            set("QUOTIENT_BITS", i128::from(QUOTIENT_BITS));
             set("N", int(shape.polynomial_size));
             set("LOG2_N", int(shape.polynomial_size.ilog2() as usize));
             set("THREADS", int(layout.threads()));
@@ -208,7 +274,10 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
                     set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
                 }
                 Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
-                Gadget::ClosestRepresentative { .. } => {}
+                Gadget::ClosestRepresentative { log2_base, levels } => {
+                    set("LOG2_BASE", i128::from(log2_base));
+                    closest(&mut set, log2_base, levels);
+                }
             }
             let map = TraceMap::new(plan);
             set("TRACE_COMBINED", int(map.combined));

@@ -206,8 +206,9 @@ impl WgpuPoly {
         };
         let mut encoder =
             self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        script.encode(&mut encoder);
-        self.gpu.queue.submit([encoder.finish()]);
+        let mut recorder = self.gpu.recorder(script.dispatches());
+        script.encode(&mut encoder, recorder.as_mut());
+        self.gpu.submit(encoder, recorder)?;
         of.script = Some(script);
         self.gpu.check("running a routine")?;
         Ok(kept)

@@ -9,6 +9,7 @@ use crate::poly::limbs::ReadyTile;
 use crate::poly::memory::{Address, Memory};
 use crate::poly::routine::Ready;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
+use crate::runtime::spans::Recorder;
 use girih_backend::BackendError;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,17 +98,30 @@ impl Script {
             && self.addresses == addresses
     }
 
-    /// Appends everything to a command list.
-    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+    /// Dispatches of a run.
+    pub fn dispatches(&self) -> usize {
+        self.dispatches.len()
+    }
+
+    /// Appends everything to a command list; recorded, each dispatch in a pass of its own.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, mut recorder: Option<&mut Recorder>) {
         let mut first = 0;
         while first < self.dispatches.len() {
             for Copy { source, target, bytes } in &self.dispatches[first].copies {
                 encoder.copy_buffer_to_buffer(&source.0, source.1, &target.0, target.1, *bytes);
             }
             let rest = &self.dispatches[first + 1..];
-            let more = rest.iter().position(|d| !d.copies.is_empty()).unwrap_or(rest.len());
-            let descriptor = wgpu::ComputePassDescriptor::default();
-            let mut pass = encoder.begin_compute_pass(&descriptor);
+            let (more, mut pass) = match &mut recorder {
+                Some(recorder) => {
+                    let kernel = &self.dispatches[first].pipeline.name;
+                    (0, recorder.pass(encoder, kernel))
+                }
+                None => {
+                    let copies = rest.iter().position(|d| !d.copies.is_empty());
+                    let descriptor = wgpu::ComputePassDescriptor::default();
+                    (copies.unwrap_or(rest.len()), encoder.begin_compute_pass(&descriptor))
+                }
+            };
             for number in first..=first + more {
                 let dispatch = &self.dispatches[number];
                 let [x, y, z] = dispatch.groups;

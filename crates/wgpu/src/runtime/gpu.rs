@@ -7,9 +7,11 @@
 
 use crate::runtime::pipeline_cache;
 use crate::runtime::signal::Signal;
+use crate::runtime::spans::Spans;
 use girih_backend::{BackendError, block_on};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// An open device.
 pub(crate) struct Gpu {
@@ -26,6 +28,8 @@ pub(crate) struct Gpu {
     cache_identity: Option<String>,
     /// What users should hear of caches.
     notes: Mutex<Vec<String>>,
+    /// What a timeline has not been told yet.
+    pub spans: Spans,
     failures: Arc<Mutex<Failures>>,
 }
 
@@ -77,6 +81,7 @@ pub(crate) struct Download {
 
 /// A compiled kernel.
 pub(crate) struct Pipeline {
+    pub name: String,
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
 }
@@ -131,6 +136,7 @@ impl Gpu {
             checked,
             cache_identity,
             notes: Mutex::default(),
+            spans: Spans::default(),
             failures,
         })
     }
@@ -358,7 +364,7 @@ impl Gpu {
                 {
                     self.note(pipeline_cache::write(path, &data));
                 }
-                Ok(Pipeline { pipeline, layout })
+                Ok(Pipeline { name: name.to_owned(), pipeline, layout })
             }
         }
     }
@@ -450,13 +456,14 @@ impl Gpu {
         Ok(())
     }
 
-    /// Waits for everything submitted.
+    /// Waits for everything submitted, then tells a timeline when it ran.
     pub async fn finished(&self, running: &str) -> Result<(), BackendError> {
         let signal = Signal::default();
         self.queue.on_submitted_work_done({
             let done = signal.sender();
             move || done(())
         });
-        signal.driven(self, running).await
+        signal.driven(self, running).await?;
+        self.hand_over_spans(Instant::now()).await
     }
 }

@@ -11,5 +11,6 @@ mod pipeline_cache;
 pub(crate) mod profile;
 pub(crate) mod script;
 pub(crate) mod signal;
+pub(crate) mod spans;
 pub(crate) mod template;
 pub(crate) mod upload;

@@ -74,25 +74,36 @@ impl<J: Pod, L: Pod> Script<'_, J, L> {
         if let Some(buffer) = self.clear {
             encoder.clear_buffer(buffer, 0, None);
         }
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            for (at, dispatch) in self.dispatches.iter().enumerate() {
-                let bound: Vec<&wgpu::Buffer> = [launch_buffer]
-                    .into_iter()
-                    .chain(job_buffer)
-                    .chain(dispatch.buffers.iter().copied())
-                    .collect();
-                let [x, y, z] = dispatch.groups.map(|g| g as u32);
-                pass.set_pipeline(&dispatch.kernel.pipeline);
-                pass.set_bind_group(
-                    0,
-                    &gpu.bind(dispatch.kernel, Self::LAUNCH_BYTES as u64, &bound),
-                    &[(at * LAUNCH_STRIDE) as u32],
-                );
-                pass.dispatch_workgroups(x, y, z);
+        let encode = |pass: &mut wgpu::ComputePass<'_>, at: usize, dispatch: &Dispatch<'_, L>| {
+            let bound: Vec<&wgpu::Buffer> = [launch_buffer]
+                .into_iter()
+                .chain(job_buffer)
+                .chain(dispatch.buffers.iter().copied())
+                .collect();
+            let [x, y, z] = dispatch.groups.map(|g| g as u32);
+            pass.set_pipeline(&dispatch.kernel.pipeline);
+            pass.set_bind_group(
+                0,
+                &gpu.bind(dispatch.kernel, Self::LAUNCH_BYTES as u64, &bound),
+                &[(at * LAUNCH_STRIDE) as u32],
+            );
+            pass.dispatch_workgroups(x, y, z);
+        };
+        let mut recorder = gpu.recorder(self.dispatches.len());
+        let dispatches = self.dispatches.iter().enumerate();
+        match &mut recorder {
+            None => {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                dispatches.for_each(|(at, dispatch)| encode(&mut pass, at, dispatch));
+            }
+            Some(recorder) => {
+                for (at, dispatch) in dispatches {
+                    let mut pass = recorder.pass(&mut encoder, &dispatch.kernel.name);
+                    encode(&mut pass, at, dispatch);
+                }
             }
         }
-        gpu.queue.submit([encoder.finish()]);
+        gpu.submit(encoder, recorder)?;
         gpu.check(running)
     }
 }

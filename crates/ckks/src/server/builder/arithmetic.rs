@@ -322,7 +322,7 @@ pub(crate) fn check_length(what: &'static str, found: usize, slots: usize) -> Re
     if found.is_power_of_two() && found <= slots {
         return Ok(());
     }
-    let rule = format!("a power of two up to {slots}, the ciphertext's slots, is needed");
+    let rule = format!("it must be a power of two up to {slots}, the slots that there are");
     Err(Error::Length { what, found, rule })
 }
 

@@ -1,6 +1,7 @@
 //! Movement of slots: rotations, conjugation, sums over slots.
 
-use super::{Builder, Node};
+use super::{Builder, Node, check_length};
+use crate::program::Recorded;
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -52,10 +53,21 @@ impl Builder<'_> {
         Ok(self.noted_key_switch(at, x))
     }
 
-    fn noted_key_switch(&mut self, at: crate::program::Recorded, x: &Node) -> Node {
+    fn noted_key_switch(&mut self, at: Recorded, x: &Node) -> Node {
         let noise = self.model().key_switch(at.level, at.scale);
         let x = x.estimate;
         self.noted(at, move |e| e[x].with_noise(noise))
+    }
+
+    /// The same ciphertext as a vector of `slots` slots, at no cost: see
+    /// [`Ciphertexts::with_slots`](crate::server::Ciphertexts::with_slots).
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless it is a power of two up to those of the set.
+    pub fn with_slots(&mut self, x: &Node, slots: usize) -> Result<Node> {
+        self.check(&[x])?;
+        check_length("the slots of a vector", slots, self.set().slots())?;
+        Ok(Node { at: Recorded { slots, ..x.at }, ..*x })
     }
 
     /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`

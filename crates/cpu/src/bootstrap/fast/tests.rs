@@ -532,6 +532,40 @@ fn torus_steps_stay_within_the_stated_error() {
     }
 }
 
+/// The integer twin has every bit, with primes of 27 bits and of 31.
+#[test]
+fn torus_steps_of_the_twin_are_exact() {
+    let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
+    for shape in [
+        torus(256, 1, 1, binary, 23, 1),
+        torus(64, 2, 1, binary, 31, 2),
+        torus(128, 1, 2, ternary, 10, 3),
+        torus(64, 1, 1, binary, 4, 12),
+        grouped(3, torus(64, 1, 1, binary, 23, 1)),
+    ] {
+        let keys = TorusKeys(shape.clone(), 5);
+        let order = 2 * shape.polynomial_size as u64;
+        let exponents: Vec<u32> =
+            (0..shape.switched_len()).map(|i| (mix(77 + i as u64) % order) as u32).collect();
+        let table: Vec<u64> =
+            (0..shape.packing * shape.polynomial_size).map(|i| mix(i as u64) << 3).collect();
+        let twin = Twin::new(&keys, &NoProgress).expect("four primes");
+        let after = |steps: usize| {
+            let tables = table.chunks_exact(shape.polynomial_size).collect();
+            let mut out = vec![0; shape.columns() * shape.polynomial_size];
+            let input = RotateInput { exponents: &exponents, tables };
+            twin.blind_rotate(&[input], steps, &mut out);
+            out
+        };
+        for step in 0..2 {
+            let of = of_step(&shape, &exponents, step);
+            let want = torus_step_naive(&keys, step, &of, &after(step));
+            assert_eq!(after(step + 1), want, "{:?}", shape.gadget);
+            assert_ne!(after(step), want, "a step that changes nothing proves nothing");
+        }
+    }
+}
+
 /// One word of a quarter of the unit that accumulators are held in.
 struct QuarterUnit(BootstrapShape);
 

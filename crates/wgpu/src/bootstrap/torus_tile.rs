@@ -1,0 +1,97 @@
+//! What a workgroup of `key_switch_torus` holds: a pure function of the shape.
+
+use girih_backend::BootstrapShape;
+
+/// Ciphertexts that share each load of the key.
+const CIPHERTEXTS: usize = 4;
+/// Most words of workgroup memory that digits may take.
+const DIGIT_WORDS: usize = 2048;
+/// Most indices whose digits are there at once.
+const INDICES: usize = 64;
+/// Most rows of the key that a thread asks for before it adds them up.
+const UNROLL: usize = 8;
+/// Bits of a limb of a key's word.
+const LIMB_BITS: u32 = 16;
+
+/// Threads of `key_switch_torus_finish`.
+pub(crate) const TORUS_FINISH_THREADS: usize = 256;
+
+/// The tile of one workgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TorusTile {
+    /// Vectors of two words side by side, a thread each.
+    pub lanes: usize,
+    /// Threads; those beyond `lanes` only take digits apart.
+    pub threads: usize,
+    pub ciphertexts: usize,
+    /// Indices whose digits are in workgroup memory at once.
+    pub indices: usize,
+    /// Rows asked for before they are added up.
+    pub unroll: usize,
+}
+
+impl TorusTile {
+    pub fn new(shape: &BootstrapShape) -> Self {
+        let vectors = Self::vectors(shape);
+        let lanes = vectors.div_ceil(vectors.div_ceil(256));
+        let digits = shape.ks_digits();
+        // A digit is at most B/2, so that 2^16 / B products with limbs stay below 2^31.
+        let rows = 1usize << (LIMB_BITS - shape.log2_ks_base);
+        let indices = INDICES.min(rows / digits).min(DIGIT_WORDS / (CIPHERTEXTS * digits)).max(1);
+        Self {
+            lanes,
+            threads: lanes.next_multiple_of(32).max(64),
+            ciphertexts: CIPHERTEXTS,
+            indices,
+            unroll: if digits <= UNROLL { digits } else { 1 },
+        }
+    }
+
+    /// 16-byte vectors of a row of the key.
+    pub fn vectors(shape: &BootstrapShape) -> usize {
+        shape.switched_len().div_ceil(2)
+    }
+
+    /// Workgroups side by side.
+    pub fn column_groups(&self, shape: &BootstrapShape) -> usize {
+        Self::vectors(shape).div_ceil(self.lanes)
+    }
+
+    pub fn workgroup_bytes(&self, shape: &BootstrapShape) -> usize {
+        4 * self.indices * shape.ks_digits() * self.ciphertexts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_backend::{Gadget, KeyModulus, SecretKind};
+
+    #[test]
+    fn sums_of_a_tile_fit_32_bits_whatever_the_base() {
+        for log2_ks_base in 1..=12u32 {
+            for digits in 1..=40 / log2_ks_base {
+                let shape = BootstrapShape {
+                    lwe_dimension: 918,
+                    log2_lwe_modulus: 12,
+                    polynomial_size: 2048,
+                    glwe_dimension: 1,
+                    packing: 1,
+                    secret: SecretKind::Binary,
+                    grouping: 1,
+                    gadget: Gadget::ClosestRepresentative { log2_base: 23, levels: 1 },
+                    key_modulus: KeyModulus::Torus64,
+                    log2_ks_modulus: log2_ks_base * digits,
+                    log2_ks_base,
+                };
+                let tile = TorusTile::new(&shape);
+                let rows = (tile.indices * shape.ks_digits()) as i64;
+                let most = rows * (1 << (log2_ks_base - 1)) * ((1 << LIMB_BITS) - 1);
+                assert!(most < 1 << 31, "{shape:?}: {most}");
+                assert!(tile.workgroup_bytes(&shape) <= 16 << 10 && tile.threads <= 256);
+                assert_eq!(rows as usize % tile.unroll, 0);
+                assert!(tile.lanes * tile.column_groups(&shape) >= TorusTile::vectors(&shape));
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// What `accumulator` is for words modulo primes, on the native torus: digits of the closest
+// representative, the update of the accumulator and its words, (low, high) of a coefficient modulo
+// 2^64. There is no switch to Q_ks: keys were switched before.
+
+#include closest
+
+// Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a
+// residue modulo P_word, and traces the signed digit.
+#def decompose(word, level, column, item, target)
+let closest_${target} = closest(acc_0_${column}_${item}, acc_1_${column}_${item});
+#call closest_digit(${level}, closest_${target}, signed_${target})
+#call digit_residue(${word}, ${level}, ${column}, ${item}, ${target}, ${1 << (LOG2_BASE - 1)})
+#end
+
+// The low 64 bits of the constant (low, high) times x.
+fn scaled(low: u32, high: u32, x: u32) -> wide {
+#if INT64
+    return wide_make(low, high) * u64(x);
+#else
+    let product = wide_mul(x, low);
+    return vec2<u32>(product.x, product.y + x * high);
+#end
+}
+
+// acc += x for the integer x, |x| < M/4, of which word w of the products is x (M / p_w)^-1 modulo
+// p_w (keys carry the factor): x is the sum of these, times M / p_w, minus the multiple of M that
+// is nearest to it. Product w is delta_w_{column}_{item}, y_{column}_{item} for the last word.
+//
+// The multiple is the sum of the words over their primes, rounded. From the ${QUOTIENT_BITS} top
+// bits of each it comes out at most 2^-11 too small.
+#def accumulate(column, item)
+#for w in 0..WORDS - 1: #canonical ${w} delta_${w}_${column}_${item}
+#canonical ${WORDS - 1} y_${column}_${item}
+{
+    var sum = wide_make(acc_0_${column}_${item}, acc_1_${column}_${item});
+    var multiple = ${1 << 27}u;
+#for w in 0..WORDS
+#if w < WORDS - 1
+    let part_${w} = u32(delta_${w}_${column}_${item});
+#else
+    let part_${w} = u32(y_${column}_${item});
+#end
+    sum = wide_add(
+        sum, scaled(${crt_weight(w) % WORD}u, ${crt_weight(w) / WORD}u, part_${w}));
+    multiple += (part_${w} >> ${quotient_shift(w)}u) * ${quotient_factor(w)}u;
+#end
+    // Minus M modulo 2^64, so many times.
+#set minus crt_minus_product()
+    sum = wide_add(sum, scaled(${minus % WORD}u, ${minus / WORD}u, multiple >> 28u));
+    acc_0_${column}_${item} = wide_low(sum);
+    acc_1_${column}_${item} = wide_high(sum);
+}
+#end
+
+// Declares x_w, the words of v_w or, where `flip` is true, of its negative.
+#def flipped()
+let x_0 = select(v_0, 0u - v_0, flip);
+let x_1 = select(v_1, ~v_1 + select(0u, 1u, v_0 == 0u), flip);
+#end
+
+// Declares x_w, the words of v_w plus the output offset.
+#def with_offset()
+let x_0 = v_0 + job.offset_0;
+let x_1 = v_1 + job.offset_1 + select(0u, 1u, x_0 < v_0);
+#end
+
+// Writes word `to` of the extracted ciphertext, which is the result.
+#def store_extracted()
+#if TRACE
+        #for w in 0..ACC_WORDS: scratch[${TRACE_EXTRACTED}u + to * ${ACC_WORDS}u + ${w}u] = x_${w};
+#end
+        #for w in 0..2: results[job.output * ${LENGTH}u + 2u * to + ${w}u] = x_${w};
+#end
