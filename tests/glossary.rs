@@ -100,25 +100,48 @@ fn constants(text: &str, before: &str) -> BTreeSet<String> {
     names.filter(is_name).map(|name| name.trim_end_matches("[]").to_owned()).collect()
 }
 
-#[test]
-fn every_constant_has_one_name_in_every_language() {
-    let rows = table(&read("docs/glossary.md"), "Constants of the bootstrap kernels");
-    assert!(rows.len() > 15, "{rows:?}");
-    let cuda = constants(&read("crates/cuda/src/bootstrap/source.rs"), "\"");
-    let wgsl = constants(&read("crates/wgpu/src/bootstrap/variant.rs"), "set(\"");
+/// What the table below `heading` says wrongly of the constants of two languages; its last two
+/// columns are theirs.
+fn wrong_constants(heading: &str, cuda: &BTreeSet<String>, wgsl: &BTreeSet<String>) -> Vec<String> {
+    let rows = table(&read("docs/glossary.md"), heading);
+    assert!(rows.len() > 10, "{heading}: {rows:?}");
     let mut wrong = Vec::new();
     for row in &rows {
-        for (language, has, cell) in [("CUDA", &cuda, &row[3]), ("WGSL", &wgsl, &row[4])] {
+        let cells = row[row.len() - 2..].iter();
+        for ((language, has), cell) in [("CUDA", cuda), ("WGSL", wgsl)].into_iter().zip(cells) {
             if has.contains(&row[0]) != (cell == "yes") {
                 wrong.push(format!("{language}: `{}` is listed as `{cell}`", row[0]));
             }
         }
     }
-    for name in cuda.intersection(&wgsl) {
+    for name in cuda.intersection(wgsl) {
         if !rows.iter().any(|row| row[0] == *name) {
             wrong.push(format!("`{name}` is in CUDA and in WGSL, and not in the glossary"));
         }
     }
+    wrong
+}
+
+#[test]
+fn every_constant_has_one_name_in_every_language() {
+    let cuda = constants(&read("crates/cuda/src/bootstrap/source.rs"), "\"");
+    let wgsl = constants(&read("crates/wgpu/src/bootstrap/variant.rs"), "set(\"");
+    let mut wrong = wrong_constants("Constants of the bootstrap kernels", &cuda, &wgsl);
+    let files = ["rows", "column_records", "pointwise"];
+    let cuda: String =
+        files.iter().map(|file| read(&format!("crates/cuda/src/poly/{file}.rs"))).collect();
+    let wgsl = constants(&read("crates/wgpu/src/poly/kernels.rs"), "(\"");
+    wrong.extend(wrong_constants("Constants of the poly kernels", &constants(&cuda, "(\""), &wgsl));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_step_of_a_transform_has_one_name() {
+    let rows = table(&read("docs/glossary.md"), "A 32-bit transform");
+    assert!(rows.len() > 8, "{rows:?}");
+    let folders: [&[&str]; 2] = [&["cuda/lib", "cuda/bootstrap"], &["shaders/lib"]];
+    let wrong: Vec<_> =
+        rows.iter().flat_map(|row| lacking(row, &folders, has_word, read)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -16,47 +16,6 @@ CONSTANT_FUNCTION int mirrored(int direction, int blocks, int block) {
     return direction == 0 ? block : blocks - 1 - block;
 }
 
-// Butterflies of all levels from `level` on. A level has 2^level blocks inside a sub-transform.
-// `roots(level, block)` gives the root of a block as a Shoup pair.
-template<int w, int radix, int level, int bound, class Roots>
-FUNCTION void forward_levels(u32* x, const Roots& roots) {
-    if constexpr ((1 << level) < radix) {
-        constexpr int half = radix >> (level + 1);
-        unroll<0, (1 << level)>([&](auto block) {
-            uint2 root = roots(level, int(block));
-            unroll<0, half>([&](auto i) {
-                Word<w>::template forward_butterfly<bound>(
-                    x[2 * half * block + i], x[2 * half * block + i + half], root.x, root.y);
-            });
-        });
-        forward_levels<w, radix, level + 1, Word<w>::forward_bound(bound)>(x, roots);
-    }
-}
-
-// Undoes forward_levels without the factor 1/radix; inputs below `start`, outputs below `end`.
-// Roots are negated inverses.
-template<int w, int radix, int done, int start, int end, class Roots>
-FUNCTION void inverse_levels(u32* x, const Roots& roots) {
-    if constexpr ((1 << done) < radix) {
-        constexpr int level = log2_of(radix) - 1 - done, half = 1 << done;
-        unroll<0, (1 << level)>([&](auto block) {
-            uint2 root = roots(level, int(block));
-            unroll<0, half>([&](auto i) {
-                constexpr int e = 2 * half * decltype(block)::v + decltype(i)::v;
-                Word<w>::template inverse_butterfly<Word<w>::inverse_bound(done, e, start)>(
-                    x[e], x[e + half], root.x, root.y);
-            });
-        });
-        inverse_levels<w, radix, done + 1, start, end>(x, roots);
-    } else {
-        unroll<0, radix>([&](auto e) {
-            x[e] =
-                Word<w>::template reduce<Word<w>::inverse_bound(done, decltype(e)::v, start), end>(
-                    x[e]);
-        });
-    }
-}
-
 // Largest magnitude of a digit.
 constexpr u64 LARGEST_DIGIT = MODULUS_RAISING ? 1ull << (LOG2_Q - 1) : 1ull << (LOG2_BASE - 1);
 
@@ -85,7 +44,8 @@ struct NttBounds {
     static constexpr int MONOMIAL = MONOMIALS_FIT ? 2 : 1;
     static constexpr int PRODUCTS = (int)(2.0 * SUM * MONOMIAL * Word<w>::p / 4294967296.0) + 2;
     static_assert(
-        TRANSFORMED <= Word<w>::HEAD && REDUCED_SUM <= Word<w>::HEAD && PRODUCTS <= Word<w>::HEAD,
+        TRANSFORMED <= Word<w>::HEADROOM && REDUCED_SUM <= Word<w>::HEADROOM &&
+            PRODUCTS <= Word<w>::HEADROOM,
         "words have room");
 };
 
@@ -181,9 +141,9 @@ forward_first(const Accumulator* accumulator, u32* destination, int thread, bool
     u32 x[ITEMS];
     unroll<0, ITEMS>([&](auto b) {
         x[b] = (u32)decompose<level>(accumulator[b]) + NttBounds<w>::OFFSET * Word<w>::p;
-        if constexpr (!Word<w>::LAZY) x[b] = Word<w>::template reduce<2, 1>(x[b]);
+        if constexpr (!Word<w>::LAZY) x[b] = Word<w>().template reduce<2, 1>(x[b]);
     });
-    forward_levels<w, 16, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
+    forward_levels<16, 0, NttBounds<w>::DIGIT>(Word<w>(), x, FirstRoots<w, 0>());
     if (active) unroll<0, ITEMS>([&](auto b) { destination[first_offset(thread, b)] = x[b]; });
 }
 
@@ -194,8 +154,8 @@ FUNCTION void forward_second(const Tile& tile, u32* values, int thread, bool act
     unroll<0, SUBS>([&](auto sub) {
         unroll<0, SECOND_RADIX>(
             [&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(thread, sub, e)]; });
-        forward_levels<w, SECOND_RADIX, 0, NttBounds<w>::FIRST>(
-            x + sub * SECOND_RADIX, SecondRoots<w, 0>(tile, second_block(thread, sub)));
+        forward_levels<SECOND_RADIX, 0, NttBounds<w>::FIRST>(
+            Word<w>(), x + sub * SECOND_RADIX, SecondRoots<w, 0>(tile, second_block(thread, sub)));
         if (active) {
             unroll<0, SECOND_RADIX>(
                 [&](auto e) { values[second_offset(thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
@@ -229,8 +189,8 @@ FUNCTION void inverse_second(const Tile& tile, u32* values, int thread, bool act
     unroll<0, SUBS>([&](auto sub) {
         unroll<0, SECOND_RADIX>(
             [&](auto e) { x[sub * SECOND_RADIX + e] = values[second_offset(thread, sub, e)]; });
-        inverse_levels<w, SECOND_RADIX, 0, Word<w>::PRODUCT, Word<w>::PRODUCT>(
-            x + sub * SECOND_RADIX, SecondRoots<w, 1>(tile, second_block(thread, sub)));
+        inverse_levels<SECOND_RADIX, 0, Word<w>::PRODUCT, Word<w>::PRODUCT>(
+            Word<w>(), x + sub * SECOND_RADIX, SecondRoots<w, 1>(tile, second_block(thread, sub)));
         if (active) {
             unroll<0, SECOND_RADIX>(
                 [&](auto e) { values[second_offset(thread, sub, e)] = x[sub * SECOND_RADIX + e]; });
@@ -242,7 +202,7 @@ FUNCTION void inverse_second(const Tile& tile, u32* values, int thread, bool act
 template<int w>
 FUNCTION void inverse_first(const u32* values, u32* x, int thread) {
     unroll<0, ITEMS>([&](auto b) { x[b] = values[first_offset(thread, b)]; });
-    inverse_levels<w, 16, 0, Word<w>::PRODUCT, 1>(x, FirstRoots<w, 1>());
+    inverse_levels<16, 0, Word<w>::PRODUCT, 1>(Word<w>(), x, FirstRoots<w, 1>());
 }
 
 // Brings the products of one polynomial back to coefficients and adds them to its accumulator.
@@ -366,9 +326,9 @@ struct Monomials {
                 u32 plus = power + (W::p - W::ONE), minus = (2 * W::p - W::ONE) - power;
                 bool negative = (at & POLYNOMIAL_SIZE) != 0;
                 values[x][2 * pair] =
-                    W::template reduce<2, NttBounds<w>::MONOMIAL>(negative ? minus : plus);
+                    W().template reduce<2, NttBounds<w>::MONOMIAL>(negative ? minus : plus);
                 if constexpr (TAIL > 1) {
-                    values[x][2 * pair + 1] = W::template reduce<2, NttBounds<w>::MONOMIAL>(
+                    values[x][2 * pair + 1] = W().template reduce<2, NttBounds<w>::MONOMIAL>(
                         negative != ((e & 1) != 0) ? minus : plus);
                 }
             });
@@ -391,10 +351,10 @@ products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, Ke
         unroll<0, ROWS>([&](auto row) {
             const u32* values = tile.slot_at(slot(g, row / COLUMNS, row % COLUMNS, w));
             unroll<0, TAIL>([&](auto j) { digits[g][row][j] = values[frequency_offset(f, j)]; });
-            forward_levels<w, TAIL, 0, Bounds::SECOND>(digits[g][row], TailRoots<w, 0>(a, f));
+            forward_levels<TAIL, 0, Bounds::SECOND>(W(), digits[g][row], TailRoots<w, 0>(a, f));
             unroll<0, TAIL>([&](auto j) {
                 digits[g][row][j] =
-                    W::template reduce<Bounds::TRANSFORMED, Bounds::FACTOR>(digits[g][row][j]);
+                    W().template reduce<Bounds::TRANSFORMED, Bounds::FACTOR>(digits[g][row][j]);
             });
         });
     });
@@ -435,16 +395,17 @@ products_at(const Tile& tile, const BlindRotateArguments& a, int step, int f, Ke
             unroll<0, TAIL>([&](auto j) {
                 u64 total = 0;
                 unroll<0, GGSW>([&](auto x) {
-                    u32 sum = W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(
-                        W::montgomery(sums[g][x][j]));
+                    u32 sum = W().template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(
+                        W().montgomery(sums[g][x][j]));
                     total = multiply_add(total, sum, monomials[g].values[x][j]);
                 });
-                result[j] = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));
+                result[j] =
+                    W().template reduce<Bounds::PRODUCTS, W::PRODUCT>(W().montgomery(total));
             });
             if constexpr (TRACE) {
                 if (g == 0) dump_products<w>(a, step, f, column, result);
             }
-            inverse_levels<w, TAIL, 0, W::PRODUCT, W::PRODUCT>(result, TailRoots<w, 1>(a, f));
+            inverse_levels<TAIL, 0, W::PRODUCT, W::PRODUCT>(W(), result, TailRoots<w, 1>(a, f));
             u32* values = tile.slot_at(slot(g, 0, column, w));
             unroll<0, TAIL>([&](auto j) { values[frequency_offset(f, j)] = result[j]; });
         });

@@ -32,9 +32,9 @@ FUNCTION void forward_orbit(const Accumulator* held, const Send& send) {
         u32 x[BLOCKS];
         unroll<0, BLOCKS>([&](auto i) {
             x[i] = (u32)decompose<level>(held[i]) + NttBounds<w>::OFFSET * Word<w>::p;
-            if constexpr (!Word<w>::LAZY) x[i] = Word<w>::template reduce<2, 1>(x[i]);
+            if constexpr (!Word<w>::LAZY) x[i] = Word<w>().template reduce<2, 1>(x[i]);
         });
-        forward_levels<w, BLOCKS, 0, NttBounds<w>::DIGIT>(x, FirstRoots<w, 0>());
+        forward_levels<BLOCKS, 0, NttBounds<w>::DIGIT>(Word<w>(), x, FirstRoots<w, 0>());
         unroll<0, BLOCKS>([&](auto i) { send(w, i, x[i]); });
     });
 }
@@ -46,8 +46,8 @@ FUNCTION void inverse_orbit(const u32* results, Accumulator* held) {
         unroll<0, BLOCKS>([&](auto i) { x[w][i] = results[(w * BLOCKS + i) * OWN]; });
     });
     unroll<0, WORDS>([&](auto w) {
-        inverse_levels<decltype(w)::v, BLOCKS, 0, Word<decltype(w)::v>::PRODUCT, 1>(
-            x[w], FirstRoots<decltype(w)::v, 1>());
+        using W = Word<decltype(w)::v>;
+        inverse_levels<BLOCKS, 0, W::PRODUCT, 1>(W(), x[w], FirstRoots<decltype(w)::v, 1>());
     });
     unroll<0, BLOCKS>([&](auto i) {
         u64 y = x[0][i];
@@ -75,11 +75,10 @@ FUNCTION void run_word_pass(const uint2* roots, const u32* part, int lane, const
         unroll<0, P::RADIX>([&](auto i) { x[i] = part[base ^ swizzle(i * P::STRIDE)]; });
         NodeRoots node{roots + (w * 2 + !forward) * PART, depth, at.node};
         if constexpr (forward) {
-            forward_levels<
-                w, P::RADIX, 0, W::forward_bound(NttBounds<w>::DIGIT, LOG2_BLOCKS + depth)>(
-                x, node);
+            constexpr int bound = W::forward_bound(NttBounds<w>::DIGIT, LOG2_BLOCKS + depth);
+            forward_levels<P::RADIX, 0, bound>(W(), x, node);
         } else {
-            inverse_levels<w, P::RADIX, 0, W::PRODUCT, W::PRODUCT>(x, node);
+            inverse_levels<P::RADIX, 0, W::PRODUCT, W::PRODUCT>(W(), x, node);
         }
         unroll<0, P::RADIX>([&](auto i) { put(base ^ swizzle(i * P::STRIDE), x[i]); });
     });
@@ -204,14 +203,15 @@ struct Products {
             u64 total = 0;
             unroll<0, GGSW>([&](auto x) {
                 // (X^e - 1) * 2^32 mod p, below 2.
-                u32 monomial = W::template reduce<2, Bounds::MONOMIAL>(
+                u32 monomial = W().template reduce<2, Bounds::MONOMIAL>(
                     monomials[round][x][q] + (W::p - W::ONE));
                 total = multiply_add(
                     total,
-                    W::template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(W::montgomery(sums[x][q])),
+                    W().template reduce<Bounds::REDUCED_SUM, Bounds::SUM>(
+                        W().montgomery(sums[x][q])),
                     monomial);
             });
-            u32 result = W::template reduce<Bounds::PRODUCTS, W::PRODUCT>(W::montgomery(total));
+            u32 result = W().template reduce<Bounds::PRODUCTS, W::PRODUCT>(W().montgomery(total));
             if constexpr (TRACE) {
                 // The factor 1/N that the key carries is taken out again.
                 u64 value = (u64)(result % W::p) * POLYNOMIAL_SIZE % W::p;
@@ -232,7 +232,7 @@ struct Products {
         unroll<0, QUAD>([&](auto q) {
             u32 value = digits[(row * WORDS + w) * PART + swizzle(position % PART + q)];
             digit[q] =
-                Word<w>::template reduce<NttBounds<w>::TRANSFORMED, NttBounds<w>::FACTOR>(value);
+                Word<w>().template reduce<NttBounds<w>::TRANSFORMED, NttBounds<w>::FACTOR>(value);
             if constexpr (TRACE) {
                 if (column == 0 && dumps(a, DUMP_TRANSFORMED, step)) {
                     a.dump[((u64)w * ROWS + row) * POLYNOMIAL_SIZE + position + q] =

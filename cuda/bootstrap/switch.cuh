@@ -5,6 +5,10 @@
 #include "platform.cuh"
 #include "word.cuh"
 
+// Word w of the key modulus.
+template<int w>
+using Word = Modular<FixedPrime<PRIMES[w]>>;
+
 template<bool wide>
 struct CoefficientType {
     typedef u32 type;
@@ -113,8 +117,8 @@ FUNCTION i32 decompose(Accumulator x) {
 FUNCTION u64 compose(u32 x1, u32 x2) {
     constexpr int second = WORDS - 1;
     u32 h =
-        Word<second>::multiply(x2 + (Word<second>::p - x1), FIRST_INVERSE, FIRST_INVERSE_QUOTIENT);
-    return x1 + (u64)Word<0>::p * Word<second>::template reduce<Word<second>::PRODUCT, 1>(h);
+        Word<second>().multiply(x2 + (Word<second>::p - x1), FIRST_INVERSE, FIRST_INVERSE_QUOTIENT);
+    return x1 + (u64)Word<0>::p * Word<second>().template reduce<Word<second>::PRODUCT, 1>(h);
 }
 
 // floor((2 y Q + T) / (2 T)) mod Q for y in [0, T), Q = 2^LOG2_Q: exact.

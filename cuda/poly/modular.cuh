@@ -1,6 +1,6 @@
 // Arithmetic modulo primes that are known when a kernel runs, and the tables of a ring.
 #pragma once
-#include "platform.cuh"
+#include "word.cuh"
 
 // What is computed with a prime. The multiples lie in memory because a compiler that knew how they
 // are related would compute them again in every butterfly.
@@ -33,21 +33,20 @@ struct Tables {
 // Narrow primes lie below 2^30, and values between stages below 4 q (forward) or 2 q (inverse).
 // Wide ones lie below 2^31, and all values are canonical.
 template<bool wide>
-struct Field {
-    u32 q, two_q, minus_two_q, minus_q;
+struct Field : Modular<RuntimePrime<wide ? 2 : 4>> {
+    using Base = Modular<RuntimePrime<wide ? 2 : 4>>;
+    using Base::q;
+    using Base::two_q;
 
-    FUNCTION explicit Field(const Prime& p)
-        : q(p.q), two_q(p.two_q), minus_two_q(p.minus_two_q), minus_q(p.minus_q) {}
-    FUNCTION explicit Field(u32 prime)
-        : q(prime), two_q(hidden(2 * prime)), minus_two_q(hidden(0 - 2 * prime)),
-          minus_q(hidden(0 - prime)) {}
+    FUNCTION explicit Field(const Prime& p) : Base(p.q, p.two_q, p.minus_two_q, p.minus_q) {}
+    FUNCTION explicit Field(u32 prime) : Base(prime) {}
 
-    FUNCTION u32 once(u32 x) const { return least_sum(x, minus_q); }      // takes one q away
-    FUNCTION u32 twice(u32 x) const { return least_sum(x, minus_two_q); } // takes 2 q away
+    FUNCTION u32 once(u32 x) const { return this->less(x, 1); }  // takes one q away
+    FUNCTION u32 twice(u32 x) const { return this->less(x, 2); } // takes 2 q away
 
     // y w below 2 q, for any y
     FUNCTION u32 times(u32 y, u32 w, u32 quotient) const {
-        return y * w - __umulhi(y, quotient) * q;
+        return this->lazy_product(y, w, quotient);
     }
 
     // (x, y) -> (x + w y, x - w y). `fresh`: x lies below 2 q.

@@ -27,17 +27,9 @@ alias lane = u32;
 alias twiddle = vec2<u32>;
 #end
 
-// Declares NAME as the twiddle of FACTOR modulo P_word.
+// Declares NAME as the twiddle of FACTOR modulo P_word, behind everything else.
 #def constant_twiddle(name, word, factor)
-#set p prime(word)
-#if LIMBS
-const ${name} = vec3<i32>(
-    ${twiddle(p, factor, 0)}, ${twiddle(p, factor, 1)}, ${twiddle(p, factor, 2)});
-#elif SIGNED
-const ${name} = vec2<i32>(${twiddle(p, factor, 0)}, ${twiddle(p, factor, 1)});
-#else
-const ${name} = vec2<u32>(${twiddle(p, factor, 0)}u, ${twiddle(p, factor, 1)}u);
-#end
+#twiddle ${name} ${word} ${factor}
 #end
 
 #for w in 0..WORDS

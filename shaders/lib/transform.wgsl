@@ -40,13 +40,16 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 #end
 #else
 // The first pass has the same twiddles in every thread.
-#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${root(word, slot)})
+#for slot in 0..slots(p)
+#twiddle ROOT_${word}_${slot} ${word} ${root(word, slot)}
+const w_${slot} = ROOT_${word}_${slot};
+#end
 #end
 #for stage in 0..width(p), b in 0..ITEMS / 2
 #set u upper(p, stage, b)
 #set v lower(p, stage, b)
 #for row in first..first + count
-#butterfly_forward ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
+#forward_butterfly ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 }
@@ -63,7 +66,10 @@ let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]
 let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]);
 #end
 #else
-#for slot in 0..slots(p): #call constant_twiddle(w_${slot}, ${word}, ${inverse_root(word, slot)})
+#for slot in 0..slots(p)
+#twiddle INVERSE_ROOT_${word}_${slot} ${word} ${inverse_root(word, slot)}
+const w_${slot} = INVERSE_ROOT_${word}_${slot};
+#end
 #end
 #for stage_back in 0..width(p)
 #set stage width(p) - 1 - stage_back
@@ -71,7 +77,7 @@ let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]
 #set u upper(p, stage, b)
 #set v lower(p, stage, b)
 #for row in first..first + count
-#butterfly_inverse ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
+#inverse_butterfly ${word} ${name}_${row}_${u} ${name}_${row}_${v} w_${slot(p, stage, b)}
 #end
 #end
 #end

@@ -45,7 +45,7 @@ fn write_four(i: u32, d: u32, x: vec4<u32>) {
 }
 
 // (u + w v, u - w v)
-fn butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
+fn forward_butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
     let y = times(v, w, p);
     return vec2<u32>(once(u + y, p), once(u + p - y, p));
 }
@@ -67,8 +67,8 @@ fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
     {
         let v = read_four(t, ${BLOCK / 4}u);
         let w = roots[table + head];
-        let ac = butterfly(v.x, v.z, w, p);
-        let bd = butterfly(v.y, v.w, w, p);
+        let ac = forward_butterfly(v.x, v.z, w, p);
+        let bd = forward_butterfly(v.y, v.w, w, p);
         write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
@@ -83,10 +83,10 @@ fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         let k = (head << (${LOG_BLOCK - 2}u - log_d)) + block;
         let v = read_four(i, d);
         let w = roots[table + k];
-        let ac = butterfly(v.x, v.z, w, p);
-        let bd = butterfly(v.y, v.w, w, p);
-        let ab = butterfly(ac.x, bd.x, roots[table + 2u * k], p);
-        let cd = butterfly(ac.y, bd.y, roots[table + 2u * k + 1u], p);
+        let ac = forward_butterfly(v.x, v.z, w, p);
+        let bd = forward_butterfly(v.y, v.w, w, p);
+        let ab = forward_butterfly(ac.x, bd.x, roots[table + 2u * k], p);
+        let cd = forward_butterfly(ac.y, bd.y, roots[table + 2u * k + 1u], p);
         let y = vec4<u32>(ab, cd);
 #if LEAST == 0
         if (log_d == 0u) {

@@ -94,16 +94,9 @@ fn fuzz(arguments: &Arguments, all: &[Target]) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     fn line(more: &[&str]) -> Arguments {
-        Line::parse_from([&["fuzz"], more].concat()).arguments
+        crate::parsed(&[&["fuzz"], more].concat())
     }
 
     #[test]

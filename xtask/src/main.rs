@@ -28,6 +28,7 @@ mod test;
 mod timeline;
 mod tune;
 mod vectors;
+mod wasm;
 
 use anyhow::{Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -50,6 +51,8 @@ enum Command {
     Test(test::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
+    /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
+    Wasm(wasm::Arguments),
     /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
@@ -135,6 +138,7 @@ fn main() -> ExitCode {
     let result = match arguments().command {
         Command::Bench(arguments) => run_bench(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
@@ -161,4 +165,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The arguments of a command as the command line would read them; `words` begins with its name.
+#[cfg(test)]
+fn parsed<A: clap::Args>(words: &[&str]) -> A {
+    let command = A::augment_args(clap::Command::new("xtask"));
+    A::from_arg_matches(&command.get_matches_from(words)).expect("arguments of this command")
 }

@@ -183,16 +183,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     fn line(more: &[&str]) -> Arguments {
-        Line::parse_from([&["soak", "--device", "cpu"], more].concat()).arguments
+        crate::parsed(&[&["soak", "--device", "cpu"], more].concat())
     }
 
     #[test]

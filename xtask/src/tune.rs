@@ -175,21 +175,34 @@ fn measure_set(
     for options in plans {
         let transform = options.transform.map_or("any".into(), |t| t.to_string());
         let plan = options.plan.to_string();
-        match measure(backend, set, options, batch, arguments.repeat) {
-            Ok(m) => {
-                say(format!(
-                    "{transform:<10}{plan:<56}{:>16.1}{:>12.3}{:>9.2}",
-                    m.ciphertexts_per_s, m.ms.median, m.load_s
-                ));
-                all.push(m);
-            }
-            Err(error) => say(format!("{transform:<10}{plan:<56} skipped: {error}")),
-        }
+        let measured = measure(backend, set, options, batch, arguments.repeat);
+        all.extend(told(say, &format!("{transform:<10}{plan:<56}"), measured, |m| {
+            format!("{:>16.1}{:>12.3}{:>9.2}", m.ciphertexts_per_s, m.ms.median, m.load_s)
+        }));
     }
     if all.is_empty() {
         bail!("no plan of {} ran on {}", set.name(), device.info().name);
     }
     Ok(all)
+}
+
+/// Says behind `plan` what its measurement brought, or why it was skipped.
+pub fn told<M, E: std::fmt::Display>(
+    say: &dyn Fn(String),
+    plan: &str,
+    measured: Result<M, E>,
+    figures: impl FnOnce(&M) -> String,
+) -> Option<M> {
+    match measured {
+        Ok(m) => {
+            say(format!("{plan}{}", figures(&m)));
+            Some(m)
+        }
+        Err(error) => {
+            say(format!("{plan} skipped: {error:#}"));
+            None
+        }
+    }
 }
 
 fn measure(

@@ -2,11 +2,11 @@
 //! and nothing else changes.
 #![allow(unsafe_code, reason = "an allocator that refuses is the only way to run out of memory")]
 
-use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
+use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words, small_shape as shape};
 use girih_backend::poly::{Loader, random};
 use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus,
-    LoadOptions, LoadRequest, Operand, SecretKind, Transform,
+    Backend, BackendError, BootstrapJob, Combination, Engine, LoadOptions, LoadRequest, Operand,
+    Transform,
 };
 use girih_cpu::CpuBackend;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -43,22 +43,6 @@ fn without_memory<T>(call: impl FnOnce() -> T) -> T {
     let result = call();
     LARGEST.store(usize::MAX, Ordering::SeqCst);
     result
-}
-
-fn shape() -> BootstrapShape {
-    BootstrapShape {
-        lwe_dimension: 4,
-        log2_lwe_modulus: 9,
-        polynomial_size: 256,
-        glwe_dimension: 1,
-        packing: 2,
-        secret: SecretKind::Ternary,
-        grouping: 1,
-        gadget: Gadget::Decomposition { log2_base: 9, levels: 3, dropped_bits: 0 },
-        key_modulus: KeyModulus::Words(vec![132_120_577]),
-        log2_ks_modulus: 14,
-        log2_ks_base: 4,
-    }
 }
 
 fn assert_out_of_memory(what: &str, result: Result<(), BackendError>) {

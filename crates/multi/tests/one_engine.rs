@@ -1,34 +1,17 @@
 //! Several devices are one: whatever is asked of them, in whatever order, the store holds what it
 //! holds on a single one.
 
-use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
+use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words, small_shape as shape};
 use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget,
-    KeyModulus, LinearJob, LoadOptions, LoadRequest, Operand, PlanReport, SecretKind, Stage,
-    StageOutput, Transform, Waiting,
+    LinearJob, LoadOptions, LoadRequest, Operand, PlanReport, Stage, StageOutput, Transform,
+    Waiting,
 };
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Small enough for thousands of bootstrappings; two slots.
-fn shape() -> BootstrapShape {
-    BootstrapShape {
-        lwe_dimension: 4,
-        log2_lwe_modulus: 9,
-        polynomial_size: 256,
-        glwe_dimension: 1,
-        packing: 2,
-        secret: SecretKind::Ternary,
-        grouping: 1,
-        gadget: Gadget::Decomposition { log2_base: 9, levels: 3, dropped_bits: 0 },
-        key_modulus: KeyModulus::Words(vec![132_120_577]),
-        log2_ks_modulus: 14,
-        log2_ks_base: 4,
-    }
-}
 
 /// The CPU under another name.
 struct Renamed(CpuBackend, DeviceInfo);

@@ -53,6 +53,7 @@
 mod entropy;
 mod error;
 mod id;
+pub mod parameter_file;
 mod secret;
 pub mod security;
 mod set;

@@ -4,7 +4,7 @@ use super::bench::{Job, timed};
 use crate::bench::{Operation, Slots, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::Milliseconds;
-use crate::tune::Arguments;
+use crate::tune::{Arguments, told};
 use anyhow::{Context, Result, bail};
 use girih::ckks::server::{Bootstrapping, Ciphertexts, KeySwitching, Node, Options, ServerKey};
 use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, EvaluationKeys, PolyOptions};
@@ -145,16 +145,10 @@ pub fn run(
         plans.truncate(arguments.most.map_or(usize::MAX, usize::from));
         for options in plans {
             let (name, plan) = (switching.to_string(), options.to_string());
-            match bench.measure(device, switching, options, arguments.repeat) {
-                Ok(m) => {
-                    say(format!(
-                        "{name:<20}{plan:<56}{:>12.3}{:>12.3}{:>9.2}",
-                        m.per_s, m.ms.median, m.load_s
-                    ));
-                    all.push(m);
-                }
-                Err(error) => say(format!("{name:<20}{plan:<56} skipped: {error:#}")),
-            }
+            let measured = bench.measure(device, switching, options, arguments.repeat);
+            all.extend(told(say, &format!("{name:<20}{plan:<56}"), measured, |m| {
+                format!("{:>12.3}{:>12.3}{:>9.2}", m.per_s, m.ms.median, m.load_s)
+            }));
         }
     }
     if all.is_empty() {

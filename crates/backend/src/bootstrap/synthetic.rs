@@ -1,7 +1,7 @@
 //! Keys that mean nothing and exercise everything: uniform words from a counter, so that a device
 //! can be tested and timed on any shape without real keys.
 
-use super::{BootstrapShape, KeySource};
+use super::{BootstrapShape, Gadget, KeyModulus, KeySource, SecretKind};
 
 /// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014):
 /// reproducible, and not for secrets.
@@ -31,6 +31,23 @@ impl Words {
             1 => bound - 1,
             _ => self.next_word() % bound,
         }
+    }
+}
+
+/// A shape of two slots that is small enough for thousands of bootstrappings; without security.
+pub fn small_shape() -> BootstrapShape {
+    BootstrapShape {
+        lwe_dimension: 4,
+        log2_lwe_modulus: 9,
+        polynomial_size: 256,
+        glwe_dimension: 1,
+        packing: 2,
+        secret: SecretKind::Ternary,
+        grouping: 1,
+        gadget: Gadget::Decomposition { log2_base: 9, levels: 3, dropped_bits: 0 },
+        key_modulus: KeyModulus::Words(vec![132_120_577]),
+        log2_ks_modulus: 14,
+        log2_ks_base: 4,
     }
 }
 

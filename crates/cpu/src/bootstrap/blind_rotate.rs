@@ -3,8 +3,8 @@
 //! ([`BootstrapShape::ggsw_exponent`] says which e_x).
 //!
 //! Steps, in the order and under the names of the GPU kernels: `initialise`, then for each of them
-//! `decompose`, `transform`, `multiply`, `inverse`, `accumulate`. Residues are reduced between all
-//! of them; lazy forms inside a kernel must agree with these once reduced.
+//! `decompose`, `forward_transform`, `products`, `inverse_transform`, `accumulate`. Residues are
+//! reduced between all of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
 use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress};
@@ -22,11 +22,11 @@ enum Recomposition {
     Torus(TorusCrt),
 }
 
-/// Keys and tables of the integer twin.
+/// Key and transforms of the integer twin.
 pub(crate) struct Twin {
     shape: BootstrapShape,
     recomposition: Recomposition,
-    tables: Vec<NttTable>,
+    transforms: Vec<NttTable>,
     /// Accumulator modulus Q; 0 stands for 2^64, to which words wrap by themselves.
     modulus: u64,
     /// Transformed key: `[step][GGSW][level][row][column][word][N]`.
@@ -97,25 +97,25 @@ impl Twin {
             let modulus = shape.accumulator_modulus().unwrap_or_else(|| rns.value());
             (Recomposition::Words(rns), modulus)
         };
-        let tables: Vec<NttTable> = words
+        let transforms: Vec<NttTable> = words
             .iter()
             .map(|&w| NttTable::new(Modulus::new(w)?, shape.polynomial_size))
             .collect::<Option<_>>()
             .ok_or_else(|| refused(&format!("do not admit N = {}", shape.polynomial_size)))?;
         let torus = shape.is_torus();
         let block = shape.bootstrapping_block_len();
-        let mut key = vec![0u32; shape.steps() * block * tables.len()];
+        let mut key = vec![0u32; shape.steps() * block * transforms.len()];
         let done = AtomicUsize::new(0);
-        key.par_chunks_exact_mut(block * tables.len()).enumerate().for_each_init(
+        key.par_chunks_exact_mut(block * transforms.len()).enumerate().for_each_init(
             || vec![0u64; block],
             |coefficients, (index, out)| {
                 keys.bootstrapping_block(index, coefficients);
                 let polynomials = coefficients.chunks_exact(shape.polynomial_size);
                 for (polynomial, words) in
-                    polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * tables.len()))
+                    polynomials.zip(out.chunks_exact_mut(shape.polynomial_size * transforms.len()))
                 {
                     for (table, o) in
-                        tables.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
+                        transforms.iter().zip(words.chunks_exact_mut(shape.polynomial_size))
                     {
                         for (o, &c) in o.iter_mut().zip(polynomial) {
                             // Of the torus the centred word: half as large.
@@ -135,13 +135,13 @@ impl Twin {
                 );
             },
         );
-        Ok(Self { recomposition, tables, modulus, key, shape })
+        Ok(Self { recomposition, transforms, modulus, key, shape })
     }
 
     /// `[word][level][K][N]`: residues of the digits, transformed.
     fn forward_transform(&self, digits: &[i32]) -> Vec<u32> {
-        let mut out = Vec::with_capacity(digits.len() * self.tables.len());
-        for table in &self.tables {
+        let mut out = Vec::with_capacity(digits.len() * self.transforms.len());
+        for table in &self.transforms {
             let from = out.len();
             out.extend(digits.iter().map(|&d| table.modulus().reduce_signed(i64::from(d))));
             out[from..].chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.forward(p));
@@ -156,12 +156,12 @@ impl Twin {
             self.shape.columns(),
             self.shape.levels() * self.shape.columns(),
         );
-        let words = self.tables.len();
+        let words = self.transforms.len();
         let ggsw_len = rows * columns * words * size;
         let block = &self.key[index * self.shape.ggsw_per_step() * ggsw_len..]
             [..self.shape.ggsw_per_step() * ggsw_len];
         let mut out = vec![0; words * columns * size];
-        for (w, table) in self.tables.iter().enumerate() {
+        for (w, table) in self.transforms.iter().enumerate() {
             let m = table.modulus();
             for (which, ggsw) in block.chunks_exact(ggsw_len).enumerate() {
                 let exponent = self.shape.ggsw_exponent(which, exponents) as usize;
@@ -185,7 +185,7 @@ impl Twin {
     /// `[word][K][N]` back to coefficients, in place.
     fn inverse_transform(&self, products: &mut [u32]) {
         let per_word = self.shape.columns() * self.shape.polynomial_size;
-        for (table, word) in self.tables.iter().zip(products.chunks_exact_mut(per_word)) {
+        for (table, word) in self.transforms.iter().zip(products.chunks_exact_mut(per_word)) {
             word.chunks_exact_mut(self.shape.polynomial_size).for_each(|p| table.inverse(p));
         }
     }
@@ -249,7 +249,7 @@ impl BlindRotator for Twin {
     }
 
     fn describe(&self) -> PlanReport {
-        let words: Vec<u32> = self.tables.iter().map(|t| t.modulus().value()).collect();
+        let words: Vec<u32> = self.transforms.iter().map(|t| t.modulus().value()).collect();
         PlanReport::default().with("path", "twin").with("words", words).with("group", 1usize)
     }
 }

@@ -4,7 +4,7 @@ use crate::bootstrap::layout::{
     Geometry, PRODUCT_INDICES, fft_scale, holds_digits, ks_row, ks_word_bytes, packed_exponent,
     product_chunk_bytes, step_bytes,
 };
-use crate::bootstrap::tables;
+use crate::bootstrap::roots;
 use crate::runtime::bytes::bytes_of;
 use girih_backend::{BackendError, BootstrapShape, KeySource, SecretKind, Transform};
 use girih_ring::NttTable;
@@ -30,9 +30,9 @@ impl KeyLayout {
             shape: shape.clone(),
             geometry: Geometry::new(shape, transform),
             transform,
-            ntt: if transform == Transform::Ntt { tables::ntt_tables(shape) } else { Vec::new() },
+            ntt: if transform == Transform::Ntt { roots::transforms(shape) } else { Vec::new() },
             fft_roots: if transform == Transform::Fft {
-                tables::fft_roots(shape.polynomial_size)
+                roots::fft_roots(shape.polynomial_size)
             } else {
                 Vec::new()
             },
@@ -174,7 +174,7 @@ impl KeyLayout {
             let p = self.polynomial(block, x, row, column);
             let mut values: Vec<[f64; 2]> =
                 (0..size / 2).map(|j| [centre(p[j]), centre(p[j + size / 2])]).collect();
-            tables::fft_forward(&mut values, &self.fft_roots);
+            roots::fft_forward(&mut values, &self.fft_roots);
             values
         };
         let mut out = vec![[0.0; 2]; columns * self.rows() * self.shape.ggsw_per_step() * size / 2];

@@ -7,7 +7,7 @@
 //! | `arguments` | the structs that kernels take |
 //! | `queues`, `limits` | the queues of the family; what a compute capability holds |
 //! | `layout` | widths, strides, scales, bytes: numbers that follow from the shape alone |
-//! | `tables`, `keys` | roots and keys in the order in which kernels read them |
+//! | `roots`, `keys` | roots and keys in the order in which kernels read them |
 //! | `plan` | how a shape is laid over the device |
 //! | `source`, `upload` | the header of constants; keys and kernels on their way to the device |
 //! | `combine`, `blind_rotate`, `blind_rotate_spread` | launch the kernels of that name |
@@ -38,10 +38,10 @@ mod memory_tests;
 pub(crate) mod pipeline;
 pub(crate) mod plan;
 pub(crate) mod queues;
+pub(crate) mod roots;
 pub(crate) mod rotation;
 pub(crate) mod source;
 pub(crate) mod switches;
-pub(crate) mod tables;
 #[cfg(test)]
 mod test_shapes;
 pub(crate) mod trace;

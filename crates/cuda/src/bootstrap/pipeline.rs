@@ -8,9 +8,9 @@ use crate::bootstrap::layout::Geometry;
 use crate::bootstrap::memory::{Lane, Memory, read_by, tables_read_by};
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
+use crate::bootstrap::roots;
 use crate::bootstrap::rotation::{self, Rotation};
 use crate::bootstrap::switches::Switch;
-use crate::bootstrap::tables;
 use crate::bootstrap::upload::upload_blocks;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Machine, Queue};
@@ -299,16 +299,16 @@ fn root_buffers(
 ) -> Result<(Buffer, Buffer), BackendError> {
     let (roots, powers): (Vec<u8>, Vec<u8>) = match transform {
         Transform::Ntt => {
-            let tables = tables::ntt_tables(shape);
+            let transforms = roots::transforms(shape);
             (
-                bytes_of(&tables::ntt_roots(&tables)).to_vec(),
-                bytes_of(&tables::ntt_powers(&tables)).to_vec(),
+                bytes_of(&roots::ntt_roots(&transforms)).to_vec(),
+                bytes_of(&roots::ntt_powers(&transforms)).to_vec(),
             )
         }
         Transform::Fft => {
             let size = shape.polynomial_size;
             (
-                bytes_of(&tables::fft_roots(size)).to_vec(),
+                bytes_of(&roots::fft_roots(size)).to_vec(),
                 bytes_of(&girih_ring::fft::roots_of_unity(size)).to_vec(),
             )
         }

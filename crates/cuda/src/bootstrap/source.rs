@@ -8,7 +8,7 @@ use crate::bootstrap::layout::{
 };
 use crate::bootstrap::plan::key_switch::KEY_SWITCH_TILE_THREADS;
 use crate::bootstrap::plan::{CudaPlan, Split};
-use crate::bootstrap::tables;
+use crate::bootstrap::roots;
 use crate::runtime::source::{Header, KernelFile, PLATFORM, Source, WORD};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
 use girih_ring::{Modulus, Rns};
@@ -178,8 +178,6 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
         format!("{{{}}}", values.join(", "))
     };
     t.line("unsigned int", "PRIMES[]", list(&|m| m.value()));
-    t.line("unsigned int", "PRIME_INVERSES[]", list(&|m| m.neg_inverse().wrapping_neg()));
-    t.line("unsigned int", "MONTGOMERY_ONES[]", list(&|m| m.reduce(1 << 32)));
     let inverse = Rns::new(words).map_or(0, |r| r.first_inverse());
     let shoup = words.last().and_then(|&w| Modulus::new(w)).map(|m| m.shoup(inverse % m.value()));
     t.line("unsigned int", "FIRST_INVERSE", format!("{}u", shoup.map_or(0, |s| s.value)));
@@ -195,7 +193,7 @@ fn word_constants(shape: &BootstrapShape, t: &mut Text) {
 fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
     match transform {
         Transform::Ntt => {
-            let words: Vec<String> = tables::ntt_tables(shape)
+            let words: Vec<String> = roots::transforms(shape)
                 .iter()
                 .map(|table| {
                     let pairs: Vec<String> = table.roots()[..16]
@@ -213,7 +211,7 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
             );
         }
         Transform::Fft => {
-            let roots = tables::fft_roots(shape.polynomial_size);
+            let roots = roots::fft_roots(shape.polynomial_size);
             // Entry 0 is level 0, entry 2^(level - 1) + pair is block 2 pair of that level.
             let entry = |i: usize| {
                 if i == 0 {
@@ -236,7 +234,7 @@ fn root_constants(shape: &BootstrapShape, transform: Transform, t: &mut Text) {
                     values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(", ")
                 )
             };
-            let inverse = tables::inverse_first_pass(&roots);
+            let inverse = roots::inverse_first_pass(&roots);
             let ratios: Vec<String> = inverse.ratios.iter().map(|r| list(r)).collect();
             let tangents: Vec<String> = inverse.tangents.iter().map(|r| list(r)).collect();
             let _ = writeln!(

@@ -37,11 +37,12 @@ pub use launch::kernel_sources;
 pub use loader::plan;
 
 use crate::runtime::machine::Queue;
-use crate::runtime::source::{Header, PLATFORM};
+use crate::runtime::source::{Header, PLATFORM, WORD};
 
 /// What kernels of this family include.
 pub(crate) const HEADERS: &[Header] = &[
     PLATFORM,
+    WORD,
     ("modular.cuh", include_str!("../../../../cuda/poly/modular.cuh")),
     ("row_transform.cuh", include_str!("../../../../cuda/poly/row_transform.cuh")),
     ("sums.cuh", include_str!("../../../../cuda/poly/sums.cuh")),

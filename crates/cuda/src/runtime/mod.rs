@@ -12,3 +12,5 @@ pub(crate) mod machine;
 pub(crate) mod order;
 pub(crate) mod source;
 mod spans;
+#[cfg(all(test, feature = "emulation"))]
+mod word_tests;

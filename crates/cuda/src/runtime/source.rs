@@ -8,7 +8,7 @@ pub type Header = (&'static str, &'static str);
 
 /// What a GPU and the host in its place differ in.
 pub const PLATFORM: Header = ("platform.cuh", include_str!("../../../../cuda/lib/platform.cuh"));
-/// Arithmetic modulo the primes that [`CONSTANTS`] names.
+/// Arithmetic modulo primes, constants of a kernel or data.
 pub const WORD: Header = ("word.cuh", include_str!("../../../../cuda/lib/word.cuh"));
 
 /// One kernel file.

@@ -2,6 +2,7 @@
 
 use crate::{Error, Result};
 use girih_backend::{SecretKind, ShapeError};
+use girih_rlwe::parameter_file;
 use serde::{Deserialize, Serialize};
 
 /// How the external product controls its noise, as files name it.
@@ -92,34 +93,12 @@ impl ParameterLiteral {
     /// [`Error::ParameterFile`] naming the line or field that is unknown,
     /// missing or of the wrong type.
     pub fn from_toml(text: &str) -> Result<Self> {
-        toml::from_str(text).map_err(|error| Error::ParameterFile(one_sentence(text, &error)))
+        parameter_file::read(text).map_err(Error::ParameterFile)
     }
 
     /// Writes the fields as TOML that [`ParameterLiteral::from_toml`] reads back.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("plain fields have a TOML form")
-    }
-}
-
-/// What the TOML reader found, in one sentence, with the line it found it on.
-fn one_sentence(text: &str, error: &toml::de::Error) -> String {
-    // Words of Rust's types and of the parser mean nothing to whoever writes a file.
-    let message = error
-        .message()
-        .replace('\n', " ")
-        .replace("expected i64", "expected a whole number of 64 bits");
-    let message = message
-        .replace("expected f64", "expected a number")
-        .replace("wanted string or table", "expected a name in quotes");
-    let line = error.span().and_then(|span| {
-        let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
-        Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())
-    });
-    match line {
-        Some(line) if line.contains('=') && !message.starts_with("missing field") => {
-            format!("in `{line}`: {message}")
-        }
-        _ => message,
+        parameter_file::write(self)
     }
 }
 

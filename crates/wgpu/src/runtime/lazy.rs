@@ -4,9 +4,13 @@
 //! where the next operation would leave 32 bits, so a 27-bit prime gets a forward transform without
 //! any reduction and a 31-bit prime one after every butterfly, from the same template. A bound that
 //! cannot be kept is an error, never a wrong kernel.
+//!
+//! What is emitted names primes (`P_0`, and `LP_0` as a lazy word) and takes multiples of them;
+//! numbers that come from a prime are constants of their own, which [`Lazy::constants`] declares.
+//! So all primes that need the same reductions share the text around those declarations.
 
 use crate::runtime::numbers::Numbers;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -17,6 +21,8 @@ pub(crate) struct Lazy {
     primes: Vec<i128>,
     numbers: Numbers,
     bounds: HashMap<String, i128>,
+    /// Constants that depend on the primes: what WGSL calls them, and their values in it.
+    constants: BTreeMap<String, String>,
 }
 
 impl Lazy {
@@ -25,7 +31,28 @@ impl Lazy {
             primes: primes.iter().map(|&p| i128::from(p)).collect(),
             numbers,
             bounds: HashMap::new(),
+            constants: BTreeMap::new(),
         }
+    }
+
+    /// Declarations of all constants so far, a line each.
+    pub fn constants(&self) -> String {
+        self.constants.iter().map(|(name, value)| format!("const {name} = {value};\n")).collect()
+    }
+
+    fn constant(&mut self, name: &str, value: String) -> Result<()> {
+        let kept = self.constants.entry(name.to_owned()).or_insert_with(|| value.clone());
+        if *kept == value {
+            Ok(())
+        } else {
+            Err(format!("{name} is {kept} already and cannot be {value}"))
+        }
+    }
+
+    /// Makes `name` the constant that multiplies by `factor` modulo the prime of `word`.
+    pub fn twiddle(&mut self, name: &str, word: usize, factor: i128) -> Result<()> {
+        let text = self.numbers.twiddle_text(self.prime(word)?, factor);
+        self.constant(name, text)
     }
 
     /// Declares the bound of `name`.
@@ -62,16 +89,16 @@ impl Lazy {
     }
 
     /// Conditional subtractions that bring an unsigned value below `from` under `limit`, as
-    /// (multiple, bound after it).
+    /// (how many times p, bound after it).
     fn subtractions(p: i128, from: i128, limit: i128) -> Vec<(i128, i128)> {
         let mut steps = Vec::new();
         let mut bound = from;
         while bound > limit {
             // x or x - m, whichever is smaller as unsigned words: below m if x < m, else below
             // bound - m.
-            let multiple = (bound + 2 * p - 1) / (2 * p) * p;
-            bound = multiple.max(bound - multiple);
-            steps.push((multiple, bound));
+            let times = (bound + 2 * p - 1) / (2 * p);
+            bound = (times * p).max(bound - times * p);
+            steps.push((times, bound));
         }
         steps
     }
@@ -103,8 +130,8 @@ impl Lazy {
             bound = product;
             steps = Self::subtractions(p, bound, limit);
         }
-        for (multiple, after) in steps {
-            text += &format!("{name} = min({name}, {name} - {multiple}u);\n");
+        for (times, after) in steps {
+            text += &format!("{name} = min({name}, {name} - {times}u * P_{word});\n");
             bound = after;
         }
         self.set(name, bound)?;
@@ -136,8 +163,10 @@ impl Lazy {
                 );
                 self.set(name, after)?;
             } else {
+                let reciprocal = format!("RECIPROCAL_{word}_{}", low + shift);
+                self.constant(&reciprocal, factor.to_string())?;
                 text += &format!(
-                    "{name} = {name} - ((({name} >> {low}u) * {factor} + {}) >> {shift}u) * \
+                    "{name} = {name} - ((({name} >> {low}u) * {reciprocal} + {}) >> {shift}u) * \
                      LP_{word};\n",
                     1i128 << (shift - 1)
                 );
@@ -193,9 +222,10 @@ impl Lazy {
                 text += &self.reduce(word, u, cap - term)?;
             }
             let declare = if shrink.is_empty() { "let" } else { "var" };
+            let times = term / p;
             text += &format!(
-                "{{ {declare} product = shoup({v}, {w}, LP_{word}); {shrink}{v} = {u} + {term}u - \
-                 product; {u} = {u} + product; }}\n"
+                "{{ {declare} product = shoup({v}, {w}, LP_{word}); {shrink}{v} = {u} + {times}u * \
+                 P_{word} - product; {u} = {u} + product; }}\n"
             );
         }
         let bound = self.get(u)? + term;
@@ -219,7 +249,8 @@ impl Lazy {
             text += &self.reduce(word, name, half)?;
             (bu, bv) = (self.get(u)?, self.get(v)?);
         }
-        let offset = if signed { String::new() } else { format!(" + {}u", above(bv)) };
+        let offset =
+            if signed { String::new() } else { format!(" + {}u * P_{word}", above(bv) / p) };
         text += &format!(
             "{{ let difference = {u}{offset} - {v}; {u} = {u} + {v}; {v} = shoup(difference, {w}, \
              LP_{word}); }}\n"
@@ -284,13 +315,13 @@ mod tests {
                 ((u64::from(x) * ((1u64 << 32) / u64::from(p))) >> 32).saturating_sub(less) as u32;
             return x - quotient * p;
         }
-        let multiple: u32 = line
+        let times: u32 = line
             .rsplit("- ")
             .next()
-            .and_then(|t| t.strip_suffix("u);"))
+            .and_then(|t| t.strip_suffix("u * P_0);"))
             .and_then(|t| t.parse().ok())
             .expect("a subtraction");
-        x.min(x.wrapping_sub(multiple))
+        x.min(x.wrapping_sub(times * p))
     }
 
     #[test]
@@ -317,6 +348,7 @@ mod tests {
                 let start_bound = i128::from(start_bound).min((1 << 31) - (1 << 27));
                 lazy.set("x", start_bound).expect("fits");
                 let text = lazy.reduce(0, "x", i128::from(limit)).expect("reducible");
+                let text = with_constants(&text, &lazy.constants());
                 let end_bound = lazy.get("x").expect("known");
                 assert!(end_bound <= i128::from(limit));
                 for i in 0..400i128 {
@@ -334,6 +366,65 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// `text` with values in the place of declared constants.
+    fn with_constants(text: &str, constants: &str) -> String {
+        let declared = constants
+            .lines()
+            .filter_map(|line| line.strip_prefix("const ")?.strip_suffix(';')?.split_once(" = "));
+        declared.fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// What ten stages and back emit modulo `p`, with a reduction at the end.
+    fn stages(p: u32, numbers: Numbers) -> String {
+        let mut lazy = Lazy::new(&[p], numbers);
+        let reduced = numbers.least(i128::from(p));
+        lazy.set("u", reduced).expect("fits");
+        lazy.set("v", reduced).expect("fits");
+        let mut text = String::new();
+        for _ in 0..10 {
+            text += &lazy.forward(0, "u", "v", "w").expect("kept");
+        }
+        for name in ["u", "v"] {
+            text += &lazy.reduce(0, name, reduced).expect("reducible");
+        }
+        for _ in 0..10 {
+            text += &lazy.inverse(0, "u", "v", "w").expect("kept");
+        }
+        text
+    }
+
+    #[test]
+    fn primes_of_one_class_share_their_text() {
+        let unsigned = Numbers::Unsigned { coarse: false };
+        for (numbers, one, other) in [
+            // Of 31, 30 and 27 bits.
+            (unsigned, 2_147_473_409, 2_147_389_441),
+            (unsigned, 1_073_692_673, 1_073_668_097),
+            (unsigned, 134_215_681, 134_176_769),
+            (Numbers::Unsigned { coarse: true }, 1_073_692_673, 1_073_668_097),
+            (Numbers::SignedWide, 134_215_681, 134_176_769),
+            (Numbers::SignedLimbs, 134_215_681, 134_176_769),
+        ] {
+            let text = stages(one, numbers);
+            assert_eq!(text, stages(other, numbers), "{one} and {other}");
+            assert!(!text.contains(&one.to_string()), "{text}");
+        }
+        let (narrow, wide) = (stages(134_215_681, unsigned), stages(2_147_473_409, unsigned));
+        assert_ne!(narrow, wide, "a 31-bit prime needs more reductions");
+    }
+
+    #[test]
+    fn a_constant_has_one_value() {
+        let mut lazy = Lazy::new(&[97], Numbers::Unsigned { coarse: false });
+        lazy.twiddle("ROOT", 0, 5).expect("new");
+        lazy.twiddle("ROOT", 0, 5).expect("the same");
+        assert!(lazy.twiddle("ROOT", 0, 6).is_err());
+        assert_eq!(
+            lazy.constants(),
+            format!("const ROOT = vec2<u32>(5u, {}u);\n", (5u64 << 32) / 97)
+        );
     }
 
     /// The two statements that signed reductions emit.

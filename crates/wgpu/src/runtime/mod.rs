@@ -2,6 +2,7 @@
 //! dispatches, the template language and its lazily reduced words.
 
 pub(crate) mod check;
+mod expression;
 pub(crate) mod gpu;
 pub(crate) mod layout;
 pub(crate) mod lazy;

@@ -138,6 +138,16 @@ impl Numbers {
         [factor, (quotient - low) >> 16, low]
     }
 
+    /// The same as a value of WGSL.
+    pub fn twiddle_text(self, p: i128, w: i128) -> String {
+        let [factor, quotient, low] = self.twiddle(p, w);
+        match self {
+            Self::Unsigned { .. } => format!("vec2<u32>({factor}u, {quotient}u)"),
+            Self::SignedWide => format!("vec2<i32>({factor}, {quotient})"),
+            Self::SignedLimbs => format!("vec3<i32>({factor}, {quotient}, {low})"),
+        }
+    }
+
     /// The same as two words of a table.
     pub fn twiddle_words(self, p: u32, w: u32) -> [u32; 2] {
         let [factor, quotient, low] = self.twiddle(i128::from(p), i128::from(w));

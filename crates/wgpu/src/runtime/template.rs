@@ -5,6 +5,7 @@
 //! in which `${...}` is replaced by the value of an integer expression or of a text constant.
 //! `shaders/README.md` lists the directives.
 
+use crate::runtime::expression::{self, Names};
 use crate::runtime::lazy::Lazy;
 use std::collections::HashMap;
 
@@ -68,6 +69,7 @@ impl<'a> Expander<'a> {
     /// cannot be kept.
     pub fn expand(mut self, name: &str) -> Result<String> {
         self.include(name)?;
+        self.out.push_str(&self.lazy.constants());
         Ok(self.out)
     }
 
@@ -183,10 +185,15 @@ impl<'a> Expander<'a> {
             ("canonical", [word, variable]) => {
                 self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable)
             }
-            ("butterfly_forward", [word, u, v, ..]) => {
+            ("twiddle", [variable, word, ..]) => {
+                let factor = self.evaluate(&given[2..].join(" "))?;
+                self.lazy.twiddle(variable, word.parse().map_err(|_| "a word")?, factor)?;
+                Ok(String::new())
+            }
+            ("forward_butterfly", [word, u, v, ..]) => {
                 self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
             }
-            ("butterfly_inverse", [word, u, v, ..]) => {
+            ("inverse_butterfly", [word, u, v, ..]) => {
                 self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
             }
             _ => Err("wrong arguments".into()),
@@ -235,150 +242,26 @@ impl<'a> Expander<'a> {
     }
 
     fn evaluate(&self, expression: &str) -> Result<i128> {
-        let expression = self.substitute(expression)?;
-        let tokens = tokenize(&expression)?;
-        let mut at = 0;
-        let value =
-            self.binary(&tokens, &mut at, 0).map_err(|e| format!("{e} in `{expression}`"))?;
-        if at == tokens.len() {
-            Ok(value)
-        } else {
-            Err(format!("unexpected `{}` in `{expression}`", tokens[at]))
-        }
-    }
-
-    fn binary(&self, tokens: &[String], at: &mut usize, least: u8) -> Result<i128> {
-        let mut left = self.unary(tokens, at)?;
-        while let Some(operator) = tokens.get(*at) {
-            let Some(strength) = strength(operator) else { break };
-            if strength < least {
-                break;
-            }
-            *at += 1;
-            let right = self.binary(tokens, at, strength + 1)?;
-            left = apply(operator, left, right)?;
-        }
-        Ok(left)
-    }
-
-    fn unary(&self, tokens: &[String], at: &mut usize) -> Result<i128> {
-        let token = tokens.get(*at).ok_or("unexpected end")?;
-        *at += 1;
-        match token.as_str() {
-            "-" => Ok(-self.unary(tokens, at)?),
-            "!" => Ok(i128::from(self.unary(tokens, at)? == 0)),
-            "(" => {
-                let value = self.binary(tokens, at, 0)?;
-                expect(tokens, at, ")")?;
-                Ok(value)
-            }
-            "@" => {
-                let name = tokens.get(*at).ok_or("a name must follow @")?;
-                *at += 1;
-                self.lazy.get(name)
-            }
-            t if t.starts_with(|c: char| c.is_ascii_digit()) => {
-                t.parse().map_err(|_| format!("bad number {t}"))
-            }
-            name if tokens.get(*at).is_some_and(|t| t == "(") => {
-                *at += 1;
-                let mut arguments = Vec::new();
-                while tokens.get(*at).is_some_and(|t| t != ")") {
-                    arguments.push(self.binary(tokens, at, 0)?);
-                    if tokens.get(*at).is_some_and(|t| t == ",") {
-                        *at += 1;
-                    }
-                }
-                expect(tokens, at, ")")?;
-                match (name, &arguments[..]) {
-                    ("min", &[a, b]) => Ok(a.min(b)),
-                    ("max", &[a, b]) => Ok(a.max(b)),
-                    _ => (self.functions)(name, &arguments)
-                        .ok_or(format!("no function {name}{arguments:?}")),
-                }
-            }
-            name => match self.lookup(name) {
-                Some(Value::Int(i)) => Ok(*i),
-                Some(Value::Text(_)) => Err(format!("{name} is text, not a number")),
-                None => Err(format!("no constant called {name}")),
-            },
-        }
+        expression::evaluate(&self.substitute(expression)?, self)
     }
 }
 
-fn expect(tokens: &[String], at: &mut usize, token: &str) -> Result<()> {
-    if tokens.get(*at).is_some_and(|t| t == token) {
-        *at += 1;
-        Ok(())
-    } else {
-        Err(format!("expected `{token}`"))
-    }
-}
-
-fn strength(operator: &str) -> Option<u8> {
-    Some(match operator {
-        "||" => 1,
-        "&&" => 2,
-        "==" | "!=" | "<" | "<=" | ">" | ">=" => 3,
-        "|" => 4,
-        "&" => 5,
-        "<<" | ">>" => 6,
-        "+" | "-" => 7,
-        "*" | "/" | "%" => 8,
-        _ => return None,
-    })
-}
-
-fn apply(operator: &str, a: i128, b: i128) -> Result<i128> {
-    Ok(match operator {
-        "||" => i128::from(a != 0 || b != 0),
-        "&&" => i128::from(a != 0 && b != 0),
-        "==" => i128::from(a == b),
-        "!=" => i128::from(a != b),
-        "<" => i128::from(a < b),
-        "<=" => i128::from(a <= b),
-        ">" => i128::from(a > b),
-        ">=" => i128::from(a >= b),
-        "|" => a | b,
-        "&" => a & b,
-        "<<" => a << b,
-        ">>" => a >> b,
-        "+" => a + b,
-        "-" => a - b,
-        "*" => a * b,
-        "/" | "%" if b == 0 => return Err("division by zero".into()),
-        "/" => a.div_euclid(b),
-        _ => a.rem_euclid(b),
-    })
-}
-
-fn tokenize(text: &str) -> Result<Vec<String>> {
-    let bytes = text.as_bytes();
-    let mut tokens = Vec::new();
-    let mut i = 0;
-    while i < bytes.len() {
-        let c = bytes[i] as char;
-        let start = i;
-        if c.is_whitespace() {
-            i += 1;
-            continue;
-        } else if c.is_ascii_alphanumeric() || c == '_' {
-            while i < bytes.len() && (bytes[i].is_ascii_alphanumeric() || bytes[i] == b'_') {
-                i += 1;
-            }
-        } else if ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"]
-            .iter()
-            .any(|o| text[i..].starts_with(o))
-        {
-            i += 2;
-        } else if "+-*/%&|<>()!,@".contains(c) {
-            i += 1;
-        } else {
-            return Err(format!("unexpected `{c}` in `{text}`"));
+impl Names for Expander<'_> {
+    fn constant(&self, name: &str) -> Result<i128> {
+        match self.lookup(name) {
+            Some(Value::Int(i)) => Ok(*i),
+            Some(Value::Text(_)) => Err(format!("{name} is text, not a number")),
+            None => Err(format!("no constant called {name}")),
         }
-        tokens.push(text[start..i].to_string());
     }
-    Ok(tokens)
+
+    fn bound(&self, name: &str) -> Result<i128> {
+        self.lazy.get(name)
+    }
+
+    fn function(&self, name: &str, arguments: &[i128]) -> Option<i128> {
+        (self.functions)(name, arguments)
+    }
 }
 
 /// Parses until one of `ends`; returns the nodes and the line that ended them.
@@ -500,9 +383,8 @@ fn parse_directive(
             let arguments = arguments.strip_suffix(')').ok_or("#call NAME(arguments)")?;
             Node::Call { name: name.trim().to_string(), arguments: arguments.to_string() }
         }
-        "bound" | "join" | "reduce" | "canonical" | "butterfly_forward" | "butterfly_inverse" => {
-            Node::Lazy { name: name.to_string(), arguments: rest.to_string() }
-        }
+        "bound" | "join" | "reduce" | "canonical" | "twiddle" | "forward_butterfly"
+        | "inverse_butterfly" => Node::Lazy { name: name.to_string(), arguments: rest.to_string() },
         _ => return Err(format!("unknown directive #{name}")),
     };
     Ok(vec![node])
@@ -545,6 +427,7 @@ mod tests {
             ("#set K 1\n#for i in 0..4\n#set K 9\n#end\n${K}", "1\n"),
             ("${twice(1 << 5)} ${(7 - 9) / 2} ${-N}", "64 -1 -3\n"),
             ("#bound x 200\n${@x}", "200\n"),
+            ("#twiddle W 0 N + 1\nW", "W\nconst W = vec2<u32>(4u, 177112053u);\n"),
             ("${V_${N - 3}}\n", ""),
         ] {
             let got = expand(text);

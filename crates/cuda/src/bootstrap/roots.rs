@@ -3,8 +3,8 @@
 use girih_backend::{BootstrapShape, KeyModulus};
 use girih_ring::{Modulus, NttTable, bit_reverse, fft::roots_of_unity};
 
-/// One table for each word of a valid shape.
-pub(crate) fn ntt_tables(shape: &BootstrapShape) -> Vec<NttTable> {
+/// The transform of each word of a valid shape.
+pub(crate) fn transforms(shape: &BootstrapShape) -> Vec<NttTable> {
     match &shape.key_modulus {
         KeyModulus::Words(words) => words
             .iter()
@@ -16,13 +16,16 @@ pub(crate) fn ntt_tables(shape: &BootstrapShape) -> Vec<NttTable> {
 
 /// `[word][N]` Shoup pairs. The inverse has none of its own: its root of block i of a level is
 /// minus that of the block as far from the level's end, since psi^-i = -psi^(N - i).
-pub(crate) fn ntt_roots(tables: &[NttTable]) -> Vec<[u32; 2]> {
-    tables.iter().flat_map(|t| t.roots()).map(|r| [r.value, r.quotient]).collect()
+pub(crate) fn ntt_roots(transforms: &[NttTable]) -> Vec<[u32; 2]> {
+    transforms.iter().flat_map(|t| t.roots()).map(|r| [r.value, r.quotient]).collect()
 }
 
 /// `[word][2N]`: psi^i in Montgomery form.
-pub(crate) fn ntt_powers(tables: &[NttTable]) -> Vec<u32> {
-    tables.iter().flat_map(|t| t.powers().iter().map(|&x| t.modulus().to_montgomery(x))).collect()
+pub(crate) fn ntt_powers(transforms: &[NttTable]) -> Vec<u32> {
+    transforms
+        .iter()
+        .flat_map(|t| t.powers().iter().map(|&x| t.modulus().to_montgomery(x)))
+        .collect()
 }
 
 /// Roots of the tree of `X^(N/2) - i`: entry `m + i` splits block i of the level with m blocks.

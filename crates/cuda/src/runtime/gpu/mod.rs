@@ -1,0 +1,415 @@
+//! A GPU through the CUDA driver: one context, streams for work,
+//! uploads and downloads, pinned staging.
+#![allow(unsafe_code)] // Calls the C interface of the driver.
+
+mod facts;
+mod kernels;
+mod staging;
+
+use crate::runtime::machine::{
+    Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue, RecordedLaunch,
+};
+use crate::runtime::source::Source;
+use crate::runtime::spans::DeviceSpans;
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
+pub(crate) use facts::{GpuFacts, count_devices, facts};
+use facts::{describe, no_device};
+use girih_backend::{BackendError, timeline};
+use kernels::aligned;
+use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Events that the marks of a queue take in turn. One that is recorded again stands for a later
+/// point, which implies the earlier.
+const MARKS: usize = 64;
+/// The smallest compute capability of CUDA 13.
+const LEAST_CAPABILITY: u32 = 75;
+
+pub(crate) struct Gpu {
+    id: String,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    /// One for each queue.
+    streams: Vec<sys::CUstream>,
+    facts: GpuFacts,
+    /// For uploads, and for downloads.
+    staging: [Mutex<Staging>; 2],
+    /// One for each queue.
+    marks: Vec<Mutex<Marks>>,
+    modules: Mutex<Vec<sys::CUmodule>>,
+    /// What kernels are called, for the timeline.
+    names: Mutex<HashMap<usize, &'static str>>,
+    spans: DeviceSpans,
+}
+
+#[derive(Default)]
+struct Marks {
+    events: Vec<sys::CUevent>,
+    next: u64,
+}
+
+// SAFETY: contexts, streams, events and modules of the driver may be used from any thread whose
+// current context is theirs, which every method sets first; pinned memory is only touched under the
+// lock of its `staging`.
+unsafe impl Send for Gpu {}
+// SAFETY: as above.
+unsafe impl Sync for Gpu {}
+
+impl Gpu {
+    /// Opens device `ordinal`, which exists, with the queues of its families.
+    pub fn open(ordinal: usize, queues: &[Queue]) -> Result<Self, BackendError> {
+        let id = format!("cuda:{ordinal}");
+        let facts = facts(ordinal)?;
+        if facts.capability < LEAST_CAPABILITY {
+            return Err(no_device(
+                &id,
+                format!(
+                    "{} has compute capability {}, CUDA 13 starts at {LEAST_CAPABILITY}",
+                    facts.name, facts.capability
+                ),
+            ));
+        }
+        let error = |e| no_device(&id, describe(e));
+        let device = result::device::get(ordinal as i32).map_err(error)?;
+        // SAFETY: `device` exists; the context is released in `drop`.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(error)?;
+        // SAFETY: `context` was just retained.
+        unsafe { result::ctx::set_current(context) }.map_err(error)?;
+        let stream = |queue: &Queue| {
+            let stream = result::stream::create_with_priority(
+                result::stream::StreamKind::NonBlocking,
+                queue.priority,
+            );
+            stream.map_err(error)
+        };
+        let streams = Queue::with(queues).iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+        let mut gpu = Self {
+            id,
+            device,
+            context,
+            facts,
+            staging: [(); 2].map(|()| Mutex::new(Staging { pieces: Vec::new(), next: 0 })),
+            marks: (0..streams.len()).map(|_| Mutex::default()).collect(),
+            modules: Mutex::default(),
+            names: Mutex::default(),
+            spans: DeviceSpans::default(),
+            streams,
+        };
+        gpu.make_staging()?;
+        gpu.make_marks()?;
+        Ok(gpu)
+    }
+
+    fn event(&self) -> Result<sys::CUevent, BackendError> {
+        result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+            .map_err(|e| self.failed("creating an event", e))
+    }
+
+    fn make_marks(&self) -> Result<(), BackendError> {
+        for marks in &self.marks {
+            marks.lock().unwrap_or_else(PoisonError::into_inner).events =
+                (0..MARKS).map(|_| self.event()).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
+    pub fn facts(&self) -> &GpuFacts {
+        &self.facts
+    }
+
+    fn failed(&self, doing: &str, error: DriverError) -> BackendError {
+        let driver = self.facts.driver_version;
+        BackendError::DeviceFailed {
+            device: self.id.clone(),
+            what: format!(
+                "{doing}: {} (driver for CUDA {}.{})",
+                describe(error),
+                driver / 1000,
+                driver % 1000 / 10
+            ),
+        }
+    }
+
+    fn out_of_memory(&self, bytes: usize, what: &str) -> BackendError {
+        BackendError::OutOfMemory {
+            device: self.id.clone(),
+            bytes: bytes as u64,
+            what: what.into(),
+        }
+    }
+
+    /// Makes the context current on this thread, as every call of the driver needs.
+    fn enter(&self) -> Result<(), BackendError> {
+        // SAFETY: the context is retained until `drop`.
+        unsafe { result::ctx::set_current(self.context) }
+            .map_err(|e| self.failed("entering the context", e))
+    }
+
+    fn staging(&self, which: usize) -> MutexGuard<'_, Staging> {
+        self.staging[which].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stream(&self, queue: Queue) -> sys::CUstream {
+        self.streams[queue.index()]
+    }
+
+    fn marks(&self, queue: Queue) -> MutexGuard<'_, Marks> {
+        self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<(), BackendError> {
+        // SAFETY: event and stream are alive and of this context.
+        unsafe { result::event::record(event, stream) }
+            .map_err(|e| self.failed("recording an event", e))
+    }
+}
+
+impl Gpu {
+    /// Waits for all queues. The context is current.
+    fn finish(&self) -> Result<(), DriverError> {
+        // SAFETY: the streams are alive.
+        self.streams.iter().try_for_each(|&stream| unsafe { result::stream::synchronize(stream) })
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.enter().is_err() {
+            return;
+        }
+        // What fails here fails because the device is gone, and its memory with it.
+        // SAFETY: everything below was created by this value and is destroyed once, after the
+        // stream has finished.
+        unsafe {
+            let _ = self.finish();
+            for staging in &mut self.staging {
+                for (memory, event) in
+                    staging.get_mut().unwrap_or_else(PoisonError::into_inner).pieces.drain(..)
+                {
+                    let _ = result::free_host(memory.cast::<c_void>());
+                    let _ = result::event::destroy(event);
+                }
+            }
+            for marks in &mut self.marks {
+                for event in
+                    marks.get_mut().unwrap_or_else(PoisonError::into_inner).events.drain(..)
+                {
+                    let _ = result::event::destroy(event);
+                }
+            }
+            for module in self.modules.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                let _ = result::module::unload(module);
+            }
+            for &stream in &self.streams {
+                let _ = result::stream::destroy(stream);
+            }
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+impl Machine for Gpu {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+        self.enter()?;
+        // SAFETY: the context is current; the address is only handed to kernels
+        // and copies until `free`.
+        unsafe { result::malloc_sync(bytes) }.map_err(|e| match e.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => self.out_of_memory(bytes, what),
+            _ => self.failed("allocating", e),
+        })
+    }
+
+    fn free(&self, address: u64) {
+        if self.enter().is_ok() {
+            // Freeing fails only where the device is gone.
+            // SAFETY: allocated by `allocate`, freed once; work that uses it is waited for first.
+            unsafe {
+                let _ = self.finish();
+                let _ = result::free_sync(address);
+            }
+        }
+    }
+
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        self.enter()?;
+        let stream = self.stream(Queue::UPLOADS);
+        let mut staging = self.staging(0);
+        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
+            let (memory, event) = self.next_piece(&mut staging)?;
+            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device
+            // copies it before the event, and nobody writes it before waiting for that.
+            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, chunk.len()) };
+            let span = timeline::host("copy in");
+            copy_on_all_threads(chunk, pinned);
+            drop(span);
+            // SAFETY: as above; `to` lies in a live buffer with room for all bytes.
+            let copy = || unsafe {
+                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
+            };
+            let what = || format!("{} bytes", chunk.len());
+            self.spans
+                .around(stream, Queue::UPLOADS, what, copy)
+                .map_err(|e| self.failed("uploading", e))?;
+            self.record(event, stream)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+        self.enter()?;
+        let mut marks = self.marks(queue);
+        let number = marks.next;
+        self.record(marks.events[(number % MARKS as u64) as usize], self.stream(queue))?;
+        marks.next += 1;
+        Ok(Mark { queue, number })
+    }
+
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
+        self.enter()?;
+        let event = self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize];
+        // SAFETY: stream and event are alive and of this context.
+        unsafe {
+            result::stream::wait_event(
+                self.stream(queue),
+                event,
+                sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
+            )
+        }
+        .map_err(|e| self.failed("waiting for earlier work", e))
+    }
+
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+        self.enter()?;
+        let stream = self.stream(Queue::DOWNLOADS);
+        let mut staging = self.staging(1);
+        let mut flying = VecDeque::new();
+        for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
+            if flying.len() == PIECES[1] - 1 {
+                self.land(flying.pop_front())?;
+            }
+            let (memory, event) = self.next_piece(&mut staging)?;
+            let len = chunk.len();
+            // SAFETY: as in `upload`, the other way round.
+            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, len) };
+            // SAFETY: as above; `from` lies in a live buffer that holds all bytes.
+            let copy = || unsafe {
+                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, stream)
+            };
+            let what = || format!("{len} bytes");
+            self.spans
+                .around(stream, Queue::DOWNLOADS, what, copy)
+                .map_err(|e| self.failed("downloading", e))?;
+            self.record(event, stream)?;
+            flying.push_back((memory, event, chunk));
+        }
+        flying.into_iter().try_for_each(|landing| self.land(Some(landing)))
+    }
+
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: both ranges lie in live buffers of this device.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream(queue)) }
+            .map_err(|e| self.failed("copying", e))
+    }
+
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: the range lies in a live buffer; memory that is not pinned has been read when the
+        // call returns.
+        unsafe { result::memcpy_htod_async(to, bytes, self.stream(queue)) }
+            .map_err(|e| self.failed("writing", e))
+    }
+
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: the range lies in a live buffer of this device.
+        unsafe { result::memset_d8_async(at, 0, bytes, self.stream(queue)) }
+            .map_err(|e| self.failed("clearing", e))
+    }
+
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+        self.enter()?;
+        self.load_kernels(source)
+    }
+
+    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError> {
+        self.enter()?;
+        self.prepare_kernel(kernel, size)
+    }
+
+    fn launch(
+        &self,
+        queue: Queue,
+        kernel: Kernel,
+        size: LaunchSize,
+        arguments: &[u8],
+    ) -> Result<(), BackendError> {
+        self.enter()?;
+        let mut copy = aligned(arguments);
+        let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
+        let stream = self.stream(queue);
+        // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses
+        // are live buffers.
+        let launch = || unsafe {
+            result::launch_kernel(
+                kernel.0 as sys::CUfunction,
+                (size.blocks as u32, 1, 1),
+                (size.threads as u32, 1, 1),
+                size.shared_bytes as u32,
+                stream,
+                &mut parameters,
+            )
+        };
+        self.spans
+            .around(stream, queue, || self.label(kernel, size), launch)
+            .map_err(|e| self.failed("launching a kernel", e))
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn record(
+        &self,
+        queue: Queue,
+        launches: &[RecordedLaunch],
+        overlaps: bool,
+    ) -> Result<Option<Graph>, BackendError> {
+        // Launches that are timed one by one cannot be recorded.
+        if timeline::is_on() {
+            return Ok(None);
+        }
+        self.enter()?;
+        self.capture(queue, launches, overlaps).map(|exec| Some(Graph(exec as usize)))
+    }
+
+    fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {
+        self.enter()?;
+        // SAFETY: `record` made it, `forget` was not called.
+        unsafe { result::graph::launch(graph.0 as sys::CUgraphExec, self.stream(queue)) }
+            .map_err(|e| self.failed("launching a graph", e))
+    }
+
+    fn forget(&self, graph: Graph) {
+        if self.enter().is_ok() {
+            // What fails here fails because the device is gone.
+            // SAFETY: made by `record`, forgotten once; the driver lets what runs finish.
+            let _ = unsafe { result::graph::exec_destroy(graph.0 as sys::CUgraphExec) };
+        }
+    }
+
+    fn synchronize(&self) -> Result<(), BackendError> {
+        self.enter()?;
+        self.finish().map_err(|e| self.failed("running kernels", e))?;
+        self.spans
+            .report(self.stream(Queue::UPLOADS))
+            .map_err(|e| self.failed("timing earlier work", e))
+    }
+}

@@ -1,0 +1,42 @@
+//! Parameter files: the fields of a set as TOML.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Reads the fields.
+///
+/// # Errors
+/// A sentence that names the line or field that is unknown, missing or of the wrong type.
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| one_sentence(text, &error))
+}
+
+/// Writes the fields as TOML that [`read`] takes back.
+///
+/// # Panics
+/// If the fields are not plain ones: numbers, texts, truth values and lists of them.
+pub fn write(fields: &impl Serialize) -> String {
+    toml::to_string(fields).expect("plain fields have a TOML form")
+}
+
+/// What the TOML reader found, in one sentence, with the line it found it on.
+fn one_sentence(text: &str, error: &toml::de::Error) -> String {
+    // Words of Rust's types and of the parser mean nothing to whoever writes a file.
+    let message = error
+        .message()
+        .replace('\n', " ")
+        .replace("expected i64", "expected a whole number of 64 bits");
+    let message = message
+        .replace("expected f64", "expected a number")
+        .replace("wanted string or table", "expected a name in quotes");
+    let line = error.span().and_then(|span| {
+        let start = text.get(..span.start)?.rfind('\n').map_or(0, |i| i + 1);
+        Some(text.get(start..)?.lines().next()?.trim().chars().take(80).collect::<String>())
+    });
+    match line {
+        Some(line) if line.contains('=') && !message.starts_with("missing field") => {
+            format!("in `{line}`: {message}")
+        }
+        _ => message,
+    }
+}
