@@ -12,7 +12,7 @@ mod tune;
 mod waiting;
 
 pub use cache::{cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file};
-pub use error::BackendError;
+pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
 pub use progress::{NoProgress, Progress};

@@ -7,11 +7,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use girih_backend::BackendError;
 use girih_backend::poly::schedule::{
     Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
 };
 use girih_backend::poly::{ResidentShape, Schedule};
+use girih_backend::{BackendError, Result};
 use girih_ring::Automorphism;
 use girih_ring::fft::Simd;
 
@@ -107,7 +107,7 @@ impl Numbering {
 }
 
 impl Preparer<'_> {
-    pub(super) fn prepare(mut self, schedule: &Schedule) -> Result<Routine, BackendError> {
+    pub(super) fn prepare(mut self, schedule: &Schedule) -> Result<Routine> {
         let mut numbering = Numbering::default();
         let mut launches = Vec::with_capacity(schedule.launches.len());
         for (number, launch) in schedule.launches.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::bootstrap::layout::{
 };
 use crate::bootstrap::roots;
 use crate::runtime::bytes::bytes_of;
-use girih_backend::{BackendError, BootstrapShape, KeySource, SecretKind, Transform};
+use girih_backend::{BackendError, BootstrapShape, KeySource, Result, SecretKind, Transform};
 use girih_ring::NttTable;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -131,7 +131,7 @@ impl KeyLayout {
     }
 
     /// Fails where packed entries met a key that does not look uniform.
-    pub fn check(&self, device: &str) -> Result<(), BackendError> {
+    pub fn check(&self, device: &str) -> Result<()> {
         if !self.overflowed.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -7,7 +7,8 @@ use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::check::{KernelCheck, check};
 use girih_backend::{
-    BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Transform,
+    BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Result,
+    Transform,
 };
 
 /// One kernel of one shape in one profile.
@@ -76,7 +77,7 @@ pub fn desktop_gpu() -> DeviceInfo {
 pub fn kernel_variants(
     shapes: &[(String, BootstrapShape)],
     device: Option<&DeviceInfo>,
-) -> Result<Vec<KernelVariant>, BackendError> {
+) -> Result<Vec<KernelVariant>> {
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {

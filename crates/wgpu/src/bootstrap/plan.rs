@@ -5,7 +5,9 @@ use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
-use girih_backend::{BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest, Result,
+};
 
 /// Items a thread that kernels can be generated for.
 const ITEMS: [usize; 3] = [4, 8, 16];
@@ -149,7 +151,7 @@ impl WgpuPlan {
         device: &DeviceInfo,
         request: &PlanRequest,
         rolled: Option<Rolled>,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         shape.validate()?;
         let unsupported = |what: String, why: &str| BackendError::Unsupported {
             device: device.name.clone(),
@@ -258,7 +260,7 @@ impl WgpuPlan {
         &self,
         asked: Option<usize>,
         device: &DeviceInfo,
-    ) -> Result<Option<(usize, Option<usize>)>, BackendError> {
+    ) -> Result<Option<(usize, Option<usize>)>> {
         let padded = 4 * self.layout().padded();
         let counted =
             if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
@@ -307,7 +309,7 @@ impl WgpuPlan {
         shape: &BootstrapShape,
         profile: Profile,
         device: &DeviceInfo,
-    ) -> Result<Vec<PlanRequest>, BackendError> {
+    ) -> Result<Vec<PlanRequest>> {
         let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
         let request = |plan: &Self| {
             let tile = &plan.tile;
