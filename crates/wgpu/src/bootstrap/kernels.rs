@@ -133,3 +133,46 @@ impl KernelVariant {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_backend::bootstrap::synthetic::small_shape;
+    use girih_backend::{Gadget, KeyModulus};
+
+    fn with(words: &[u32], gadget: Gadget) -> BootstrapShape {
+        BootstrapShape { key_modulus: KeyModulus::Words(words.to_vec()), gadget, ..small_shape() }
+    }
+
+    /// What is left of a kernel without the constants that it declares.
+    fn body(wgsl: &str) -> Vec<&str> {
+        wgsl.lines().filter(|line| !line.starts_with("const ")).collect()
+    }
+
+    #[test]
+    fn kernels_of_primes_of_one_class_differ_in_constants_alone() {
+        let digits =
+            |log2_base, levels| Gadget::Decomposition { log2_base, levels, dropped_bits: 0 };
+        let raised = Gadget::ModulusRaising { log2_modulus: 22 };
+        for (gadget, one, other) in [
+            (digits(9, 3), &[134_176_769][..], &[134_111_233][..]),
+            (digits(8, 4), &[2_147_377_153], &[2_147_389_441]),
+            (digits(9, 6), &[134_111_233, 134_176_769], &[134_012_929, 134_025_217]),
+            (raised, &[134_111_233, 134_176_769], &[134_012_929, 134_025_217]),
+        ] {
+            for profile in Profile::ALL {
+                let wgsl = |words: &[u32]| {
+                    let (shape, request) = (with(words, gadget), PlanRequest::default());
+                    let plan = WgpuPlan::new(&shape, profile, &desktop_gpu(), &request, None);
+                    let plan = plan.expect("it fits");
+                    Kernel::BlindRotate.wgsl(&plan, &Tables::new(&plan), false).expect("bounded")
+                };
+                let (a, b) = (wgsl(one), wgsl(other));
+                assert!(body(&a) == body(&b), "{profile}: {one:?} is not as {other:?}");
+                for (word, prime) in one.iter().enumerate() {
+                    assert!(a.contains(&format!("const P_{word} = {prime}u;")), "{profile}: {a}");
+                }
+            }
+        }
+    }
+}
