@@ -1,8 +1,9 @@
 //! Finding and opening adapters.
 
 use crate::Profile;
+use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::engine::WgpuEngine;
-use crate::bootstrap::plan::{Rolled, WgpuPlan};
+use crate::bootstrap::plan::WgpuPlan;
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::Gpu;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};

@@ -378,6 +378,7 @@ impl PolyDevice for CpuPoly {
             simd: self.simd,
             primes: &self.primes,
             residents: &shapes,
+            arena: schedule.arena_limbs,
             automorphisms: &mut state.automorphisms,
         };
         let routine = Arc::new(preparer.prepare(schedule)?);

@@ -193,15 +193,9 @@ impl Machine for Delayed {
         false
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<()> {
-        let arguments = arguments.to_vec();
-        self.work(queue, move |machine| machine.launch(queue, kernel, size, &arguments))
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
+        let bytes = bytes.to_vec();
+        self.work(queue, move |machine| machine.launch(queue, kernel, size, &bytes))
     }
 
     fn synchronize(&self) -> Result<()> {

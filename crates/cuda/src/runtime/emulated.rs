@@ -232,16 +232,16 @@ impl Machine for Emulated {
         Ok(KernelCost::default())
     }
 
-    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, arguments: &[u8]) -> Result<()> {
+    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `load` made the kernel from a function of this type in a
         // library that `state` keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
-        // SAFETY: the arguments are the struct that the kernel takes,
+        // SAFETY: the bytes are those of the struct that the kernel takes,
         // its addresses those of live buffers.
         match unsafe {
             launch(
-                arguments.as_ptr().cast(),
+                bytes.as_ptr().cast(),
                 size.blocks as u32,
                 size.threads as u32,
                 size.shared_bytes as u32,

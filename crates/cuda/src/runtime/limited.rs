@@ -105,14 +105,8 @@ impl Machine for Limited {
         self.inner.keeps_time()
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<()> {
-        self.inner.launch(queue, kernel, size, arguments)
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
+        self.inner.launch(queue, kernel, size, bytes)
     }
 
     fn record(

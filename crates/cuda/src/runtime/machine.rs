@@ -117,13 +117,8 @@ pub(crate) trait Machine: Send + Sync {
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost>;
     /// Whether durations of launches say anything about the device that is emulated or real.
     fn keeps_time(&self) -> bool;
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<()>;
+    /// Launches `kernel` with the struct of these bytes as its arguments.
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()>;
     /// Records launches that run one after the other, or nothing where launches cannot be recorded:
     /// then they are to be called one by one. With `overlaps` each kernel waits for the one in
     /// front of it itself, and may be started before that one has ended.

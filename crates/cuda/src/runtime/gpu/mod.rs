@@ -344,15 +344,9 @@ impl Machine for Gpu {
         self.prepare_kernel(kernel, size)
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<()> {
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
         self.enter()?;
-        let mut copy = aligned(arguments);
+        let mut copy = aligned(bytes);
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
         let stream = self.stream(queue);
         // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses
