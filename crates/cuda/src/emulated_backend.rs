@@ -27,7 +27,8 @@ impl EmulatedBackend {
     /// The emulated device.
     ///
     /// # Errors
-    /// [`NoDevice`](girih_backend::BackendError::NoDevice) where no C++ compiler is found (`CXX`, else `c++`).
+    /// [`NoDevice`](girih_backend::BackendError::NoDevice) where no C++ compiler is found
+    /// (`CXX`, else `c++`).
     pub fn new() -> Result<Self> {
         let info = DeviceInfo {
             id: "cuda:emulated".into(),

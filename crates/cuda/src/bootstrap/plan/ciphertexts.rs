@@ -71,8 +71,8 @@ impl Planner<'_> {
     /// Plans whole ciphertexts a block within the limits, keeping what `request` fixes.
     ///
     /// # Errors
-    /// `DoesNotFit` with the bound that is exceeded; `Unsupported` for shapes and requests that these kernels do not
-    /// know.
+    /// `DoesNotFit` with the bound that is exceeded; `Unsupported` for shapes and requests that
+    /// these kernels do not know.
     pub fn whole(&self, request: &PlanRequest) -> Result<CudaPlan> {
         let Self { device, shape, transform, cluster, .. } = *self;
         self.check(request)?;
