@@ -144,7 +144,7 @@ impl KeyLayout {
         })
     }
 
-    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft.cuh).
+    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft_key.cuh).
     fn fft_entry(&self, column: usize, row: usize, x: usize, j: usize) -> usize {
         let (rows, columns, ggsw, tail) =
             (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);

@@ -28,6 +28,8 @@ const HEADERS: &[Header] = &[
     ("spread_ntt.cuh", include_str!("../../../../cuda/bootstrap/spread_ntt.cuh")),
     ("ntt.cuh", include_str!("../../../../cuda/bootstrap/ntt.cuh")),
     ("fft.cuh", include_str!("../../../../cuda/bootstrap/fft.cuh")),
+    ("fft_key.cuh", include_str!("../../../../cuda/bootstrap/fft_key.cuh")),
+    ("fft_levels.cuh", include_str!("../../../../cuda/bootstrap/fft_levels.cuh")),
     ("grouped.cuh", include_str!("../../../../cuda/bootstrap/grouped.cuh")),
 ];
 
