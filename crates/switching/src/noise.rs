@@ -11,7 +11,8 @@ use girih_backend::SecretKind;
 ///
 /// | what | variance, in units of 2^w |
 /// |---|---|
-/// | rounding from Q_0 to 2^w, and of what digits leave out | (1 + S) / 12 (1 + 4^d) |
+/// | rounding from Q_0 to 2^w | (1 + S) / 12 |
+/// | what digits leave out, for d > 0 | (1 + S) / 12 4^d |
 /// | errors of the key | L N (B^2 + 2) / 12 sigma^2 |
 /// | rounding to 2^l | (1 + T) / 12 4^(w - l) |
 ///
@@ -49,7 +50,8 @@ impl SwitchingNoise {
         let (log2_base, digits) = p.digits();
         let degree = p.ckks().degree() as f64;
         let rounding = (1.0 + p.ckks().secret_norm()) / 12.0;
-        let left_out = libm::exp2(2.0 * f64::from(p.dropped_bits()));
+        let dropped = p.dropped_bits();
+        let left_out = if dropped > 0 { libm::exp2(2.0 * f64::from(dropped)) } else { 0.0 };
         let digit = (libm::exp2(2.0 * f64::from(log2_base)) + 2.0) / 12.0;
         let key = digits as f64 * degree * digit * p.error_deviation().powi(2);
         let bits = f64::from(p.log2_key_modulus());

@@ -19,8 +19,7 @@ impl HostRing {
             SplitNtt::new(modulus, degree).map_err(|e| wrong(e.to_string()))
         };
         let transforms = primes.iter().map(one).collect::<Result<_>>()?;
-        let crt =
-            TorusCrt::new(primes).ok_or_else(|| wrong("one to four distinct ones".into()))?;
+        let crt = TorusCrt::new(primes).ok_or_else(|| wrong("one to four distinct ones".into()))?;
         Ok(Self { transforms, crt })
     }
 

@@ -1,7 +1,7 @@
 //! Both ways, on a server.
 
-use crate::keys::{Placed, SwitchingKeys};
 use crate::keys::{LoadedBack, LoadedThere};
+use crate::keys::{Placed, SwitchingKeys};
 use crate::noise::SwitchingNoise;
 use crate::ring::mask;
 use crate::{Result, SwitchingParameters, error};
@@ -89,7 +89,9 @@ impl<'s> Switch<'s> {
         let parameters = keys.parameters().clone();
         let set = ckks.set();
         if set != parameters.ckks() {
-            return error::mismatch(format!("switching keys of {parameters} where {set} is loaded"));
+            return error::mismatch(format!(
+                "switching keys of {parameters} where {set} is loaded"
+            ));
         }
         if keys.ckks_key_id() != ckks.key_id() {
             return error::mismatch(format!(
@@ -225,9 +227,11 @@ impl<'s> Switch<'s> {
             return Ok(recording.clone());
         }
         let last = self.to_coefficients.len() - 1;
-        let maps = self.to_coefficients.iter().enumerate().map(|(i, map)| {
-            linear_map(self.slots, map, if i == last { factor } else { 1.0 })
-        });
+        let maps = self
+            .to_coefficients
+            .iter()
+            .enumerate()
+            .map(|(i, map)| linear_map(self.slots, map, if i == last { factor } else { 1.0 }));
         let maps = maps.collect::<Result<Vec<_>>>()?;
         let recording = self.ckks.record(|b| {
             b.bootstrap_when_needed(false);

@@ -31,7 +31,10 @@ fn there_and_back(tfhe: &str, slots: usize, log2_modulus: u32) {
         turns(&parties, &lwe).iter().zip(&values).map(|(f, v)| f - factor * v).collect();
     let model = lwe.variance().sqrt() / 2f64.powi(log2_modulus as i32);
     let ratio = deviation(&errors) / model;
-    println!("{tfhe}, {slots} slots: to TFHE 2^{:.1} of a turn, {ratio:.2} of the model", model.log2());
+    println!(
+        "{tfhe}, {slots} slots: to TFHE 2^{:.1} of a turn, {ratio:.2} of the model",
+        model.log2()
+    );
     assert!((0.5..1.6).contains(&ratio), "{ratio} of the deviation of the model");
 
     let back = switch.to_ckks(&lwe).unwrap();

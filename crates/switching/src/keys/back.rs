@@ -177,8 +177,7 @@ impl BackKey {
         let (bottom, all) = (parameters.bottom_primes(), all_primes(parameters));
         let inner = HostRing::new(&bottom, parameters.packing_degree())?;
         let outer = HostRing::new(&all, parameters.ckks().degree())?;
-        let auxiliary =
-            HostRing::new(&parameters.auxiliary_primes(), parameters.ckks().degree())?;
+        let auxiliary = HostRing::new(&parameters.auxiliary_primes(), parameters.ckks().degree())?;
         let row = |(j, b): (usize, &[u32])| {
             let a = packing_masks(&bottom, inner.degree(), masks, j);
             b.chunks_exact(inner.degree()).zip(a).map(|(b, a)| [b.to_vec(), a]).collect()
@@ -273,10 +272,8 @@ impl LoadedBack {
             }
             x
         };
-        let mut sums = (0..self.packing.len())
-            .into_par_iter()
-            .fold(zeros, add_row)
-            .reduce(zeros, join);
+        let mut sums =
+            (0..self.packing.len()).into_par_iter().fold(zeros, add_row).reduce(zeros, join);
         for part in &mut sums {
             for (word, sum) in part.iter_mut().enumerate() {
                 self.inner.inverse(word, sum);
@@ -285,10 +282,8 @@ impl LoadedBack {
         for c in group {
             for word in 0..limbs {
                 let modulus = self.inner.modulus(word);
-                let body = modulus.mul(
-                    modulus.reduce(self.unit),
-                    modulus.reduce(c.body & mask(self.bits)),
-                );
+                let body = modulus
+                    .mul(modulus.reduce(self.unit), modulus.reduce(c.body & mask(self.bits)));
                 let at = &mut sums[0][word][c.exponent / step];
                 *at = modulus.add(*at, body);
             }

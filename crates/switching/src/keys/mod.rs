@@ -28,7 +28,7 @@ pub(crate) mod domain {
 /// client key. Public; made by who has both client keys.
 ///
 /// Masks are expanded from one seed when the keys are loaded; what is stored and sent are the
-/// other halves: 25 MB for CKKS_D40 with the large-precision sets of TFHE.
+/// other halves: 32 MB for CKKS_D40 with the large-precision sets of TFHE.
 pub struct SwitchingKeys {
     parameters: SwitchingParameters,
     ckks: KeyId,

@@ -42,7 +42,9 @@ pub(crate) fn mask_words(
 }
 
 /// Draws errors as of the TFHE set's own ciphertexts under that secret.
-fn errors(parameters: &SwitchingParameters) -> Result<Box<dyn Fn(&mut RandomStream) -> i64 + Sync>> {
+fn errors(
+    parameters: &SwitchingParameters,
+) -> Result<Box<dyn Fn(&mut RandomStream) -> i64 + Sync>> {
     let out_of_range =
         || Error::Mismatch(format!("errors of {} are out of range", parameters.tfhe()));
     Ok(match parameters.tfhe().errors() {
@@ -196,8 +198,7 @@ impl LoadedThere {
             sums.iter_mut().for_each(|sum| self.ring.inverse(word, sum));
             sums
         };
-        let limbs: Vec<[Vec<u32>; 2]> =
-            (0..self.ring.len()).into_par_iter().map(sums).collect();
+        let limbs: Vec<[Vec<u32>; 2]> = (0..self.ring.len()).into_par_iter().map(sums).collect();
         let whole = |part: usize, k: usize| self.ring.compose(|word| limbs[word][part][k]);
         let sum = |k: usize| b[k].wrapping_add(whole(0, k)) & mask(self.bits);
         [

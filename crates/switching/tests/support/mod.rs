@@ -22,8 +22,7 @@ impl Parties {
         let ckks = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("a key");
         let set = ParameterSet::by_name(tfhe).expect("built in");
         let tfhe = girih_tfhe::ClientKey::generate_seeded_for_tests(&set, [4; 32]).expect("a key");
-        let keys =
-            SwitchingKeys::generate_seeded_for_tests(&ckks, &tfhe, [5; 32]).expect("keys");
+        let keys = SwitchingKeys::generate_seeded_for_tests(&ckks, &tfhe, [5; 32]).expect("keys");
         Self { ckks, tfhe, keys, slots }
     }
 
