@@ -71,7 +71,8 @@ def run(options):
     fhew.BTKeyGen(secret)
     cc.EvalSchemeSwitchingKeyGen(keys, secret)
     messages = (1 << options.log2_modulus) // (2 * fhew.GetBeta())
-    cc.EvalCompareSwitchPrecompute(messages, 1.0)
+    # Numbers up to 1 fill half of the messages: the finest that the modulus tells apart.
+    cc.EvalCompareSwitchPrecompute(messages, messages / 4.0)
     setup = time.perf_counter() - start
 
     # Away from zero by more than what any side can tell apart.
@@ -79,7 +80,9 @@ def run(options):
     encrypt = lambda x: cc.Encrypt(keys.publicKey, cc.MakeCKKSPackedPlaintext(x))
     x, zero = encrypt(values), encrypt([0.0] * options.values)
     start = time.perf_counter()
-    result = cc.EvalCompareSchemeSwitching(x, zero, options.values, options.values)
+    result = cc.EvalCompareSchemeSwitching(
+        x, zero, options.values, options.values, messages, messages / 4.0
+    )
     seconds = time.perf_counter() - start
     decrypted = cc.Decrypt(keys.secretKey, result)
     decrypted.SetLength(options.values)

@@ -23,7 +23,8 @@ use girih_backend::SecretKind;
 /// | rounding to 2^c, where that is smaller | (1 + T) / 12 4^-c |
 /// | errors of the packing key | n M 4^c / 12 3.19^2 / Q_0^2 |
 /// | 2^c times the rounded Q_0 / 2^c | (1 + T) / 12 4^c / 4 / Q_0^2 |
-/// | the key to the dense secret, P its auxiliary primes | N / 12 3.19^2 / P^2 + (1 + S) / 12 / Q_0^2 |
+/// | errors of the key to the dense secret, P its auxiliary primes | N / 12 3.19^2 / P^2 |
+/// | its division | (1 + S) / 12 / Q_0^2 |
 #[derive(Clone, Debug)]
 pub struct SwitchingNoise {
     parameters: SwitchingParameters,
