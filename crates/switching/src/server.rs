@@ -291,9 +291,11 @@ impl<'s> Switch<'s> {
             let round = |word: u64| rounded(word & mask(bits), bits, log2_modulus);
             words.map(round).collect::<Vec<u64>>()
         };
-        for word in (0..count).flat_map(sample) {
+        let is_torus = self.parameters.tfhe().shape().is_torus();
+        let samples: Vec<Vec<u64>> = (0..count).into_par_iter().map(sample).collect();
+        for word in samples.into_iter().flatten() {
             out.push(word as u32);
-            if self.parameters.tfhe().shape().is_torus() {
+            if is_torus {
                 out.push((word >> 32) as u32);
             }
         }

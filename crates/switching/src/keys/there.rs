@@ -41,22 +41,30 @@ pub(crate) fn mask_words(
     words
 }
 
-/// Draws errors as of the TFHE set's own ciphertexts under that secret.
-fn errors(
-    parameters: &SwitchingParameters,
-) -> Result<Box<dyn Fn(&mut RandomStream) -> i64 + Sync>> {
-    let out_of_range =
-        || Error::Mismatch(format!("errors of {} are out of range", parameters.tfhe()));
-    Ok(match parameters.tfhe().errors() {
-        ErrorDistribution::Gaussian { sigma } => {
-            let gaussian = Gaussian::new(sigma).ok_or_else(out_of_range)?;
-            Box::new(move |stream| gaussian.sample(stream))
+/// Errors as of the TFHE set's own ciphertexts under that secret.
+enum Errors {
+    Gaussian(Gaussian),
+    Uniform(TUniform),
+}
+
+impl Errors {
+    fn new(parameters: &SwitchingParameters) -> Result<Self> {
+        let errors = match parameters.tfhe().errors() {
+            ErrorDistribution::Gaussian { sigma } => Gaussian::new(sigma).map(Self::Gaussian),
+            ErrorDistribution::TUniform { glwe_log2_bound, .. } => {
+                TUniform::new(glwe_log2_bound).map(Self::Uniform)
+            }
+        };
+        let set = parameters.tfhe();
+        errors.ok_or_else(|| Error::Mismatch(format!("errors of {set} are out of range")))
+    }
+
+    fn sample(&self, stream: &mut RandomStream) -> i64 {
+        match self {
+            Self::Gaussian(gaussian) => gaussian.sample(stream),
+            Self::Uniform(uniform) => uniform.sample(stream),
         }
-        ErrorDistribution::TUniform { glwe_log2_bound, .. } => {
-            let uniform = TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?;
-            Box::new(move |stream| uniform.sample(stream))
-        }
-    })
+    }
 }
 
 impl ThereKey {
@@ -73,7 +81,7 @@ impl ThereKey {
         let bits = parameters.log2_key_modulus();
         let step = degree / to.len().next_power_of_two();
         let z = ring.secret_evaluations(&spread(to, step, degree));
-        let error = errors(parameters)?;
+        let errors = Errors::new(parameters)?;
         let mut words = vec![0; digits * degree];
         for (digit, row) in words.chunks_exact_mut(degree).enumerate() {
             let a: Vec<i64> = mask_words(parameters, masks, digit)
@@ -95,7 +103,7 @@ impl ThereKey {
             for (k, (out, &s)) in row.iter_mut().zip(from).enumerate() {
                 let message = (i64::from(s) << shift) as u64;
                 *out = message
-                    .wrapping_add(error(&mut stream) as u64)
+                    .wrapping_add(errors.sample(&mut stream) as u64)
                     .wrapping_sub(ring.compose(|word| limbs[word][k]))
                     & mask(bits);
             }
