@@ -160,6 +160,10 @@ fn keys_travel_as_bytes_and_damage_is_found() {
     let bytes = parties.keys.to_bytes().unwrap();
     let read = SwitchingKeys::from_bytes(&bytes).unwrap();
     assert_eq!(read.to_bytes().unwrap(), bytes);
+    assert!(SwitchingKeys::from_bytes_for(parties.keys.parameters(), &bytes).is_ok());
+    let toy = ParameterSet::by_name("INSECURE_TOY").unwrap();
+    let other = girih_switching::SwitchingParameters::new(parties.ckks.set(), &toy).unwrap();
+    assert!(SwitchingKeys::from_bytes_for(&other, &bytes).is_err());
     assert_eq!(read.parameters(), parties.keys.parameters());
     assert_eq!(read.ckks_key_id(), parties.ckks.key_id());
     assert_eq!(read.tfhe_key_id(), parties.tfhe.key_id());

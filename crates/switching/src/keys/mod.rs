@@ -133,16 +133,26 @@ impl SwitchingKeys {
         Ok(wire::encode(KEYS, &self.parameters, Some(self.ckks), self.bytes(), &payload)?)
     }
 
-    /// Reads and checks what [`SwitchingKeys::to_bytes`] wrote.
+    /// Reads and checks what [`SwitchingKeys::to_bytes`] wrote, between whatever sets.
     ///
     /// # Errors
     /// [`Error::Shared`] naming what is wrong: truncated, damaged, another version, a wrong length,
     /// a word out of range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let opened: Opened<'_, SwitchingParameters> = wire::open(KEYS, bytes)?;
-        opened.check_payload(
-            ThereKey::bytes_of(&opened.set).saturating_add(BackKey::bytes_of(&opened.set)),
-        )?;
+        Self::read(wire::open(KEYS, bytes)?)
+    }
+
+    /// The same between these sets and no others: whatever else the bytes may hold is refused
+    /// before it is looked at.
+    ///
+    /// # Errors
+    /// As [`SwitchingKeys::from_bytes`], and for other sets.
+    pub fn from_bytes_for(parameters: &SwitchingParameters, bytes: &[u8]) -> Result<Self> {
+        Self::read(wire::open_for(KEYS, parameters, most_bytes(parameters), bytes)?)
+    }
+
+    fn read(opened: Opened<'_, SwitchingParameters>) -> Result<Self> {
+        opened.check_payload(most_bytes(&opened.set))?;
         let ckks = opened.named_key()?;
         let (parameters, (head, there, packing, dense)): (SwitchingParameters, Payload<'_>) =
             opened.payload()?;
@@ -153,6 +163,11 @@ impl SwitchingKeys {
         let back = BackKey::from_bytes(&parameters, packing, dense)?;
         Ok(Self { parameters, ckks, tfhe, seed: MaskSeed::from_bytes(head.1), there, back })
     }
+}
+
+/// Bytes that the words of keys take.
+fn most_bytes(parameters: &SwitchingParameters) -> usize {
+    ThereKey::bytes_of(parameters).saturating_add(BackKey::bytes_of(parameters))
 }
 
 /// The TFHE client key's name and the seed; then the words of the key to TFHE, of the packing key
