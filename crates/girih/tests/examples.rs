@@ -133,7 +133,12 @@ fn encrypted_numbers_are_sorted() {
 
 #[test]
 fn encrypted_numbers_are_compared_by_way_of_tfhe() {
-    for task in [&["--values", "16"][..], &["--task", "argmax", "--values", "4"]] {
+    let tasks = [
+        &["--values", "16"][..],
+        &["--task", "argmax", "--values", "4"],
+        &["--task", "lookup", "--tfhe-set", "INSECURE_TOY_TORUS"],
+    ];
+    for task in tasks {
         let line = ["switching", "--log2-modulus", "16"].iter().chain(&SMALL).chain(task);
         switching::run(&switching::Arguments::parse_from(line)).expect("right signs");
     }
