@@ -54,6 +54,12 @@ fn slots_are_compared_exactly_and_come_back() {
         let wanted = f64::from(u8::from(values[j] < other[j]));
         assert!((less - wanted).abs() < 2e-3, "slot {j}: {} < {}: {less}", values[j], other[j]);
     }
+    let points: Vec<f64> = (0..slots).map(|j| -1.0 + 0.5 * (j % 4) as f64).collect();
+    let square = |x: f64| x * x - 0.5;
+    let looked_up = comparator.lookup(&encrypt(&points), slots, -1.0..1.0, 2, square).unwrap();
+    for (y, x) in decrypt(&looked_up.slots).iter().zip(&points) {
+        assert!((y - square(*x)).abs() < 2e-3, "{x}: {y}, not {}", square(*x));
+    }
     let largest = decrypt(&comparator.argmax(&encrypt(&other), 5, 1.0).unwrap().slots);
     let at = (0..5).max_by(|&i, &j| other[i].total_cmp(&other[j])).unwrap();
     for (j, one) in largest.iter().enumerate() {
