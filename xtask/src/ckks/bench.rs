@@ -11,7 +11,8 @@ use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
 use girih::ckks::server::{Bootstrapping, Ciphertexts, Node, Options, ServerKey};
 use girih::ckks::{
-    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, PolyOptions,
+    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
+    PolyOptions,
 };
 use girih::{Device, PlanSource};
 use serde::Serialize;
@@ -143,6 +144,14 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
+    if let (Operation::Bootstrap, Ok(fails)) =
+        (arguments.op, NoiseModel::new(set).bootstrapping_failure())
+    {
+        say(format!(
+            "fails     2^{:.1} loses bits, 2^{:.1} all, by the model",
+            fails.degraded, fails.destroyed
+        ));
+    }
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
@@ -198,7 +207,10 @@ fn report(record: &Record, say: &dyn Fn(String)) {
         record.limbs
     ));
     if let Some(ms) = record.ms_queued {
-        say(format!("queued    {ms:.3} ms a batch of {batch}, {} with one wait", record.repeat));
+        say(format!(
+            "queued    {ms:.3} ms a batch of {}, {} with one wait",
+            record.batch, record.repeat
+        ));
     }
     say(format!(
         "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} \
