@@ -658,8 +658,8 @@ fn main() {
                     continue;
                 }
             };
-            // In the profile that it has by default, the workspace's conformance suite replays all of
-            // them; checked modules are compiled anew, so that a software driver does so for two.
+            // In the profile that an adapter has by default the conformance suite replays all of
+            // them. Checked modules are compiled anew, so that a software driver does so for two.
             let checked = |(name, _): &(&str, &str)| {
                 profile == Profile::Core
                     || !info.software

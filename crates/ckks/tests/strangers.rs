@@ -58,7 +58,7 @@ fn someone() -> KeyId {
 }
 
 fn is_prime(n: u64) -> bool {
-    (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+    (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }
 
 /// As many primes and levels as a set on the wire has room for: primes near 2^30, two a level.

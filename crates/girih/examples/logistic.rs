@@ -132,9 +132,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let error = weights.iter().zip(&same).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     println!("{images} images, {iterations} iterations: {seconds:.1} s");
     println!("weights differ by up to {error:.1e} from the same descent in the plain");
-    let [encrypted, plain] = [&weights, &plain].map(|w| score(&others, w).accuracy);
-    println!("right of {}: {encrypted:.1} % encrypted, {plain:.1} % plain", others.len());
-    let figures = [("seconds", seconds), ("largest_error", error), ("accuracy", encrypted)];
+    let [encrypted, plain] = [&weights, &plain].map(|w| score(&others, w));
+    for (what, score) in [("encrypted", encrypted), ("in the plain", plain)] {
+        let (accuracy, auroc) = (score.accuracy, score.auroc);
+        println!("of {} others {accuracy:.1} % right, AUROC {auroc:.4}: {what}", others.len());
+    }
+    let figures =
+        [("seconds", seconds), ("largest_error", error), ("accuracy", encrypted.accuracy)];
     parties.record(&arguments.options, "logistic", &std::collections::BTreeMap::from(figures))?;
     if error < 1e-2 {
         Ok(())

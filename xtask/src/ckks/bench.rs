@@ -196,7 +196,8 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
 fn report(record: &Record, say: &dyn Fn(String)) {
     let bits = record.precision_bits;
     say(format!(
-        "{:<9} {:.3} ms a batch of {} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} limbs)",
+        "{:<9} {:.3} ms a batch of {} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} \
+         limbs)",
         record.op,
         record.ms.median,
         record.batch,
