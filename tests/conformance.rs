@@ -49,7 +49,13 @@ type Comparison =
 
 /// Shapes that a software driver takes long to compile, or that it runs with 32-bit words anyway
 /// (`wgpu_adapters`): in the long tests there.
-const LONG_TO_COMPILE: [&str; 13] = [
+const LONG_TO_COMPILE: [&str; 18] = [
+    // Like others of their family in words, digits and switches.
+    "gd_25_bits_6_digits",
+    "gd2_base18",
+    "gd2_digits_of_16_and_15_bits",
+    "mr_m5_r5",
+    "mr_m6_r2",
     "gd_std128_group_2",
     "gd_n512_k2_r3_group_3",
     "torus_ternary",
@@ -88,15 +94,22 @@ fn compare(
 }
 
 /// Every toy set, with one slot and with two. A software stand-in for a GPU gets three families: it
-/// is a hundred times slower, and the other shapes are compared stage by stage anyway. Toys of
-/// large precision have cases of their own.
-fn sets(software: bool) -> Vec<ParameterSet> {
+/// is a hundred times slower, and the other shapes are compared stage by stage anyway. So do two
+/// CPUs as one, which divide lists whatever is in them, outside the long tests. Toys of large
+/// precision have cases of their own.
+fn sets(info: &DeviceInfo) -> Vec<ParameterSet> {
+    let few = info.software || is_two_cpus(info) && std::env::var_os("GIRIH_LONG").is_none();
     let toys = ParameterSet::insecure().into_iter().filter(|s| {
-        let few = ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_TORUS_GROUP_2"];
-        !software || few.contains(&s.name())
+        let chosen = ["INSECURE_TOY", "INSECURE_TOY_MR", "INSECURE_TOY_TORUS_GROUP_2"];
+        !few || chosen.contains(&s.name())
     });
     let toys = toys.filter(|s| !s.name().starts_with("INSECURE_LARGE"));
     toys.flat_map(|s| [s.with_packing(2).expect("2 is from 1 to 16"), s]).collect()
+}
+
+/// Several devices as one that are CPUs: they run what one runs, which has its own cases.
+fn is_two_cpus(info: &DeviceInfo) -> bool {
+    info.kind == DeviceKind::Cpu && info.id.contains('+')
 }
 
 fn end_to_end(
@@ -116,9 +129,15 @@ fn circuits(device: &Device, transform: Transform) -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
-/// Thousands of tables; hundreds on a software stand-in for a GPU.
+/// Thousands of tables on a GPU; hundreds on a software stand-in for one and on CPUs, where room
+/// for a few dozen is reused as often.
 fn changing_tables(device: &Device, transform: Transform) -> Result<(), Failed> {
-    let calls = if device.info().software { 30 } else { 160 };
+    let info = device.info();
+    let calls = match info.kind {
+        _ if info.software || is_two_cpus(info) => 30,
+        DeviceKind::Cpu => 48,
+        DeviceKind::Cuda | DeviceKind::Wgpu => 160,
+    };
     let differences = tables::end_to_end(device.backend(), transform, calls)?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
@@ -199,8 +218,7 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
             "ckks::batches".into(),
             Box::new(|device| no_differences(batches::divided(device.backend())?)),
         );
-        // Two CPUs run what one runs, which has its own cases.
-        if device.info().kind == DeviceKind::Cpu && !long {
+        if is_two_cpus(device.info()) && !long {
             return;
         }
     }
@@ -325,7 +343,7 @@ fn main() {
     for device in &devices {
         let info = device.info();
         for (suffix, plan) in plans(info) {
-            for set in sets(info.software) {
+            for set in sets(info) {
                 for &transform in &info.transforms {
                     let integers_in_cuda =
                         transform == Transform::Ntt && info.kind == DeviceKind::Cuda;

@@ -43,11 +43,13 @@ fn long() -> bool {
 /// four and eight have.
 const SPREADS: [u32; 2] = [0, 2];
 
+/// In the long tests every vector in both ways, else the ways take turns.
 #[test]
 fn vectors_bit_for_bit() {
-    let device = device();
-    for (name, text) in PUBLISHED {
-        for spread in SPREADS {
+    let (device, long) = (device(), long());
+    for (number, (name, text)) in PUBLISHED.into_iter().enumerate() {
+        let ways = SPREADS.into_iter().enumerate();
+        for (_, spread) in ways.filter(|(way, _)| long || *way == number % 2) {
             let planned = Planned { device: &device, plan: plan(spread) };
             let replay = VectorFile::parse(name, text)
                 .map(|f| f.replay(&planned).unwrap_or_else(|e| panic!("{name}: {e}")));
@@ -142,13 +144,16 @@ fn spread_shapes_within_the_fft_error() {
     for_shapes(4, fits_the_host, compare::within_fft_error);
 }
 
-/// Steps of several LWE indices: digits held and not, one ciphertext a block,
-/// two, and over a cluster.
+/// Steps of several LWE indices: digits held and not, one ciphertext a block, two, and over a
+/// cluster. In the long tests each shape in all three ways, else the ways take turns.
 #[test]
 fn grouped_shapes_agree() {
     let (device, only) = (device(), std::env::var("GIRIH_SHAPE").unwrap_or_default());
-    for case in shapes::grouped().iter().filter(|s| s.name.contains(&only)) {
-        for (spread, groups) in [(0, Some(1)), (0, Some(2)), (2, None)] {
+    let long = long();
+    let shapes = shapes::grouped();
+    for (number, case) in shapes.iter().enumerate().filter(|(_, s)| s.name.contains(&only)) {
+        let ways = [(0, Some(1)), (0, Some(2)), (2, None)].into_iter().enumerate();
+        for (_, (spread, groups)) in ways.filter(|(way, _)| long || *way == number % 3) {
             let planned = Planned { device: &device, plan: PlanRequest { groups, ..plan(spread) } };
             let differences = compare::within_fft_error(&planned, &CpuBackend::new(), &case.shape);
             let differences = differences

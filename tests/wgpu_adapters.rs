@@ -66,20 +66,17 @@ fn every_shape() -> impl Iterator<Item = NamedShape> {
     shapes::all().into_iter().chain(shapes::grouped()).chain(torus)
 }
 
-/// What the software driver runs in the core profile, at ten seconds of compilation a shape: each
-/// kind of words, gadget and switch once. Adapters of hardware run every shape.
-const SOFTWARE: [&str; 16] = [
+/// What the software driver runs in the core profile, at ten to twenty seconds of compilation a
+/// shape: each kind of words, gadget and switch once. Adapters of hardware run every shape.
+const SOFTWARE: [&str; 13] = [
     "gd_std128",
     "gd_n256_r16",
     "gd_n512_k2_r3",
     "gd_31_bits",
-    "gd_g5_ks_above_q",
     "gd_std256_29_bits",
     "gd_cut_within_a_digit",
-    "gd2_g2",
     "gd2_g4",
     "gd2_base14_r2",
-    "mr_m2_r2",
     "mr_m3_r5",
     "gd_n512_k2_r3_group_3",
     "torus_ternary",
@@ -113,6 +110,19 @@ const PLANS: [Plan; 14] = [
     ("split_in_3", "torus_n256_23_bits", &[("key_switch_parts", 4)], Some(2)),
     ("other_words", "torus_n256_23_bits", &[("signed", 2)], None),
 ];
+
+/// Whether a plan runs in a profile: everything but the form of words is the same code in both. A
+/// software driver compiles most of a minute at some of them, so that there each form of words has
+/// one profile, and what is like another plan waits for the long tests.
+fn is_wanted(profile: Profile, software: bool, (what, shape, ..): &Plan) -> bool {
+    if software && std::env::var_os("GIRIH_LONG").is_none() {
+        let alike = ["few_staged_4", "split_in_5"].contains(what);
+        let profile_of_words = if *shape == "mr_m3_r1" { Profile::Int64 } else { Profile::Core };
+        let own = if *what == "other_words" { profile_of_words } else { Profile::Core };
+        return !alike && profile == own;
+    }
+    profile == Profile::Core || *what == "other_words"
+}
 
 fn planned(
     device: &WgpuBackend,
@@ -528,10 +538,10 @@ fn awaited(device: &WgpuBackend) -> Result<(), Failed> {
     }
 }
 
-/// 100,000 bootstrappings in one call: several chunks through one bounded workspace, a sample
-/// compared with the twin.
+/// 40,000 bootstrappings in one call: two chunks (of 32,768 jobs at most) through one bounded
+/// workspace, all compared with the twin.
 fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
-    const JOBS: usize = 100_000;
+    const JOBS: usize = 40_000;
     let shape = small_shape();
     let keys = SyntheticKeys::new(shape.clone(), 7);
     let (length, stored) = (shape.ciphertext_len(), 64);
@@ -648,16 +658,22 @@ fn main() {
                     continue;
                 }
             };
-            for (name, text) in PUBLISHED {
+            // In the profile that an adapter has by default the conformance suite replays all of
+            // them. Checked modules are compiled anew, so that a software driver does so for two.
+            let checked = |(name, _): &(&str, &str)| {
+                profile == Profile::Core
+                    || !info.software
+                    || ["gd_two_words", "mr_k3_r5"].contains(name)
+            };
+            for (name, text) in PUBLISHED.into_iter().filter(checked) {
                 let device = device.clone();
                 trials.push(Trial::test(
                     format!("{}@{profile}::vectors::{name}", info.id),
                     move || replay(&device.of_case(), name, text),
                 ));
             }
-            // Everything but the form of words is the same code in both profiles.
             for (what, name, choices, steps) in
-                PLANS.into_iter().filter(|p| profile == Profile::Core || p.0 == "other_words")
+                PLANS.into_iter().filter(|plan| is_wanted(profile, info.software, plan))
             {
                 let device = device.clone();
                 let shape = every_shape()
@@ -690,7 +706,7 @@ fn main() {
                 ("large_store", large_store),
                 ("out_of_memory", out_of_memory),
                 ("lost_device", lost_device),
-                ("batch_100000", large_batch),
+                ("batch_40000", large_batch),
             ];
             for (what, test) in whole {
                 let device = device.clone();

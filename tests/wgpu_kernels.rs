@@ -4,7 +4,8 @@
 use girih::ParameterSet;
 use girih_backend::BackendError;
 use girih_conformance::shapes;
-use girih_wgpu::{desktop_gpu, kernel_variants};
+use girih_wgpu::{KernelVariant, desktop_gpu, kernel_variants};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn every_kernel_translates_and_keeps_to_its_plan() {
@@ -14,9 +15,10 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
     let further = shapes::grouped().into_iter().chain(shapes::torus());
     let further = further.filter(|case| chosen.contains(&case.name));
     let torus = shapes::torus_in_integers();
+    let mut all = Vec::new();
     for case in shapes::all().into_iter().chain(further).chain(torus) {
         let named = [(case.name.to_string(), case.shape)];
-        let variants = match kernel_variants(&named, None) {
+        all.extend(match kernel_variants(&named, None) {
             Ok(variants) => {
                 within_webgpu += 1;
                 variants
@@ -26,19 +28,31 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
                 kernel_variants(&named, Some(&desktop_gpu())).expect("fits a desktop GPU")
             }
             Err(error) => panic!("{}: {error}", named[0].0),
-        };
-        for variant in variants {
-            let name = format!(
-                "{} {} {} traced {}",
-                variant.set,
-                variant.kernel.name(),
-                variant.profile,
-                variant.traced
-            );
-            let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(found.spirv_words > 0 && found.msl_bytes > 0 && found.hlsl_bytes > 0, "{name}");
-        }
+        });
     }
+    let check = |variant: &KernelVariant| {
+        let name = format!(
+            "{} {} {} traced {}",
+            variant.set,
+            variant.kernel.name(),
+            variant.profile,
+            variant.traced
+        );
+        let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(found.spirv_words > 0 && found.msl_bytes > 0 && found.hlsl_bytes > 0, "{name}");
+    };
+    // A minute of one thread.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(variant) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check(variant);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
     assert!(
         within_webgpu > larger,
         "{within_webgpu} shapes within WebGPU's default limits, {larger} beyond"

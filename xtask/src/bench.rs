@@ -74,7 +74,8 @@ pub struct Arguments {
     /// chrome://tracing). Costs some speed.
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// Run every batch size from one ciphertext to --batch in powers of four, and 16,384 messages.
+    /// Run every batch size from one ciphertext to --batch in powers of four, and 16,384 messages;
+    /// of CKKS sets in powers of two, or every level up to --level.
     #[arg(long, value_name = "WHAT")]
     pub sweep: Option<Sweep>,
     /// Write SVG curves of a sweep to DIR.
@@ -120,16 +121,19 @@ pub enum Slots {
     Zero,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum TransformChoice {
     Auto,
     Ntt,
     Fft,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sweep {
+    /// Over sizes of batches.
     Batch,
+    /// CKKS: over levels of the inputs.
+    Level,
 }
 
 /// What is run on every message.
@@ -346,6 +350,9 @@ pub fn check(arguments: &Arguments) -> Result<()> {
     if arguments.repeat == 0 {
         bail!("--repeat 0: there must be at least one timed run");
     }
+    if arguments.sweep == Some(Sweep::Level) && !arguments.op.is_ckks() {
+        bail!("--sweep level: ciphertexts of --op {} have no levels", arguments.op.name());
+    }
     let names: Vec<&str> = arguments.plan.iter().map(|(name, _)| name.as_str()).collect();
     if let Some(index) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
         bail!("--plan {}: is given twice; give one value", names[index]);
@@ -467,7 +474,7 @@ pub fn batch_size(
 /// The batch alone, or a sweep up to it, through the batch of the tables.
 pub fn sizes(arguments: &Arguments, batch: usize, packing: usize) -> Vec<usize> {
     match arguments.sweep {
-        None => vec![batch],
+        None | Some(Sweep::Level) => vec![batch],
         Some(Sweep::Batch) => {
             let powers = std::iter::successors(Some(packing), |s| s.checked_mul(4))
                 .take_while(|&s| s < batch);
@@ -736,6 +743,7 @@ mod tests {
             (&["--timeline", "-"], "--timeline -"),
             (&["--json", "one.json", "--timeline", "one.json"], "a file of its own"),
             (&["--json", "src"], "--json src"),
+            (&["--sweep", "level"], "--sweep level"),
         ] {
             assert!(refusal(check(&arguments(more))).contains(part), "{more:?}");
         }

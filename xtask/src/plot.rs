@@ -38,8 +38,22 @@ pub struct Batch {
 }
 
 #[derive(Deserialize)]
-struct Median {
-    median: f64,
+pub struct Median {
+    pub median: f64,
+}
+
+/// The same of CKKS: runs of one operation, whose batches or levels differ.
+#[derive(Deserialize)]
+pub struct CkksRun {
+    pub device: String,
+    pub backend: String,
+    pub set: String,
+    pub op: String,
+    pub batch: usize,
+    pub level: usize,
+    pub limbs: usize,
+    pub per_s: f64,
+    pub ms: Median,
 }
 
 impl From<&Record> for Batch {
@@ -65,9 +79,15 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         if entry.value.as_array().is_none_or(|list| list.len() < 2) {
             continue;
         }
-        let batches: Vec<Batch> = serde_json::from_value(entry.value)
-            .with_context(|| format!("{name} of {}", records::wanted(&entry.path)))?;
-        for path in sweep(&arguments.out, &batches)? {
+        let of = || format!("{name} of {}", records::wanted(&entry.path));
+        let paths = if entry.value[0]["scheme"] == "ckks" {
+            let runs: Vec<CkksRun> = serde_json::from_value(entry.value).with_context(of)?;
+            ckks_sweep(&arguments.out, &runs)?
+        } else {
+            let batches: Vec<Batch> = serde_json::from_value(entry.value).with_context(of)?;
+            sweep(&arguments.out, &batches)?
+        };
+        for path in paths {
             println!("{path}");
         }
         drawn = true;
@@ -81,34 +101,73 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes `throughput_SET_BACKEND.svg` and `latency_SET_BACKEND.svg` to `folder`, from the batches
-/// of one sweep.
+/// Two curves over one axis.
+struct Curves {
+    /// What is measured, over both.
+    subject: String,
+    /// The end of the names of both files.
+    name: String,
+    x: &'static str,
+    /// What is counted a second.
+    what: &'static str,
+    /// The place on the axis, how many a second, milliseconds.
+    points: Vec<(f64, f64, f64)>,
+}
+
+impl Curves {
+    /// Writes `throughput_NAME.svg` and `latency_NAME.svg` to `folder`.
+    fn write(&self, folder: &Path) -> Result<Vec<String>> {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let throughput: Vec<_> = self.points.iter().map(|&(x, per_s, _)| (x, per_s)).collect();
+        let latency: Vec<_> = self.points.iter().map(|&(x, _, ms)| (x, ms)).collect();
+        let a_second = format!("{} a second", self.what);
+        let mut written = Vec::new();
+        for (kind, points, unit, colour) in [
+            ("throughput", throughput, a_second.as_str(), BLUE),
+            ("latency", latency, "milliseconds a batch (median)", RED),
+        ] {
+            let path = folder.join(format!("{kind}_{}.svg", self.name));
+            // plotters' errors borrow the backend; keep their words only.
+            curve(&path, &self.subject, [self.x, unit], colour, &points)
+                .map_err(|e| anyhow!("{}: {e}", path.display()))?;
+            written.push(path.display().to_string());
+        }
+        Ok(written)
+    }
+}
+
+/// Writes the curves of one sweep to `folder`.
 pub fn sweep(folder: &Path, batches: &[Batch]) -> Result<Vec<String>> {
     let first = batches.first().context("a plot needs at least one record")?;
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let subject = format!(
-        "{} {} r={} on {}, {}",
-        first.set, first.op, first.packing, first.device, first.transform
-    );
-    let throughput: Vec<(f64, f64)> =
-        batches.iter().map(|r| (r.batch as f64, r.bootstraps_per_s)).collect();
-    let latency: Vec<(f64, f64)> = batches.iter().map(|r| (r.batch as f64, r.ms.median)).collect();
-    let mut written = Vec::new();
-    for (kind, points, unit, colour) in [
-        ("throughput", throughput, "bootstrappings a second", BLUE),
-        ("latency", latency, "milliseconds a batch (median)", RED),
-    ] {
-        let name = format!(
-            "{kind}_{}_r{}_{}_{}.svg",
-            first.set, first.packing, first.backend, first.transform
-        );
-        let path = folder.join(&name);
-        // plotters' errors borrow the backend; keep their words only.
-        curve(&path, &subject, unit, colour, &points)
-            .map_err(|e| anyhow!("{}: {e}", path.display()))?;
-        written.push(path.display().to_string());
-    }
-    Ok(written)
+    let Batch { device, backend, set, packing, transform, op, .. } = first;
+    let curves = Curves {
+        subject: format!("{set} {op} r={packing} on {device}, {transform}"),
+        name: format!("{set}_r{packing}_{backend}_{transform}"),
+        x: "batch (messages)",
+        what: "bootstrappings",
+        points: batches.iter().map(|r| (r.batch as f64, r.bootstraps_per_s, r.ms.median)).collect(),
+    };
+    curves.write(folder)
+}
+
+/// The same of a CKKS operation: over batches, or, where levels differ, over the limbs they have.
+pub fn ckks_sweep(folder: &Path, runs: &[CkksRun]) -> Result<Vec<String>> {
+    let first = runs.first().context("a plot needs at least one record")?;
+    let CkksRun { device, backend, set, op, batch, level, .. } = first;
+    let over_levels = runs.iter().any(|run| run.level != *level);
+    let (of, x, suffix) = match over_levels {
+        true => (format!("batches of {batch}"), "limbs", "_levels"),
+        false => (format!("level {level}"), "batch (ciphertexts)", ""),
+    };
+    let place = |run: &CkksRun| if over_levels { run.limbs } else { run.batch };
+    let curves = Curves {
+        subject: format!("{set} {op} on {device}, {of}"),
+        name: format!("{set}_{op}_{backend}{suffix}"),
+        x,
+        what: "ciphertexts",
+        points: runs.iter().map(|run| (place(run) as f64, run.per_s, run.ms.median)).collect(),
+    };
+    curves.write(folder)
 }
 
 /// The whole decades that hold all values, so that the axis has labels to read off.
@@ -121,7 +180,7 @@ fn decades(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
 fn curve(
     path: &Path,
     subject: &str,
-    unit: &str,
+    [x_unit, unit]: [&str; 2],
     colour: RGBColor,
     points: &[(f64, f64)],
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -139,7 +198,7 @@ fn curve(
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(GREY.mix(0.25))
-        .x_desc("batch (messages)")
+        .x_desc(x_unit)
         .y_desc(unit)
         .x_label_formatter(&|v| format!("{v:.0}"))
         .y_label_formatter(&|v| if *v < 10.0 { format!("{v:.1}") } else { format!("{v:.0}") })
@@ -149,4 +208,37 @@ fn curve(
     chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
     root.present()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_of_ckks_are_drawn_over_batches_and_over_limbs() {
+        let folder = std::env::temp_dir().join(format!("girih-plots-{}", std::process::id()));
+        let run = |batch: usize, level: usize| CkksRun {
+            device: "a device".into(),
+            backend: "cpu".into(),
+            set: "SET".into(),
+            op: "rotate".into(),
+            batch,
+            level,
+            limbs: 2 * level + 1,
+            per_s: 10.0 / (level + 1) as f64,
+            ms: Median { median: (100 * batch * (level + 1)) as f64 },
+        };
+        for (runs, name, axis) in [
+            ([run(1, 3), run(4, 3)], "SET_rotate_cpu", "batch (ciphertexts)"),
+            // Level 0 has no place on a logarithmic axis; its limbs have.
+            ([run(1, 0), run(1, 3)], "SET_rotate_cpu_levels", "limbs"),
+        ] {
+            let written = ckks_sweep(&folder, &runs).expect("it draws");
+            let wanted = ["throughput", "latency"].map(|kind| format!("{kind}_{name}.svg"));
+            assert!(written.iter().zip(&wanted).all(|(path, name)| path.ends_with(name.as_str())));
+            let svg = std::fs::read_to_string(folder.join(&wanted[0])).expect("written");
+            assert!(svg.contains(axis) && svg.contains("ciphertexts a second"), "{name}");
+        }
+        std::fs::remove_dir_all(&folder).expect("ours");
+    }
 }

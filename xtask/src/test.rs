@@ -51,17 +51,33 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             return Ok(false);
         }
     }
+    let mut counted = Counts::default();
+    let mut success = true;
+    for targets in targets(arguments.case.as_deref()) {
+        success &= run_targets(arguments, targets, &mut counted)?;
+    }
+    println!("{} passed, {} failed, {} skipped", counted.passed, counted.failed, counted.ignored);
+    Ok(success)
+}
+
+/// What is handed to `cargo test`, one list a run: one case's suite; or all tests, then those in
+/// documentation. Without naming targets the programs of the examples would be linked, too, whose
+/// code the tests have.
+fn targets(case: Option<&str>) -> &'static [&'static [&'static str]] {
+    match case {
+        Some(_) => &[&["--release", "-p", "girih-conformance", "--test", "conformance"]],
+        None => &[&["--workspace", "--lib", "--bins", "--tests"], &["--workspace", "--doc"]],
+    }
+}
+
+/// One run of `cargo test`, whose lines are shown and counted; whether everything passed.
+fn run_targets(arguments: &Arguments, targets: &[&str], counted: &mut Counts) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     if let Some(config) = &arguments.config {
         command.args(["--config", config]);
     }
-    const SUITE: [&str; 6] =
-        ["test", "--release", "-p", "girih-conformance", "--test", "conformance"];
-    match &arguments.case {
-        Some(_) => command.args(SUITE),
-        None => command.args(["test", "--workspace"]),
-    };
+    command.arg("test").args(targets);
     if !arguments.features.is_empty() {
         command.args(["--features", &arguments.features.join(",")]);
     }
@@ -81,15 +97,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let mut child = command.stdout(Stdio::piped()).spawn().context("cargo could not be started")?;
     let output = child.stdout.take().context("cargo has no output")?;
-    let mut counted = Counts::default();
     for line in BufReader::new(output).lines() {
         let line = line.context("reading what the tests print")?;
         println!("{line}");
         counted.add(&line);
     }
-    let success = child.wait().context("cargo")?.success();
-    println!("{} passed, {} failed, {} skipped", counted.passed, counted.failed, counted.ignored);
-    Ok(success)
+    Ok(child.wait().context("cargo")?.success())
 }
 
 /// Sums of the lines with which test binaries end.

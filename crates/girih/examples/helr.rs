@@ -155,9 +155,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let parties = Parties::start(&arguments.options, "INSECURE_CKKS_D40_N13", |set| {
         let powers = (0..set.slots().ilog2()).map(|i| 1 << i);
         let back = (0..FEATURES.ilog2()).map(|i| -1 << i);
-        let mut kinds = how.keys(set, FEATURES)?;
-        kinds.extend(powers.chain(back).filter_map(|by| KeyKind::rotation(set, by)));
-        Ok(kinds)
+        // Keys for the levels at which they are used are a third as large as those for all.
+        let mut keys = how.keys_by_level(set, FEATURES)?;
+        let rotations = powers.chain(back).filter_map(|by| KeyKind::rotation(set, by));
+        keys.extend(rotations.map(|kind| kind.up_to(set.default_level())));
+        Ok(keys)
     })?;
     let (client, server) = (&parties.client, &parties.server);
     let set = server.set();

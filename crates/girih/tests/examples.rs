@@ -20,6 +20,9 @@ mod helr;
 #[path = "../examples/iris.rs"]
 mod iris;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/logistic.rs"]
+mod logistic;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/matrix.rs"]
 mod matrix;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -110,6 +113,12 @@ fn encrypted_training_follows_the_plain() {
     let line = ["helr"].iter().chain(&SMALL).chain(&line);
     helr::run(&helr::Arguments::parse_from(line)).expect("the plain weights");
     assert!(helr::Arguments::try_parse_from(["helr", "--batch", "0"]).is_err());
+}
+
+#[test]
+fn plainly_written_training_follows_the_plain() {
+    let line = ["logistic"].iter().chain(&SMALL).chain(&["--images", "5", "--iterations", "4"]);
+    logistic::run(&logistic::Arguments::parse_from(line)).expect("the plain weights");
 }
 
 #[test]

@@ -71,6 +71,106 @@ pub fn divide(x: u128, divisor: u64) -> u128 {
     quotient
 }
 
+/// `a b mod p` in `[0, p)` for any words, odd `p < 2^31`, `-p^-1 mod 2^32` and `2^64 mod p`.
+#[must_use]
+#[inline]
+pub const fn multiply(a: u32, b: u32, p: u32, neg_inverse: u32, r_squared: u32) -> u32 {
+    // Each product lies below p 2^32, so that its Montgomery reduction does below 2p.
+    let lifted = montgomery(a, r_squared, p, neg_inverse);
+    montgomery(b, lifted, p, neg_inverse)
+}
+
+/// `x y 2^-32 mod p`, for any `x` and reduced `y`.
+#[inline]
+const fn montgomery(x: u32, y: u32, p: u32, neg_inverse: u32) -> u32 {
+    let product = x as u64 * y as u64;
+    let m = (product as u32).wrapping_mul(neg_inverse);
+    subtract_once(((product + m as u64 * p as u64) >> 32) as u32, p)
+}
+
+/// All ones unless `x` is 0.
+#[must_use]
+#[inline]
+pub const fn nonzero_mask(x: u32) -> u32 {
+    ((x | x.wrapping_neg()) as i32 >> 31) as u32
+}
+
+/// `mask` of all ones: `a`; of zeros: `b`.
+#[must_use]
+#[inline]
+pub const fn select(mask: u32, a: u32, b: u32) -> u32 {
+    b ^ (mask & (a ^ b))
+}
+
+/// The first three words of a large integer, from its first one that is not 0 on, as they come by
+/// from the highest to the lowest: all that its nearest f64 depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Leading {
+    words: [u32; 3],
+    /// How many of them came by.
+    taken: u32,
+    /// Not 0 if a later word was not.
+    rest: u32,
+    /// Words from the first one on.
+    count: u32,
+}
+
+impl Leading {
+    /// With the next word.
+    #[must_use]
+    #[inline]
+    pub const fn push(self, word: u32) -> Self {
+        let started = nonzero_mask(self.taken | word);
+        // All ones below three.
+        let open = started & ((self.taken.wrapping_sub(3)) as i32 >> 31) as u32;
+        let [first, second, third] = self.words;
+        Self {
+            words: [
+                select(open, second, first),
+                select(open, third, second),
+                select(open, word, third),
+            ],
+            taken: self.taken + (open & 1),
+            rest: self.rest | (word & !open),
+            count: self.count + (started & 1),
+        }
+    }
+
+    /// The f64 nearest to the integer, ties to even, infinite where none is; its negative for a
+    /// mask of all ones.
+    #[must_use]
+    #[inline]
+    pub const fn to_f64(self, negative: u32) -> f64 {
+        let [mut first, second, third] = self.push(0).push(0).words;
+        let is_zero = !nonzero_mask(first);
+        let (low, mut zeros) = (third as u64, 0);
+        let high = (first as u64) << 32 | second as u64;
+        let mut step = 16;
+        while step > 0 {
+            let skip = step & !nonzero_mask(first >> (32 - step));
+            first <<= skip;
+            zeros += skip;
+            step >>= 1;
+        }
+        let bits = high << zeros | (low << zeros) >> 32;
+        // 53 bits, then what decides about rounding: 11 bits, and whether anything follows.
+        let mantissa = bits >> 11;
+        let rest = nonzero_mask((low << zeros) as u32 | self.rest) & 1;
+        let tail = (bits & 0x7ff) << 1 | rest as u64;
+        let up = 0x800u64.wrapping_sub(tail + (mantissa & 1)) >> 63;
+        // The integer is `bits` times 2^(32 count - 64 - zeros); the mantissa's own first bit, and
+        // a carry, add to the exponent.
+        let exponent = (1023 + 32 * self.count + 63 - 64 - 1).wrapping_sub(zeros) as u64;
+        let finite = (exponent << 52) + mantissa + up;
+        let infinite = 0x7ffu64 << 52;
+        // All ones where it is too large.
+        let above = infinite.wrapping_sub(finite) as i64 >> 63;
+        let magnitude = finite ^ (above as u64 & (finite ^ infinite));
+        let kept = magnitude & !(is_zero as u64 | (is_zero as u64) << 32);
+        f64::from_bits(kept | (negative as u64 & !is_zero as u64 & 1) << 63)
+    }
+}
+
 /// All ones if `a == b`, else 0.
 #[must_use]
 #[inline]
@@ -84,6 +184,20 @@ pub const fn equal_mask(a: i64, b: i64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn integers_beyond_every_f64_are_infinite() {
+        let of = |first: u32, others: usize| {
+            let leading = Leading::default().push(first);
+            (0..others).fold(leading, |leading, _| leading.push(u32::MAX)).to_f64(0)
+        };
+        assert_eq!(of(1, 31), 2f64.powi(993));
+        // Rounds up to 2^1024.
+        assert_eq!(of(u32::MAX, 31), f64::INFINITY);
+        assert_eq!(of(1, 32), f64::INFINITY);
+        assert_eq!(of(0, 0).to_bits(), 0);
+        assert_eq!(Leading::default().to_f64(u32::MAX).to_bits(), 0, "no negative zero");
+    }
 
     proptest! {
         #[test]
@@ -116,8 +230,30 @@ mod tests {
             }
             prop_assert_eq!(divide(wide, from), wide / u128::from(from));
             prop_assert_eq!(divide(wide, 1 << 63), wide >> 63);
+            let (a, b) = (x as u32, (x >> 32) as u32);
+            let p = p.max(3);
+            let neg_inverse = (0..5).fold(p, |inverse, _| {
+                inverse.wrapping_mul(2u32.wrapping_sub(p.wrapping_mul(inverse)))
+            }).wrapping_neg();
+            let square = ((1u128 << 64) % u128::from(p)) as u32;
+            let product = u64::from(a) * u64::from(b) % u64::from(p);
+            prop_assert_eq!(u64::from(multiply(a, b, p, neg_inverse, square)), product);
             prop_assert_eq!(equal_mask(x as i64, y as i64), if x == y { u64::MAX } else { 0 });
             prop_assert_eq!(equal_mask(x as i64, x as i64), u64::MAX);
+        }
+
+        /// Against the standard library's conversion, at every number of words.
+        #[test]
+        fn leading_words_give_the_nearest_f64(value: u128, shift in 0u32..128, zeros in 0usize..3) {
+            let value = value >> shift;
+            let words = (0..4).rev().map(|i| (value >> (32 * i)) as u32);
+            let words: Vec<u32> = std::iter::repeat_n(0, zeros).chain(words).collect();
+            let leading = words.iter().fold(Leading::default(), |leading, &w| leading.push(w));
+            prop_assert_eq!(leading.to_f64(0), value as f64);
+            prop_assert_eq!(leading.to_f64(u32::MAX), -(value as f64));
+            // As the upper words of a larger integer.
+            let larger = (0..3).fold(leading, |leading, _| leading.push(0));
+            prop_assert_eq!(larger.to_f64(0), value as f64 * 2f64.powi(96));
         }
     }
 }

@@ -67,6 +67,15 @@ impl Modulus {
         self.reduce_small((residue ^ negative).wrapping_sub(negative) as i32)
     }
 
+    /// [`Modulus::reduce_signed`] for integers of up to 127 bits.
+    pub fn reduce_i128(&self, x: i128) -> u32 {
+        let (high, low) = ((x >> 64) as i64, x as u64);
+        // The lower half is not negative: 2 (low / 2) and its last bit.
+        let half = self.reduce_signed((low >> 1) as i64);
+        let low = self.add(self.add(half, half), low as u32 & 1);
+        self.add(self.mul(self.reduce_signed(high), self.r_squared), low)
+    }
+
     /// `x mod p` in `[0, p)` for `-p <= x < p`, in constant time.
     #[inline]
     pub fn reduce_small(&self, x: i32) -> u32 {
@@ -94,9 +103,10 @@ impl Modulus {
         self.reduce_small(a.wrapping_neg() as i32)
     }
 
-    /// `a * b`; any 32-bit inputs.
+    /// `a * b`; any 32-bit inputs. In constant time: no division.
+    #[inline]
     pub fn mul(&self, a: u32, b: u32) -> u32 {
-        self.reduce(u64::from(a) * u64::from(b))
+        constant_time::multiply(a, b, self.value, self.neg_inverse, self.r_squared)
     }
 
     /// `a^exponent`.

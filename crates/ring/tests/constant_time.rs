@@ -29,6 +29,18 @@ const WRAPPERS: &str = r#"
 #[no_mangle] pub fn probe_divide(x: u128, divisor: u64) -> u128 {
     constant_time::divide(x, divisor)
 }
+#[no_mangle] pub fn probe_multiply(a: u32, b: u32, p: u32, i: u32, r: u32) -> u32 {
+    constant_time::multiply(a, b, p, i, r)
+}
+#[no_mangle] pub fn probe_select(mask: u32, a: u32, b: u32) -> u32 {
+    constant_time::select(mask, a, b)
+}
+#[no_mangle] pub fn probe_push(leading: &mut constant_time::Leading, word: u32) {
+    *leading = leading.push(word);
+}
+#[no_mangle] pub fn probe_to_f64(leading: &constant_time::Leading, negative: u32) -> f64 {
+    leading.to_f64(negative)
+}
 // What must not pass.
 #[no_mangle] pub fn probe_bad_remainder(x: i64, p: i64) -> i64 {
     if p > 0 { x.rem_euclid(p) } else { 0 }

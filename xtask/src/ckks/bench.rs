@@ -1,30 +1,22 @@
 //! `cargo xtask bench --set CKKS_...`: one operation, timed and checked.
 
 use super::check::Checked;
+use super::job::Job;
 use super::options::options;
-use crate::bench::{Arguments, Operation, Slots, seed_bytes};
+use crate::bench::{Arguments, Operation, TransformChoice, seed_bytes};
+use crate::plot;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
-use girih::ckks::approximation::Polynomial;
-use girih::ckks::server::{
-    Bootstrapping, Builder, Ciphertexts, LinearMap, Node, Options, ServerKey,
-};
+use girih::ckks::server::{Bootstrapping, Ciphertexts, Node, Options, ServerKey};
 use girih::ckks::{
-    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, KeyKind,
-    KeyRange, PolyOptions,
+    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
+    PolyOptions,
 };
 use girih::{Device, PlanSource};
 use serde::Serialize;
 use std::time::Instant;
-
-/// Rotations that share one decomposition in `--op hoisted`.
-const HOISTED: i64 = 8;
-/// Diagonals of the map of `--op transform`.
-const DIAGONALS: usize = 32;
-/// Degree of the polynomial of `--op chebyshev`.
-const DEGREE: usize = 31;
 
 /// Deviations of the model that a component may err by. What a division rounds off is multiplied by
 /// the secret, whose slots are not alike: as a product of two normal complex numbers it has the
@@ -99,131 +91,6 @@ pub fn set(arguments: &Arguments) -> Result<Option<CkksParameters>> {
     }
 }
 
-/// An operation with what it works on.
-pub(super) struct Job {
-    pub op: Operation,
-    slots: Slots,
-    pub level: usize,
-    map: Option<LinearMap>,
-    polynomial: Option<Polynomial>,
-    bootstrapping: Bootstrapping,
-}
-
-impl Job {
-    pub fn new(
-        op: Operation,
-        level: Option<usize>,
-        slots: Slots,
-        bootstrapping: Bootstrapping,
-        set: &CkksParameters,
-    ) -> Result<Self> {
-        let fresh = match (op, set.bootstrapping()) {
-            (Operation::Bootstrap, Some(b)) => b.input_level(),
-            _ => set.default_level(),
-        };
-        let level = level.unwrap_or(fresh);
-        let map = match op {
-            Operation::Transform => {
-                let diagonals = (0..DIAGONALS).map(|k| {
-                    let entries =
-                        (0..set.slots()).map(move |j| Complex64::cis((j * (k + 1)) as f64));
-                    (k as i64, entries.map(|z| z / DIAGONALS as f64).collect::<Vec<_>>())
-                });
-                Some(LinearMap::from_diagonals(set.slots(), diagonals)?)
-            }
-            _ => None,
-        };
-        let polynomial = match op {
-            Operation::Chebyshev => {
-                Some(Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, DEGREE)?)
-            }
-            _ => None,
-        };
-        Ok(Self { op, slots, level, map, polynomial, bootstrapping })
-    }
-
-    /// The keys that it needs: of a bootstrapping, for the levels at which it uses them.
-    pub fn keys(&self, set: &CkksParameters) -> Result<Vec<KeyRange>> {
-        let rotations = |by: Vec<i64>| {
-            by.into_iter()
-                .filter_map(|r| Some(KeyRange::from(KeyKind::rotation(set, r)?)))
-                .collect()
-        };
-        Ok(match self.op {
-            Operation::Multiply | Operation::Square | Operation::Chebyshev | Operation::Rescale => {
-                vec![KeyKind::Multiplication.into()]
-            }
-            Operation::Rotate => rotations(vec![1]),
-            Operation::Hoisted => rotations((1..=HOISTED).collect()),
-            Operation::Transform => {
-                rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
-            }
-            Operation::Bootstrap => self.bootstrapping.keys_by_level(set, set.slots())?,
-            _ => Vec::new(),
-        })
-    }
-
-    pub fn inputs(&self) -> usize {
-        if self.op == Operation::Multiply { 2 } else { 1 }
-    }
-
-    pub fn record(&self, b: &mut Builder<'_>, x: &[Node]) -> ckks::Result<Vec<Node>> {
-        Ok(vec![match self.op {
-            Operation::Multiply => b.mul(&x[0], &x[1])?,
-            Operation::Square => b.square(&x[0])?,
-            Operation::Rotate => b.rotate(&x[0], 1)?,
-            Operation::Rescale => b.rescale(&x[0])?,
-            Operation::Hoisted => return b.rotate_many(&x[0], &(1..=HOISTED).collect::<Vec<_>>()),
-            Operation::Transform => {
-                b.linear_transform(&x[0], self.map.as_ref().expect("made for it"))?
-            }
-            Operation::Chebyshev => {
-                b.polynomial(&x[0], self.polynomial.as_ref().expect("made for it"))?
-            }
-            _ => b.bootstrap_with(&x[0], &self.bootstrapping)?,
-        }])
-    }
-
-    /// What output `output` must hold.
-    fn expected(&self, x: &[&[Complex64]], output: usize) -> Vec<Complex64> {
-        let rotated = |by: usize| [&x[0][by..], &x[0][..by]].concat();
-        match self.op {
-            Operation::Multiply => x[0].iter().zip(x[1]).map(|(a, b)| a * b).collect(),
-            Operation::Square | Operation::Rescale => x[0].iter().map(|a| a * a).collect(),
-            Operation::Rotate => rotated(1),
-            Operation::Hoisted => rotated(output + 1),
-            Operation::Transform => self.map.as_ref().expect("made for it").apply(x[0]),
-            Operation::Chebyshev => {
-                let p = self.polynomial.as_ref().expect("made for it");
-                x[0].iter().map(|z| p.evaluate(z.re).into()).collect()
-            }
-            _ => x[0].to_vec(),
-        }
-    }
-
-    pub fn slots(&self, seed: u64, count: usize) -> Vec<Complex64> {
-        let mut words = girih_conformance::synthetic::Words::new(seed);
-        let mut uniform = || (words.next_word() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-        (0..count)
-            .map(|_| match self.slots {
-                Slots::Constant => Complex64::new(1.0, 0.0),
-                Slots::Zero => Complex64::new(0.0, 0.0),
-                // Polynomials are of real numbers.
-                Slots::Real => Complex64::new(uniform(), 0.0),
-                Slots::Random if self.op == Operation::Chebyshev => Complex64::new(uniform(), 0.0),
-                Slots::Random => Complex64::new(uniform(), uniform()),
-            })
-            .collect()
-    }
-
-    pub fn largest(&self) -> f64 {
-        match (self.slots, self.op) {
-            (Slots::Random, op) if op != Operation::Chebyshev => std::f64::consts::SQRT_2,
-            _ => 1.0,
-        }
-    }
-}
-
 /// Milliseconds of `repeat` runs after one that warms up.
 pub(super) fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
     run()?;
@@ -260,7 +127,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         (arguments.packing.is_some(), "--packing"),
         (arguments.message.is_some(), "--message"),
         (arguments.groups.is_some(), "--groups"),
-        (arguments.sweep.is_some(), "--sweep"),
+        (arguments.transform != TransformChoice::Auto, "--transform"),
     ] {
         if given {
             bail!("{flag}: is an option of TFHE sets; leave it out for {set}");
@@ -277,19 +144,63 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
+    if let (Operation::Bootstrap, Ok(fails)) =
+        (arguments.op, NoiseModel::new(set).bootstrapping_failure())
+    {
+        say(format!(
+            "fails     2^{:.1} loses bits, 2^{:.1} all, by the model",
+            fails.degraded, fails.destroyed
+        ));
+    }
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
         ..Default::default()
     };
-    let job = Job::new(arguments.op, arguments.level, arguments.slots, how, set)?;
-    let record = measure(arguments, set, &device, &job, batch, &say)?;
+    let job = |level| Job::new(arguments.op, level, arguments.slots, how, set);
+    let steps = job(arguments.level)?.steps(arguments, batch, set);
+    // Keys are those of the operation, whatever its level.
+    let loaded = Loaded::new(arguments, set, &device, &job(arguments.level)?, &say)?;
+    let (mut records, mut failure) = (Vec::new(), Ok(()));
+    for (level, batch) in steps {
+        let measured = job(Some(level))
+            .and_then(|job| measure(arguments, set, &device, &loaded, &job, batch, &say));
+        match measured {
+            Ok(record) => {
+                report(&record, &say);
+                records.push(record);
+            }
+            Err(error) => {
+                failure = Err(error.context(format!("a batch of {batch} at level {level}")));
+                break;
+            }
+        }
+    }
+    // What was measured before a failure is kept.
+    if let (Some(path), Some(first)) = (&arguments.json, records.first()) {
+        let value = match arguments.sweep {
+            Some(_) => serde_json::to_value(&records)?,
+            None => serde_json::to_value(first)?,
+        };
+        record::write_json(path, &value)?;
+    }
+    if let (Some(folder), false) = (&arguments.plot, records.is_empty()) {
+        let runs: Vec<_> = records.iter().map(Record::to_plot).collect();
+        for path in plot::ckks_sweep(folder, &runs)? {
+            say(format!("plot      {path}"));
+        }
+    }
+    failure.map(|()| records.iter().all(|record| record.wrong == 0))
+}
+
+fn report(record: &Record, say: &dyn Fn(String)) {
     let bits = record.precision_bits;
     say(format!(
-        "{:<9} {:.3} ms a batch of {batch} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} \
+        "{:<9} {:.3} ms a batch of {} (min {:.3}, max {:.3}), {:.3} ms each, at level {} ({} \
          limbs)",
         record.op,
         record.ms.median,
+        record.batch,
         record.ms.min,
         record.ms.max,
         record.ms_each,
@@ -297,7 +208,10 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         record.limbs
     ));
     if let Some(ms) = record.ms_queued {
-        say(format!("queued    {ms:.3} ms a batch of {batch}, {} with one wait", record.repeat));
+        say(format!(
+            "queued    {ms:.3} ms a batch of {}, {} with one wait",
+            record.batch, record.repeat
+        ));
     }
     say(format!(
         "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} \
@@ -314,10 +228,22 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         .peak_memory_bytes
         .map_or_else(String::new, |b| format!(", {:.2} GiB of the host at most", gib(b)));
     say(format!("memory    {:.2} GiB on the device{host}", gib(record.device_bytes)));
-    if let Some(path) = &arguments.json {
-        record::write_json(path, &serde_json::to_value(&record)?)?;
+}
+
+impl Record {
+    fn to_plot(&self) -> plot::CkksRun {
+        plot::CkksRun {
+            device: self.device.clone(),
+            backend: self.backend.clone(),
+            set: self.set.clone(),
+            op: self.op.clone(),
+            batch: self.batch,
+            level: self.level,
+            limbs: self.limbs,
+            per_s: self.per_s,
+            ms: plot::Median { median: self.ms.median },
+        }
     }
-    Ok(record.wrong == 0)
 }
 
 /// What the command line leaves open of loading, and what not.
@@ -329,31 +255,53 @@ fn load_options(arguments: &Arguments, set: &CkksParameters, device: &Device) ->
     options(set, arguments.key_switch, &arguments.plan, own)
 }
 
+/// Keys of one operation, on the device.
+struct Loaded {
+    client: ClientKey,
+    server: ServerKey,
+    keygen_s: f64,
+    load_s: f64,
+    plan: String,
+    plan_from: PlanSource,
+}
+
+impl Loaded {
+    fn new(
+        arguments: &Arguments,
+        set: &CkksParameters,
+        device: &Device,
+        job: &Job,
+        say: &dyn Fn(String),
+    ) -> Result<Self> {
+        let progress = Terminal::new();
+        let start = Instant::now();
+        let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
+        let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
+        let keygen_s = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let options = load_options(arguments, set, device)?;
+        let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
+        drop(keys);
+        let load_s = start.elapsed().as_secs_f64();
+        let engine = server.engine();
+        let plan = PolyOptions { plan: Some(*engine.plan()), ..options.device }.to_string();
+        let plan_from = engine.plan_source();
+        say(format!("plan      key switching {}; {plan} ({plan_from:?})", server.key_switching()));
+        say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
+        Ok(Self { client, server, keygen_s, load_s, plan, plan_from })
+    }
+}
+
 fn measure(
     arguments: &Arguments,
     set: &CkksParameters,
     device: &Device,
+    loaded: &Loaded,
     job: &Job,
     batch: usize,
     say: &dyn Fn(String),
 ) -> Result<Record> {
-    let progress = Terminal::new();
-    let start = Instant::now();
-    let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
-    let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
-    let keygen_s = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let options = load_options(arguments, set, device)?;
-    let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
-    drop(keys);
-    let load_s = start.elapsed().as_secs_f64();
-    let (plan, plan_from) = (
-        PolyOptions { plan: Some(*server.engine().plan()), ..options.device },
-        server.engine().plan_source(),
-    );
-    say(format!("plan      key switching {}; {plan} ({plan_from:?})", server.key_switching()));
-    say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
-
+    let Loaded { client, server, .. } = loaded;
     let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
         .map(|i| {
             (0..batch)
@@ -436,7 +384,7 @@ fn measure(
                 server.synchronize()?;
                 recorded.write(say)?;
             }
-            model = check(&server, &client, job, &plain, &outputs, &mut checked)?;
+            model = check(server, client, job, &plain, &outputs, &mut checked)?;
         }
     }
     let ms = Milliseconds::of(&samples);
@@ -462,8 +410,8 @@ fn measure(
         max_error: checked.max_error,
         log2_deviation: checked.deviation().log2(),
         log2_model: model.log2(),
-        keygen_s,
-        load_s,
+        keygen_s: loaded.keygen_s,
+        load_s: loaded.load_s,
         record_s,
         device_bytes: server.memory().device_bytes,
         peak_memory_bytes: record::peak_memory_bytes(),
@@ -476,8 +424,8 @@ fn measure(
         few_keys: job.op == Operation::Bootstrap && arguments.few_keys,
         memory_limit: arguments.memory_limit,
         key_switching: server.key_switching().to_string(),
-        plan: plan.to_string(),
-        plan_from,
+        plan: loaded.plan.clone(),
+        plan_from: loaded.plan_from,
         seed: arguments.seed,
         version: env!("CARGO_PKG_VERSION"),
         commit: record::commit(),

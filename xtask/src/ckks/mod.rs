@@ -3,6 +3,7 @@
 pub mod bench;
 mod check;
 pub mod devices;
+mod job;
 pub mod memory;
 pub mod options;
 pub mod sets;

@@ -1,6 +1,7 @@
 //! `cargo xtask tune --set CKKS_...`: key switching and plans, measured by one operation.
 
-use super::bench::{Job, timed};
+use super::bench::timed;
+use super::job::Job;
 use crate::bench::{Operation, Slots, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::Milliseconds;

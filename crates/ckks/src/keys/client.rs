@@ -93,7 +93,8 @@ impl ClientKey {
     }
 
     /// Takes secrets that were made elsewhere: N coefficients of the dense one, and of the sparse
-    /// one where the set has a bootstrapping. Equal secrets give keys of one [`KeyId`].
+    /// one where the set has a bootstrapping. Equal secrets give keys of one [`KeyId`]. What is
+    /// refused is wiped.
     ///
     /// # Errors
     /// [`Error::Malformed`] naming a wrong length, a missing or superfluous secret, or a secret
@@ -108,12 +109,15 @@ impl ClientKey {
             what: "client key",
             why: format!("the {name} secret {why}"),
         };
-        let dense =
-            Secret::checked(dense_kind, set.degree(), dense).map_err(|why| refuse("dense", why))?;
-        let sparse = match (sparse_kind, sparse) {
+        // Whoever leaves early drops, and so wipes, what it did not come to.
+        let (dense, mut sparse) = (Zeroizing::new(dense), sparse.map(Zeroizing::new));
+        let take = |kind, secret: &mut Zeroizing<Vec<i8>>| {
+            Secret::checked(kind, set.degree(), std::mem::take(&mut **secret))
+        };
+        let dense = take(dense_kind, &mut { dense }).map_err(|why| refuse("dense", why))?;
+        let sparse = match (sparse_kind, &mut sparse) {
             (Some(kind), Some(sparse)) => {
-                let sparse = Secret::checked(kind, set.degree(), sparse);
-                Some(sparse.map_err(|why| refuse("sparse", why))?)
+                Some(take(kind, sparse).map_err(|why| refuse("sparse", why))?)
             }
             (None, None) => None,
             (Some(_), None) => return Err(refuse("sparse", format!("is missing: {set} has one"))),

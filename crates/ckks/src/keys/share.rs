@@ -65,9 +65,8 @@ impl ClientKey {
         let limbs = residues.chunks_exact_mut(set.degree());
         for (limb, position) in limbs.zip(chain.base(ciphertext.level())) {
             let modulus = chain.moduli()[position];
-            let p = i128::from(modulus.value());
-            for (x, g) in limb.iter_mut().zip(flood.iter()) {
-                *x = modulus.add(*x, g.rem_euclid(p) as u32);
+            for (x, &g) in limb.iter_mut().zip(flood.iter()) {
+                *x = modulus.add(*x, modulus.reduce_i128(g));
             }
         }
         self.decode(ciphertext, &residues, noise)

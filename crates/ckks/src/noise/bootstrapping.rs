@@ -23,6 +23,37 @@ impl BootstrappingNoise {
     }
 }
 
+/// How likely a bootstrapping fails whatever its slots are: each figure is log2 of the probability
+/// that one of the N coefficients leaves the interval of the modular reduction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BootstrappingFailure {
+    /// A coefficient within 2 of the end: it loses bits, more the nearer it is.
+    pub degraded: f64,
+    /// One beyond the last multiple that is removed: every slot is wrong.
+    pub destroyed: f64,
+}
+
+/// log2 of the probability that the sum of `count` uniform variables on [-1/2, 1/2] exceeds `x > 0`
+/// in magnitude (Irwin-Hall): exact for up to 40 of them, above by the bound 2 exp(-6 x^2 / count),
+/// since such a variable is strictly sub-Gaussian.
+fn log2_beyond(count: usize, x: f64) -> f64 {
+    let (n, reach) = (count as f64, 0.5 * count as f64 - x);
+    if reach <= 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    if count > 40 {
+        return (1.0 - 6.0 * x * x / n * std::f64::consts::LOG2_E).min(0.0);
+    }
+    // 2/n! sum_j (-1)^j C(n, j) (n/2 - x - j)^n, scaled by the first term.
+    let (mut sum, mut binomial) = (0.0, 1.0);
+    for j in 0..reach.ceil() as usize {
+        sum += binomial * ((reach - j as f64) / reach).powi(count as i32);
+        binomial *= -(n - j as f64) / (j + 1) as f64;
+    }
+    let log2_factorial: f64 = (1..=count).map(|i| (i as f64).log2()).sum();
+    (1.0 + n * reach.log2() - log2_factorial + sum.log2()).min(0.0)
+}
+
 /// The part that does not depend on the message ratio, and the one that grows by 4 with each unit
 /// of it, as log2 of variances at N = 2^10, with their growth for each doubling of N.
 ///
@@ -101,6 +132,22 @@ impl NoiseModel {
         Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
     }
 
+    /// How likely a bootstrapping fails. After the modulus was raised a coefficient is the message
+    /// plus Q_0 I, with I a sum of as many uniform variables on [-1/2, 1/2] as the sparse secret
+    /// has coefficients that are not 0, and one more.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a set without bootstrapping.
+    pub fn bootstrapping_failure(&self) -> Result<BootstrappingFailure> {
+        let Some(b) = self.set.bootstrapping() else {
+            let (set, why) = (self.set.name().into(), "has no bootstrapping".into());
+            return Err(Error::Unsupported { set, why });
+        };
+        let (count, end) = (b.sparse_weight() + 1, f64::from(b.interval()));
+        let of = |x: f64| (log2_beyond(count, x) + self.degree().log2()).min(0.0);
+        Ok(BootstrappingFailure { degraded: of(end - 2.0), destroyed: of(end - 0.5) })
+    }
+
     /// Deviation of a real slot after the first half of a bootstrapping, in which Q_0 / 2 pi counts
     /// as 1, before it is brought to a canonical scale.
     ///
@@ -145,5 +192,46 @@ impl NoiseModel {
             scale = scale_out;
         }
         Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CkksParameters;
+    use girih_ring::sampler::MaskSeed;
+
+    #[test]
+    fn failures_are_as_rare_as_stated() {
+        for set in CkksParameters::all() {
+            let found = NoiseModel::new(&set).bootstrapping_failure();
+            let Some(b) = set.bootstrapping() else {
+                assert!(matches!(found, Err(Error::Unsupported { .. })), "{set}");
+                continue;
+            };
+            let found = found.expect("it bootstraps");
+            assert_eq!((b.sparse_weight(), b.interval()), (32, 16), "{set}");
+            assert!((found.degraded + 62.0).abs() < 0.5, "{set}: {found:?}");
+            assert!((found.destroyed + 105.7).abs() < 0.5, "{set}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_uniform_variables_leave_an_interval_as_often_as_computed() {
+        let mut stream = MaskSeed([5; 32]).stream(0, 0);
+        let mut uniform = || (stream.next_u64() >> 11) as f64 * 0.5f64.powi(53) - 0.5;
+        let (count, rounds) = (33, 200_000);
+        let sums: Vec<f64> =
+            (0..rounds).map(|_| (0..count).map(|_| uniform()).sum::<f64>().abs()).collect();
+        for x in [1.0, 3.0, 5.0] {
+            let beyond = sums.iter().filter(|sum| **sum > x).count() as f64;
+            let expected = log2_beyond(count, x).exp2() * f64::from(rounds);
+            let deviation = expected.sqrt();
+            assert!((beyond - expected).abs() < 5.0 * deviation, "{x}: {beyond}, {expected}");
+            // The bound for many variables holds for these as well.
+            assert!(log2_beyond(count, x) < 1.0 - 6.0 * x * x / 33.0 * std::f64::consts::LOG2_E);
+        }
+        assert_eq!(log2_beyond(33, 16.5), f64::NEG_INFINITY);
+        assert!(log2_beyond(41, 14.0) > log2_beyond(40, 14.0));
     }
 }

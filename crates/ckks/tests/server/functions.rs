@@ -72,6 +72,24 @@ fn closures_become_polynomials() {
     ));
 }
 
+/// Nobody can see without the key that a slot left the interval: what comes out then is far from
+/// the function, by the growth of Chebyshev polynomials, and no error says so. Decryption shows it.
+#[test]
+fn slots_outside_the_interval_come_out_wrong() {
+    let p = pair(&[]);
+    let x = [0.5, -0.5, 0.9, 1.5];
+    let (y, polynomial) = p.server.function(&p.upload(&x), f64::exp, -1.0..=1.0, 1e-4).unwrap();
+    let found = p.values(&y);
+    let estimate = y.estimate();
+    let allowed = 12.0 * estimate.deviation + estimate.bias;
+    for (x, y) in x.iter().zip(&found) {
+        let error = (y.re - x.exp()).abs();
+        assert_eq!(error <= allowed, x.abs() <= 1.0, "{x}: {error:e}, {allowed:e}");
+        // It is the polynomial's value all the same.
+        assert!((y.re - polynomial.evaluate(*x)).abs() < 1e-5, "{x}");
+    }
+}
+
 fn check_sign(p: &Pair, y: &girih_ckks::server::Ciphertexts, wanted: &[Complex64]) {
     // The estimate counts with slots just outside the gap, where the slope is largest.
     p.check_within(y, wanted, 12.0, 11.0);

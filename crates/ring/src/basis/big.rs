@@ -1,14 +1,16 @@
 //! Exact composition of residues in 32-bit words, without an allocation a coefficient.
 
+use crate::constant_time::{self, Leading};
 use crate::{Modulus, Shoup};
 use num_bigint::BigUint;
-use std::cmp::Ordering;
 
 /// Constants of the Chinese remainder theorem; words run from the lowest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Composer {
     /// `(Q/q_i)^-1 mod q_i`.
     inverses: Vec<Shoup>,
+    /// `floor(2^63/q_i)`.
+    reciprocals: Vec<u64>,
     /// `Q/q_i`, each of `words` words.
     cofactors: Vec<u32>,
     product: Vec<u32>,
@@ -38,21 +40,24 @@ impl Composer {
             cofactors.extend(fixed(&cofactor, words));
         }
         let half = fixed(&(product >> 1u32), words);
-        Self { inverses, cofactors, product: fixed(product, words), half, words }
+        let reciprocals = moduli.iter().map(|m| (1 << 63) / u64::from(m.value())).collect();
+        Self { inverses, reciprocals, cofactors, product: fixed(product, words), half, words }
     }
 
     pub(super) fn scratch(&self) -> Vec<u32> {
         vec![0; self.words]
     }
 
-    /// Writes the magnitude of the centred integer with these residues; whether it is negative.
-    pub(super) fn compose(&self, moduli: &[Modulus], residues: &[u32], out: &mut [u32]) -> bool {
+    /// Writes the magnitude of the centred integer with these residues; all ones if it is
+    /// negative. What is done depends on the basis alone: the integer may be a decryption.
+    pub(super) fn compose(&self, moduli: &[Modulus], residues: &[u32], out: &mut [u32]) -> u32 {
         out.fill(0);
-        // sum_i y_i Q/q_i is the integer plus floor(sum_i y_i/q_i) Q, which f64 gives to within 1.
-        let mut quotient = 0.0;
+        // sum_i y_i Q/q_i is the integer plus floor(sum_i y_i/q_i) Q. The quotient, in units of
+        // 2^-32, is less than two of them too small a prime.
+        let mut quotient = 0;
         for (i, (modulus, &x)) in moduli.iter().zip(residues).enumerate() {
             let y = modulus.mul_shoup(x, self.inverses[i]);
-            quotient += f64::from(y) / f64::from(modulus.value());
+            quotient += (u64::from(y) * self.reciprocals[i]) >> 31;
             let cofactor = &self.cofactors[i * self.words..][..self.words];
             let mut carry = 0;
             for (word, &c) in out.iter_mut().zip(cofactor) {
@@ -61,21 +66,26 @@ impl Composer {
             }
         }
         // At most one below the true multiple, and never above it: what is left is below 2Q.
-        let multiple = (quotient - 0.5).max(0.0) as u32;
-        subtract_multiple(out, &self.product, multiple);
-        while compare(out, &self.product) != Ordering::Less {
-            subtract_multiple(out, &self.product, 1);
-        }
-        let negative = compare(out, &self.half) == Ordering::Greater;
-        if negative {
-            subtract_from(out, &self.product);
-        }
+        let multiple = (quotient as i64 - (1 << 31)) >> 32;
+        subtract_multiple(out, &self.product, (multiple & !(multiple >> 63)) as u32);
+        let left = !is_below(out, &self.product);
+        subtract_multiple(out, &self.product, left & 1);
+        let negative = is_below(&self.half, out);
+        negate_modulo(out, &self.product, negative);
         negative
     }
 }
 
-fn compare(a: &[u32], b: &[u32]) -> Ordering {
-    a.iter().rev().cmp(b.iter().rev())
+/// All ones if `a < b`.
+fn is_below(a: &[u32], b: &[u32]) -> u32 {
+    let borrow = a.iter().zip(b).fold(0, |borrow, (&x, &y)| subtract(x, y, borrow).1);
+    borrow.wrapping_neg()
+}
+
+/// `x - y - borrow` and the next borrow, 0 or 1.
+fn subtract(x: u32, y: u32, borrow: u32) -> (u32, u32) {
+    let difference = u64::from(x).wrapping_sub(u64::from(y)).wrapping_sub(u64::from(borrow));
+    (difference as u32, (difference >> 63) as u32)
 }
 
 /// `a -= factor b`, where that is not negative.
@@ -83,34 +93,23 @@ fn subtract_multiple(a: &mut [u32], b: &[u32], factor: u32) {
     let mut borrow = 0;
     for (x, &y) in a.iter_mut().zip(b) {
         let taken = u64::from(factor) * u64::from(y) + borrow;
-        let (difference, below) = x.overflowing_sub(taken as u32);
+        let (difference, below) = subtract(*x, taken as u32, 0);
         *x = difference;
         borrow = (taken >> 32) + u64::from(below);
     }
 }
 
-/// `a = b - a`, where that is not negative.
-fn subtract_from(a: &mut [u32], b: &[u32]) {
-    let mut borrow = false;
+/// `a = b - a` for a mask of all ones, where that is not negative; nothing for one of zeros.
+fn negate_modulo(a: &mut [u32], b: &[u32], mask: u32) {
+    let mut borrow = 0;
     for (x, &y) in a.iter_mut().zip(b) {
-        let (difference, first) = y.overflowing_sub(*x);
-        let (difference, second) = difference.overflowing_sub(u32::from(borrow));
-        (*x, borrow) = (difference, first || second);
+        let (difference, next) = subtract(y, *x, borrow);
+        (*x, borrow) = (constant_time::select(mask, difference, *x), next);
     }
 }
 
-/// The nearest f64, ties to even.
-pub(super) fn to_f64(words: &[u32]) -> f64 {
-    let Some(top) = words.iter().rposition(|&word| word != 0) else { return 0.0 };
-    let word = |index: Option<usize>| index.map_or(0, |i| u64::from(words[i]));
-    let shift = words[top].leading_zeros();
-    // The 64 bits below the first one, then one bit for whether anything is left: the conversion of
-    // a u64 rounds once, and the last bit breaks a tie as the rest would.
-    let high = word(Some(top)) << 32 | word(top.checked_sub(1));
-    let low = word(top.checked_sub(2));
-    let bits = high << shift | (low << shift) >> 32;
-    let rest =
-        (low << shift) as u32 != 0 || words[..top.saturating_sub(2)].iter().any(|&word| word != 0);
-    let exponent = 32 * (top as i32 - 1) - shift as i32;
-    libm::ldexp((bits | u64::from(rest)) as f64, exponent)
+/// The f64 nearest to a magnitude, ties to even; its negative for a mask of all ones.
+pub(super) fn to_f64(negative: u32, words: &[u32]) -> f64 {
+    let leading = words.iter().rev().fold(Leading::default(), |leading, &word| leading.push(word));
+    leading.to_f64(negative)
 }

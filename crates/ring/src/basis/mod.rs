@@ -11,6 +11,7 @@ mod tests;
 use crate::{Modulus, RingError};
 use big::Composer;
 use num_bigint::{BigInt, BigUint, Sign};
+use zeroize::Zeroizing;
 
 pub use conversion::{BaseConversion, Formula};
 
@@ -108,9 +109,7 @@ impl RnsBasis {
     /// # Panics
     /// If `out` has another length.
     pub fn reduce_i128(&self, coefficients: &[i128], out: &mut [u32]) {
-        self.each_residue(coefficients.len(), out, |m, i| {
-            coefficients[i].rem_euclid(i128::from(m.value())) as u32
-        });
+        self.each_residue(coefficients.len(), out, |m, i| m.reduce_i128(coefficients[i]));
     }
 
     /// The residues of one integer, one for each prime.
@@ -130,14 +129,15 @@ impl RnsBasis {
     pub fn compose(&self, limbs: &[u32]) -> Vec<BigInt> {
         let mut out = Vec::with_capacity(limbs.len() / self.len());
         self.each_integer(limbs, |negative, magnitude| {
-            let sign = if negative { Sign::Minus } else { Sign::Plus };
+            let sign = if negative != 0 { Sign::Minus } else { Sign::Plus };
             out.push(BigInt::from_slice(sign, magnitude));
         });
         out
     }
 
     /// As [`RnsBasis::compose`], each integer rounded once to f64 (to nearest, ties to even; what
-    /// exceeds an f64 becomes infinite).
+    /// exceeds an f64 becomes infinite). Integers may be secret: what is done does not depend on
+    /// them, and copies on the way are wiped.
     ///
     /// # Panics
     /// As [`RnsBasis::compose`]; and if `out` has not one place for each coefficient.
@@ -145,9 +145,7 @@ impl RnsBasis {
         assert_eq!(out.len() * self.len(), limbs.len(), "one f64 for each coefficient");
         let mut places = out.iter_mut();
         self.each_integer(limbs, |negative, magnitude| {
-            let value = big::to_f64(magnitude);
-            *places.next().expect("as many as coefficients") =
-                if negative { -value } else { value };
+            *places.next().expect("as many as coefficients") = big::to_f64(negative, magnitude);
         });
     }
 
@@ -163,21 +161,22 @@ impl RnsBasis {
         }
     }
 
-    /// Calls `each` with the sign and the magnitude (words from the lowest) of every coefficient.
-    fn each_integer(&self, limbs: &[u32], mut each: impl FnMut(bool, &[u32])) {
+    /// Calls `each` with the sign, all ones for a negative one, and the magnitude (words from the
+    /// lowest) of every coefficient.
+    fn each_integer(&self, limbs: &[u32], mut each: impl FnMut(u32, &[u32])) {
         assert!(
             limbs.len().is_multiple_of(self.len()),
             "one limb for each of {} primes",
             self.len()
         );
         let size = limbs.len() / self.len();
-        let mut residues = vec![0; self.len()];
-        let mut words = self.composer.scratch();
+        let mut residues = Zeroizing::new(vec![0; self.len()]);
+        let mut words = Zeroizing::new(self.composer.scratch());
         for i in 0..size {
             for (limb, residue) in residues.iter_mut().enumerate() {
                 *residue = limbs[limb * size + i];
                 let p = self.moduli[limb].value();
-                assert!(*residue < p, "coefficient {i} has {residue}, not a residue modulo {p}");
+                assert!(*residue < p, "coefficient {i} has no residue modulo {p}");
             }
             let negative = self.composer.compose(&self.moduli, &residues, &mut words);
             each(negative, &words);
