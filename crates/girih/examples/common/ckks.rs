@@ -1,6 +1,7 @@
 //! Keys of a CKKS example.
 
 use super::common::{Bar, Failure, Options};
+use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 
 /// The owner of the data and whoever computes, in one program for once.
@@ -13,10 +14,10 @@ pub struct Parties {
 impl Parties {
     /// Opens the device, makes the keys that `kinds` names for the chosen set or `default_set`, and
     /// loads them.
-    pub fn start(
+    pub fn start<K: Into<KeyRange>>(
         options: &Options,
         default_set: &str,
-        kinds: impl FnOnce(&CkksParameters) -> girih::ckks::Result<Vec<KeyKind>>,
+        kinds: impl FnOnce(&CkksParameters) -> girih::ckks::Result<Vec<K>>,
     ) -> Result<Self, Failure> {
         let device = options.open()?;
         let set = CkksParameters::by_name(options.set(default_set))?;
