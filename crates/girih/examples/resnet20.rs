@@ -299,6 +299,29 @@ fn main() -> ExitCode {
     common::exit(|| run(&Arguments::parse()))
 }
 
+/// For each image, what the network makes of it with the ReLU that `sign` makes, and its class by
+/// true ReLUs.
+fn in_the_plain(
+    network: &Network,
+    sign: &CompositeSign,
+    pictures: &[&(Vec<f64>, usize)],
+) -> Result<Vec<(Vec<f64>, usize)>, Failure> {
+    let relu = |x: f64| x * (1.0 + sign.evaluate(x)) / 2.0;
+    let one = |(number, (image, _)): (usize, &&(Vec<f64>, usize))| {
+        let mut largest = 0.0f64;
+        let exact = network.logits(image, |x| {
+            largest = largest.max(x.abs());
+            x.max(0.0)
+        });
+        if largest > 1.0 {
+            let why = "polynomials are of no use there; write the network with larger bounds";
+            return Err(format!("image {number} exceeds a ReLU's bound {largest:.2} times: {why}"));
+        }
+        Ok((network.logits(image, relu), label(&exact)))
+    };
+    Ok(pictures.iter().enumerate().map(one).collect::<Result<_, _>>()?)
+}
+
 /// The bytes of a file, or of the one that is built in.
 fn bytes(path: Option<&String>, own: &[u8]) -> Result<Vec<u8>, Failure> {
     let Some(path) = path else { return Ok(own.to_vec()) };
@@ -339,6 +362,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         message_ratio: Some((set.message_ratios().end - 1).min(7)),
         ..Default::default()
     };
+    let wanted = in_the_plain(&network, &sign, &pictures)?;
     let parties =
         Parties::start(&arguments.options, default_set, |set| keys(set, &plan, &how, levels))?;
     let (client, server) = (&parties.client, &parties.server);
@@ -370,20 +394,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [convolving, refreshing, activating] = evaluator.spent.map(|d| d.as_secs_f64());
     let seconds = convolving + refreshing + activating;
 
-    // The owner again, who compares with the same polynomials in the plain, and with true ReLUs.
+    // The owner again.
     let mut found = Vec::new();
     for result in server.download(&result)? {
         found.extend(plan.unpack(&client.decrypt(&result)?));
     }
-    let relu = |x: f64| x * (1.0 + sign.evaluate(x)) / 2.0;
     let (mut error, mut same, mut right, mut exact) = (0.0f64, 0, 0, 0);
-    for (found, (image, truth)) in found.iter().zip(&pictures) {
-        let wanted = network.logits(image, relu);
-        let off = found.iter().zip(&wanted).map(|(x, y)| (x - y).abs());
+    for ((found, (wanted, by_true)), (_, truth)) in found.iter().zip(&wanted).zip(&pictures) {
+        let off = found.iter().zip(wanted).map(|(x, y)| (x - y).abs());
         error = off.fold(error, f64::max);
-        same += usize::from(label(found) == label(&wanted));
+        same += usize::from(label(found) == label(wanted));
         right += usize::from(label(found) == *truth);
-        exact += usize::from(label(&wanted) == label(&network.logits(image, |x| x.max(0.0))));
+        exact += usize::from(label(wanted) == *by_true);
     }
     let each = 1e3 * seconds / count as f64;
     let (layers, degrees) = (plan.layers(), sign.degrees());

@@ -199,9 +199,9 @@ impl Network {
         pixels.iter().enumerate().map(one).collect()
     }
 
-    /// What the network makes of a normalised image, one number a class, with `relu` for the ReLU
-    /// on [-1, 1].
-    pub fn logits(&self, image: &[f64], relu: impl Fn(f64) -> f64) -> Vec<f64> {
+    /// What the network makes of a normalised image, one number a class, with `relu` for the ReLU.
+    /// It is given what lies in [-1, 1] if bounds hold.
+    pub fn logits(&self, image: &[f64], mut relu: impl FnMut(f64) -> f64) -> Vec<f64> {
         let (mut before, mut x, mut side) = (Vec::new(), image.to_vec(), self.side);
         for Layer { convolution, beside, bound } in self.layers() {
             let mut y = convolution.apply(&x, side);
