@@ -248,7 +248,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A convolution of the first node, with what is beside it, the second, and the bias; `slots` slots.
+/// A convolution of the first node, as `slots` slots, with what the second adds, and the bias.
 fn convolve(
     b: &mut Builder<'_>,
     layer: &PackedLayer,
@@ -412,15 +412,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bootstrappings = evaluator.bootstrappings;
     println!("{layers} layers, ReLUs of degrees {degrees:?}, off by {:.1e}", sign.relu_error());
     println!("{count} images, {bootstrappings} bootstrappings, {seconds:.1} s");
+    println!("{each:.0} ms an image");
     println!(
-        "{each:.0} ms an image: convolutions {convolving:.2} s, bootstrappings \
-              {refreshing:.2} s, ReLUs {activating:.2} s"
+        "convolutions {convolving:.2} s, bootstrappings {refreshing:.2} s, ReLUs {activating:.2} s"
     );
     println!("numbers a class differ by up to {error:.1e} from the same polynomials in the plain");
-    println!(
-        "{same} of {count} labels are those in the plain, {right} are right; by true ReLUs, \
-              {exact} would be the same"
-    );
+    println!("{same} of {count} labels are those in the plain, {right} are right");
+    println!("in the plain, {exact} are those of true ReLUs");
     let figures = [
         ("images", count as f64),
         ("seconds", seconds),

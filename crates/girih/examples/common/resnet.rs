@@ -1,16 +1,17 @@
 //! Residual networks for small images, in the plain.
 //!
 //! The file of a network is in the safetensors format and has these arrays, batch normalisation
-//! being folded into weights and biases; C_0, C_1, .. are the channels of the stages:
+//! being folded into weights and biases. Stages count from 1, blocks from 0; stage s has C_s
+//! channels, and C_0 is C_1:
 //!
 //! | name | shape |
 //! |---|---|
 //! | `conv1.weight`, `.bias` | C_0, colours, 3, 3 |
-//! | `layer<stage>.<block>.conv1.weight`, `.bias` | C_s, those before, 3, 3; stages from 1, blocks from 0 |
+//! | `layer<stage>.<block>.conv1.weight`, `.bias` | C_s, those before, 3, 3 |
 //! | `layer<stage>.<block>.conv2.weight`, `.bias` | C_s, C_s, 3, 3 |
 //! | `layer<stage>.0.shortcut.weight`, `.bias` | C_s, C_(s-1), 1, 1; from the second stage on |
 //! | `fc.weight`, `.bias` | classes, those of the last stage |
-//! | `relu.bounds` | a number for each ReLU, in their order: what it is given stays below it in magnitude |
+//! | `relu.bounds` | one for each ReLU: no magnitude that it is given is larger |
 //! | `mean`, `std` | colours; an image's pixels, divided by 255, minus the one, by the other |
 //!
 //! and a note `side`, the pixels along a side of an image. The first block of each stage but the
