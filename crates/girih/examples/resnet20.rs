@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     full: bool,
     /// How many images; two share a ciphertext.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     images: u16,
     /// Another network, in the format of docs/workloads.md; resnet20_train.py writes it.
     #[arg(long, value_name = "FILE", requires = "pictures")]
@@ -144,7 +144,7 @@ struct Evaluator<'a> {
     /// How long recordings ran, those of convolutions, of bootstrappings and of ReLUs; what making
     /// them takes is not in it.
     spent: [Duration; 3],
-    /// How long weights were encoded and recordings made.
+    /// How long it took to encode weights and to record their layers.
     prepared: Duration,
     /// The most that the device held.
     bytes: u64,
@@ -177,12 +177,12 @@ impl Evaluator<'_> {
         let slots = self.plan.slots();
         let start = Instant::now();
         let layer = self.plan.layer(i)?;
-        self.prepared += start.elapsed();
         let inputs: &[_] = match layer.beside {
             PackedBeside::Nothing => &[x],
             _ => &[x, before],
         };
         let recording = self.recorded(inputs, |b, x| convolve(b, &layer, x, slots))?;
+        self.prepared += start.elapsed();
         self.timed(0, &recording, inputs)?.with_magnitude(1.0)
     }
 
