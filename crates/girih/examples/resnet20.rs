@@ -410,7 +410,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let each = 1e3 * seconds / count as f64;
     let (layers, degrees) = (plan.layers(), sign.degrees());
     let bootstrappings = evaluator.bootstrappings;
-    println!("{layers} layers, ReLUs of degrees {degrees:?}, off by {:.1e}", sign.relu_error());
+    println!("{layers} ReLUs, of degrees {degrees:?}, off by {:.1e}", sign.relu_error());
     println!("{count} images, {bootstrappings} bootstrappings, {seconds:.1} s");
     println!("{each:.0} ms an image");
     println!(
