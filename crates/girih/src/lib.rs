@@ -133,14 +133,18 @@
 //! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of
 //! encrypted real and complex vectors, approximately, and bootstrapping.
 //!
-//! **Names**: [`device`], [`tfhe`], [`ckks`] and [`circuit`] each have a prelude of their own;
-//! [`prelude`] is that of TFHE programs.
+//! **Both** ([`switching`]): exact comparisons, the largest slot and look-ups of encrypted vectors,
+//! by way of TFHE and back.
+//!
+//! **Names**: [`device`], [`tfhe`], [`ckks`], [`circuit`] and [`switching`] each have a prelude of
+//! their own; [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
 pub mod circuit;
 pub mod ckks;
 pub mod device;
+pub mod switching;
 pub mod tfhe;
 
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};

@@ -31,6 +31,9 @@ mod resnet20;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/sort.rs"]
 mod sort;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/switching.rs"]
+mod switching;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -147,4 +150,17 @@ fn encrypted_images_are_read_as_in_the_plain() {
     }
     let line = ["resnet20", "--weights", "nowhere"];
     assert!(resnet20::Arguments::try_parse_from(line).is_err());
+}
+
+#[test]
+fn encrypted_numbers_are_compared_by_way_of_tfhe() {
+    let tasks = [
+        &["--values", "16"][..],
+        &["--task", "argmax", "--values", "4"],
+        &["--task", "lookup", "--tfhe-set", "INSECURE_TOY_TORUS"],
+    ];
+    for task in tasks {
+        let line = ["switching", "--log2-modulus", "16"].iter().chain(&SMALL).chain(task);
+        switching::run(&switching::Arguments::parse_from(line)).expect("right signs");
+    }
 }
