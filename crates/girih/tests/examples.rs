@@ -29,6 +29,9 @@ mod matrix;
 #[path = "../examples/mean_variance.rs"]
 mod mean_variance;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/resnet20.rs"]
+mod resnet20;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/sort.rs"]
 mod sort;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -138,6 +141,24 @@ fn encrypted_numbers_are_sorted() {
         let refused = sort::run(&sort::Arguments::parse_from(line)).expect_err("no power of two");
         assert!(refused.to_string().contains("a power of two"), "{refused}");
     }
+}
+
+/// The small network at the levels of CKKS_D35, one image twice in a ciphertext.
+#[test]
+fn encrypted_images_are_read_as_in_the_plain() {
+    let line = ["resnet20", "--device", "cpu", "--images", "1"];
+    resnet20::run(&resnet20::Arguments::parse_from(line)).expect("the plain labels");
+    for (wrong, why) in [
+        (&["--full", "--set", "INSECURE_CKKS_D35_N10"][..], "32768 slots are needed"),
+        (&["--set", "CKKS_N15_D40"], "no bootstrapping"),
+        (&["--weights", "nowhere", "--pictures", "nowhere"], "nowhere"),
+    ] {
+        let line = ["resnet20", "--device", "cpu"].iter().chain(wrong);
+        let refused = resnet20::run(&resnet20::Arguments::parse_from(line)).expect_err(why);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    let line = ["resnet20", "--weights", "nowhere"];
+    assert!(resnet20::Arguments::try_parse_from(line).is_err());
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn adjust(r: &mut Recorder, _: &Place, [x, y]: [Recorded; 2]) -> Recording {
 }
 
 /// Eleven diagonals in giant steps of four.
-fn linear_transform(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
+fn eleven_diagonals(place: &Place, x: &Recorded) -> Result<LinearTransform, RecordError> {
     let diagonal = |k: usize| {
         (k != 5).then(|| {
             let slot = |j: usize| Complex64::cis((j * (k + 1)) as f64) / 8.0;
@@ -75,8 +75,15 @@ fn linear_transform(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> R
     let plan = DiagonalPlan { stride: 1, baby_steps: 4, slots: x.slots };
     let ratio = place.chain.ratio(x.level);
     let to = place.chain.scale(x.level - 1).unwrap_or(x.scale);
-    let transform = LinearTransform::encode(&diagonals, plan, ratio, x.scale, to, &place.encoder)?;
-    Ok(vec![r.linear_transform(&x, &transform)?])
+    LinearTransform::encode(&diagonals, plan, ratio, x.scale, to, &place.encoder)
+}
+
+fn linear_transform(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
+    Ok(vec![r.linear_transform(&x, &eleven_diagonals(place, &x)?)?])
+}
+
+fn divided_transform(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
+    Ok(vec![r.linear_transform_divided(&x, &eleven_diagonals(place, &x)?)?])
 }
 
 fn chebyshev(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
@@ -100,7 +107,7 @@ enum At {
     Bottom,
 }
 
-const OPERATIONS: [(&str, Operation, At); 10] = [
+const OPERATIONS: [(&str, Operation, At); 11] = [
     ("multiply", multiply, At::Highest),
     ("square_low", square, At::Half),
     ("sums", sums, At::Highest),
@@ -109,6 +116,7 @@ const OPERATIONS: [(&str, Operation, At); 10] = [
     ("inner_sum", inner_sum, At::Half),
     ("adjust", adjust, At::Highest),
     ("linear_transform", linear_transform, At::Highest),
+    ("divided_transform", divided_transform, At::Half),
     ("chebyshev", chebyshev, At::Half),
     ("bootstrap", bootstrap, At::Bottom),
 ];

@@ -122,6 +122,28 @@ fn linear_maps_take_one_level() {
     assert!(matches!(p.server.linear_transform(&small, &map), Err(Error::Length { .. })));
 }
 
+/// With many diagonals to a rotation, at a level of few primes, rotations are divided by P first.
+#[test]
+fn linear_maps_of_many_diagonals_at_low_levels() {
+    let n = 128;
+    // All diagonals, and those that begin with a giant step.
+    for diagonals in [0..n as i64, 32..n as i64] {
+        let one = |by: i64| (by, complex(n, (60 + by) as u64).iter().map(|v| v / 8.0).collect());
+        let map = LinearMap::from_diagonals(n, diagonals.map(one).collect::<Vec<(_, Vec<_>)>>());
+        let map = map.unwrap();
+        let p = pair(&map.rotations());
+        let x = complex(n, 61);
+        let cx = p.upload(&x);
+        for level in [1, 2] {
+            let cx = p.server.adjust(&cx, level).unwrap();
+            let y = p.server.linear_transform(&cx, &map).unwrap();
+            let scale = p.server.set().scale(level - 1);
+            assert_eq!((y.level(), Some(y.scale())), (level - 1, scale));
+            p.check_within(&y, &map.apply(&x), 12.0, 7.0);
+        }
+    }
+}
+
 #[test]
 fn matrices_times_vectors() {
     for (rows, columns) in [(8, 8), (4, 16), (16, 4), (3, 5), (1, 16)] {

@@ -44,12 +44,24 @@ impl Builder<'_> {
             scale,
             self.server.encoder(),
         )?;
-        let at = self.recorder.linear_transform(&x.at, &transform)?;
+        let chain = self.set().chain();
+        let divides = transform.divides(chain.base(level).len(), chain.auxiliary_len());
+        let at = if divides {
+            self.recorder.linear_transform_divided(&x.at, &transform)?
+        } else {
+            self.recorder.linear_transform(&x.at, &transform)?
+        };
         let (sum, square) = map.norms();
         let model = self.model();
         let count = (map.diagonals().count() as f64).sqrt();
         let encoding = count * model.encoding(transform.plaintext_scale);
-        let switching = square * model.key_product(level, x.at.scale);
+        // Products with diagonals see what rotations are off by, undivided or divided.
+        let switching = square
+            * if divides {
+                model.key_switch(level, x.at.scale)
+            } else {
+                model.key_product(level, x.at.scale)
+            };
         let rounding = model.rounding(scale);
         let x = x.estimate;
         Ok(self.noted(at, move |e| {

@@ -1,0 +1,442 @@
+//! Says what encrypted images show: ResNet-20 on images of 32 x 32 pixels (Lee et al. 2022,
+//! "Low-complexity deep convolutional neural networks on fully homomorphic encryption using
+//! multiplexed parallel convolutions").
+//!
+//! Two images share a ciphertext, as real and imaginary part. A layer is
+//!
+//! - a convolution, a linear map of slots in one level (`common/packing.rs`), with the shortcut and
+//!   the bias added;
+//! - a bootstrapping, of both images at once, but not in the first layer, whose input is fresh;
+//! - a ReLU x (1 + sign x) / 2, the sign a composition of minimax polynomials. One half of the
+//!   slots takes the real parts, the other the imaginary ones, so that it serves both images, too.
+//!
+//! Bootstrapping and ReLU are one recording each for all layers. The default is a small network on
+//! a small ring without any security, so that it ends in a minute anywhere; `--full` is the real
+//! thing: 18 bootstrappings at CKKS_D35, whose 16 levels have room for degrees 15, 15 and 27.
+
+mod common;
+#[path = "common/packing.rs"]
+mod packing;
+#[path = "common/ckks.rs"]
+mod parties;
+#[path = "common/resnet.rs"]
+mod resnet;
+#[path = "common/tensors.rs"]
+mod tensors;
+
+use clap::Parser;
+use common::Failure;
+use girih::ckks::KeyRange;
+use girih::ckks::prelude::*;
+use girih::ckks::server::{Estimate, Node, Recording};
+use packing::{PackedBeside, PackedLayer, Plan, both};
+use parties::Parties;
+use resnet::{Network, images, label};
+use std::f64::consts::SQRT_2;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Classifies encrypted images by a residual network.
+#[derive(Parser)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: common::Options,
+    /// ResNet-20 on 32 x 32 pixels, at CKKS_D35 unless --set names another set of 2^15 slots.
+    #[arg(long)]
+    full: bool,
+    /// How many images; two share a ciphertext.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    images: u16,
+    /// Another network, in the format of docs/workloads.md; resnet20_train.py writes it.
+    #[arg(long, value_name = "FILE", requires = "pictures")]
+    weights: Option<String>,
+    /// The images to classify, in the same format, with their labels.
+    #[arg(long, value_name = "FILE")]
+    pictures: Option<String>,
+    /// Run each step once before it is timed, so that what is done once for all runs is left out.
+    #[arg(long)]
+    warm: bool,
+}
+
+/// How far encrypted results may be from what the same polynomials make in the plain, of numbers a
+/// class that are up to ten or so.
+const SAME: f64 = 0.1;
+
+/// The published composition for a ReLU of 13 bits.
+const DEGREES: [usize; 3] = [15, 15, 27];
+
+/// Between which levels a layer works.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    /// Where bootstrappings begin, and convolutions end.
+    start: usize,
+    /// Where ReLUs begin.
+    relu: usize,
+    /// Where images are encrypted.
+    fresh: usize,
+}
+
+/// Levels of a layer beside those of the sign: both masks' and the product's, the convolution's.
+const OTHERS: usize = 3;
+
+impl Levels {
+    /// The best ReLU for the levels that a bootstrapping leaves, and where it begins.
+    fn of(set: &CkksParameters) -> Result<(Self, CompositeSign), Failure> {
+        let Some(own) = set.bootstrapping() else {
+            return Err(format!("{set} has no bootstrapping: take a set that has one").into());
+        };
+        let start = own.input_level();
+        let room = set.default_level().saturating_sub(start + OTHERS);
+        let published = CompositeSign::with_degrees(2f64.powi(-9), &DEGREES)?;
+        let mut sign = (published.levels() <= room).then_some(published);
+        for bits in (5..=12).rev() {
+            if sign.is_none() {
+                let found = CompositeSign::for_relu(f64::exp2(-f64::from(bits)))?;
+                sign = (found.levels() <= room).then_some(found);
+            }
+        }
+        let Some(sign) = sign else {
+            let why = format!("{room} levels for signs, too few for a ReLU of five bits");
+            return Err(format!("{set} leaves {why}").into());
+        };
+        let relu = start + OTHERS + sign.levels();
+        // The first layer needs no bootstrapping where there is a level above for its convolution.
+        let fresh = if set.scale(relu + 1).is_some() { relu + 1 } else { start + 1 };
+        Ok((Self { start, relu, fresh }, sign))
+    }
+}
+
+/// Rotations of each layer at the levels where they are made, and what the rest needs.
+fn keys(
+    set: &CkksParameters,
+    plan: &Plan<'_>,
+    how: &Bootstrapping,
+    levels: Levels,
+) -> girih::ckks::Result<Vec<KeyRange>> {
+    let (first, others) = plan.rotations()?;
+    let low = levels.start + 1;
+    let rotations = |by: Vec<i64>, level: usize| {
+        let kinds = by.into_iter().filter_map(|by| KeyKind::rotation(set, by));
+        kinds.map(move |kind| kind.up_to(level)).collect::<Vec<_>>()
+    };
+    let mut keys = how.keys_by_level(set, plan.slots())?;
+    keys.extend(rotations(first, levels.fresh));
+    keys.extend(rotations(others, low));
+    keys.extend(rotations(vec![plan.slots() as i64], low));
+    keys.push(KeyKind::Multiplication.up_to(levels.relu));
+    keys.push(KeyKind::conjugation(set).up_to(levels.relu));
+    Ok(keys)
+}
+
+/// Whoever computes.
+struct Evaluator<'a> {
+    server: &'a ServerKey,
+    plan: &'a Plan<'a>,
+    how: Bootstrapping,
+    levels: Levels,
+    /// (1 + sign) / 2.
+    step: CompositeSign,
+    warm: bool,
+    /// The large steps, the same for all layers: recorded when they are first wanted.
+    refreshing: Option<Recording>,
+    activating: Option<Recording>,
+    bootstrappings: usize,
+    /// How long recordings ran, those of convolutions, of bootstrappings and of ReLUs; what making
+    /// them takes is not in it.
+    spent: [Duration; 3],
+    /// How long it took to encode weights and to record their layers.
+    prepared: Duration,
+    /// The most that the device held.
+    bytes: u64,
+}
+
+impl Evaluator<'_> {
+    /// What the network's head leaves for each ciphertext of images.
+    fn run(&mut self, images: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
+        let (mut before, mut x) = (images.clone(), images.clone());
+        for i in 0..self.plan.layers() {
+            let y = self.convolve(i, &x, &before)?;
+            let y = if y.level() < self.levels.relu { self.refresh(&y)? } else { y };
+            (before, x) = (x, self.activate(&y)?);
+        }
+        let head = self.plan.head()?;
+        let head = self.recorded(&[&x], |b, x| {
+            let y = b.matrix_vector(&head, &x[0])?;
+            b.with_slots(&y, head.rows().next_power_of_two())
+        })?;
+        self.timed(0, &head, &[&x])
+    }
+
+    /// Layer `i` up to its bootstrapping.
+    fn convolve(
+        &mut self,
+        i: usize,
+        x: &Ciphertexts,
+        before: &Ciphertexts,
+    ) -> girih::ckks::Result<Ciphertexts> {
+        let slots = self.plan.slots();
+        let start = Instant::now();
+        let layer = self.plan.layer(i)?;
+        let inputs: &[_] = match layer.beside {
+            PackedBeside::Nothing => &[x],
+            _ => &[x, before],
+        };
+        let recording = self.recorded(inputs, |b, x| convolve(b, &layer, x, slots))?;
+        self.prepared += start.elapsed();
+        self.timed(0, &recording, inputs)?.with_magnitude(1.0)
+    }
+
+    fn refresh(&mut self, x: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
+        let (how, to) = (self.how, self.levels.relu);
+        let recording = match self.refreshing.take() {
+            Some(recording) => recording,
+            None => self.recorded(&[x], |b, x| {
+                let fresh = b.bootstrap_with(&x[0], &how)?;
+                if fresh.level() > to { b.adjust(&fresh, to) } else { Ok(fresh) }
+            })?,
+        };
+        let fresh = self.timed(1, &recording, &[x])?;
+        self.refreshing = Some(recording);
+        self.bootstrappings += x.len();
+        Ok(fresh)
+    }
+
+    fn activate(&mut self, x: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
+        let recording = match self.activating.take() {
+            Some(recording) => recording,
+            None => self.recorded(&[x], |b, x| activate(b, &x[0], &self.step))?,
+        };
+        let y = self.timed(2, &recording, &[x])?;
+        self.activating = Some(recording);
+        // The rules of single operations count with the steepest slope of each polynomial; a ReLU
+        // makes errors no larger. What it is off by is that of the polynomials, with which results
+        // are compared.
+        let deviation = SQRT_2 * x.estimate().deviation;
+        y.with_estimate(Estimate { deviation, bias: 0.0, magnitude: SQRT_2 })
+    }
+
+    /// A recording of one result, for inputs like these.
+    fn recorded(
+        &self,
+        inputs: &[&Ciphertexts],
+        record: impl FnOnce(&mut Builder<'_>, &[Node]) -> girih::ckks::Result<Node>,
+    ) -> girih::ckks::Result<Recording> {
+        self.server.record(|b| {
+            let nodes = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots()));
+            let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+            Ok(vec![record(b, &nodes)?])
+        })
+    }
+
+    /// The result of a recording; the time is noted under `what`.
+    fn timed(
+        &mut self,
+        what: usize,
+        recording: &Recording,
+        inputs: &[&Ciphertexts],
+    ) -> girih::ckks::Result<Ciphertexts> {
+        if self.warm {
+            recording.run(inputs)?;
+            self.server.synchronize()?;
+        }
+        let start = Instant::now();
+        let result = recording.run(inputs)?.remove(0);
+        self.server.synchronize()?;
+        self.spent[what] += start.elapsed();
+        self.bytes = self.bytes.max(self.server.memory().device_bytes);
+        Ok(result)
+    }
+}
+
+/// A convolution of the first node, as `slots` slots, with what the second adds, and the bias.
+fn convolve(
+    b: &mut Builder<'_>,
+    layer: &PackedLayer,
+    x: &[Node],
+    slots: usize,
+) -> girih::ckks::Result<Node> {
+    let input = b.with_slots(&x[0], slots)?;
+    let mut y = b.linear_transform(&input, &layer.map)?;
+    let beside = match &layer.beside {
+        PackedBeside::Nothing => None,
+        PackedBeside::Times(factor) => Some(b.mul_constant(&x[1], *factor)?),
+        PackedBeside::Mapped(map) => Some(b.linear_transform(&x[1], map)?),
+    };
+    if let Some(beside) = beside {
+        y = b.add(&y, &beside)?;
+    }
+    let bias: Vec<Complex64> = layer.bias.iter().map(|&v| both(v)).collect();
+    b.add_plain(&y, &bias)
+}
+
+/// The ReLU of real and imaginary parts, by a step function on [-1, 1].
+///
+/// Parts are brought side by side: (u | u) + i (v | v), multiplied by (1 | -i), has the real part
+/// (u | v). The ReLU's factor is multiplied by (1 | i), beside the step, where there are levels to
+/// spare; what is then (p | i q) becomes p + i q everywhere by a rotation.
+fn activate(b: &mut Builder<'_>, x: &Node, step: &CompositeSign) -> girih::ckks::Result<Node> {
+    let slots = x.slots();
+    let halves = |first: f64, second: f64| -> Vec<Complex64> {
+        let (first, second) = (Complex64::new(first, 0.0), Complex64::new(0.0, second));
+        [first, second].into_iter().flat_map(|v| std::iter::repeat_n(v, slots)).collect()
+    };
+    let x = b.with_slots(x, 2 * slots)?;
+    // Parts were divided by the root of 2; twice the real part is what is left.
+    let unit = SQRT_2 / 2.0;
+    let turned = b.mul_plain(&x, &halves(unit, -unit))?;
+    let conjugate = b.conjugate(&turned)?;
+    let parts = b.add(&turned, &conjugate)?;
+    let above = b.sign(&parts, 1.0, step)?;
+    let parts = b.adjust(&parts, above.level() + 1)?;
+    let parts = b.mul_plain(&parts, &halves(1.0, 1.0))?;
+    let parts = b.mul(&parts, &above)?;
+    let other = b.rotate(&parts, slots as i64)?;
+    let all = b.add(&parts, &other)?;
+    b.with_slots(&all, slots)
+}
+
+fn main() -> ExitCode {
+    common::exit(|| run(&Arguments::parse()))
+}
+
+/// For each image, what the network makes of it with the ReLU that `sign` makes, and its class by
+/// true ReLUs.
+fn in_the_plain(
+    network: &Network,
+    sign: &CompositeSign,
+    pictures: &[&(Vec<f64>, usize)],
+) -> Result<Vec<(Vec<f64>, usize)>, Failure> {
+    let relu = |x: f64| x * (1.0 + sign.evaluate(x)) / 2.0;
+    let one = |(number, (image, _)): (usize, &&(Vec<f64>, usize))| {
+        let mut largest = 0.0f64;
+        let exact = network.logits(image, |x| {
+            largest = largest.max(x.abs());
+            x.max(0.0)
+        });
+        if largest > 1.0 {
+            let why = "polynomials are of no use there; write the network with larger bounds";
+            return Err(format!("image {number} exceeds a ReLU's bound {largest:.2} times: {why}"));
+        }
+        Ok((network.logits(image, relu), label(&exact)))
+    };
+    Ok(pictures.iter().enumerate().map(one).collect::<Result<_, _>>()?)
+}
+
+/// The bytes of a file, or of the one that is built in.
+fn bytes(path: Option<&String>, own: &[u8]) -> Result<Vec<u8>, Failure> {
+    let Some(path) = path else { return Ok(own.to_vec()) };
+    std::fs::read(path).map_err(|e| format!("{path}: {e}").into())
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (own, default_set): ([&[u8]; 2], _) = if arguments.full {
+        let network = include_bytes!("resnet20.safetensors");
+        ([network, include_bytes!("resnet20_images.safetensors")], "CKKS_D35")
+    } else {
+        let network = include_bytes!("resnet20_small.safetensors");
+        ([network, include_bytes!("resnet20_small_images.safetensors")], "INSECURE_CKKS_D35_N10")
+    };
+    let refused = |what: &str, path: &Option<String>, why: String| -> Failure {
+        format!("{}: {why}", path.as_deref().unwrap_or(what)).into()
+    };
+    let network = Network::read(&bytes(arguments.weights.as_ref(), own[0])?)
+        .map_err(|why| refused("the network", &arguments.weights, why))?;
+    let pictures = images(&bytes(arguments.pictures.as_ref(), own[1])?, &network)
+        .map_err(|why| refused("the images", &arguments.pictures, why))?;
+    if pictures.is_empty() {
+        return Err("there are no images".into());
+    }
+    // Those that there are, again and again.
+    let count = usize::from(arguments.images);
+    let pictures: Vec<_> = pictures.iter().cycle().take(count).collect();
+    let plan = Plan::new(&network);
+
+    let set = CkksParameters::by_name(arguments.options.set(default_set))?;
+    if 2 * plan.slots() > set.slots() {
+        let rule = format!("{} slots are needed, twice those of a layer", 2 * plan.slots());
+        return Err(format!("{set} has {} slots: {rule}", set.slots()).into());
+    }
+    let (levels, sign) = Levels::of(&set)?;
+    let how = Bootstrapping {
+        // Layers are not like random numbers: more room above the message.
+        message_ratio: Some((set.message_ratios().end - 1).min(7)),
+        ..Default::default()
+    };
+    let wanted = in_the_plain(&network, &sign, &pictures)?;
+    let parties =
+        Parties::start(&arguments.options, default_set, |set| keys(set, &plan, &how, levels))?;
+    let (client, server) = (&parties.client, &parties.server);
+
+    // The owner of the images.
+    let pair = |pair: &[&(Vec<f64>, usize)]| {
+        let second = pair.get(1).unwrap_or(&pair[0]);
+        client.encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
+    };
+    let x = pictures.chunks(2).map(pair).collect::<Result<Vec<_>, _>>()?;
+    let x = server.upload(&x)?;
+
+    // Whoever computes.
+    let mut evaluator = Evaluator {
+        server,
+        plan: &plan,
+        how,
+        levels,
+        step: sign.clone().affine(0.5, 0.5),
+        warm: arguments.warm,
+        refreshing: None,
+        activating: None,
+        bootstrappings: 0,
+        spent: [Duration::ZERO; 3],
+        prepared: Duration::ZERO,
+        bytes: 0,
+    };
+    let result = evaluator.run(&x)?;
+    let [convolving, refreshing, activating] = evaluator.spent.map(|d| d.as_secs_f64());
+    let seconds = convolving + refreshing + activating;
+
+    // The owner again.
+    let mut found = Vec::new();
+    for result in server.download(&result)? {
+        found.extend(plan.unpack(&client.decrypt(&result)?));
+    }
+    let (mut error, mut same, mut right, mut exact) = (0.0f64, 0, 0, 0);
+    for ((found, (wanted, by_true)), (_, truth)) in found.iter().zip(&wanted).zip(&pictures) {
+        let off = found.iter().zip(wanted).map(|(x, y)| (x - y).abs());
+        error = off.fold(error, f64::max);
+        same += usize::from(label(found) == label(wanted));
+        right += usize::from(label(found) == *truth);
+        exact += usize::from(label(wanted) == *by_true);
+    }
+    let each = 1e3 * seconds / count as f64;
+    let (layers, degrees) = (plan.layers(), sign.degrees());
+    let bootstrappings = evaluator.bootstrappings;
+    println!("{layers} ReLUs, of degrees {degrees:?}, off by {:.1e}", sign.relu_error());
+    println!("{count} images, {bootstrappings} bootstrappings, {seconds:.1} s");
+    println!("{each:.0} ms an image");
+    println!(
+        "convolutions {convolving:.2} s, bootstrappings {refreshing:.2} s, ReLUs {activating:.2} s"
+    );
+    println!("numbers a class differ by up to {error:.1e} from the same polynomials in the plain");
+    println!("{same} of {count} labels are those in the plain, {right} are right");
+    println!("in the plain, {exact} are those of true ReLUs");
+    let figures = [
+        ("images", count as f64),
+        ("seconds", seconds),
+        ("milliseconds_an_image", each),
+        ("seconds_convolutions", convolving),
+        ("seconds_bootstrappings", refreshing),
+        ("seconds_relus", activating),
+        ("seconds_preparing", evaluator.prepared.as_secs_f64()),
+        ("bootstrappings", bootstrappings as f64),
+        ("device_bytes", evaluator.bytes as f64),
+        ("relu_error", sign.relu_error()),
+        ("largest_error", error),
+        ("labels_as_in_the_plain", same as f64),
+        ("labels_right", right as f64),
+    ];
+    parties.record(&arguments.options, "resnet20", &std::collections::BTreeMap::from(figures))?;
+    if same < count || error > SAME {
+        return Err("the results are not those of the same network in the plain".into());
+    }
+    Ok(())
+}
