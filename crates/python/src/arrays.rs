@@ -39,8 +39,9 @@ fn entries<T: Element + Copy>(array: &Bound<'_, PyUntypedArray>, dtype: &str) ->
         PyValueError::new_err(format!("the array is being written to elsewhere: {e}"))
     })?;
     Ok(match array.as_slice() {
-        Ok(slice) => slice.to_vec(),
-        Err(_) => array.as_array().iter().copied().collect(),
+        // Arrays in the order of columns are slices, too, of that order.
+        Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
+        _ => array.as_array().iter().copied().collect(),
     })
 }
 

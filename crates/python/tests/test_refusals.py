@@ -54,8 +54,10 @@ def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
         "worker": girih.worker,
         "models": girih.models,
         "progress": girih.progress,
-        "tree": girih.models.DecisionTree,
-        "regression": girih.models.LogisticRegression,
+        "tree": girih.models.DecisionTree(
+            [1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], [0, 0, 1], [0], [1], bits=2
+        ),
+        "regression": girih.models.LogisticRegression([[1, 2]], [0], [0, 1]),
     }
     # What takes seconds or never fails on any argument of the right number.
     left_out = {"evaluation_keys", "generate", "forget", "__exit__", "devices", "absent_devices"}
@@ -64,7 +66,7 @@ def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
         "__rsub__", "__mul__", "__truediv__", "__pow__", "__matmul__", "__rmatmul__",
     }  # fmt: skip
     for name, thing in objects.items():
-        for member in dir(thing):
+        for member in getattr(thing, "__all__", None) or dir(thing):
             if member in left_out or (member.startswith("_") and member not in operators):
                 continue
             try:
@@ -93,6 +95,9 @@ def test_nonsense_is_refused_in_words(
                     assert str(error), f"{name}{arguments!r} was refused without a word"
                 except BaseException as error:
                     raise AssertionError(f"{name}{arguments!r}: {error!r}") from error
+    # What was no nonsense to somebody is put back.
+    girih.worker.limit(4 << 30)
+    server.limit_failure(0.0)
     assert called > 5000 and refused > 0.8 * called
 
 

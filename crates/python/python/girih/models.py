@@ -61,6 +61,8 @@ class LogisticRegression:
 
     def encrypt(self, client: ckks.ClientKey | ckks.PublicKey, rows: ArrayLike) -> ckks.Ciphertexts:
         """Encrypts rows of features, of shape (rows, features) or (features,)."""
+        if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
+            raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim not in (1, 2) or values.shape[-1] != self.features:
             raise MismatchError(
@@ -76,6 +78,8 @@ class LogisticRegression:
         self, client: ckks.ClientKey, scores: ckks.Ciphertexts
     ) -> NDArray[np.float64]:
         """The scores, of shape (rows, classes), or (rows,) of two classes."""
+        if not isinstance(client, ckks.ClientKey):
+            raise TypeError(f"a girih.ckks.ClientKey decrypts, not {type(client).__name__}")
         values: NDArray[np.float64] = client.decrypt(scores)
         return values[..., 0] if self._binary else values[..., : self._rows]
 

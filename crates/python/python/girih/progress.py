@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Callable
 
 #: What ``progress=`` takes: called with (what, done, total) at most 20 times a second, on the
@@ -12,7 +13,7 @@ Progress = Callable[[str, int, int], object]
 def tqdm(**options: Any) -> Progress:
     """A bar for each kind of work, by the package tqdm; ``options`` go to its bars."""
     try:
-        import tqdm as package
+        package = import_module("tqdm")
     except ImportError as error:
         why = "progress bars need the package tqdm: pip install tqdm, or pass a callable"
         raise ImportError(why) from error

@@ -11,8 +11,14 @@ use std::sync::Arc;
 /// A polynomial on an interval, in Chebyshev form: Polynomial.fit(f, (lo, hi), error),
 /// Polynomial.from_powers([a0, a1, ..], (lo, hi)), Polynomial.from_chebyshev(..).
 #[pyclass(frozen, module = "girih.ckks", eq)]
-#[derive(PartialEq)]
 pub struct Polynomial(pub Arc<approximation::Polynomial>);
+
+impl PartialEq for Polynomial {
+    /// Whether they are the same polynomial, whatever they were made for.
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.coefficients(), self.0.interval()) == (other.0.coefficients(), other.0.interval())
+    }
+}
 
 /// Polynomials whose composition is the sign of numbers of [-1, 1] outside a gap around 0.
 #[pyclass(frozen, module = "girih.ckks")]

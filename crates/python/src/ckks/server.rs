@@ -39,13 +39,16 @@ pub struct Recording {
     several: bool,
 }
 
+/// An operation, and its operands among inputs (which count first) and earlier steps.
+type Step = (Operation, Vec<usize>);
+
 /// The steps of a computation while a Python function lists them.
 pub struct Tape {
     /// The set of the server.
     pub set: Set,
     inputs: usize,
-    /// Operations on inputs (which count first) and earlier steps; none once the function returned.
-    steps: Mutex<Option<Vec<(Operation, Vec<usize>)>>>,
+    /// None once the function returned.
+    steps: Mutex<Option<Vec<Step>>>,
 }
 
 impl Tape {
@@ -219,7 +222,7 @@ impl CkksServerKey {
 fn replay(
     builder: &mut Builder<'_>,
     inputs: &[(usize, f64, usize)],
-    steps: &[(Operation, Vec<usize>)],
+    steps: &[Step],
     results: &[usize],
 ) -> ckks::Result<Vec<Node>> {
     let mut nodes = inputs

@@ -218,15 +218,18 @@ impl ServerKey {
     }
 }
 
-/// The transform of this name.
+/// The transform of this name: `ntt` or `fft`, or as devices list them.
 ///
 /// # Errors
 /// `MismatchError` for others.
 pub fn transform(name: &str) -> Outcome<Transform> {
-    let known = [Transform::Ntt, Transform::Fft];
-    known.into_iter().find(|t| t.to_string() == name).ok_or_else(|| {
-        let names = known.map(|t| t.to_string()).join(", ");
-        Failure::mismatch(format!("no transform {name:?}; there are {names}"))
+    let known = [("ntt", Transform::Ntt), ("fft", Transform::Fft)];
+    let found = known.iter().find(|(short, t)| *short == name || t.to_string() == name);
+    found.map(|(_, transform)| *transform).ok_or_else(|| {
+        Failure::mismatch(format!(
+            "no transform {name:?}; there are {}",
+            known.map(|k| k.0).join(", ")
+        ))
     })
 }
 
