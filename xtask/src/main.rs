@@ -18,6 +18,7 @@ mod poly_kernels;
 mod probe;
 mod progress;
 mod published;
+mod python;
 mod rates;
 mod record;
 mod records;
@@ -53,6 +54,8 @@ enum Command {
     Kernels(kernels::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
     Wasm(wasm::Arguments),
+    /// Build the Python package, install it below `target`, run its tests and examples.
+    Python(python::Arguments),
     /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
@@ -139,6 +142,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => run_bench(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
+        Command::Python(arguments) => python::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),

@@ -1,0 +1,80 @@
+"""Fully homomorphic encryption on any GPU: compute on data that stays encrypted.
+
+The owner of the data makes a :class:`ClientKey`, encrypts arrays with it, and sends them with the
+evaluation keys, which are public, to whoever computes. There a :class:`ServerKey` on any device
+runs gates, look-up tables and circuits on encrypted bits and messages; :mod:`girih.ckks` computes
+with encrypted vectors of real and complex numbers.
+
+    >>> import girih
+    >>> client = girih.ClientKey.generate("STD128")
+    >>> server = girih.ServerKey(client.evaluation_keys(), device="cpu")
+    >>> a, b = client.encrypt([False, True]), client.encrypt([True, True])
+    >>> with server:
+    ...     c = ~(a & b)
+    >>> client.decrypt(c)
+    array([ True, False])
+
+A secret key decrypts everything: it is not pickled, and its ``to_bytes`` is for its owner alone.
+"""
+
+import os as _os
+
+from . import _girih, ckks, errors, models, progress, worker
+from ._girih import (
+    VERSION as __version__,
+    Ciphertexts,
+    Circuit,
+    ClientKey,
+    Device,
+    EncryptedBits,
+    EvaluationKeys,
+    Function,
+    LargeKeys,
+    LargeParameters,
+    LargeServerKey,
+    LookUpTable,
+    Netlist,
+    NetlistBuilder,
+    ParameterSet,
+    ServerKey,
+    Wire,
+    absent_devices,
+    concatenate,
+    devices,
+    weighted_sum,
+)
+from .errors import Error
+
+# A child of fork lacks the threads that compute: it is told so instead of waiting for ever.
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_girih._after_fork)
+
+__all__ = [
+    "Ciphertexts",
+    "Circuit",
+    "ClientKey",
+    "Device",
+    "EncryptedBits",
+    "Error",
+    "EvaluationKeys",
+    "Function",
+    "LargeKeys",
+    "LargeParameters",
+    "LargeServerKey",
+    "LookUpTable",
+    "Netlist",
+    "NetlistBuilder",
+    "ParameterSet",
+    "ServerKey",
+    "Wire",
+    "__version__",
+    "absent_devices",
+    "ckks",
+    "concatenate",
+    "devices",
+    "errors",
+    "models",
+    "progress",
+    "weighted_sum",
+    "worker",
+]

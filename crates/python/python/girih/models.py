@@ -1,0 +1,198 @@
+"""Trained models on encrypted data, in the manner of scikit-learn.
+
+Models stay in the clear, where they compute; data and predictions are encrypted. They are made of
+fitted estimators of scikit-learn, or of anything with the same attributes: scikit-learn itself is
+not needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _girih, ckks
+from .errors import MismatchError
+
+
+def _next_power_of_two(n: int) -> int:
+    return 1 << max(n - 1, 0).bit_length()
+
+
+class LogisticRegression:
+    """A logistic regression, with several classes or two, on encrypted rows of features (CKKS).
+
+    Each row is one vector of ``slots`` slots. ``decision_function`` takes one level and the
+    rotations of ``matrix``.
+    """
+
+    def __init__(self, coefficients: ArrayLike, intercepts: ArrayLike, classes: ArrayLike) -> None:
+        weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
+        self.classes = np.asarray(classes)
+        self._binary = len(self.classes) == 2 and len(weights) == 1
+        rows = 1 if self._binary else len(self.classes)
+        intercepts = np.atleast_1d(np.asarray(intercepts, dtype=np.float64))
+        if weights.ndim != 2 or len(weights) != rows or intercepts.shape != (rows,):
+            raise MismatchError(
+                f"coefficients of shape {weights.shape} and intercepts of {intercepts.shape} for "
+                f"{len(self.classes)} classes: there must be {rows} of each"
+            )
+        self.features = weights.shape[1]
+        #: Slots of a row: features padded to a power of two, and room for all classes.
+        self.slots = max(_next_power_of_two(self.features), _next_power_of_two(rows), 2)
+        padded = np.zeros((self.slots, self.slots))
+        padded[:rows, : self.features] = weights
+        #: The map that keys are made for: ``client.evaluation_keys(maps=[model.matrix])``.
+        self.matrix = ckks.Matrix(padded)
+        self._intercepts = np.zeros(self.slots)
+        self._intercepts[:rows] = intercepts
+        self._rows = rows
+
+    @classmethod
+    def from_sklearn(cls, estimator: Any) -> LogisticRegression:
+        """The model of a fitted ``sklearn.linear_model.LogisticRegression``."""
+        try:
+            return cls(estimator.coef_, estimator.intercept_, estimator.classes_)
+        except AttributeError as error:
+            raise TypeError(
+                f"a fitted linear classifier has coef_, intercept_ and classes_: {error}"
+            ) from error
+
+    def encrypt(self, client: ckks.ClientKey | ckks.PublicKey, rows: ArrayLike) -> ckks.Ciphertexts:
+        """Encrypts rows of features, of shape (rows, features) or (features,)."""
+        if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
+            raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
+        values = np.asarray(rows, dtype=np.float64)
+        if values.ndim not in (1, 2) or values.shape[-1] != self.features:
+            raise MismatchError(
+                f"rows of shape {values.shape}: the last length must be {self.features}"
+            )
+        return client.encrypt(values, slots=self.slots)
+
+    def decision_function(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
+        """A score for each class and row, encrypted; on the server of ``with server:``."""
+        return self.matrix @ encrypted + self._intercepts
+
+    def decrypt_scores(
+        self, client: ckks.ClientKey, scores: ckks.Ciphertexts
+    ) -> NDArray[np.float64]:
+        """The scores, of shape (rows, classes), or (rows,) of two classes."""
+        if not isinstance(client, ckks.ClientKey):
+            raise TypeError(f"a girih.ckks.ClientKey decrypts, not {type(client).__name__}")
+        values: NDArray[np.float64] = client.decrypt(scores)
+        return values[..., 0] if self._binary else values[..., : self._rows]
+
+    def decrypt_predictions(
+        self, client: ckks.ClientKey, scores: ckks.Ciphertexts
+    ) -> NDArray[Any]:
+        """The class of each row."""
+        values = self.decrypt_scores(client, scores)
+        best = (values > 0).astype(int) if self._binary else values.argmax(axis=-1)
+        classes: NDArray[Any] = self.classes[best]
+        return classes
+
+
+class DecisionTree:
+    """A decision tree on encrypted integer features, as a circuit of gates (TFHE).
+
+    Features are rounded to ``bits`` bits over the range ``[low, high]`` of each; thresholds are
+    rounded with them, so labels are those of the rounded tree.
+    """
+
+    def __init__(
+        self,
+        left: ArrayLike,
+        right: ArrayLike,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        label: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        bits: int = 6,
+    ) -> None:
+        """Nodes by number, 0 the root; a leaf has ``left`` -1 and its ``label`` (from 0 on)."""
+        if not 1 <= bits <= 16:
+            raise MismatchError(f"features of {bits} bits: there must be 1 to 16")
+        self._left, self._right = np.asarray(left, dtype=int), np.asarray(right, dtype=int)
+        self._feature = np.asarray(feature, dtype=int)
+        self._label = np.asarray(label, dtype=int)
+        self.bits = bits
+        self._low = np.asarray(low, dtype=np.float64)
+        span = np.asarray(high, dtype=np.float64) - self._low
+        if not (np.isfinite(span).all() and (span > 0).all()):
+            raise MismatchError("each feature must have a finite high above its low")
+        self._scale = (2**bits - 1) / span
+        # x <= t becomes round(x) <= floor(t) in units of a step.
+        place = self._feature.clip(0)
+        steps = (np.asarray(threshold, dtype=np.float64) - self._low[place]) * self._scale[place]
+        self._threshold = np.floor(steps).astype(int)
+        self.features = len(self._low)
+        self._label_bits = max(int(self._label.max()).bit_length(), 1)
+        self.netlist = self._build()
+
+    @classmethod
+    def from_sklearn(cls, estimator: Any, rows: ArrayLike, bits: int = 6) -> DecisionTree:
+        """The tree of a fitted ``DecisionTreeClassifier``; ``rows`` give each feature's range.
+
+        Labels are indices of ``estimator.classes_``.
+        """
+        try:
+            tree = estimator.tree_
+        except AttributeError as error:
+            raise TypeError(f"a fitted decision tree has tree_: {error}") from error
+        values = np.asarray(rows, dtype=np.float64)
+        label = tree.value[:, 0, :].argmax(axis=1)
+        return cls(
+            tree.children_left,
+            tree.children_right,
+            tree.feature,
+            tree.threshold,
+            label,
+            values.min(axis=0),
+            values.max(axis=0),
+            bits,
+        )
+
+    def _build(self) -> _girih.Netlist:
+        builder = _girih.NetlistBuilder()
+        inputs = [builder.input(f"x{i}", self.bits) for i in range(self.features)]
+        zero, one = builder.constant(False), builder.constant(True)
+
+        def at_most(word: list[_girih.Wire], most: int) -> _girih.Wire:
+            """word <= most, from the lowest bit up."""
+            if most < 0:
+                return zero
+            result = one
+            for i, bit in enumerate(word):
+                result = (~bit | result) if most >> i & 1 else (~bit & result)
+            return one if most >> len(word) else result
+
+        def labels(node: int) -> list[_girih.Wire]:
+            if self._left[node] < 0:
+                label = int(self._label[node])
+                return [one if label >> i & 1 else zero for i in range(self._label_bits)]
+            word = inputs[int(self._feature[node])]
+            goes_left = at_most(word, int(self._threshold[node]))
+            on, off = labels(int(self._left[node])), labels(int(self._right[node]))
+            return [builder.mux(goes_left, a, b) for a, b in zip(on, off)]
+
+        builder.output("label", labels(0))
+        return builder.finish()
+
+    def quantise(self, rows: ArrayLike) -> dict[str, NDArray[np.uint64]]:
+        """The inputs of the circuit for rows of shape (rows, features)."""
+        values = np.asarray(rows, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.features:
+            raise MismatchError(f"rows of shape {values.shape}: give (rows, {self.features})")
+        steps = np.rint((values - self._low) * self._scale)
+        words = steps.clip(0, 2**self.bits - 1).astype(np.uint64)
+        return {f"x{i}": words[:, i] for i in range(self.features)}
+
+    def predict(self, rows: ArrayLike) -> NDArray[np.uint64]:
+        """Labels of plain rows, as the circuit gives them."""
+        labels: NDArray[np.uint64] = self.netlist.evaluate(self.quantise(rows))["label"]
+        return labels
+
+
+__all__ = ["DecisionTree", "LogisticRegression"]

@@ -1,0 +1,33 @@
+"""Progress of long work: ``progress=True`` shows bars of tqdm, any callable hears numbers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Callable
+
+#: What ``progress=`` takes: called with (what, done, total) at most 20 times a second, on the
+#: thread that made the call. What it raises ends the work and is raised there.
+Progress = Callable[[str, int, int], object]
+
+
+def tqdm(**options: Any) -> Progress:
+    """A bar for each kind of work, by the package tqdm; ``options`` go to its bars."""
+    try:
+        package = import_module("tqdm")
+    except ImportError as error:
+        why = "progress bars need the package tqdm: pip install tqdm, or pass a callable"
+        raise ImportError(why) from error
+    bars: dict[str, Any] = {}
+
+    def report(what: str, done: int, total: int) -> None:
+        bar = bars.get(what)
+        if bar is None:
+            bar = bars[what] = package.tqdm(total=total, desc=what, **options)
+        bar.update(done - bar.n)
+        if done >= total:
+            bar.close()
+
+    return report
+
+
+__all__ = ["Progress", "tqdm"]

@@ -1,0 +1,194 @@
+//! How Python calls work that takes time: without the interpreter's lock, with progress that can be
+//! heard and cancelled, and with panics turned into exceptions.
+
+use crate::errors::Failure;
+use girih::device::Progress;
+use pyo3::prelude::*;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Whether threads that compute may have been started in this process.
+static USED: AtomicBool = AtomicBool::new(false);
+/// Whether this process is a child by `fork` of one in which they had been: they are not here, and
+/// work given to them would never end.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Between two looks at signals and reports: at most 20 of them a second reach Python.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Called in children of `fork`.
+#[pyfunction]
+#[pyo3(name = "_after_fork")]
+pub fn after_fork() {
+    if USED.load(Ordering::Relaxed) {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Refuses work in a process whose threads stayed behind.
+fn ready() -> Result<(), Failure> {
+    if FORKED.load(Ordering::Relaxed) {
+        let why = "this process was forked from one that had used girih, whose threads are not \
+                   here: start processes by `spawn` or `forkserver`, such as \
+                   `multiprocessing.get_context(\"spawn\")`";
+        return Err(Failure::new("ForkError", why));
+    }
+    USED.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// What unwinds work that nobody waits for any more.
+struct Cancelled;
+
+/// The exception for a panic, which is a fault of girih.
+fn fault(payload: &(dyn Any + Send)) -> Failure {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into());
+    Failure::new("InternalError", format!("a fault in girih, please report it: {text}"))
+}
+
+/// Runs work without the interpreter's lock.
+///
+/// # Errors
+/// What the work returns, or `InternalError` for a panic in it.
+pub fn compute<T: Send, E: Into<Failure> + Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T> {
+    ready()?;
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(result) => result.map_err(|error| error.into().into()),
+        Err(payload) => Err(fault(payload.as_ref()).into()),
+    }
+}
+
+/// What work has reported and Python has not heard.
+#[derive(Default)]
+struct Reports {
+    /// The last of each kind, in the order of their beginnings.
+    steps: Vec<(String, usize, usize)>,
+    notes: Vec<String>,
+}
+
+/// Hears work on its threads for a caller that looks from time to time.
+#[derive(Default)]
+struct Listener {
+    reports: Mutex<Reports>,
+    cancelled: AtomicBool,
+    done: AtomicBool,
+}
+
+impl Listener {
+    fn take(&self) -> Reports {
+        std::mem::take(&mut self.reports.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets signals raise, and Python hear what is new.
+    fn deliver(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        py.check_signals()?;
+        let Reports { steps, notes } = self.take();
+        for note in notes {
+            py.import("warnings")?.call_method1("warn", (note,))?;
+        }
+        let Some(progress) = progress else { return Ok(()) };
+        steps.into_iter().try_for_each(|step| progress.call1(step).map(drop))
+    }
+}
+
+impl Progress for Listener {
+    fn report(&self, what: &str, done: usize, total: usize) {
+        if self.cancelled.load(Ordering::Relaxed) {
+            // No panic: nothing is printed, and whoever waits for the work catches it.
+            resume_unwind(Box::new(Cancelled));
+        }
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        match reports.steps.iter_mut().find(|step| step.0 == what) {
+            // Threads may overtake each other between counting and reporting.
+            Some(step) => *step = (step.0.clone(), done.max(step.1), total),
+            None => reports.steps.push((what.to_owned(), done, total)),
+        }
+    }
+
+    fn note(&self, message: &str) {
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.notes.push(message.to_owned());
+    }
+}
+
+/// Runs long work on a thread of its own while the caller's, without the lock most of the time,
+/// hands on its reports and looks for signals. An exception, be it of a signal or of `progress`,
+/// ends the work at its next report.
+///
+/// # Errors
+/// That exception, what the work returns, or `InternalError` for a panic in it.
+pub fn supervise<T: Send, E: Into<Failure> + Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    ready()?;
+    let progress = listener(py, progress)?;
+    let (listener, caller) = (Listener::default(), std::thread::current());
+    let (outcome, stopped) = std::thread::scope(|scope| {
+        let body = || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&listener)));
+            listener.done.store(true, Ordering::Release);
+            caller.unpark();
+            outcome
+        };
+        let worker = std::thread::Builder::new()
+            .name("girih".into())
+            .spawn_scoped(scope, body)
+            .map_err(|e| Failure::new("DeviceError", format!("no thread could be started: {e}")))?;
+        let mut stopped = None;
+        while !listener.done.load(Ordering::Acquire) {
+            py.detach(|| std::thread::park_timeout(GLANCE));
+            if stopped.is_none()
+                && let Err(error) = listener.deliver(py, progress.as_ref())
+            {
+                listener.cancelled.store(true, Ordering::Relaxed);
+                stopped = Some(error);
+            }
+        }
+        let outcome = py.detach(|| worker.join()).and_then(|outcome| outcome);
+        Ok::<_, PyErr>((outcome, stopped))
+    })?;
+    if let Some(error) = stopped {
+        return Err(error);
+    }
+    match outcome {
+        Ok(result) => {
+            let value = result.map_err(|error| PyErr::from(error.into()))?;
+            listener.deliver(py, progress.as_ref())?;
+            Ok(value)
+        }
+        Err(payload) => Err(fault(payload.as_ref()).into()),
+    }
+}
+
+/// What `progress=` may be: nothing, anything that can be called, or `True` for a bar of tqdm.
+fn listener<'py>(
+    py: Python<'py>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(progress) = progress else { return Ok(None) };
+    if let Ok(wanted) = progress.cast::<pyo3::types::PyBool>() {
+        return match wanted.is_true() {
+            true => py.import("girih.progress")?.call_method0("tqdm").map(Some),
+            false => Ok(None),
+        };
+    }
+    if progress.is_callable() {
+        return Ok(Some(progress.clone()));
+    }
+    Err(pyo3::exceptions::PyTypeError::new_err(format!(
+        "progress is {}: it must be a callable of (what, done, total), True, or None",
+        progress.get_type().name()?
+    )))
+}

@@ -1,0 +1,310 @@
+//! The secret key, and the public one.
+
+use super::ciphertexts::{CkksCiphertexts, Store};
+use super::keys::{CkksEvaluationKeys, Wanted};
+use super::sets::{CkksParameters, set_of};
+use crate::arrays::{self, Values};
+use crate::call::{compute, supervise};
+use crate::errors::Failure;
+use crate::pickle;
+use crate::tfhe::client::{refuse_pickle, seed};
+use crate::tfhe::gather::display;
+use girih::ckks::{self, Ciphertext, Complex64};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The secret key: encrypts, decrypts, and makes evaluation and public keys. It stays with the
+/// data's owner, and is not pickled.
+#[pyclass(frozen, module = "girih.ckks", name = "ClientKey")]
+pub struct CkksClientKey(pub Arc<ckks::ClientKey>);
+
+/// A public key, with which anyone can encrypt.
+#[pyclass(frozen, module = "girih.ckks", name = "PublicKey")]
+pub struct CkksPublicKey(Arc<ckks::PublicKey>);
+
+/// The vectors of an array of one or two dimensions, padded with zeros to `slots` where that is
+/// given; and whether it was a single one.
+fn vectors(
+    values: &Bound<'_, PyAny>,
+    slots: Option<usize>,
+) -> PyResult<(Vec<Vec<Complex64>>, bool)> {
+    let Values { entries, shape } = arrays::numbers(values, "values")?;
+    let (length, single) = match shape[..] {
+        [length] => (length, true),
+        [_, length] => (length, false),
+        _ => {
+            let shape = display(&shape);
+            let why = format!(
+                "values of shape {shape}: give a vector (slots,) or a batch (vectors, slots)"
+            );
+            return Err(Failure::mismatch(why).into());
+        }
+    };
+    if entries.is_empty() {
+        let why = format!("values of shape {}: there are none", display(&shape));
+        return Err(Failure::mismatch(why).into());
+    }
+    if let Some(slots) = slots
+        && slots < length
+    {
+        return Err(Failure::mismatch(format!("{length} values do not fit {slots} slots")).into());
+    }
+    let slots = slots.unwrap_or(length);
+    if !slots.is_power_of_two() {
+        let why = format!(
+            "vectors of {length} values: slots are a power of two; slots={} pads with zeros",
+            length.checked_next_power_of_two().unwrap_or(1)
+        );
+        return Err(Failure::mismatch(why).into());
+    }
+    // Bounds what padding takes: no set has as many.
+    if slots > 1 << 20 {
+        return Err(Failure::mismatch(format!("{slots} slots are more than any set has")).into());
+    }
+    let padded = |vector: &[Complex64]| {
+        let mut vector = vector.to_vec();
+        vector.resize(slots, Complex64::from(0.0));
+        vector
+    };
+    Ok((entries.chunks_exact(length).map(padded).collect(), single))
+}
+
+/// Encrypts each vector.
+fn encrypted(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    slots: Option<usize>,
+    encrypt: impl Fn(&[Complex64]) -> ckks::Result<Ciphertext> + Send + Sync,
+) -> PyResult<CkksCiphertexts> {
+    let (vectors, single) = vectors(values, slots)?;
+    let batch = compute(py, || {
+        vectors.iter().map(|vector| encrypt(vector)).collect::<ckks::Result<Vec<_>>>()
+    })?;
+    Ok(CkksCiphertexts::new(single, Store::Host(Arc::new(batch))))
+}
+
+#[pymethods]
+impl CkksClientKey {
+    /// Draws a new key from the operating system's randomness.
+    #[staticmethod]
+    fn generate(py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let set = set_of(parameters)?;
+        Ok(Self(Arc::new(compute(py, || ckks::ClientKey::generate(&set))?)))
+    }
+
+    /// For tests only: a key, and all that it makes, from 32 bytes. Who knows them knows the key.
+    #[staticmethod]
+    fn generate_seeded_for_tests(
+        py: Python<'_>,
+        parameters: &Bound<'_, PyAny>,
+        seed_bytes: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (set, seed) = (set_of(parameters)?, seed(seed_bytes)?);
+        let key = compute(py, || ckks::ClientKey::generate_seeded_for_tests(&set, seed))?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> CkksParameters {
+        CkksParameters(self.0.set().clone())
+    }
+
+    /// The key's public name, which its other keys and its ciphertexts carry.
+    #[getter]
+    fn key_id(&self) -> String {
+        self.0.key_id().to_string()
+    }
+
+    /// A public key.
+    fn public_key(&self, py: Python<'_>) -> PyResult<CkksPublicKey> {
+        Ok(CkksPublicKey(Arc::new(compute(py, || self.0.public_key())?)))
+    }
+
+    /// Makes evaluation keys, which are public, for what the server is to do: products, rotations
+    /// by these amounts (left; negative: right), sums over so many slots, conjugation, products
+    /// with these matrices and maps, bootstrappings of so many slots.
+    #[pyo3(signature = (
+        *, multiplication = true, rotations = Vec::new(), sums = Vec::new(), conjugation = false,
+        maps = Vec::new(), bootstrapping = None, progress = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        multiplication: bool,
+        rotations: Vec<i64>,
+        sums: Vec<usize>,
+        conjugation: bool,
+        maps: Vec<Bound<'_, PyAny>>,
+        bootstrapping: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<CkksEvaluationKeys> {
+        let wanted = Wanted { multiplication, rotations, sums, conjugation, bootstrapping };
+        let kinds = wanted.kinds(self.0.set(), &maps)?;
+        let keys = supervise(py, progress, |progress| {
+            ckks::EvaluationKeys::generate(&self.0, kinds, progress)
+        })?;
+        Ok(CkksEvaluationKeys(Arc::new(keys)))
+    }
+
+    /// Encrypts a vector (slots,) or a batch (vectors, slots) of real or complex numbers. Slots are
+    /// a power of two; `slots` pads with zeros. At the highest level unless `level` is given.
+    #[pyo3(signature = (values, *, slots = None, level = None))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        slots: Option<usize>,
+        level: Option<usize>,
+    ) -> PyResult<CkksCiphertexts> {
+        encrypted(py, values, slots, |vector| match level {
+            None => self.0.encrypt(vector),
+            Some(level) => self.0.encrypt_at(vector, level),
+        })
+    }
+
+    /// Decrypts to an array of real numbers, or of complex ones with `complex`, of shape (slots,)
+    /// or (vectors, slots). The result is for the owner of the key alone: its error tells about the
+    /// key. Others get decrypt_to_share.
+    #[pyo3(signature = (ciphertexts, *, complex = false))]
+    fn decrypt<'py>(
+        &self,
+        py: Python<'py>,
+        ciphertexts: &Bound<'py, CkksCiphertexts>,
+        complex: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
+        let values = compute(py, || {
+            batch.iter().map(|c| self.0.decrypt(c)).collect::<ckks::Result<Vec<_>>>()
+        })?;
+        shaped(py, values, ciphertexts.single, complex)
+    }
+
+    /// Decrypts for others: errors are flooded, which costs about (bits + log2 2N)/2 bits of
+    /// precision. Returns the values and how many bits after the binary point are left.
+    #[pyo3(signature = (ciphertexts, bits, *, complex = false))]
+    fn decrypt_to_share<'py>(
+        &self,
+        py: Python<'py>,
+        ciphertexts: &Bound<'py, CkksCiphertexts>,
+        bits: u32,
+        complex: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, f64)> {
+        let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
+        let all = compute(py, || {
+            let shared = batch.iter().map(|c| self.0.decrypt_to_share(c, bits));
+            shared.collect::<ckks::Result<Vec<_>>>()
+        })?;
+        let precision = all.iter().fold(f64::INFINITY, |least, d| least.min(d.precision_bits));
+        let values = all.into_iter().map(|decryption| decryption.values).collect();
+        Ok((shaped(py, values, ciphertexts.single, complex)?, precision))
+    }
+
+    /// The key as bytes: who has them can decrypt everything.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = compute(py, || self.0.to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads what to_bytes wrote; with `parameters`, for that set alone.
+    #[staticmethod]
+    #[pyo3(signature = (data, parameters = None))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let data = arrays::bytes(data, "a client key")?;
+        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
+        let key = compute(py, || match &set {
+            Some(set) => ckks::ClientKey::from_bytes_for(set, data),
+            None => ckks::ClientKey::from_bytes(data),
+        })?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<girih.ckks.ClientKey {:.8} of {}>", self.0.key_id(), self.0.set().name())
+    }
+
+    fn __reduce_ex__(&self, _protocol: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(refuse_pickle())
+    }
+}
+
+/// Decrypted vectors as an array.
+fn shaped<'py>(
+    py: Python<'py>,
+    values: Vec<Vec<Complex64>>,
+    single: bool,
+    complex: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (count, slots) = (values.len(), values.first().map_or(0, Vec::len));
+    let shape = if single { vec![slots] } else { vec![count, slots] };
+    let flat = values.concat();
+    if complex {
+        return arrays::array(py, flat, &shape);
+    }
+    arrays::array(py, flat.into_iter().map(|z| z.re).collect(), &shape)
+}
+
+#[pymethods]
+impl CkksPublicKey {
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> CkksParameters {
+        CkksParameters(self.0.set().clone())
+    }
+
+    /// Name of the client key that can decrypt.
+    #[getter]
+    fn key_id(&self) -> String {
+        self.0.key_id().to_string()
+    }
+
+    /// Encrypts as ClientKey.encrypt does, at the highest level.
+    #[pyo3(signature = (values, *, slots = None))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        slots: Option<usize>,
+    ) -> PyResult<CkksCiphertexts> {
+        encrypted(py, values, slots, |vector| self.0.encrypt(vector))
+    }
+
+    /// The key as bytes that end with a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = compute(py, || self.0.to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads what to_bytes wrote; with `parameters`, for that set alone.
+    #[staticmethod]
+    #[pyo3(signature = (data, parameters = None))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let data = arrays::bytes(data, "a public key")?;
+        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
+        let key = compute(py, || match &set {
+            Some(set) => ckks::PublicKey::from_bytes_for(set, data),
+            None => ckks::PublicKey::from_bytes(data),
+        })?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<girih.ckks.PublicKey {:.8} of {}>", self.0.key_id(), self.0.set().name())
+    }
+
+    fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
+        Ok((read, (data,)).into_pyobject(py)?.into_any())
+    }
+}

@@ -1,0 +1,141 @@
+//! Evaluation keys.
+
+use super::matrix::{LinearMap, Matrix};
+use super::sets::{CkksParameters, set_of};
+use crate::call::compute;
+use crate::errors::Failure;
+use crate::{arrays, pickle};
+use girih::ckks::keys::SwitchingKeySource;
+use girih::ckks::{self, KeyKind, server::Bootstrapping};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The public keys of one client, for what a server is to do. They are pickled as their bytes.
+#[pyclass(frozen, module = "girih.ckks", name = "EvaluationKeys")]
+pub struct CkksEvaluationKeys(pub Arc<ckks::EvaluationKeys>);
+
+/// What keys are to be for.
+pub struct Wanted {
+    /// Products.
+    pub multiplication: bool,
+    /// Rotations.
+    pub rotations: Vec<i64>,
+    /// Sums over powers of two of slots.
+    pub sums: Vec<usize>,
+    /// Conjugation.
+    pub conjugation: bool,
+    /// Bootstrappings of so many slots.
+    pub bootstrapping: Option<usize>,
+}
+
+impl Wanted {
+    /// The kinds of keys that this takes.
+    ///
+    /// # Errors
+    /// For sums over no power of two, maps that are none, and what the set cannot do.
+    pub fn kinds(
+        &self,
+        set: &ckks::CkksParameters,
+        maps: &[Bound<'_, PyAny>],
+    ) -> PyResult<Vec<KeyKind>> {
+        let mut rotations = self.rotations.clone();
+        for &width in &self.sums {
+            if !width.is_power_of_two() || width > set.slots() {
+                let why = format!(
+                    "sums over {width} slots: there must be a power of two of them, up to {}",
+                    set.slots()
+                );
+                return Err(Failure::mismatch(why).into());
+            }
+            rotations.extend((0..width.ilog2()).map(|i| 1 << i));
+        }
+        for map in maps {
+            if let Ok(map) = map.cast::<LinearMap>() {
+                rotations.extend(map.get().0.rotations());
+            } else if let Ok(matrix) = map.cast::<Matrix>() {
+                rotations.extend(matrix.get().0.rotations().map_err(Failure::from)?);
+            } else {
+                return Err(PyTypeError::new_err(format!(
+                    "maps are girih.ckks.Matrix or girih.ckks.LinearMap, not {}",
+                    map.get_type().name()?
+                )));
+            }
+        }
+        let mut kinds: Vec<KeyKind> =
+            rotations.iter().filter_map(|&by| KeyKind::rotation(set, by)).collect();
+        kinds.extend(self.multiplication.then_some(KeyKind::Multiplication));
+        kinds.extend(self.conjugation.then(|| KeyKind::conjugation(set)));
+        if let Some(slots) = self.bootstrapping {
+            kinds.extend(Bootstrapping::default().keys(set, slots).map_err(Failure::from)?);
+        }
+        if kinds.is_empty() {
+            return Err(Failure::mismatch("there is nothing to make keys for").into());
+        }
+        Ok(kinds)
+    }
+}
+
+#[pymethods]
+impl CkksEvaluationKeys {
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> CkksParameters {
+        CkksParameters(self.0.set().clone())
+    }
+
+    /// Name of the client key that they were made from.
+    #[getter]
+    fn key_id(&self) -> String {
+        self.0.key_id().to_string()
+    }
+
+    /// What there are keys for, in words; with key_id it says which keys these are.
+    #[getter]
+    fn kinds(&self) -> Vec<String> {
+        let set = self.0.set().name();
+        let kinds = self.0.kinds().into_iter();
+        kinds.map(|kind| format!("{set}, {kind}, {:?}", self.0.range(kind))).collect()
+    }
+
+    /// Bytes in memory, which is also about the size of to_bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// The keys as bytes that end with a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = compute(py, || self.0.to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads what to_bytes wrote; with `parameters`, for that set alone.
+    #[staticmethod]
+    #[pyo3(signature = (data, parameters = None))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let data = arrays::bytes(data, "evaluation keys")?;
+        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
+        let keys = compute(py, || match &set {
+            Some(set) => ckks::EvaluationKeys::from_bytes_for(set, data),
+            None => ckks::EvaluationKeys::from_bytes(data),
+        })?;
+        Ok(Self(Arc::new(keys)))
+    }
+
+    fn __repr__(&self) -> String {
+        let (id, set) = (self.0.key_id(), self.0.set().name());
+        format!("<girih.ckks.EvaluationKeys {id:.8} of {set}: {} bytes>", self.0.bytes())
+    }
+
+    fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
+        Ok((read, (data,)).into_pyobject(py)?.into_any())
+    }
+}

@@ -1,0 +1,114 @@
+//! Operations on vectors, each computed at once or recorded.
+
+use girih::ckks::approximation::{CompositeSign, Polynomial};
+use girih::ckks::server::{
+    Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Node, ServerKey,
+};
+use girih::ckks::{Complex64, Result};
+use std::sync::Arc;
+
+/// An operation with what it takes besides ciphertexts.
+#[derive(Clone)]
+pub enum Operation {
+    /// x + y.
+    Add,
+    /// x - y.
+    Sub,
+    /// -x.
+    Neg,
+    /// x y.
+    Mul,
+    /// x^2.
+    Square,
+    /// x plus a vector.
+    AddPlain(Arc<Vec<Complex64>>),
+    /// x times a vector.
+    MulPlain(Arc<Vec<Complex64>>),
+    /// x plus a number.
+    AddConstant(Complex64),
+    /// x times a number.
+    MulConstant(Complex64),
+    /// Rotation to the left.
+    Rotate(i64),
+    /// Complex conjugates.
+    Conjugate,
+    /// Sums of `width` slots, `stride` apart.
+    InnerSum(usize, i64),
+    /// The reverse of it.
+    Spread(usize, i64),
+    /// A map by its diagonals.
+    LinearMap(Arc<LinearMap>),
+    /// A matrix in the clear times x.
+    Matrix(Arc<Matrix>),
+    /// The product of two encrypted matrices.
+    MatrixMatrix,
+    /// A polynomial.
+    Polynomial(Arc<Polynomial>),
+    /// The sign on [-range, range].
+    Sign(f64, Arc<CompositeSign>),
+    /// max(x, 0) there.
+    Relu(f64, Arc<CompositeSign>),
+    /// 1 where x > y, 0 where x < y.
+    Compare(f64, Arc<CompositeSign>),
+    /// The larger.
+    Max(f64, Arc<CompositeSign>),
+    /// The smaller.
+    Min(f64, Arc<CompositeSign>),
+    /// A bootstrapping.
+    Bootstrap(Bootstrapping),
+    /// To a lower level.
+    DropTo(usize),
+    /// The same ciphertexts with so many slots.
+    WithSlots(usize),
+}
+
+/// The call of an operation that servers and builders have by one name.
+macro_rules! call {
+    ($operation:expr, $on:expr, $x:expr, $with_slots:expr) => {
+        match $operation {
+            Operation::Add => $on.add(&$x[0], &$x[1]),
+            Operation::Sub => $on.sub(&$x[0], &$x[1]),
+            Operation::Neg => $on.neg(&$x[0]),
+            Operation::Mul => $on.mul(&$x[0], &$x[1]),
+            Operation::Square => $on.square(&$x[0]),
+            Operation::AddPlain(values) => $on.add_plain(&$x[0], values),
+            Operation::MulPlain(values) => $on.mul_plain(&$x[0], values),
+            Operation::AddConstant(c) => $on.add_constant(&$x[0], *c),
+            Operation::MulConstant(c) => $on.mul_constant(&$x[0], *c),
+            Operation::Rotate(by) => $on.rotate(&$x[0], *by),
+            Operation::Conjugate => $on.conjugate(&$x[0]),
+            Operation::InnerSum(width, stride) => $on.inner_sum(&$x[0], *width, *stride),
+            Operation::Spread(width, stride) => $on.spread(&$x[0], *width, *stride),
+            Operation::LinearMap(map) => $on.linear_transform(&$x[0], map),
+            Operation::Matrix(matrix) => $on.matrix_vector(matrix, &$x[0]),
+            Operation::MatrixMatrix => $on.matrix_matrix(&$x[0], &$x[1]),
+            Operation::Polynomial(p) => $on.polynomial(&$x[0], p),
+            Operation::Sign(range, sign) => $on.sign(&$x[0], *range, sign),
+            Operation::Relu(range, sign) => $on.relu(&$x[0], *range, sign),
+            Operation::Compare(range, sign) => $on.compare(&$x[0], &$x[1], *range, sign),
+            Operation::Max(range, sign) => $on.max(&$x[0], &$x[1], *range, sign),
+            Operation::Min(range, sign) => $on.min(&$x[0], &$x[1], *range, sign),
+            Operation::Bootstrap(how) => $on.bootstrap_with(&$x[0], how),
+            Operation::DropTo(level) => $on.drop_to(&$x[0], *level),
+            Operation::WithSlots(slots) => $with_slots(*slots),
+        }
+    };
+}
+
+impl Operation {
+    /// Computes it; there are as many `inputs` as it has.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn compute(&self, server: &ServerKey, inputs: &[&Ciphertexts]) -> Result<Ciphertexts> {
+        call!(self, server, inputs, |slots| inputs[0].with_slots(slots))
+    }
+
+    /// Records it.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn record(&self, builder: &mut Builder<'_>, inputs: &[Node]) -> Result<Node> {
+        call!(self, builder, inputs, |slots| builder.with_slots(&inputs[0], slots))
+    }
+}

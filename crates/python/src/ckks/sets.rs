@@ -1,0 +1,113 @@
+//! Parameter sets.
+
+use crate::call::compute;
+use crate::errors::Failure;
+use girih::ckks;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// A checked parameter set of CKKS: Parameters("CKKS_D40"), or Parameters.from_toml(text).
+#[pyclass(frozen, module = "girih.ckks", name = "Parameters", eq)]
+#[derive(PartialEq)]
+pub struct CkksParameters(pub ckks::CkksParameters);
+
+#[pymethods]
+impl CkksParameters {
+    #[new]
+    fn new(py: Python<'_>, name: &str) -> PyResult<Self> {
+        Ok(Self(compute(py, || ckks::CkksParameters::by_name(name))?))
+    }
+
+    /// Reads and checks a parameter file.
+    #[staticmethod]
+    fn from_toml(py: Python<'_>, text: &str) -> PyResult<Self> {
+        Ok(Self(compute(py, || ckks::CkksParameters::from_toml(text))?))
+    }
+
+    /// Names of the published sets.
+    #[staticmethod]
+    fn names(py: Python<'_>) -> PyResult<Vec<String>> {
+        let all = compute(py, || Ok::<_, Failure>(ckks::CkksParameters::all()))?;
+        Ok(all.iter().map(|set| set.name().to_owned()).collect())
+    }
+
+    /// The set as a parameter file.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Where the set comes from.
+    #[getter]
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
+    /// Slots of a full vector: half the ring's degree.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    /// The level of fresh ciphertexts: how many products one after another they allow.
+    #[getter]
+    fn default_level(&self) -> usize {
+        self.0.default_level()
+    }
+
+    /// Whether ciphertexts of this set can be bootstrapped.
+    #[getter]
+    fn bootstraps(&self) -> bool {
+        self.0.bootstrapping().is_some()
+    }
+
+    /// What is known of its security, cost model included.
+    #[getter]
+    fn security(&self, py: Python<'_>) -> PyResult<String> {
+        compute(py, || Ok::<_, Failure>(self.0.security().text))
+    }
+
+    /// What must be known before one relies on it.
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        compute(py, || Ok::<_, Failure>(self.0.warnings()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("girih.ckks.Parameters({:?})", self.0.name())
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.0.name().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = py.get_type::<Self>().getattr("from_toml")?;
+        Ok((read, (self.0.to_toml(),)))
+    }
+}
+
+/// A set, or the name of one.
+///
+/// # Errors
+/// `TypeError` for anything else, `UnknownSetError` for a name that there is not.
+pub fn set_of(value: &Bound<'_, PyAny>) -> PyResult<ckks::CkksParameters> {
+    if let Ok(set) = value.cast::<CkksParameters>() {
+        return Ok(set.get().0.clone());
+    }
+    match value.extract::<String>() {
+        Ok(name) => compute(value.py(), || ckks::CkksParameters::by_name(&name)),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "a parameter set is a girih.ckks.Parameters or a name, not {}",
+            value.get_type().name()?
+        ))),
+    }
+}

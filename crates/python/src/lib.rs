@@ -1,0 +1,62 @@
+//! The native module of the Python package `girih`: classes over the crate of that name.
+//!
+//! Each class is a thin, frozen wrapper: arguments become array-likes' entries ([`arrays`]), work
+//! runs without the interpreter's lock ([`call`]), and errors become the classes of
+//! `girih/errors.py` ([`errors`]).
+
+mod arrays;
+mod call;
+mod ckks;
+mod context;
+mod device;
+mod errors;
+mod pickle;
+mod tfhe;
+
+/// The native module: `girih` and `girih.ckks` export what users need of it.
+#[pyo3::pymodule]
+mod _girih {
+    #[pymodule_export]
+    use crate::call::after_fork;
+    #[pymodule_export]
+    use crate::ckks::{
+        approximation::{CompositeSign, Polynomial},
+        ciphertexts::unpickle_ckks,
+        matrix::{LinearMap, Matrix},
+        server::Recording,
+    };
+    #[pymodule_export]
+    use crate::device::{Device, absent_devices, devices};
+    #[pymodule_export]
+    use crate::tfhe::{
+        ciphertexts::{Ciphertexts, concatenate, unpickle_ciphertexts, weighted_sum},
+        circuit::{Circuit, EncryptedBits},
+        client::ClientKey,
+        keys::EvaluationKeys,
+        large::{LargeKeys, LargeParameters, LargeServerKey, unpickle_large_keys},
+        netlist::{Netlist, NetlistBuilder, Wire},
+        server::ServerKey,
+        sets::ParameterSet,
+        table::{Function, LookUpTable},
+    };
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    use crate::ckks::{ciphertexts, client, keys, server, sets};
+    use pyo3::prelude::*;
+
+    /// Adds the classes of CKKS whose names TFHE has, too: as `CkksClientKey` and so on here, under
+    /// their own names in `girih.ckks`.
+    #[pymodule_init]
+    fn add_namesakes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("CkksCiphertexts", py.get_type::<ciphertexts::CkksCiphertexts>())?;
+        module.add("CkksClientKey", py.get_type::<client::CkksClientKey>())?;
+        module.add("CkksEvaluationKeys", py.get_type::<keys::CkksEvaluationKeys>())?;
+        module.add("CkksParameters", py.get_type::<sets::CkksParameters>())?;
+        module.add("CkksPublicKey", py.get_type::<client::CkksPublicKey>())?;
+        module.add("CkksServerKey", py.get_type::<server::CkksServerKey>())
+    }
+}

@@ -1,0 +1,162 @@
+//! The secret key.
+
+use super::ciphertexts::{Ciphertexts, Encoding, Words};
+use super::keys::EvaluationKeys;
+use super::sets::{ParameterSet, set_of};
+use crate::arrays;
+use crate::call::{compute, supervise};
+use crate::errors::Failure;
+use girih::tfhe;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The secret key: encrypts, decrypts, and makes evaluation keys. It stays with the data's owner,
+/// and is not pickled.
+#[pyclass(frozen, module = "girih")]
+pub struct ClientKey(pub Arc<tfhe::ClientKey>);
+
+/// The words with which secret keys refuse to be pickled.
+pub fn refuse_pickle() -> PyErr {
+    Failure::new(
+        "SecretKeyError",
+        "a client key is secret and is not pickled or copied: send evaluation keys and \
+         ciphertexts; to keep it where only its owner reads, write ClientKey.to_bytes() there",
+    )
+    .into()
+}
+
+/// The 32 bytes of a seed.
+///
+/// # Errors
+/// `ValueError` for another number of them.
+pub fn seed(value: &Bound<'_, PyAny>) -> PyResult<[u8; 32]> {
+    let bytes = arrays::bytes(value, "a seed")?;
+    <[u8; 32]>::try_from(bytes.as_bytes()).map_err(|_| {
+        PyValueError::new_err(format!("a seed has 32 bytes, not {}", bytes.as_bytes().len()))
+    })
+}
+
+#[pymethods]
+impl ClientKey {
+    /// Draws a new key from the operating system's randomness.
+    #[staticmethod]
+    #[pyo3(signature = (parameters = None))]
+    fn generate(py: Python<'_>, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let set = parameters.map_or_else(|| Ok(tfhe::ParameterSet::default()), set_of)?;
+        Ok(Self(Arc::new(compute(py, || tfhe::ClientKey::generate(&set))?)))
+    }
+
+    /// For tests only: a key, and all that it makes, from 32 bytes. Who knows them knows the key.
+    #[staticmethod]
+    fn generate_seeded_for_tests(
+        py: Python<'_>,
+        parameters: &Bound<'_, PyAny>,
+        seed_bytes: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (set, seed) = (set_of(parameters)?, seed(seed_bytes)?);
+        let key = compute(py, || tfhe::ClientKey::generate_seeded_for_tests(&set, seed))?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> ParameterSet {
+        ParameterSet(self.0.set().clone())
+    }
+
+    /// The key's public name, which its evaluation keys and ciphertexts carry.
+    #[getter]
+    fn key_id(&self) -> String {
+        self.0.key_id().to_string()
+    }
+
+    /// Makes the evaluation keys, which are public: what a server needs.
+    #[pyo3(signature = (*, progress = None))]
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<EvaluationKeys> {
+        let keys = supervise(py, progress, |p| tfhe::EvaluationKeys::generate(&self.0, p))?;
+        Ok(EvaluationKeys(Arc::new(keys)))
+    }
+
+    /// Encrypts an array of booleans, or of messages below 2**bits where `bits` is given.
+    #[pyo3(signature = (values, *, bits = None))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        bits: Option<u32>,
+    ) -> PyResult<Ciphertexts> {
+        let (batch, shape) = match bits {
+            None => {
+                let values = arrays::bits(values, "bits")?;
+                (compute(py, || self.0.encrypt_bits(&values.entries))?, values.shape)
+            }
+            Some(bits) => {
+                let values = arrays::integers(values, "messages")?;
+                (compute(py, || self.0.encrypt_messages(&values.entries, bits))?, values.shape)
+            }
+        };
+        let encoding = bits.map_or(Encoding::Bits, Encoding::Messages);
+        Ok(Ciphertexts::new(shape, encoding, Words::Host(Arc::new(batch))))
+    }
+
+    /// Decrypts to an array of booleans, or of messages, in the shape of the ciphertexts.
+    fn decrypt<'py>(
+        &self,
+        py: Python<'py>,
+        ciphertexts: &Bound<'py, Ciphertexts>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
+        match ciphertexts.encoding {
+            Encoding::Bits => {
+                let bits = compute(py, || self.0.decrypt_bits(&batch))?;
+                arrays::array(py, bits, &ciphertexts.shape)
+            }
+            Encoding::Messages(bits) => {
+                let messages = compute(py, || self.0.decrypt_messages(&batch, bits))?;
+                arrays::array(py, messages, &ciphertexts.shape)
+            }
+            Encoding::Large => Err(Failure::mismatch(
+                "large messages are decrypted by LargeParameters.decrypt(client, ciphertexts), \
+                 which knows their encoding",
+            )
+            .into()),
+        }
+    }
+
+    /// The key as bytes: who has them can decrypt everything.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = compute(py, || self.0.to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads what to_bytes wrote; with `parameters`, for that set alone.
+    #[staticmethod]
+    #[pyo3(signature = (data, parameters = None))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let data = arrays::bytes(data, "a client key")?;
+        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
+        let key = compute(py, || match &set {
+            Some(set) => tfhe::ClientKey::from_bytes_for(set, data),
+            None => tfhe::ClientKey::from_bytes(data),
+        })?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<girih.ClientKey {:.8} of {}>", self.0.key_id(), self.0.set())
+    }
+
+    fn __reduce_ex__(&self, _protocol: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(refuse_pickle())
+    }
+}

@@ -1,0 +1,239 @@
+"""Vectors of numbers: operators against NumPy, functions, bootstrapping, recordings."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import girih
+from girih import ckks
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+def near(client, encrypted, expected, error=1e-5):
+    complex = np.iscomplexobj(expected)
+    got = client.decrypt(encrypted, complex=complex)
+    assert got.shape == np.shape(expected) == encrypted.shape
+    assert got.dtype == (np.complex128 if complex else np.float64)
+    assert np.abs(got - expected).max() < error
+
+
+def test_arrays_real_and_complex(ckks_client, rng):
+    real, both = rng.uniform(-1, 1, 16), rng.uniform(-1, 1, (3, 8)) + 1j * rng.uniform(-1, 1, 8)
+    near(ckks_client, ckks_client.encrypt(real), real)
+    near(ckks_client, ckks_client.encrypt(both), both)
+    near(ckks_client, ckks_client.encrypt(both.T[:, :2].T), both.T[:, :2].T)
+    near(ckks_client, ckks_client.encrypt([1, 0, -1, 2]), np.array([1.0, 0, -1, 2]))
+    near(ckks_client, ckks_client.encrypt([1, 2, 3], slots=4), np.array([1.0, 2, 3, 0]))
+    low = ckks_client.encrypt(real, level=1)
+    assert (low.level, low.slots, low.shape) == (1, 16, (16,))
+    assert low.precision_bits > 15
+    public = ckks_client.public_key()
+    near(ckks_client, public.encrypt(real), real)
+    again = pickle.loads(pickle.dumps(public))
+    near(ckks_client, again.encrypt(real), real)
+
+
+def test_operators(ckks_client, ckks_server, rng):
+    a, b = rng.uniform(-1, 1, (2, 16))
+    x, y = ckks_client.encrypt(a), ckks_client.encrypt(b)
+    with ckks_server:
+        for got, expected in (
+            (x + y, a + b),
+            (x - y, a - b),
+            (x * y, a * b),
+            (-x, -a),
+            (x + 0.5, a + 0.5),
+            (1 - x, 1 - a),
+            (3 * x, 3 * a),
+            (x / 4, a / 4),
+            (x + b, a + b),
+            (b - x, b - a),
+            (b * x, a * b),
+            (x / (b + 2), a / (b + 2)),
+            (x * 1j, a * 1j),
+            (x.square(), a**2),
+            (x**3, a**3),
+            (x**1, a),
+        ):
+            near(ckks_client, got, expected)
+        z = (x * y).rotate(1)
+        # Results stay on the device, and carry their server.
+        assert z.device == "cpu" and x.device is None
+    near(ckks_client, z * z, np.roll(a * b, -1) ** 2)
+    near(ckks_client, x + z, a + np.roll(a * b, -1))
+
+
+def test_slots(ckks_client, ckks_server, rng):
+    a = rng.uniform(-1, 1, 16)
+    with ckks_server:
+        x = ckks_client.encrypt(a)
+        near(ckks_client, x.rotate(3), np.roll(a, -3))
+        near(ckks_client, x.rotate(-1), np.roll(a, 1))
+        near(ckks_client, x.sum(), np.full(16, a.sum()))
+        near(ckks_client, x.sum(2), a + np.roll(a, -1))
+        near(ckks_client, x.with_slots(32), np.tile(a, 2))
+        c = a + 1j * a[::-1]
+        near(ckks_client, ckks_client.encrypt(c).conjugate(), c.conj())
+        with pytest.raises(girih.errors.MissingKeyError, match="there are"):
+            x.rotate(7)
+
+
+def test_batches(ckks_client, ckks_server, rng):
+    a, b = rng.uniform(-1, 1, (2, 4, 8))
+    with ckks_server:
+        x, y = ckks_client.encrypt(a), ckks_client.encrypt(b)
+        near(ckks_client, x * y, a * b)
+        near(ckks_client, (x + y)[1], (a + b)[1])
+        near(ckks_client, x[-1], a[-1])
+        near(ckks_client, (x + y)[1:3], (a + b)[1:3])
+        near(ckks_client, x + b[0], a + b[0])
+        assert len(x) == 4 and len((x + y)[:2]) == 2
+        with pytest.raises(IndexError):
+            x[4]
+        with pytest.raises(ValueError):
+            x + ckks_client.encrypt(b[:2])
+
+
+def test_matrices(rng):
+    client = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
+    entries, a = rng.uniform(-1, 1, (5, 8)), rng.uniform(-1, 1, 8)
+    matrix = ckks.Matrix(entries)
+    shift = ckks.LinearMap(8, {1: np.full(8, 2.0), 0: np.arange(8.0)})
+    rotations = ckks.Matrix.product_rotations(2)
+    keys = client.evaluation_keys(maps=[matrix, shift], rotations=rotations)
+    server = ckks.ServerKey(keys, device="cpu")
+    x = client.encrypt(a)
+    with server:
+        for product in (matrix @ x, entries @ x, x.transform(matrix)):
+            assert np.abs(client.decrypt(product)[:5] - entries @ a).max() < 1e-5
+        near(client, x.transform(shift), 2 * np.roll(a, -1) + np.arange(8) * a)
+        p, q = rng.uniform(-1, 1, (2, 2, 2))
+        product = client.encrypt(p.ravel()) @ client.encrypt(q.ravel())
+        near(client, product, (p @ q).ravel())
+
+
+def test_functions(ckks_client, ckks_server, rng):
+    a = rng.uniform(-4, 4, 16)
+
+    def sigmoid(t):
+        return 1 / (1 + np.exp(-t))
+
+    with ckks_server:
+        x = ckks_client.encrypt(a)
+        y = x.apply(sigmoid, (-4, 4), 1e-3)
+        near(ckks_client, y, sigmoid(a), 2e-3)
+        p = ckks.Polynomial.fit(sigmoid, (-4, 4), 1e-3)
+        assert y.level == x.level - p.levels and p.error <= 1e-3
+        near(ckks_client, x.polynomial(p), np.array([p(t) for t in a]))
+        square = ckks.Polynomial.from_powers([1, 0, 2], (-1, 1))
+        b = a / 4
+        near(ckks_client, ckks_client.encrypt(b).polynomial(square), 1 + 2 * b**2)
+        assert pickle.loads(pickle.dumps(p)) == p and p.degree == len(p.coefficients) - 1
+
+        class Mine(Exception):
+            pass
+
+        def fail(t):
+            raise Mine(t)
+
+        for work in (
+            lambda: x.apply(fail, (-1, 1), 0.1),
+            lambda: ckks.Polynomial.fit(fail, (0, 1), 0.1),
+        ):
+            with pytest.raises(Mine):
+                work()
+        with pytest.raises(TypeError):
+            x.apply(lambda t: "one", (-1, 1), 0.1)
+        with pytest.raises(girih.errors.ApproximationError, match="levels"):
+            x.apply(abs, (-1, 1), 1e-9)
+
+
+def test_sign_and_maximum(ckks_client, ckks_server, rng):
+    sign = ckks.CompositeSign(0.1, 0.02)
+    a, b = rng.uniform(0.1, 0.5, (2, 16)) * [[1], [-1]]
+    with ckks_server:
+        x, y = ckks_client.encrypt(a), ckks_client.encrypt(b)
+        near(ckks_client, x.sign(sign), np.ones(16), 0.03)
+        near(ckks_client, x.compare(y, sign), np.ones(16), 0.03)
+        near(ckks_client, x.maximum(y, sign), a, 0.05)
+        near(ckks_client, x.minimum(y, sign), b, 0.05)
+
+
+def test_bootstrapping(ckks_client, ckks_server, rng):
+    a = rng.uniform(-1, 1, 16)
+    spent = ckks_client.encrypt(a, level=0)
+    with ckks_server:
+        with pytest.raises(girih.errors.OutOfLevelsError, match="bootstrap"):
+            spent * spent
+        fresh = spent.bootstrap()
+        assert fresh.level == ckks_client.parameters.default_level
+        near(ckks_client, fresh, a, 1e-3)
+        near(ckks_client, fresh * fresh, a * a, 1e-3)
+
+
+def test_recordings(ckks_client, ckks_server, rng):
+    a, b = rng.uniform(-1, 1, (2, 16))
+    x, y = ckks_client.encrypt(a), ckks_client.encrypt(b)
+    calls = []
+
+    def program(s, t):
+        calls.append(1)
+        return (s * t + 1).rotate(1), s - 2 * t
+
+    recording = ckks_server.record(program, x, y)
+    for p, q in ((a, b), (b, a)):
+        first, second = recording(ckks_client.encrypt(p), ckks_client.encrypt(q))
+        near(ckks_client, first, np.roll(p * q + 1, -1))
+        near(ckks_client, second, p - 2 * q)
+    assert calls == [1]
+    level = ckks_client.parameters.default_level
+    single = ckks_server.record(lambda s: s.apply(np.cos, (-1, 1), 1e-3), (level, 16))
+    near(ckks_client, single(x), np.cos(a), 2e-3)
+    batch = rng.uniform(-1, 1, (3, 16))
+    near(ckks_client, single(ckks_client.encrypt(batch)), np.cos(batch), 2e-3)
+    kept = []
+    ckks_server.record(lambda s: kept.append(s) or s + 1, level)
+    for work, message in (
+        (lambda: kept[0] + 1, "finished"),
+        (lambda: ckks_server.record(lambda s: s + x, level), "pass them to record"),
+        (lambda: ckks_server.record(lambda s: s.level, level), "not known"),
+        (lambda: ckks_server.record(lambda s: s, 99), "level 99"),
+        (lambda: ckks_server.record(lambda: None), "at least one input"),
+        (lambda: single(), "0 inputs where 1"),
+    ):
+        with pytest.raises(girih.errors.MismatchError, match=message):
+            work()
+    for wrong in (lambda s: 5, lambda s: None, lambda s: (s, 1)):
+        with pytest.raises(TypeError, match="must return"):
+            ckks_server.record(wrong, level)
+
+
+def test_bytes_pickles_and_sharing(ckks_client, ckks_keys, ckks_server, rng):
+    a = rng.uniform(-1, 1, (2, 16))
+    x = ckks_client.encrypt(a)
+    with ckks_server:
+        y = x + 1
+    for batch, expected in ((x, a), (y, a + 1), (x[0], a[0])):
+        buffers = []
+        data = pickle.dumps(batch, 5, buffer_callback=buffers.append)
+        near(ckks_client, pickle.loads(data, buffers=buffers), expected)
+        near(ckks_client, pickle.loads(pickle.dumps(batch, 2)), expected)
+    single = ckks.Ciphertexts.from_bytes(x[0].to_bytes(), single=True)
+    near(ckks_client, single, a[0])
+    values, precision = ckks_client.decrypt_to_share(x, 20)
+    assert values.shape == (2, 16) and np.abs(values - a).max() < 2.0 ** (3 - precision)
+    assert pickle.loads(pickle.dumps(ckks_keys)).kinds == ckks_keys.kinds
+    own = ckks.ClientKey.from_bytes(ckks_client.to_bytes(), "INSECURE_CKKS_D40_N10")
+    near(own, x, a)
+    with pytest.raises(girih.errors.SecretKeyError):
+        pickle.dumps(ckks_client)
+    with pytest.raises(girih.errors.PickleError):
+        pickle.dumps(ckks_server)
+    parameters = ckks_client.parameters
+    assert pickle.loads(pickle.dumps(parameters)) == parameters
+    assert parameters.slots == 512 and "CKKS_D40" in ckks.Parameters.names()

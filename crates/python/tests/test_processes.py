@@ -1,0 +1,178 @@
+"""Threads, processes, signals and progress."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import girih
+from girih import ckks
+
+
+def in_a_worker(arguments):
+    """A task as engines send it: keys and ciphertexts in, ciphertexts out."""
+    keys, a, b = arguments
+    with girih.worker.server(keys, "cpu"):
+        return a & b, os.getpid(), girih.worker.loaded()
+
+
+def test_workers_of_spawn_load_keys_once(client, keys):
+    tasks = [
+        (keys, client.encrypt([True, False]), client.encrypt([True, bool(i % 2)])) for i in range(6)
+    ]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        results = pool.map(in_a_worker, tasks, chunksize=1)
+    for result, pid, loaded in results:
+        assert client.decrypt(result).tolist() == [True, False]
+        assert pid != os.getpid() and loaded == [client.key_id]
+
+
+def test_the_worker_forgets_what_is_unused(client, keys, stranger, ckks_client):
+    worker = girih.worker
+    worker.forget()
+    try:
+        first = worker.server(keys, "cpu")
+        assert worker.server(keys, "cpu") is first
+        other = stranger.evaluation_keys()
+        worker.limit(keys.nbytes)
+        worker.server(other, "cpu")
+        assert worker.loaded() == [stranger.key_id]
+        # Keys of one client for other operations are other keys, though they are as large.
+        one, three = (ckks_client.evaluation_keys(rotations=[by]) for by in (1, 3))
+        assert one.nbytes == three.nbytes
+        worker.limit(1 << 30)
+        servers = [worker.server(k, "cpu") for k in (one, three, one)]
+        assert servers[0] is servers[2] is not servers[1]
+        assert isinstance(servers[0], ckks.ServerKey)
+    finally:
+        worker.forget()
+        worker.limit(4 << 30)
+    assert worker.loaded() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_forked_children_are_refused():
+    script = """
+import os, girih
+client = girih.ClientKey.generate("INSECURE_TOY")
+keys = client.evaluation_keys()
+pid = os.fork()
+if pid == 0:
+    try:
+        client.encrypt([True])
+    except girih.errors.ForkError as error:
+        assert "spawn" in str(error)
+        os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+client.encrypt([True])
+"""
+    warnings = ["-W", "ignore::DeprecationWarning"]
+    subprocess.run([sys.executable, *warnings, "-c", script], check=True, timeout=60)
+
+
+def test_fork_before_use_is_no_harm():
+    script = """
+import os, girih
+pid = os.fork()
+if pid == 0:
+    client = girih.ClientKey.generate("INSECURE_TOY")
+    client.evaluation_keys()
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+"""
+    if hasattr(os, "fork"):
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_other_threads_run_meanwhile():
+    client = girih.ClientKey.generate("STD128")
+    turns, done = 0, threading.Event()
+
+    def turn():
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    start = time.monotonic()
+    client.evaluation_keys()
+    seconds = time.monotonic() - start
+    before = turns
+    done.set()
+    thread.join()
+    assert before > 20 * seconds
+
+
+def test_threads_share_a_server(client, server):
+    rng = np.random.default_rng(5)
+    wrong = []
+
+    def work(seed):
+        a, b = rng.integers(0, 2, (2, 40)).astype(bool)
+        with server:
+            c = client.encrypt(a) ^ client.encrypt(b)
+        if not np.array_equal(client.decrypt(c), a ^ b):
+            wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_progress_is_heard(client, capsys):
+    heard = []
+    keys = client.evaluation_keys(progress=lambda *step: heard.append(step))
+    assert {what for what, _, _ in heard} == {"bootstrapping key", "key-switching key"}
+    assert all(0 < done <= total for _, done, total in heard)
+    assert heard[-1][1] == heard[-1][2]
+    girih.ServerKey(keys, "cpu", progress=True)
+    client.evaluation_keys(progress=girih.progress.tqdm(ascii=True))
+    assert "bootstrapping key" in capsys.readouterr().err
+
+
+def test_an_exception_of_progress_ends_the_work():
+    client = girih.ClientKey.generate("STD128")
+
+    class Enough(Exception):
+        pass
+
+    def enough(what, done, total):
+        raise Enough
+
+    for _ in range(2):
+        with pytest.raises(Enough):
+            client.evaluation_keys(progress=enough)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_keyboard_interrupts_long_work():
+    # 500 times the time of one gate would be seconds; a sixth of a second is not.
+    client = girih.ClientKey.generate("STD128")
+    keys = client.evaluation_keys()
+    server = girih.ServerKey(keys, "cpu")
+    many = client.encrypt(np.zeros(20_000, bool))
+    for work in (
+        lambda: [client.evaluation_keys() for _ in range(1000)],
+        lambda: server.gate("nand", many, many[::-1]),
+    ):
+        timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+        timer.start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        # Parts of 256 gates are a second or two; all of them would be a minute.
+        assert time.monotonic() - start < 30
+    # All is as before.
+    assert client.decrypt(server.gate("nand", many[:2], many[:2])).tolist() == [True, True]

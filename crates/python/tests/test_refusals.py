@@ -1,0 +1,225 @@
+"""Every public function with wrong types, shapes, dtypes, keys and bytes: an exception in words."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import girih
+from girih import ckks, errors
+
+REFUSED = (errors.Error, TypeError, ValueError, OverflowError, IndexError, LookupError)
+NONSENSE = [
+    None, 5, -1, 2.5, 1j, "text", b"bytes", object(), [], {}, [[1, 2], [3]], [None], ["a"],
+    float("nan"), 2**70, -(2**70), (), lambda: None, np.zeros((0, 3)), np.array(["x"]),
+    np.array([1.5, -2.5]), np.array([2**63], np.uint64), np.zeros((2, 2, 2)),
+]  # fmt: skip
+
+
+def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
+    """Everything that can be called, with a name."""
+    context = girih.LargeParameters("insecure")
+    netlist = girih.Netlist.adder(2)
+    circuit = girih.Circuit(netlist, client.parameters, log2_failure=-1.0)
+    level = ckks_client.parameters.default_level
+    objects = {
+        "client": client,
+        "keys": keys,
+        "server": server,
+        "bits": client.encrypt([True, False]),
+        "messages": client.encrypt([1, 2], bits=2),
+        "parameters": client.parameters,
+        "table": girih.LookUpTable(2, [0, 1, 2, 3]),
+        "function": girih.Function(2, [0, 1, 2, 3]),
+        "context": context,
+        "netlist": netlist,
+        "builder": girih.NetlistBuilder(),
+        "wire": girih.NetlistBuilder().input("x", 1)[0],
+        "circuit": circuit,
+        "encrypted": circuit.encrypt(client, {"a": [1], "b": [2]}),
+        "ckks client": ckks_client,
+        "public key": ckks_client.public_key(),
+        "ckks keys": ckks_keys,
+        "ckks server": ckks_server,
+        "vector": ckks_client.encrypt([0.5, 1]),
+        "batch": ckks_server.upload(ckks_client.encrypt([[0.5, 1]])),
+        "ckks parameters": ckks_client.parameters,
+        "polynomial": ckks.Polynomial.from_powers([1, 2], (-1, 1)),
+        "sign": ckks.CompositeSign(0.1, 0.1),
+        "matrix": ckks.Matrix(np.eye(2)),
+        "map": ckks.LinearMap(2, {0: [1, 1]}),
+        "recording": ckks_server.record(lambda x: x + 1, level),
+        "girih": girih,
+        "ckks": ckks,
+        "worker": girih.worker,
+        "models": girih.models,
+        "progress": girih.progress,
+        "tree": girih.models.DecisionTree(
+            [1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], [0, 0, 1], [0], [1], bits=2
+        ),
+        "regression": girih.models.LogisticRegression([[1, 2]], [0], [0, 1]),
+    }
+    # What takes seconds or never fails on any argument of the right number.
+    left_out = {"evaluation_keys", "generate", "forget", "__exit__", "devices", "absent_devices"}
+    operators = {
+        "__getitem__", "__call__", "__and__", "__rand__", "__xor__", "__invert__", "__add__",
+        "__rsub__", "__mul__", "__truediv__", "__pow__", "__matmul__", "__rmatmul__",
+    }  # fmt: skip
+    for name, thing in objects.items():
+        for member in getattr(thing, "__all__", None) or dir(thing):
+            if member in left_out or (member.startswith("_") and member not in operators):
+                continue
+            try:
+                value = getattr(thing, member)
+            except REFUSED:
+                continue
+            if callable(value):
+                yield f"{name}.{member}", value
+
+
+def test_nonsense_is_refused_in_words(
+    client, keys, server, ckks_client, ckks_keys, ckks_server
+):
+    called, refused = 0, 0
+    everything = (client, keys, server, ckks_client, ckks_keys, ckks_server)
+    for name, function in members(*everything):
+        for nonsense in NONSENSE:
+            for arguments in ((nonsense,), (nonsense, nonsense), (nonsense,) * 3, ()):
+                called += 1
+                try:
+                    function(*arguments)
+                except errors.InternalError as error:
+                    raise AssertionError(f"{name}{arguments!r}: {error}") from error
+                except REFUSED as error:
+                    refused += 1
+                    assert str(error), f"{name}{arguments!r} was refused without a word"
+                except BaseException as error:
+                    raise AssertionError(f"{name}{arguments!r}: {error!r}") from error
+    # What was no nonsense to somebody is put back.
+    girih.worker.limit(4 << 30)
+    server.limit_failure(0.0)
+    assert called > 5000 and refused > 0.8 * called
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 100, -1])
+def test_damaged_bytes(cut, client, keys, ckks_client, ckks_keys):
+    public = ckks_client.public_key()
+    for made, read in (
+        (client.to_bytes(), girih.ClientKey.from_bytes),
+        (keys.to_bytes(), girih.EvaluationKeys.from_bytes),
+        (client.encrypt([True]).to_bytes(), girih.Ciphertexts.from_bytes),
+        (ckks_client.to_bytes(), ckks.ClientKey.from_bytes),
+        (ckks_keys.to_bytes(), ckks.EvaluationKeys.from_bytes),
+        (public.to_bytes(), ckks.PublicKey.from_bytes),
+        (ckks_client.encrypt([1, 2]).to_bytes()[0], lambda b: ckks.Ciphertexts.from_bytes([b])),
+    ):
+        with pytest.raises(errors.MalformedError):
+            read(made[:cut])
+        flipped = bytearray(made)
+        flipped[cut] ^= 1
+        with pytest.raises(errors.MalformedError):
+            read(bytes(flipped))
+    # Bytes of one kind are not those of another.
+    with pytest.raises(errors.MalformedError):
+        girih.Ciphertexts.from_bytes(keys.to_bytes())
+
+
+def test_keys_do_not_mix(client, stranger, server, ckks_client, ckks_server):
+    with pytest.raises(errors.MismatchError, match="client key"):
+        stranger.decrypt(client.encrypt([True]))
+    with server:
+        with pytest.raises(errors.MismatchError, match="client key"):
+            client.encrypt([True]) & stranger.encrypt([True])
+    with pytest.raises(errors.MismatchError):
+        girih.concatenate([client.encrypt([True]), stranger.encrypt([True])])
+    other = ckks.ClientKey.generate(ckks_client.parameters)
+    with pytest.raises(errors.MismatchError, match="client key"):
+        other.decrypt(ckks_client.encrypt([1, 2]))
+    with ckks_server, pytest.raises(errors.MismatchError, match="client key"):
+        ckks_client.encrypt([1, 2]) * other.encrypt([1, 2])
+
+
+def test_kinds_of_messages_do_not_mix(client, server):
+    bits, messages = client.encrypt([True]), client.encrypt([1], bits=2)
+    table = girih.LookUpTable(2, [0, 1, 2, 3])
+    for work in (
+        lambda: server.gate("and", bits, messages),
+        lambda: server.apply(bits, table),
+        lambda: server.apply(client.encrypt([1], bits=1), table),
+        lambda: girih.weighted_sum([bits], [1]),
+        lambda: ~messages,
+    ):
+        with pytest.raises(errors.MismatchError, match="bit"):
+            work()
+
+
+def test_operators_need_a_server(client, ckks_client, server):
+    with pytest.raises(errors.NoServerError, match="with server:"):
+        client.encrypt([True]) & client.encrypt([True])
+    with server, pytest.raises(errors.NoServerError):
+        # A server of bits is none of vectors.
+        ckks_client.encrypt([1, 2]) + 1
+    with pytest.raises(ZeroDivisionError):
+        with server:
+            1 / 0
+    with pytest.raises(errors.NoServerError):
+        client.encrypt([True]) & True
+
+
+def test_nothing_encrypted_is_compared_in_the_clear(client, ckks_client):
+    for x in (client.encrypt([True]), ckks_client.encrypt([1, 2])):
+        with pytest.raises(TypeError, match="no truth value"):
+            bool(x)
+        for compare in (lambda: x == x, lambda: x < 1, lambda: x in [x, 1][1:]):
+            with pytest.raises(TypeError, match="in the clear"):
+                compare()
+    with pytest.raises(TypeError, match="not indexed"):
+        ckks_client.encrypt([1, 2])[0]
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "message"),
+    [
+        (lambda c: c.encrypt([0.5]), TypeError, "booleans"),
+        (lambda c: c.encrypt([2]), ValueError, "0 or 1, not 2"),
+        (lambda c: c.encrypt([]), ValueError, "empty"),
+        (lambda c: c.encrypt([4], bits=2), ValueError, "does not fit 2 bits"),
+        (lambda c: c.encrypt([-1], bits=2), ValueError, "negative"),
+        (lambda c: c.encrypt([1], bits=40), ValueError, "has room for"),
+        (lambda c: girih.ClientKey.generate("STD1"), errors.UnknownSetError, "STD128"),
+        (lambda c: girih.ClientKey.generate(5), TypeError, "not int"),
+        (lambda c: girih.LookUpTable(20, lambda m: m), ValueError, "1 to 11"),
+        (lambda c: girih.LookUpTable(2, lambda m: m + 1), ValueError, "4"),
+        (lambda c: girih.LookUpTable(2, lambda m: m / 2), TypeError, "message 0 is 0.0"),
+        (lambda c: girih.LookUpTable(2, [1, 2, 3]), ValueError, "3 values"),
+        (lambda c: girih.ParameterSet.from_toml("n = 5"), errors.ParameterError, "missing"),
+        (lambda c: c.evaluation_keys(progress=5), TypeError, "callable"),
+        (lambda c: girih.ServerKey(c, "cpu"), TypeError, "EvaluationKeys"),
+        (lambda c: girih.concatenate([]), ValueError, "at least one"),
+        (lambda c: girih.LargeParameters("none"), errors.UnknownSetError, "insecure"),
+        (lambda c: girih.Netlist.adder(0), ValueError, "1 to 64"),
+        (lambda c: girih.worker.server(c), TypeError, "evaluation keys"),
+        (lambda c: girih.worker.limit(-1), ValueError, "negative"),
+    ],
+)
+def test_words(work, error, message, client):
+    with pytest.raises(error, match=message):
+        work(client)
+
+
+def test_devices(keys):
+    names = [device.id for device in girih.devices()]
+    assert "cpu" in names and all(isinstance(line, str) for line in girih.absent_devices())
+    for name in ("tpu:0", "cpu:1", "", "cuda:99"):
+        with pytest.raises(errors.NoDeviceError):
+            girih.ServerKey(keys, device=name)
+    with pytest.raises(errors.MismatchError, match="ntt, fft"):
+        girih.ServerKey(keys, "cpu", transform="dft")
+    assert "ntt" in girih.ServerKey(keys, "cpu", transform="ntt").plan
+
+
+def test_pickles_that_were_changed(client):
+    data = pickle.dumps(client.encrypt([True, False]), 2)
+    at = data.index(b"INSECURE_TOY")
+    with pytest.raises((errors.MalformedError, pickle.UnpicklingError)):
+        pickle.loads(data[:at] + b"X" + data[at + 1 :])

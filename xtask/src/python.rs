@@ -1,0 +1,98 @@
+//! `cargo xtask python`
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The interpreter that the environment below `target` is made of, 3.10 or newer.
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    python: PathBuf,
+    /// How the module is built: `dev` shares what tests have built, `wheel` is what users install.
+    #[arg(long, value_name = "NAME", default_value = "dev")]
+    profile: String,
+    /// Build for the CPU alone, which takes a fraction of the time.
+    #[arg(long)]
+    cpu_only: bool,
+    /// Build and install, and leave tests and examples out.
+    #[arg(long)]
+    no_tests: bool,
+    /// What goes to pytest: `-- -k circuits`.
+    #[arg(last = true, value_name = "WORDS")]
+    pytest: Vec<String>,
+}
+
+/// What builds and tests the package: the extra `test` of its pyproject.toml, and scikit-learn for
+/// the examples.
+const TOOLS: [&str; 6] =
+    ["maturin>=1.16,<2", "mypy>=1.13", "numpy>=1.23", "pytest>=8", "scikit-learn>=1.5", "tqdm"];
+
+/// Examples that end in seconds, with small sets.
+const EXAMPLES: [&str; 3] = ["first_gate.py", "iris_tree.py", "logistic_regression.py"];
+
+/// Builds, installs and tests the package.
+///
+/// # Errors
+/// If no interpreter can be started, or the environment or the package cannot be made.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (environment, wheels) = (root.join("target/python"), root.join("target/wheels"));
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    let python = environment.join(folder).join("python");
+    if !python.exists() {
+        println!("making an environment of {}", arguments.python.display());
+        step(&arguments.python, [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()])?;
+    }
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    step(&python, pip.iter().chain(&TOOLS))?;
+
+    let package = root.join("crates/python");
+    // Of several wheels nobody could say which was built now.
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels).context("wheels of earlier builds")?;
+    }
+    let mut build = Command::new(&python);
+    build.args(["-m", "maturin", "build", "--profile", &arguments.profile, "--manifest-path"]);
+    build.arg(package.join("Cargo.toml")).arg("--out").arg(&wheels);
+    if arguments.cpu_only {
+        build.arg("--no-default-features");
+    }
+    if !build.status().context("maturin")?.success() {
+        bail!("the package was not built");
+    }
+    let wheel = std::fs::read_dir(&wheels).context("the wheel")?.next();
+    let wheel = wheel.context("the build left no wheel")??.path();
+    let options = ["--force-reinstall", "--no-deps"].map(OsStr::new);
+    step(&python, pip.map(OsStr::new).into_iter().chain(options).chain([wheel.as_os_str()]))?;
+    println!("installed {}", wheel.display());
+    if arguments.no_tests {
+        return Ok(true);
+    }
+
+    let mut tests = Command::new(&python);
+    // From elsewhere than the package's sources, which hold no native module.
+    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).args(&arguments.pytest);
+    tests.arg("--rootdir").arg(&package).arg("-c").arg(package.join("pyproject.toml"));
+    tests.arg(package.join("tests")).current_dir(&environment);
+    let mut good = tests.status().context("pytest")?.success();
+    for example in EXAMPLES {
+        let mut run = Command::new(&python);
+        run.arg(package.join("examples").join(example)).env("GIRIH_DEVICE", "cpu");
+        println!("{example}");
+        good &= run.status().context(example)?.success();
+    }
+    Ok(good)
+}
+
+/// Runs a program that must succeed.
+fn step(program: &Path, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<()> {
+    let mut command = Command::new(program);
+    let done = command.args(arguments).status();
+    let done = done.with_context(|| format!("{} cannot be run", program.display()))?;
+    if !done.success() {
+        bail!("{command:?} failed");
+    }
+    Ok(())
+}
