@@ -101,4 +101,7 @@ pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
 pub use noise::NoiseModel;
 pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
-pub use server::{Batch, DeviceCiphertexts, Function, FunctionKind, Gate, LookUpTable, ServerKey};
+pub use server::{
+    Batch, CentredTable, DeviceCiphertexts, Function, FunctionKind, Gate, LoadedTable, LookUpTable,
+    ServerKey,
+};
