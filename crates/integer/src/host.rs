@@ -12,11 +12,29 @@ use zeroize::Zeroizing;
 /// A number is digits of two bits, lowest first, each a message of four bits (two of them for
 /// carries) under one of padding; digit d of element e is ciphertext `d len() + e`. A condition is
 /// one message, 0 or 8.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Encrypted<T> {
     ciphertexts: LweCiphertexts,
     len: usize,
     kind: PhantomData<fn() -> T>,
+}
+
+// Derived, these would ask the same of the integers on a device.
+impl<T> Clone for Encrypted<T> {
+    fn clone(&self) -> Self {
+        Self { ciphertexts: self.ciphertexts.clone(), ..*self }
+    }
+}
+
+impl<T> PartialEq for Encrypted<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.len, &self.ciphertexts) == (other.len, &other.ciphertexts)
+    }
+}
+
+impl<T: Integer> std::fmt::Debug for Encrypted<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x {} in {:?}", self.len, T::NAME, self.ciphertexts)
+    }
 }
 
 /// Messages of values, in the order of [`Encrypted`].

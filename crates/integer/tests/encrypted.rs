@@ -143,7 +143,7 @@ fn conditions() {
 fn arrays_in_parts() {
     let t = toy_of("INSECURE_INTEGERS", 2).expect("a toy");
     t.integers.limit_scratch(0);
-    let a: Vec<u16> = (0..5).map(|i| 40_503 * i + 9).collect();
+    let a: Vec<u16> = (0..5u16).map(|i| i.wrapping_mul(40_503) + 9).collect();
     let x: FheUint<16> = t.up(&a);
     let before = t.integers.look_ups();
     let square = x.mul(&x).expect("itself");

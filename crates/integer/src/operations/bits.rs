@@ -12,6 +12,7 @@ pub(crate) enum Logic {
 }
 
 impl Logic {
+    #[cfg(test)]
     pub const ALL: [Self; 3] = [Self::And, Self::Or, Self::Xor];
 
     pub fn of<T>(self, a: T, b: T) -> T
@@ -129,6 +130,7 @@ pub(crate) enum Move {
 }
 
 impl Move {
+    #[cfg(test)]
     pub const ALL: [Self; 4] =
         [Self::ShiftLeft, Self::ShiftRight, Self::RotateLeft, Self::RotateRight];
 

@@ -20,6 +20,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
+    #[cfg(test)]
     pub const ALL: [Self; 6] = [
         Self::Less,
         Self::LessOrEqual,
@@ -42,6 +43,7 @@ impl Order {
     }
 
     /// In the plain.
+    #[cfg(test)]
     pub fn of<T: PartialOrd>(self, a: &T, b: &T) -> bool {
         self.holds(if a < b { -1 } else { i32::from(a > b) })
     }

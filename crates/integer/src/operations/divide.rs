@@ -52,8 +52,9 @@ pub(super) fn divide(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Quo
         }
         quotient[i] = quotient[i].clone().known(0, RADIX - 1);
         remainder = next.into_iter().map(|x| x.known(0, RADIX - 1)).collect();
-        // The next round reads a digit with two further terms.
-        let reads = |recorder: &Recorder, x: &Linear| recorder.norm(x) + 2;
+        // The next round reads a digit with two further terms, one of which may be an operand's, as
+        // a part of this one is.
+        let reads = |recorder: &Recorder, x: &Linear| recorder.norm(x) + 5;
         if remainder.iter().any(|x| reads(recorder, x) > recorder.budget()) {
             remainder = remainder.iter().map(|x| recorder.refresh(x)).collect();
         } else {
