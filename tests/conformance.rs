@@ -15,7 +15,7 @@ use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
 use girih_conformance::shapes::NamedShape;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{circuits, gates, large, shapes, tables};
+use girih_conformance::{circuits, gates, integers, large, shapes, tables};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -120,6 +120,12 @@ fn circuits(device: &Device, transform: Transform) -> Result<(), Failed> {
 fn changing_tables(device: &Device, transform: Transform) -> Result<(), Failed> {
     let calls = if device.info().software { 30 } else { 160 };
     let differences = tables::end_to_end(device.backend(), transform, calls)?;
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
+}
+
+fn encrypted_integers(device: &Device, transform: Transform) -> Result<(), Failed> {
+    let differences =
+        integers::end_to_end(device.backend(), transform).map_err(|e| e.to_string())?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -371,6 +377,19 @@ fn main() {
             trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || {
                 circuits(&of_case(&one), transform)
             }));
+            // On a software stand-in for a GPU, whose kernels other cases have run, in the long
+            // tests; CUDA has no integer transform on the native torus.
+            let runs = match info.kind {
+                DeviceKind::Cuda => transform == Transform::Fft,
+                _ => !info.software || std::env::var_os("GIRIH_LONG").is_some(),
+            };
+            if runs {
+                let fifth = device.clone();
+                trials
+                    .push(Trial::test(format!("{}::{transform}::integers", info.id), move || {
+                        encrypted_integers(&of_case(&fifth), transform)
+                    }));
+            }
             trials.push(Trial::test(
                 format!("{}::{transform}::large_precision", info.id),
                 move || large_precision(&of_case(&other), transform),

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
     ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
     ("circuit", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
+    ("integer", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
 ];
 
 /// Families of work, each a folder of `crates/backend/src`.
@@ -31,7 +32,7 @@ const SHARED: [&str; 4] = [
 ];
 
 /// What a device knows nothing of: schemes, their sets, their gates. Whole words.
-const SCHEME_WORDS: [&str; 11] = [
+const SCHEME_WORDS: [&str; 12] = [
     "TFHE",
     "CKKS",
     "BFV",
@@ -41,6 +42,7 @@ const SCHEME_WORDS: [&str; 11] = [
     "girih_tfhe",
     "girih_ckks",
     "girih_circuit",
+    "girih_integer",
     "girih_rlwe",
     "girih_conformance",
 ];

@@ -14,8 +14,15 @@ pub struct Arguments {
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What a browser can run: everything but CUDA.
-const PACKAGES: [&str; 6] =
-    ["girih-backend", "girih-rlwe", "girih-tfhe", "girih-ckks", "girih-wgpu", "girih"];
+const PACKAGES: [&str; 7] = [
+    "girih-backend",
+    "girih-rlwe",
+    "girih-tfhe",
+    "girih-integer",
+    "girih-ckks",
+    "girih-wgpu",
+    "girih",
+];
 
 /// Checks that the crates compile for a browser.
 ///

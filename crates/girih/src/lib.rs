@@ -133,7 +133,31 @@
 //! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of
 //! encrypted real and complex vectors, approximately, and bootstrapping.
 //!
-//! **Names**: [`device`], [`tfhe`], [`ckks`] and [`circuit`] each have a prelude of their own;
+//! **Integers** ([`integer`]): arrays of encrypted numbers of 4 to 128 bits, with Rust's wrapping
+//! arithmetic:
+//!
+//! ```
+//! use girih::integer::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
+//! # /*
+//! let set = ParameterSet::by_name("TFHERS_2_2_GROUP_2")?;
+//! # */
+//! let client = ClientKey::generate(&set)?;
+//! let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+//! let integers = Integers::new(Device::open("cpu")?.load(&keys)?)?;
+//!
+//! let a = integers.upload(&FheUint::<16>::encrypt(&client, &[700u16, 50])?)?;
+//! let b = integers.upload(&FheUint::<16>::encrypt(&client, &[5u16, 51])?)?;
+//! let larger = a.greater(&b)?.select(&a, &b)?;
+//! let sum = (&(&a * &b)? + &larger)?;
+//! assert_eq!(integers.download(&sum)?.decrypt(&client)?, [4200, 2601]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`] and [`circuit`] each have a prelude of their own;
 //! [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
@@ -141,6 +165,7 @@
 pub mod circuit;
 pub mod ckks;
 pub mod device;
+pub mod integer;
 pub mod tfhe;
 
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};
