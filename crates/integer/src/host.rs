@@ -2,7 +2,7 @@
 
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
-use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet};
+use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
 
@@ -59,6 +59,29 @@ impl<T: Integer> Encrypted<T> {
     pub fn encrypt<P: Copy + Into<T::Plain>>(client: &ClientKey, values: &[P]) -> Result<Self> {
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         let ciphertexts = client.encrypt_messages(&messages, MESSAGE_BITS)?;
+        Ok(Self::new(ciphertexts, values.len()))
+    }
+
+    /// Encrypts an array without the masks, which take most of its bytes:
+    /// [`SeededCiphertexts::expand`] and [`Encrypted::from_ciphertexts`] make the array of it.
+    ///
+    /// # Errors
+    /// As [`Encrypted::encrypt`].
+    pub fn encrypt_seeded<P: Copy + Into<T::Plain>>(
+        client: &ClientKey,
+        values: &[P],
+    ) -> Result<SeededCiphertexts> {
+        let messages = Zeroizing::new(messages::<T, P>(values)?);
+        Ok(client.encrypt_seeded(&messages, 2 << MESSAGE_BITS)?)
+    }
+
+    /// Encrypts an array for the owner of a public key.
+    ///
+    /// # Errors
+    /// As [`Encrypted::encrypt`].
+    pub fn encrypt_for<P: Copy + Into<T::Plain>>(key: &PublicKey, values: &[P]) -> Result<Self> {
+        let messages = Zeroizing::new(messages::<T, P>(values)?);
+        let ciphertexts = key.encrypt_messages(&messages, MESSAGE_BITS)?;
         Ok(Self::new(ciphertexts, values.len()))
     }
 

@@ -3,7 +3,7 @@
 
 use girih_backend::{LoadOptions, NoProgress};
 use girih_integer::{Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result};
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
@@ -160,6 +160,15 @@ fn arrays_travel_as_bytes() {
     let read = Encrypted::<FheInt<8>>::from_bytes(&bytes).expect("what was written");
     assert_eq!(read, sent);
     assert_eq!(read.decrypt(&t.client).expect("its key"), [-128, 5]);
+    // Without masks, and for the owner of a public key.
+    let seeded = Encrypted::<FheInt<8>>::encrypt_seeded(&t.client, &[-128i8, 5]).expect("in range");
+    let expanded = Encrypted::<FheInt<8>>::from_ciphertexts(seeded.expand(), 2).expect("two");
+    let public = PublicKey::generate(&t.client).expect("of the torus");
+    let sent = Encrypted::<FheInt<8>>::encrypt_for(&public, &[-128i8, 5]).expect("in range");
+    for encrypted in [expanded, sent] {
+        let sum = t.integers.upload(&encrypted).expect("its key").add(3i8).expect("fits");
+        assert_eq!(t.down(&sum), [-125, 8]);
+    }
     let ciphertexts = read.ciphertexts().clone();
     assert!(Encrypted::<FheInt<8>>::from_ciphertexts(ciphertexts.clone(), 2).is_ok());
     for (what, part) in [
