@@ -52,7 +52,7 @@ fn wide_signed<P: Copy + Into<i128>>(values: Vec<P>) -> Vec<i128> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3))]
+    #![proptest_config(ProptestConfig::with_cases(2))]
 
     #[test]
     fn unsigned_numbers(a: [u32; 3], mut b: [u32; 3], plain: u32, by in 0u32..64) {
