@@ -234,7 +234,6 @@ inline T load_key_now(const T* p) {
 }
 inline void prefetch_l2(const void*, unsigned) {}
 inline void copy_ahead(void* to, const void* from) { memcpy(to, from, 16); }
-inline void copy_ahead_half(void* to, const void* from) { memcpy(to, from, 8); }
 inline void end_copies() {}
 template<int left>
 inline void wait_copies() {}

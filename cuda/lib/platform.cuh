@@ -181,18 +181,6 @@ FUNCTION void copy_ahead(void* to, const void* from) {
 #endif
 }
 
-// The same of 8 bytes.
-FUNCTION void copy_ahead_half(void* to, const void* from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
-#else
-    *(uint2*)to = __ldg((const uint2*)from);
-#endif
-}
-
 FUNCTION void end_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");

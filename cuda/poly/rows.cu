@@ -16,7 +16,6 @@ constexpr int ROW = 1 << LOG2_ROW;
 constexpr int ROWS = 1 << (LOG2_DEGREE - LOG2_ROW);
 constexpr bool SHORT = ROW < 1024;
 constexpr int BUFFER = padded(ROW - 4) + 4;
-constexpr int STREAM_STRIDE = 32 * TEAM * 4; // words
 constexpr int PRIME_WORDS = sizeof(Prime) / 4;
 
 // Numbers of a shape, as words.
@@ -49,7 +48,6 @@ struct TeamMemory {
     u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
     u32* staged;    // [STAGED][1024], rows copied ahead
     u32* buffers;   // [BUFFERS][BUFFER]
-    u32* streams;   // [STREAM_SLOTS][32 TEAM][4]
 
     FUNCTION TeamMemory(uint4* shared, int team) {
         u32* at = (u32*)shared + team * TEAM_WORDS;
@@ -59,7 +57,6 @@ struct TeamMemory {
         factors = constants + 2 * CONSTANTS * 2;
         staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
         buffers = staged + STAGED * 1024;
-        streams = (u32*)shared + (team + 1) * TEAM_WORDS - STREAM_SLOTS * STREAM_STRIDE;
     }
 
     // What belongs to part `part`: more than one where each warp has a row to itself.
@@ -206,18 +203,13 @@ struct Work {
     u32 inverse;
     u32 first_word; // of the row
     u32 word;       // of the limb
-    u32 next_word;  // of the limb, the thread's next ones; NONE after the last
     int place;      // of `word` in a padded row
-    u32* streams;   // this thread's, slot 0
     Four fetched[S::FETCHED > 0 ? S::FETCHED : 1];
 
-    static constexpr u32 NONE = 0xffffffff;
-
-    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row, int thread)
+    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row)
         : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)),
           constants(m.constants + turn * 2 * CONSTANTS), f(p), inverse(p.inverse),
-          first_word(row * ROW), word(0), next_word(NONE), place(0),
-          streams(m.streams + thread * 4) {}
+          first_word(row * ROW), word(0), place(0) {}
 
     template<int i>
     FUNCTION Four load(Int<i>, u32 chunk) const {
@@ -226,42 +218,9 @@ struct Work {
     FUNCTION void fetch(Four (&into)[S::FETCHED > 0 ? S::FETCHED : 1], u32 chunk) const {
         unroll<0, S::FETCHED>([&](auto i) { into[i] = load(Int<i.v>{}, chunk); });
     }
-    FUNCTION void turn_to(u32 chunk, u32 next) {
+    FUNCTION void turn_to(u32 chunk) {
         word = first_word + 4 * chunk;
-        next_word = next == NONE ? NONE : first_word + 4 * next;
         place = padded((int)(4 * chunk));
-    }
-
-    // Streamed reads, in the order in which sums take them, are steps of this chunk of words, then
-    // of the next one. Each asks for one (or for nothing, which keeps the count of groups).
-    template<int step>
-    FUNCTION void ask() const {
-        constexpr int stream = step % S::STEPS;
-        if constexpr (stream < S::STREAMED) {
-            constexpr int read = S::READS - S::STREAMED + stream;
-            const u32 at = step < S::STEPS ? word : next_word;
-            if (step < S::STEPS || at != NONE)
-                ask_four<S::form(read), LOG2_DEGREE>(
-                    operands[S::HALVES + read], at, streams + stream % S::AHEAD * STREAM_STRIDE);
-        }
-        end_copies();
-    }
-    FUNCTION void ask_first() const {
-        unroll<0, S::AHEAD>([&](auto step) { ask<step.v>(); });
-    }
-    // Takes read `read`, and asks for the one that comes to its place: the words are on their way
-    // to registers long before memory answers.
-    template<int read>
-    FUNCTION Four next(Int<read>) const {
-        constexpr int stream = read - (S::READS - S::STREAMED);
-        wait_copies<S::AHEAD - 1>();
-        const Four v = take_four<S::form(read), LOG2_DEGREE>(
-            operands[S::HALVES + read], word, streams + stream % S::AHEAD * STREAM_STRIDE);
-        ask<stream + S::AHEAD>();
-        return v;
-    }
-    FUNCTION void fill_up() const {
-        unroll<S::STREAMED, S::STEPS>([&](auto step) { ask<step.v + S::AHEAD>(); });
     }
 
     FUNCTION Sum<S::WIDE> sum() const { return Sum<S::WIDE>(f, inverse); }
@@ -430,7 +389,7 @@ FUNCTION void
 sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
     constexpr int warps = S::ALONE ? 1 : TEAM,
                   chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
-    Work<S> work(memory, turn, p, item.row, thread);
+    Work<S> work(memory, turn, p, item.row);
     const u32 first_chunk = thread % (32 * warps);
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
     if constexpr (S::HALVES > 0) item.barrier();
@@ -442,9 +401,8 @@ sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 t
         const u32 following = chunk + 32 * warps;
         const bool is_followed = c + 1 < chunks && (!SHORT || 4 * following < ROW);
         if (is_followed) work.fetch(next, following);
-        work.turn_to(chunk, is_followed ? following : work.NONE);
+        work.turn_to(chunk);
         S::sums(work);
-        work.fill_up();
         unroll<0, S::FETCHED>([&](auto i) { work.fetched[i] = next[i]; });
     }
 }
@@ -458,14 +416,6 @@ FUNCTION void process(
     const TeamMemory memory = team.part(item.shape, item.part);
     const Prime p = memory.prime_of(turn);
     const int thread = warp * 32 + lane;
-    if constexpr (STREAM_SLOTS > 0) {
-        with_shape(item.number, [&](auto shape) {
-            typedef decltype(shape) S;
-            Work<S> work(memory, turn, p, item.row, thread);
-            work.turn_to(thread % (32 * (S::ALONE ? 1 : TEAM)), work.NONE);
-            work.ask_first();
-        });
-    }
     forward_rows(item, a, memory, p, turn, lane, between);
     with_shape(item.number, [&](auto shape) { sums_of_row(shape, item, memory, p, turn, thread); });
     if (item.shape.half_stores > 0) {

@@ -130,30 +130,6 @@ FUNCTION Four read_four(const Operand& from, u32 word) {
     }
 }
 
-// The same in two steps: asks for the words, which come to `place` in shared memory, and takes them
-// from there. Not for runs of more than two.
-template<int form, int log2_degree>
-FUNCTION void ask_four(const Operand& from, u32 word, u32* place) {
-    const u32* limb = (const u32*)from.address;
-    const u32 source = source_word<form, log2_degree>(from, word);
-    if constexpr (is_pairs(form)) {
-        copy_ahead_half(place, limb + (source & ~3u) / 2);
-    } else {
-        copy_ahead(place, limb + (source & ~3u));
-    }
-}
-
-template<int form, int log2_degree>
-FUNCTION Four take_four(const Operand& from, u32 word, const u32* place) {
-    const u32 source = source_word<form, log2_degree>(from, word);
-    if constexpr (is_pairs(form)) {
-        const uint2 v = *(const uint2*)place;
-        return in_order<form>(make_uint4(v.x, v.x, v.y, v.y), from, source);
-    } else {
-        return in_order<form>(*(const uint4*)place, from, source);
-    }
-}
-
 // Writes words `word` to `word` + 3 of a limb of evaluations, or where an automorphism takes them:
 // its operand holds the inverse one.
 template<bool is_moved, int log2_degree>

@@ -113,14 +113,14 @@ fn matrix_units() {
 #[test]
 fn other_knobs() {
     let backend = EmulatedBackend::new().unwrap();
-    for (log2_degree, slots) in [(11, 3), (12, 16)] {
+    for (log2_degree, fetched) in [(11, 3), (12, 0)] {
         let program = random_program(log2_degree, 8, 5);
         let plan = backend.plan(program.program.ring());
         let options = PolyOptions::of(plan)
-            .with("stream_slots", slots)
-            .with("wide_teams", 1)
-            .with("narrows_columns", 1)
-            .with("staged_blocks", 4);
+            .with("most_fetched", fetched)
+            .with("wide_teams", 0)
+            .with("stages_rows", 0)
+            .with("column_blocks", 1);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
     }
 }

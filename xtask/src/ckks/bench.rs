@@ -54,6 +54,9 @@ struct Record {
     /// Of a batch, ciphertexts resident: transfers, encryption and decryption are not in it.
     ms: Milliseconds,
     ms_each: f64,
+    /// Of a batch, all repeats queued one behind the other with one wait at the end: what a run of
+    /// many costs.
+    ms_queued: Option<f64>,
     per_s: f64,
     checked: usize,
     wrong: usize,
@@ -233,6 +236,18 @@ pub(super) fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Resul
         .collect()
 }
 
+/// Milliseconds of a run when `repeat` are asked for one behind the other, and waited for once.
+fn queued(
+    repeat: usize,
+    mut run: impl FnMut() -> Result<()>,
+    wait: impl Fn() -> Result<()>,
+) -> Result<f64> {
+    let start = Instant::now();
+    (0..repeat).try_for_each(|_| run())?;
+    wait()?;
+    Ok(start.elapsed().as_secs_f64() * 1e3 / repeat as f64)
+}
+
 pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     if !arguments.op.is_ckks() {
         bail!(
@@ -281,6 +296,9 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         record.level,
         record.limbs
     ));
+    if let Some(ms) = record.ms_queued {
+        say(format!("queued    {ms:.3} ms a batch of {batch}, {} with one wait", record.repeat));
+    }
     say(format!(
         "precision {:.1} bits in the mean, {:.1} at worst; deviation 2^{:.1} (model 2^{:.1}); {} \
          slots checked, {} wrong",
@@ -349,6 +367,7 @@ fn measure(
     let encrypt = |z: &[Complex64]| client.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
     let mut record_s = 0.0;
     let mut checked = Checked::default();
+    let mut ms_queued = None;
     let (samples, model);
     match job.op {
         Operation::Encode => {
@@ -403,6 +422,14 @@ fn measure(
                 outputs = recording.run(&inputs)?;
                 Ok(server.synchronize()?)
             })?;
+            ms_queued = Some(queued(
+                arguments.repeat,
+                || {
+                    outputs = recording.run(&inputs)?;
+                    Ok(())
+                },
+                || Ok(server.synchronize()?),
+            )?);
             if let Some(path) = &arguments.timeline {
                 let recorded = Timeline::start(path);
                 recording.run(&inputs)?;
@@ -427,6 +454,7 @@ fn measure(
         repeat: arguments.repeat,
         ms,
         ms_each: ms.median / batch as f64,
+        ms_queued,
         per_s: 1e3 * batch as f64 / ms.median,
         checked: checked.components / 2,
         wrong: checked.wrong,

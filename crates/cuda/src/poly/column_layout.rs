@@ -1,7 +1,6 @@
 //! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes at once.
 
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
-use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::blocks_of;
 use crate::poly::log2_row;
 use girih_backend::DeviceLimits;
@@ -49,6 +48,8 @@ pub fn record_words(plan: &ColumnPlan) -> usize {
         + conversions.map(conversion_words).sum::<usize>()
 }
 
+/// Words of a row of a tile that is narrowed though a wider one would fit: a sector of memory.
+const LEAST_WIDTH: usize = 8;
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 pub const TILES: [usize; 3] = [1024, 512, 256];
 
@@ -58,24 +59,24 @@ impl Geometry {
         ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
     }
 
-    /// The widest tile of which a plan's fit the blocks of a multiprocessor that are wanted, if
-    /// tiles may be narrowed for that, or else one.
-    pub fn fitting(
-        log2_degree: u32,
-        plan: &ColumnPlan,
-        limits: &DeviceLimits,
-        knobs: &PolyKnobs,
-    ) -> Option<Self> {
-        let fits = |g: &Self, blocks: usize| {
+    /// The widest tile of which a plan's limbs fit a block.
+    pub fn fitting(log2_degree: u32, plan: &ColumnPlan, limits: &DeviceLimits) -> Option<Self> {
+        let fits = |g: &Self| {
             let bytes = g.layout(std::iter::once(plan)).shared_bytes;
-            g.holds_factors(plan) && blocks_of(limits, bytes) >= blocks
+            g.holds_factors(plan) && blocks_of(limits, bytes) > 0
         };
-        let all = || TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile));
-        // The narrowest reaches memory in pieces that are too short to be worth a second block.
-        let narrowed = all()
-            .filter(|g| knobs.narrows_columns && g.width() >= 8)
-            .find(|g| fits(g, knobs.column_blocks.max(1)));
-        narrowed.or_else(|| all().find(|g| fits(g, 1)))
+        TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile)).find(fits)
+    }
+
+    /// Half as wide, if that reaches memory in pieces of at least [`LEAST_WIDTH`] words.
+    pub fn narrower(self) -> Option<Self> {
+        let half = Self { tile: self.tile / 2, ..self };
+        (half.width() >= LEAST_WIDTH).then_some(half)
+    }
+
+    /// Tiles of a limb.
+    pub fn parts(&self) -> usize {
+        1024 / self.width()
     }
 
     /// Words of a place.

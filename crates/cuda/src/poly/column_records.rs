@@ -247,7 +247,7 @@ pub(crate) fn ready(
     let mut fast: Vec<FastTiles> = Vec::new();
     let mut any = Vec::new();
     for plan in plans {
-        let geometry = Geometry::fitting(ring.log2_degree, &plan, limits, knobs);
+        let geometry = Geometry::fitting(ring.log2_degree, &plan, limits);
         let Some(geometry) = geometry.filter(|_| is_small(&plan)) else {
             any.push(plan);
             continue;
@@ -267,6 +267,7 @@ pub(crate) fn ready(
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
+    fast.iter_mut().for_each(|tiles| tiles.narrow(limits, knobs));
     for tiles in &fast {
         launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
     }
@@ -296,6 +297,23 @@ struct FastTiles {
     geometry: Geometry,
     blocks: usize,
     plans: Vec<ColumnPlan>,
+}
+
+impl FastTiles {
+    /// Narrows the tiles of a small launch as long as its blocks still run all at once: each has
+    /// less to do, on multiprocessors that would have none.
+    fn narrow(&mut self, limits: &DeviceLimits, knobs: &PolyKnobs) {
+        while let Some(narrower) = self.geometry.narrower() {
+            let bytes = narrower.layout(self.plans.iter()).shared_bytes;
+            let blocks = blocks_of(limits, bytes).min(knobs.column_blocks.max(1));
+            let at_once = limits.multiprocessors * blocks;
+            let holds = self.plans.iter().all(|plan| narrower.holds_factors(plan));
+            if !holds || self.plans.len() * narrower.parts() > at_once {
+                break;
+            }
+            (self.geometry, self.blocks) = (narrower, blocks);
+        }
+    }
 }
 
 fn fast_launch(
@@ -336,7 +354,7 @@ fn fast_launch(
         source: Source { file: POLY_COLUMNS, constants },
         threads,
         shared_bytes: layout.shared_bytes,
-        blocks: Blocks::PerCall(plans.len() * (1024 / geometry.width())),
+        blocks: Blocks::PerCall(plans.len() * geometry.parts()),
         data: vec![tiles, outputs, starts],
         arguments: arguments(places, plans.len(), [layout.record_words, layout.record_at]),
     })

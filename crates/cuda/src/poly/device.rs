@@ -60,8 +60,14 @@ struct Routine {
     residents: Vec<ResidentId>,
     steps: Vec<Step>,
     data: Block,
-    bases: Option<Bases>,
+    /// The one used last behind all others.
+    bases: Vec<Bases>,
 }
+
+/// Tables of bases that a routine has at once. A run whose polynomials lie as those of one of its
+/// last runs did then begins with its first kernel: a loop whose results take turns in two places
+/// writes no table.
+const MOST_TABLES: usize = 4;
 
 /// Tables of bases of so many calls on the device, with what was written there last, and the
 /// launches recorded.
@@ -69,7 +75,7 @@ struct Bases {
     block: Block,
     calls: usize,
     written: Vec<u64>,
-    graphs: HashMap<usize, Option<Graph>>,
+    graph: Option<Graph>,
 }
 
 impl CudaPoly {
@@ -218,43 +224,34 @@ impl CudaPoly {
             tables.push(of.places.bases(arena + (i * arena_bytes) as u64, &inputs, &outputs)?);
         }
         let stride = of.places.stride();
-        let routine =
+        let Routine { steps, bases, .. } =
             state.routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
-        if routine.bases.as_ref().is_none_or(|b| b.calls < calls.len()) {
-            let block = state.memory.allocate(
-                8 * stride * calls.len(),
-                "where a routine's calls find their polynomials",
-            )?;
-            let bases =
-                Bases { block, calls: calls.len(), written: Vec::new(), graphs: HashMap::new() };
-            if let Some(old) = routine.bases.replace(bases) {
-                state.memory.free(old.block);
-                self.forget_graphs(old);
-            }
-        }
-        let Routine { steps, bases: Some(bases), .. } = routine else {
-            return Err(unknown("table of", 0));
-        };
         let written = tables.concat();
-        if bases.written != written {
-            self.machine.write(PROGRAMS, bases.block.address, bytes_of(&written))?;
-            bases.written = written;
-        }
-        let graph = match bases.graphs.get(&calls.len()) {
-            Some(graph) => *graph,
+        let same = |b: &Bases| b.calls == calls.len();
+        match bases.iter().position(|b| same(b) && b.written == written) {
+            Some(known) => bases[known..].rotate_left(1),
             None => {
-                let launches = self.recorded(steps, bases.block.address, calls.len());
-                let graph =
-                    self.machine.record(PROGRAMS, &launches, self.knobs.overlaps_launches)?;
-                bases.graphs.insert(calls.len(), graph);
-                graph
+                let own = match bases.iter().position(same) {
+                    Some(oldest) if bases.len() >= MOST_TABLES => bases.remove(oldest),
+                    _ => {
+                        if bases.len() >= MOST_TABLES {
+                            self.free_bases(&mut state.memory, bases.remove(0));
+                        }
+                        self.new_bases(&mut state.memory, steps, stride, calls.len())?
+                    }
+                };
+                let address = own.block.address;
+                bases.push(Bases { written: Vec::new(), ..own });
+                self.machine.write(PROGRAMS, address, bytes_of(&written))?;
             }
-        };
+        }
+        let Some(own) = bases.last_mut() else { return Err(unknown("table of", 0)) };
+        own.written = written;
         // A timeline wants to see each launch.
-        match graph.filter(|_| !timeline::is_on()) {
+        match own.graph.filter(|_| !timeline::is_on()) {
             Some(graph) => self.machine.replay(PROGRAMS, graph)?,
             None => {
-                for launch in self.recorded(steps, bases.block.address, calls.len()) {
+                for launch in self.recorded(steps, own.block.address, calls.len()) {
                     self.machine.launch(PROGRAMS, launch.kernel, launch.size, &launch.arguments)?;
                 }
             }
@@ -289,8 +286,29 @@ impl CudaPoly {
         steps.iter().map(recorded).collect()
     }
 
-    fn forget_graphs(&self, bases: Bases) {
-        for graph in bases.graphs.into_values().flatten() {
+    /// A table of bases for `calls` calls, with the launches that read it.
+    fn new_bases(
+        &self,
+        memory: &mut Memory,
+        steps: &[Step],
+        stride: usize,
+        calls: usize,
+    ) -> Result<Bases, BackendError> {
+        let what = "where a routine's calls find their polynomials";
+        let block = memory.allocate(8 * stride * calls, what)?;
+        let launches = self.recorded(steps, block.address, calls);
+        match self.machine.record(PROGRAMS, &launches, self.knobs.overlaps_launches) {
+            Ok(graph) => Ok(Bases { block, calls, written: Vec::new(), graph }),
+            Err(error) => {
+                memory.free(block);
+                Err(error)
+            }
+        }
+    }
+
+    fn free_bases(&self, memory: &mut Memory, bases: Bases) {
+        memory.free(bases.block);
+        if let Some(graph) = bases.graph {
             self.machine.forget(graph);
         }
     }
@@ -479,7 +497,7 @@ impl PolyDevice for CudaPoly {
                 residents: residents.to_vec(),
                 steps,
                 data,
-                bases: None,
+                bases: Vec::new(),
             },
         );
         Ok(id)
@@ -489,9 +507,8 @@ impl PolyDevice for CudaPoly {
         let mut state = self.state();
         if let Some(routine) = state.routines.remove(&routine) {
             state.memory.free(routine.data);
-            if let Some(bases) = routine.bases {
-                state.memory.free(bases.block);
-                self.forget_graphs(bases);
+            for bases in routine.bases {
+                self.free_bases(&mut state.memory, bases);
             }
         }
     }
@@ -549,9 +566,9 @@ impl Drop for CudaPoly {
         let mut blocks: Vec<Block> = blocks.chain(residents).collect();
         for (_, routine) in state.routines.drain() {
             blocks.push(routine.data);
-            if let Some(bases) = routine.bases {
+            for bases in routine.bases {
                 blocks.push(bases.block);
-                for graph in bases.graphs.into_values().flatten() {
+                if let Some(graph) = bases.graph {
                     self.machine.forget(graph);
                 }
             }

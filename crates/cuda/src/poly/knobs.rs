@@ -16,20 +16,13 @@ pub struct PolyKnobs {
     /// Operands that are asked for before the transforms of their row are done;
     /// each takes eight registers.
     pub most_fetched: usize,
-    /// Reads that a thread asks for ahead of their products, 16 bytes of shared memory each, as far
-    /// as that costs no block; 0 for none.
-    pub stream_slots: usize,
     /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
     /// a multiprocessor should hold.
     pub wide_teams: bool,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,
-    /// Blocks of which a multiprocessor must have room with the rows that are copied ahead.
-    pub staged_blocks: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
-    /// Whether tiles of columns are made narrower, down to eight columns, for that many blocks.
-    pub narrows_columns: bool,
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
     pub overlaps_launches: bool,
@@ -41,12 +34,9 @@ impl Default for PolyKnobs {
             lone_warps: 20,
             team_warps: 16,
             most_fetched: 10,
-            stream_slots: 0,
             wide_teams: true,
             stages_rows: true,
-            staged_blocks: 2,
             column_blocks: 2,
-            narrows_columns: false,
             overlaps_launches: true,
         }
     }
@@ -55,15 +45,12 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 10] = [
+const KNOBS: [Knob; 7] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
-    ("stream_slots", 0..=64, |knobs, value| knobs.stream_slots = value as usize),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
-    ("narrows_columns", 0..=1, |knobs, value| knobs.narrows_columns = value == 1),
     ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
-    ("staged_blocks", 1..=8, |knobs, value| knobs.staged_blocks = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
 ];
@@ -99,11 +86,8 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     let mut all = vec![own.clone()];
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
-        ("stream_slots", &[4, 8, 16]),
         ("wide_teams", &[0]),
-        ("narrows_columns", &[1]),
         ("stages_rows", &[0]),
-        ("staged_blocks", &[4]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),
         ("column_blocks", &[1, 3]),

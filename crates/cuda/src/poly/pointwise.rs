@@ -70,7 +70,7 @@ fn launch(
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, true, knobs.most_fetched, 0));
+        constants.push_str(&shape.text(i, true, knobs.most_fetched));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);

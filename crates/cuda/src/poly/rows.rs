@@ -24,6 +24,8 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
 const MOST_SHAPES: usize = 16;
 /// Words of a prime in a team's memory.
 const PRIME_WORDS: usize = 12;
+/// Blocks of which a multiprocessor must have room with the rows that are copied ahead.
+const STAGED_BLOCKS: usize = 2;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
@@ -77,9 +79,6 @@ struct TeamSize {
     staged: usize,
     buffers: usize,
     parts: usize,
-    /// Slots of what streams, four words for each thread.
-    stream_slots: usize,
-    threads: usize,
 }
 
 impl TeamSize {
@@ -94,7 +93,6 @@ impl TeamSize {
             + self.staged * 1024
             + self.buffers * buffer)
             .next_multiple_of(4)
-            + self.stream_slots * self.threads * 4
     }
 }
 
@@ -152,24 +150,14 @@ impl TeamPlan {
             staged: 0,
             buffers: most(&|s| s.buffers() * copies(s)),
             parts: most(&copies),
-            stream_slots: 0,
-            threads: 32 * team,
         };
         let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
         let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
         let wanted = (warps / (team * teams)).max(1);
         let room = |size: &TeamSize| blocks_of(limits, bytes(size));
-        // Streams come first, and cost no block; rows copied ahead may.
-        let blocks = wanted.min(room(&size)).max(1);
-        if !is_short && most(&RowShape::streamed) > 0 {
-            size.stream_slots = knobs.stream_slots.min(most(&RowShape::streamed));
-            while size.stream_slots > 0 && room(&size) < blocks {
-                size.stream_slots -= 1;
-            }
-        }
         if knobs.stages_rows {
             size.staged = staged;
-            if room(&size) < knobs.staged_blocks {
+            if room(&size) < STAGED_BLOCKS {
                 size.staged = 0;
             }
         }
@@ -214,7 +202,6 @@ fn launch(
         ("OPERANDS", size.operands),
         ("CONSTANTS", size.constants),
         ("STAGED", size.staged),
-        ("STREAM_SLOTS", size.stream_slots),
         ("TEAM_WORDS", size.words(log2_degree)),
         ("MIN_BLOCKS", min_blocks),
         ("PARTS", size.parts),
@@ -228,7 +215,7 @@ fn launch(
     }
     constants.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched, size.stream_slots));
+        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched));
     }
 
     let records = Records::new(shapes, |s| rows / copies(s));

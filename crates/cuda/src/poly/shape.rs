@@ -43,22 +43,12 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value in a kernel's text, where reads from number `streams_from` on are streamed.
-    fn text(self, streams_from: usize) -> String {
+    /// The value in a kernel's text.
+    fn text(self) -> String {
         match self {
             Self::Half(i) => format!("x.half({i})"),
-            Self::Read(i) if usize::from(i) >= streams_from => format!("r{i}"),
             Self::Read(i) => format!("x.read(Int<{i}>{{}})"),
             Self::Sum(i) => format!("v{i}"),
-        }
-    }
-
-    /// Takes a streamed value, before it is named.
-    fn taken(self, streams_from: usize, t: &mut String) {
-        if let Self::Read(i) = self
-            && usize::from(i) >= streams_from
-        {
-            let _ = writeln!(t, "        const auto r{i} = x.next(Int<{i}>{{}});");
         }
     }
 }
@@ -107,10 +97,8 @@ struct SumShape {
 pub(crate) struct RowShape {
     wide: bool,
     halves: usize,
-    /// Those that several terms read, or that take a word for many, then those that stream.
+    /// Those that several terms read, or that take a word for many, first.
     reads: Vec<ReadForm>,
-    /// How many of the reads can stream: one term takes each, in their order.
-    streamed: usize,
     sums: Vec<SumShape>,
     /// Whether an automorphism moves the words of each.
     stores: Vec<bool>,
@@ -182,13 +170,8 @@ impl RowShape {
         15 * (self.halves + self.half_stores) + 2 * terms + 4 * self.reads.len()
     }
 
-    /// Reads that can stream.
-    pub fn streamed(&self) -> usize {
-        self.streamed
-    }
-
-    /// Numbers reads anew: those that stream last, in the order in which sums take them. The old
-    /// numbers in the new order.
+    /// Numbers reads anew: those that one term takes last, in the order in which sums take them.
+    /// The old numbers in the new order.
     fn order_reads(&mut self) -> Vec<usize> {
         let mut uses = vec![0; self.reads.len()];
         let mut order = Vec::new();
@@ -203,12 +186,11 @@ impl RowShape {
             }
         }
         let runs = |form| matches!(form, ReadForm::Runs | ReadForm::GatherRuns);
-        let streams = |&i: &usize| uses[i] == 1 && !runs(self.reads[i]);
-        let (streamed, mut held): (Vec<usize>, Vec<usize>) = order.into_iter().partition(streams);
+        let is_taken_once = |&i: &usize| uses[i] == 1 && !runs(self.reads[i]);
+        let (once, mut held): (Vec<usize>, Vec<usize>) = order.into_iter().partition(is_taken_once);
         // Whole words before runs: they are more worth being asked for early.
         held.sort_by_key(|&i| runs(self.reads[i]));
-        self.streamed = streamed.len();
-        held.extend(streamed);
+        held.extend(once);
         let mut new = vec![0; held.len()];
         held.iter().enumerate().for_each(|(number, &old)| new[old] = number as u16);
         self.reads = held.iter().map(|&old| self.reads[old]).collect();
@@ -222,25 +204,18 @@ impl RowShape {
     }
 
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
-    /// `most_fetched` reads are held in registers ahead; `slots` of each thread hold what streams,
-    /// nothing streams if there are none.
-    pub fn text(&self, number: usize, alone: bool, most_fetched: usize, slots: usize) -> String {
+    /// `most_fetched` reads are held in registers ahead.
+    pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
         let mut t = String::new();
-        let streamed = if slots > 0 { self.streamed } else { 0 };
-        let streams_from = self.reads.len() - streamed;
-        // As many steps in a chunk of words as slots, or a multiple,
-        // so that each stream has one slot.
-        let rounds = streamed.div_ceil(slots.max(1));
-        let ahead = streamed.div_ceil(rounds.max(1));
         // Transformed words stay in registers from sum to sum, four of each slot.
-        let fetched = streams_from.min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
+        let fetched =
+            self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
         // Writing to a string cannot fail.
         let _ = write!(
             t,
             "template <> struct Shape<{number}> {{\n    static constexpr bool WIDE = {};\n    \
              static constexpr int HALVES = {}, READS = {}, FETCHED = {fetched}, STORES = {}, \
              HALF_STORES = {};\n    \
-             static constexpr int STREAMED = {streamed}, AHEAD = {ahead}, STEPS = {};\n    \
              static constexpr int OPERANDS = {}, CONSTANTS = {}, RECORD = {}, UNROLL = {};\n    \
              static constexpr bool ALONE = {alone};\n    \
              static CONSTANT_FUNCTION int form(int read) {{\n        constexpr int forms[] = \
@@ -251,7 +226,6 @@ impl RowShape {
             self.reads.len(),
             self.stores.len(),
             self.half_stores,
-            ahead * rounds,
             self.operands(),
             self.constants,
             self.record_words() / 4,
@@ -269,7 +243,7 @@ impl RowShape {
             self.sums.iter().rposition(|sum| sum.terms.iter().any(|t| t.reads_half(slot)))
         };
         for (i, sum) in self.sums.iter().enumerate() {
-            sum.text(i, streams_from, &mut t);
+            sum.text(i, &mut t);
             for &s in &sum.stores {
                 let _ = writeln!(
                     t,
@@ -291,10 +265,9 @@ impl RowShape {
 }
 
 impl SumShape {
-    fn text(&self, number: usize, streams_from: usize, t: &mut String) {
-        let name = |value: &Value| value.text(streams_from);
+    fn text(&self, number: usize, t: &mut String) {
+        let name = |value: &Value| value.text();
         if let [TermShape::Copy(value)] = &self.terms[..] {
-            value.taken(streams_from, t);
             let _ = writeln!(t, "        const auto v{number} = {};", name(value));
             return;
         }
@@ -303,12 +276,9 @@ impl SumShape {
             let _ = match term {
                 TermShape::Copy(_) => Ok(()),
                 TermShape::Product(a, b) => {
-                    a.taken(streams_from, t);
-                    b.taken(streams_from, t);
                     writeln!(t, "        s{number}.product({}, {});", name(a), name(b))
                 }
                 TermShape::Scaled(a, c) => {
-                    a.taken(streams_from, t);
                     writeln!(t, "        s{number}.scaled({}, x.constant({c}));", name(a))
                 }
                 TermShape::Constant(c) => {
@@ -317,8 +287,6 @@ impl SumShape {
                 TermShape::Group(products, c) => {
                     let _ = writeln!(t, "        auto g{number}_{i} = x.sum();");
                     for (a, b) in products {
-                        a.taken(streams_from, t);
-                        b.taken(streams_from, t);
                         let _ =
                             writeln!(t, "        g{number}_{i}.product({}, {});", name(a), name(b));
                     }

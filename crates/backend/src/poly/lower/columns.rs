@@ -1,6 +1,6 @@
 //! Column tiles of one level: the limbs that the same conversions yield share a tile.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::graph::{Graph, Id, Node, Ref};
 use super::place::Placed;
@@ -18,13 +18,15 @@ pub(super) fn launch(
     nodes: &[Id],
 ) -> Launch {
     let phase = Phase { graph, placed, level };
-    // Outputs by the conversions that they read, those at the end of the longest chains first:
-    // what their tiles compute on the way is stored by them.
+    // Outputs by the conversions that they rest on, so that none is made in two tiles where one has
+    // room; those at the end of the longest chains first: what their tiles compute on the way is
+    // stored by them.
     let mut groups: BTreeMap<(std::cmp::Reverse<usize>, Vec<u32>), Vec<Id>> = BTreeMap::new();
     for &id in nodes.iter().filter(|&&id| phase.stores(id).next().is_some()) {
         let conversions = phase.conversions(id);
         let depth = conversions.iter().map(|&c| phase.depth(c)).max().unwrap_or(0);
-        groups.entry((std::cmp::Reverse(depth), conversions)).or_default().push(id);
+        let all = phase.all_conversions(conversions);
+        groups.entry((std::cmp::Reverse(depth), all)).or_default().push(id);
     }
     let mut stored = HashSet::new();
     let mut tiles = Vec::new();
@@ -83,6 +85,19 @@ impl Phase<'_> {
         conversions.sort_unstable();
         conversions.dedup();
         conversions
+    }
+
+    /// These conversions and those that their sources read, ascending.
+    fn all_conversions(&self, mut conversions: Vec<u32>) -> Vec<u32> {
+        let mut all = BTreeSet::new();
+        while let Some(number) = conversions.pop() {
+            if all.insert(number) {
+                let sources = &self.graph.conversions[number as usize].sources;
+                let sums = sources.iter().filter(|&&id| self.load(id).is_none());
+                conversions.extend(sums.flat_map(|&id| self.conversions(id)));
+            }
+        }
+        all.into_iter().collect()
     }
 
     /// How many conversions follow one another up to this one.

@@ -185,7 +185,13 @@ impl Gpu {
         overlaps: bool,
     ) -> Result<sys::CUgraphExec, BackendError> {
         let failed = |e| self.failed("recording launches", e);
-        let stream = self.stream(queue);
+        // On a stream of its own: what other threads ask of the queue meanwhile must run, and not
+        // become part of this graph.
+        let stream = result::stream::create_with_priority(
+            result::stream::StreamKind::NonBlocking,
+            queue.priority,
+        )
+        .map_err(failed)?;
         // Each kernel waits for the one in front of it itself, so that it may be started before
         // that one has ended.
         let mut dependent = sys::CUlaunchAttribute {
@@ -194,16 +200,18 @@ impl Gpu {
             value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
         };
         let is_dependent = overlaps && self.facts.capability >= 90;
-        // SAFETY: the stream is alive and not being recorded; what is launched meanwhile is
-        // recorded, not run, and the kernels take the structs whose bytes the arguments are.
+        // SAFETY: the stream was made here, is used here alone and destroyed once; what is launched
+        // in between is recorded, not run, and the kernels take the structs whose bytes the
+        // arguments are.
         unsafe {
-            result::stream::begin_capture(
+            let mut launched = result::stream::begin_capture(
                 stream,
-                sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-            )
-            .map_err(failed)?;
-            let mut launched = Ok(());
+                sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+            );
             for (i, launch) in launches.iter().enumerate() {
+                if launched.is_err() {
+                    break;
+                }
                 let mut copy = aligned(&launch.arguments);
                 let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
                 let count = u32::from(is_dependent && i > 0);
@@ -216,11 +224,9 @@ impl Gpu {
                     std::ptr::null_mut(),
                 )
                 .result();
-                if launched.is_err() {
-                    break;
-                }
             }
             let graph = result::stream::end_capture(stream);
+            let _ = result::stream::destroy(stream);
             launched.map_err(failed)?;
             let graph = graph.map_err(failed)?;
             let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
