@@ -157,8 +157,8 @@
 //! # }
 //! ```
 //!
-//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`] and [`circuit`] each have a prelude of their own;
-//! [`prelude`] is that of TFHE programs.
+//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`] and [`circuit`] each have a prelude of
+//! their own; [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
