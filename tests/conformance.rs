@@ -377,11 +377,12 @@ fn main() {
             trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || {
                 circuits(&of_case(&one), transform)
             }));
-            // On a software stand-in for a GPU, whose kernels other cases have run, in the long
-            // tests; CUDA has no integer transform on the native torus.
+            // On a software stand-in for a GPU, and by the CPU's exact twin, whose look-ups other
+            // cases have run, in the long tests; CUDA has no integer transform on the native torus.
+            let slow = info.software || info.kind == DeviceKind::Cpu && transform == Transform::Ntt;
             let runs = match info.kind {
                 DeviceKind::Cuda => transform == Transform::Fft,
-                _ => !info.software || std::env::var_os("GIRIH_LONG").is_some(),
+                _ => !slow || std::env::var_os("GIRIH_LONG").is_some(),
             };
             if runs {
                 let fifth = device.clone();

@@ -283,7 +283,7 @@ impl Inner {
         let element = 4 * self.server.set().shape().ciphertext_len() * program.slots as usize;
         let limit = self.scratch_bytes.load(Ordering::Relaxed);
         // As many parts as that takes, of about equal length.
-        let most = if element == 0 { count } else { (limit / element).clamp(1, count) };
+        let most = limit.checked_div(element).unwrap_or(count).clamp(1, count);
         let part = count.div_ceil(count.div_ceil(most));
         let scratch = match program.slots as usize {
             0 => None,

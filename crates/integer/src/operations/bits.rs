@@ -182,7 +182,7 @@ pub(super) fn move_bits(
 ) -> Vec<Linear> {
     let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
     let moved = move_digits(digits, how, bits / 2, &fill);
-    if bits % 2 == 0 { moved } else { move_bit(recorder, &moved, how, &fill) }
+    if bits.is_multiple_of(2) { moved } else { move_bit(recorder, &moved, how, &fill) }
 }
 
 /// Digits below 4 moved by an encrypted number of bits, of which as many bits count as the width

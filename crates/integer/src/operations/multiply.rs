@@ -62,7 +62,7 @@ fn reduce(recorder: &mut Recorder, mut columns: Vec<Vec<Linear>>) -> Vec<Linear>
             }
         }
         if is_done {
-            return next.iter().map(|terms| Linear::sum(terms)).collect();
+            return next.iter().map(Linear::sum).collect();
         }
         columns = next;
     }

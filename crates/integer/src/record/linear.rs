@@ -56,7 +56,8 @@ impl Linear {
         loop {
             let next = match (a.peek(), b.peek()) {
                 (Some(&&(i, v)), Some(&&(j, w))) if i == j => {
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                     (i, v + w)
                 }
                 (Some(&&(i, v)), Some(&&(j, _))) if i < j => {
