@@ -15,7 +15,7 @@ use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
 use girih_conformance::shapes::NamedShape;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{circuits, gates, integers, large, shapes, tables};
+use girih_conformance::{circuits, gates, integers, large, shapes, switching, tables};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -244,6 +244,14 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         "ckks::bootstrapping".into(),
         Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)),
     );
+    if device.backend().bootstrap().is_some() {
+        add(
+            "switching".into(),
+            Box::new(|device| {
+                no_differences(switching::end_to_end(device).map_err(|e| e.to_string())?)
+            }),
+        );
+    }
     add(
         "ckks::key_switching".into(),
         Box::new(|device| no_differences(key_switching::both_ways(device.backend())?)),

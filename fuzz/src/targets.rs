@@ -4,6 +4,7 @@ use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
 use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
 use girih_rlwe::wire;
+use girih_switching::{SwitchingKeys, SwitchingParameters};
 use girih_tfhe::{
     ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet, PublicKey,
     SeededCiphertexts,
@@ -146,6 +147,12 @@ fn ckks_client(set: &CkksParameters) -> girih_ckks::ClientKey {
 fn ckks_sets() -> Vec<CkksParameters> {
     let all = CkksParameters::insecure();
     all.into_iter().min_by_key(|set| (set.degree(), set.to_toml().len())).into_iter().collect()
+}
+
+/// A small set of CKKS with bootstrapping, and a small set of TFHE.
+fn switching_sets() -> Vec<SwitchingParameters> {
+    let ckks = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    vec![SwitchingParameters::new(&ckks, &sets()[0]).expect("they go together")]
 }
 
 /// A file in the system's temporary folder that only this process writes.
@@ -301,6 +308,18 @@ pub fn targets() -> Vec<Target> {
             girih_ckks::Ciphertext::from_bytes,
             girih_ckks::Ciphertext::from_bytes_for,
             girih_ckks::Ciphertext::to_bytes,
+        ),
+        serialized(
+            "switching keys",
+            switching_sets(),
+            |sets| {
+                let (ckks, tfhe) = (ckks_client(sets.ckks()), tfhe_client(sets.tfhe()));
+                let keys = SwitchingKeys::generate_seeded_for_tests(&ckks, &tfhe, [1; 32]);
+                keys.expect("memory").to_bytes().expect("serializes")
+            },
+            SwitchingKeys::from_bytes,
+            SwitchingKeys::from_bytes_for,
+            SwitchingKeys::to_bytes,
         ),
         text(
             "CKKS parameter file",

@@ -20,9 +20,11 @@ fn garner(first: u32, second: u32) -> u32 {
 // below the top digit, digit i of the centred x is ((x + H) >> d + i log2 B) mod B, minus B/2; the
 // top one is (x + H) >> d + top log2 B, unwrapped.
 #if !MODULUS_RAISING && WORDS == 1
-// x centred, plus H.
+// x centred, plus H: what lies in the upper half of [0, Q) is negative.
+#constant HALF_Q ${Q / 2}u
+#constant BIAS_ABOVE_HALF ${DIGIT_BIAS - Q}
 fn biased(x: u32) -> i32 {
-    return i32(x) + select(${DIGIT_BIAS}, ${DIGIT_BIAS - Q}, x > ${Q / 2}u);
+    return i32(x) + select(${DIGIT_BIAS}, BIAS_ABOVE_HALF, x > HALF_Q);
 }
 
 fn digit_bits(x: i32, shift: u32) -> i32 {
@@ -32,10 +34,12 @@ fn digit_bits(x: i32, shift: u32) -> i32 {
 fn biased(first: u32, second: u32) -> wide {
     let x = wide_add(wide_make(first, 0u), wide_mul(P_0, garner(first, second)));
     // Constants modulo 2^64: H, and H - Q for the upper half.
-    let upper = wide_less(wide_make(${(Q / 2) % WORD}u, ${(Q / 2) / WORD}u), x);
+#call constant_words(HALF_Q, ${Q / 2})
+#call constant_words(BIAS_ABOVE_HALF, ${WORD * WORD + DIGIT_BIAS - Q})
+    let upper = wide_less(wide_make(HALF_Q.x, HALF_Q.y), x);
     return wide_add(x, wide_make(
-        select(${DIGIT_BIAS % WORD}u, ${(WORD * WORD + DIGIT_BIAS - Q) % WORD}u, upper),
-        select(${DIGIT_BIAS / WORD}u, ${(WORD * WORD + DIGIT_BIAS - Q) / WORD % WORD}u, upper)));
+        select(${DIGIT_BIAS % WORD}u, BIAS_ABOVE_HALF.x, upper),
+        select(${DIGIT_BIAS / WORD}u, BIAS_ABOVE_HALF.y, upper)));
 }
 
 fn digit_bits(x: wide, shift: u32) -> i32 {
@@ -92,12 +96,15 @@ acc_0_${column}_${item} = u32(delta_0_${column}_${item});
 // is (y Q + c - rest) / T with rest = y Q + c mod T. Modulo Q = 2^b the term y Q vanishes and the
 // division is a product: only rest is needed. The keys carry the factor Q,
 // so the words hold y Q already.
-#call add_canonical(0, delta_0_${column}_${item}, ${(T - 1) / 2 % prime(0)}u)
-#call add_canonical(1, y_${column}_${item}, ${(T - 1) / 2 % prime(1)}u)
+#for w in 0..2: #constant HALF_T_${w} ${(T - 1) / 2 % prime(w)}u
+#call constant_words(HALF_T, ${(T - 1) / 2})
+#call constant_words(INVERSE_T, ${inverse_pow2(T)})
+#call add_canonical(0, delta_0_${column}_${item}, HALF_T_0)
+#call add_canonical(1, y_${column}_${item}, HALF_T_1)
 {
     let first = u32(delta_0_${column}_${item});
     let rest = first + P_0 * garner(first, u32(y_${column}_${item}));
-    let rounded = (${(T - 1) / 2 % WORD}u - rest) * ${inverse_pow2(T) % WORD}u;
+    let rounded = (HALF_T.x - rest) * INVERSE_T.x;
     acc_0_${column}_${item} = (acc_0_${column}_${item} + rounded) & ${Q - 1}u;
 }
 #end
@@ -149,24 +156,27 @@ fn switch_to_ks(x: u32) -> vec2<u32> {
 #else
 // As for MR's rounding: with c = (Q - 1)/2 and rest = x Q_ks + c mod Q it is (c - rest) / Q modulo
 // Q_ks = 2^s.
+#call constant_words(HALF_Q_DOWN, ${(Q - 1) / 2})
+#call constant_words(INVERSE_Q, ${inverse_pow2(Q)})
 fn finish_switch(rest: wide) -> vec2<u32> {
     // c - rest modulo 2^64, times Q^-1 modulo 2^64.
     let minus_rest = wide_add(wide_make(~wide_low(rest), ~wide_high(rest)), wide_make(1u, 0u));
-    let half = wide_make(${(Q - 1) / 2 % WORD}u, ${(Q - 1) / 2 / WORD}u);
+    let half = wide_make(HALF_Q_DOWN.x, HALF_Q_DOWN.y);
     let difference = wide_add(half, minus_rest);
-    let low = wide_mul(wide_low(difference), ${inverse_pow2(Q) % WORD}u);
-    let high = wide_high(low) + wide_low(difference) * ${inverse_pow2(Q) / WORD}u
-        + wide_high(difference) * ${inverse_pow2(Q) % WORD}u;
+    let low = wide_mul(wide_low(difference), INVERSE_Q.x);
+    let high = wide_high(low) + wide_low(difference) * INVERSE_Q.y
+        + wide_high(difference) * INVERSE_Q.x;
     return vec2<u32>(wide_low(low), high) & vec2<u32>(${KS_MASK_LOW}u, ${KS_MASK_HIGH}u);
 }
 
 // x 2^s + c modulo P_word, c = (Q - 1)/2.
 #for w in 0..WORDS
 #call constant_twiddle(TO_KS_${w}, ${w}, ${(1 << LOG2_KS_MODULUS) % prime(w)})
+#constant HALF_Q_DOWN_${w} ${(Q - 1) / 2 % prime(w)}u
 fn switch_rest_${w}(x: u32) -> u32 {
     var rest = shoup(lane(x), TO_KS_${w}, LP_${w});
 #bound rest product_bound(prime(w), prime(w))
-#call add_canonical(${w}, rest, ${(Q - 1) / 2 % prime(w)}u)
+#call add_canonical(${w}, rest, HALF_Q_DOWN_${w})
     return u32(rest);
 }
 #end

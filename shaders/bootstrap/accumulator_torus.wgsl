@@ -13,12 +13,12 @@ let closest_${target} = closest(acc_0_${column}_${item}, acc_1_${column}_${item}
 #end
 
 // The low 64 bits of the constant (low, high) times x.
-fn scaled(low: u32, high: u32, x: u32) -> wide {
+fn scaled(constant: vec2<u32>, x: u32) -> wide {
 #if INT64
-    return wide_make(low, high) * u64(x);
+    return wide_make(constant.x, constant.y) * u64(x);
 #else
-    let product = wide_mul(x, low);
-    return vec2<u32>(product.x, product.y + x * high);
+    let product = wide_mul(x, constant.x);
+    return vec2<u32>(product.x, product.y + x * constant.y);
 #end
 }
 
@@ -40,13 +40,14 @@ fn scaled(low: u32, high: u32, x: u32) -> wide {
 #else
     let part_${w} = u32(y_${column}_${item});
 #end
-    sum = wide_add(
-        sum, scaled(${crt_weight(w) % WORD}u, ${crt_weight(w) / WORD}u, part_${w}));
-    multiple += (part_${w} >> ${quotient_shift(w)}u) * ${quotient_factor(w)}u;
+#call constant_words(CRT_WEIGHT_${w}, ${crt_weight(w)})
+#constant QUOTIENT_FACTOR_${w} ${quotient_factor(w)}u
+    sum = wide_add(sum, scaled(CRT_WEIGHT_${w}, part_${w}));
+    multiple += (part_${w} >> ${quotient_shift(w)}u) * QUOTIENT_FACTOR_${w};
 #end
     // Minus M modulo 2^64, so many times.
-#set minus crt_minus_product()
-    sum = wide_add(sum, scaled(${minus % WORD}u, ${minus / WORD}u, multiple >> 28u));
+#call constant_words(MINUS_PRODUCT, ${crt_minus_product()})
+    sum = wide_add(sum, scaled(MINUS_PRODUCT, multiple >> 28u));
     acc_0_${column}_${item} = wide_low(sum);
     acc_1_${column}_${item} = wide_high(sum);
 }

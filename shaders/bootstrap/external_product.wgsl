@@ -22,9 +22,9 @@
 var ${target} = signed_${target};
 #bound ${target} half + 1
 #else
-#set offset (half + prime(word) - 1) / prime(word) * prime(word)
-var ${target} = u32(signed_${target}) + ${offset}u;
-#bound ${target} offset + half + 1
+#set times (half + prime(word) - 1) / prime(word)
+var ${target} = u32(signed_${target}) + ${times}u * P_${word};
+#bound ${target} times * prime(word) + half + 1
 #end
 #if TRACE
 if (traced) {

@@ -7,11 +7,17 @@
 // lane and a key word. Bounds are those of crates/wgpu/src/runtime/numbers.rs, where each form is
 // tested in exact arithmetic.
 
+// What comes from a prime is declared behind everything else.
 #for w in 0..WORDS
-const P_${w}: u32 = ${prime(w)}u;
+#constant P_${w} ${prime(w)}u
 // -p^-1 mod 2^32, the constant of Montgomery reduction.
-const P_NEG_INVERSE_${w}: u32 = ${neg_inverse(w)}u;
+#constant P_NEG_INVERSE_${w} ${neg_inverse(w)}u
 const LP_${w}: lane = lane(P_${w});
+#end
+
+// Declares NAME as the words (low, high) of a number modulo 2^64, behind everything else.
+#def constant_words(name, value)
+#constant ${name} vec2<u32>(${value % WORD}u, ${value / WORD % WORD}u)
 #end
 
 #if SIGNED && LIMBS

@@ -14,6 +14,7 @@
 //! | [`tables`] | ever new look-up tables from several threads, in little room |
 //! | [`poly`] | programs on polynomials against the interpreter |
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
+//! | [`switching`] | from CKKS to TFHE and back |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
 //!
 //! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what
@@ -24,6 +25,7 @@ pub mod bootstrap;
 pub mod ckks;
 pub mod poly;
 pub mod soak;
+pub mod switching;
 pub mod tfhe;
 
 pub use bootstrap::{compare, planned, shapes, synthetic, vectors};

@@ -96,6 +96,8 @@ enum File {
 struct MeasuredCkks {
     #[serde(rename = "scheme")]
     _scheme: String,
+    backend: String,
+    key_switching: String,
     set: String,
     op: String,
     slots: String,
@@ -103,6 +105,9 @@ struct MeasuredCkks {
     level: usize,
     limbs: usize,
     ms_each: f64,
+    /// Of older records, and of work of the host, none.
+    #[serde(default)]
+    ms_queued: Option<f64>,
     precision_bits: Precision,
     log2_deviation: f64,
     wrong: usize,
@@ -182,16 +187,18 @@ impl Records {
             .map(|m| m.bootstraps_per_s)
     }
 
-    /// Look-ups a second of a set on the native torus: with transfers,
-    /// and with ciphertexts on the device.
-    fn torus(&self, set: &str) -> (Option<f64>, Option<f64>) {
-        let of = |transfers| {
+    /// Look-ups a second of a set on the native torus: in CUDA with transfers, and with ciphertexts
+    /// on the device; in WGSL with transfers.
+    fn torus(&self, set: &str) -> [Option<f64>; 3] {
+        [("cuda", true), ("cuda", false), ("wgpu", true)].map(|(backend, transfers)| {
             let wanted = |m: &&Measured| {
-                m.set == set && m.batch == TABLE_BATCH && m.transfers_included == transfers
+                m.backend == backend
+                    && m.set == set
+                    && m.batch == TABLE_BATCH
+                    && m.transfers_included == transfers
             };
             self.tfhe.iter().find(wanted).map(|m| m.bootstraps_per_s)
-        };
-        (of(true), of(false))
+        })
     }
 
     /// Milliseconds of one ciphertext.
@@ -256,13 +263,12 @@ fn short(records: &Records) -> Result<String> {
         )?;
     }
     for (set, _, peer) in TORUS {
-        let (transfers, resident) = records.torus(set);
-        let (transfers, resident, one) =
-            (thousands(transfers), thousands(resident), decimals(records.one(set, 1), 2));
+        let [transfers, resident, wgpu] = records.torus(set).map(thousands);
+        let one = decimals(records.one(set, 1), 2);
         writeln!(
             text,
-            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} |  | \
-             {peer} |"
+            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} | {wgpu} \
+             | {peer} |"
         )?;
     }
     Ok(text)
@@ -271,16 +277,22 @@ fn short(records: &Records) -> Result<String> {
 /// The table of CKKS operations.
 fn ckks(records: &Records) -> Result<String> {
     let mut text =
-        "| set | operation | limbs (level) | slots | batch | ms each | bits right, mean / worst | \
-         deviation |\n|---|---|---|---|---|---|---|---|\n"
+        "| device | set | operation | limbs (level) | slots | batch | ms each | queued | bits \
+         right, mean / worst | deviation |\n|---|---|---|---|---|---|---|---|---|---|\n"
             .to_owned();
     for m in &records.ckks {
         let bits = &m.precision_bits;
         let (each, mean, worst) = (m.ms_each, bits.mean, bits.worst);
+        let queued = decimals(m.ms_queued.map(|ms| ms / m.batch as f64), 3);
+        let op = match m.key_switching.as_str() {
+            "hybrid" => m.op.clone(),
+            other => format!("{}, {other}", m.op),
+        };
         writeln!(
             text,
-            "| {} | {} | {} ({}) | {} | {} | {each:.3} | {mean:.1} / {worst:.1} | 2^{:.1} |",
-            m.set, m.op, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
+            "| {} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \
+             | 2^{:.1} |",
+            m.backend, m.set, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
         )?;
     }
     Ok(text)
@@ -315,15 +327,15 @@ fn against_bounds(records: &Records) -> Result<String> {
         )?;
     }
     for (set, bound, _) in TORUS {
-        let (transfers, resident) = records.torus(set);
+        let [transfers, resident, wgpu] = records.torus(set);
         let share = bound.map(|bound| {
             [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; ")
         });
-        let (transfers, resident, share) =
-            (thousands(transfers), thousands(resident), share.unwrap_or_default());
+        let [transfers, resident, wgpu] = [transfers, resident, wgpu].map(thousands);
+        let share = share.unwrap_or_default();
         writeln!(
             text,
-            "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | | |"
+            "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | {wgpu} | |"
         )?;
     }
     Ok(text)

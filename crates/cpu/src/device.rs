@@ -12,7 +12,7 @@ use crate::bootstrap::switch_first::SwitchFirst;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, KeySource,
-    LoadOptions, LoadRequest, PlanRequest, Progress, Transform, Waiting, at_once, poly,
+    LoadOptions, LoadRequest, PlanRequest, Progress, Result, Transform, Waiting, at_once, poly,
 };
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn rotator(
     keys: &dyn KeySource,
     transform: Transform,
     progress: &dyn Progress,
-) -> Result<Box<dyn BlindRotator>, BackendError> {
+) -> Result<Box<dyn BlindRotator>> {
     Ok(match transform {
         Transform::Ntt => Box::new(Twin::new(keys, progress)?),
         Transform::Fft => Box::new(FastRotator::new(keys, progress)?),
@@ -77,7 +77,7 @@ fn processor_name() -> String {
 
 /// The transform to load for. There is nothing else to choose:
 /// a request for a plan is refused, not ignored.
-fn transform(options: &LoadOptions) -> Result<Transform, BackendError> {
+fn transform(options: &LoadOptions) -> Result<Transform> {
     if options.plan != PlanRequest::default() {
         return Err(BackendError::Unsupported {
             device: "cpu".into(),
@@ -86,6 +86,11 @@ fn transform(options: &LoadOptions) -> Result<Transform, BackendError> {
         });
     }
     Ok(options.transform.unwrap_or(Transform::Fft))
+}
+
+/// Host memory ran out: `bytes` of it were asked for, for `what`.
+pub(crate) fn out_of_memory(bytes: usize, what: impl Into<String>) -> BackendError {
+    BackendError::OutOfMemory { device: "cpu".into(), bytes: bytes as u64, what: what.into() }
 }
 
 impl Backend for CpuBackend {
@@ -103,7 +108,7 @@ impl Backend for CpuBackend {
 }
 
 impl Loader for CpuBackend {
-    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         Ok(vec![LoadOptions {
             transform: self.info.transforms.first().copied(),
             ..Default::default()
@@ -113,12 +118,12 @@ impl Loader for CpuBackend {
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         at_once(move || Ok(Box::new(load(request)?) as Box<dyn BootstrapDevice>))
     }
 }
 
-fn load(request: LoadRequest<'_>) -> Result<CpuEngine, BackendError> {
+fn load(request: LoadRequest<'_>) -> Result<CpuEngine> {
     let LoadRequest { keys, options, progress, .. } = request;
     let (shape, transform, beside) =
         (keys.shape().clone(), transform(options)?, request.beside_as::<CpuEngine>()?);

@@ -6,7 +6,7 @@ use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words, small_shape as s
 use girih_backend::poly::{Loader, random};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, Combination, Engine, LoadOptions, LoadRequest, Operand,
-    Transform,
+    Result, Transform,
 };
 use girih_cpu::CpuBackend;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -45,7 +45,7 @@ fn without_memory<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
-fn assert_out_of_memory(what: &str, result: Result<(), BackendError>) {
+fn assert_out_of_memory(what: &str, result: Result<()>) {
     assert!(matches!(result, Err(BackendError::OutOfMemory { .. })), "{what}: {result:?}");
 }
 

@@ -2,9 +2,10 @@
 
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::cluster_of;
-use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::Planner;
 use crate::bootstrap::plan::{Split, only_transform};
 use crate::bootstrap::queues::QUEUES;
+use crate::bootstrap::upload::Loading;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use crate::runtime::limited::Limited;
@@ -12,7 +13,7 @@ use crate::runtime::machine::{Machine, Queue};
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions,
-    LoadRequest, PlanRequest, Transform, Waiting, at_once, choose_plan,
+    LoadRequest, PlanRequest, Result, Transform, Waiting, at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub struct CudaBackend {
 ///
 /// # Errors
 /// [`BackendError::NoDevice`] where there is no driver or it does not start.
-pub fn enumerate() -> Result<Vec<DeviceInfo>, BackendError> {
+pub fn enumerate() -> Result<Vec<DeviceInfo>> {
     (0..gpu::count_devices()?).map(|ordinal| Ok(info(ordinal, &gpu::facts(ordinal)?))).collect()
 }
 
@@ -66,7 +67,7 @@ impl CudaBackend {
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] naming what is missing.
-    pub fn open(name: &str) -> Result<Self, BackendError> {
+    pub fn open(name: &str) -> Result<Self> {
         let no_device = |why: String| BackendError::NoDevice { requested: name.into(), why };
         let ordinal = match name.strip_prefix("cuda") {
             Some("") => 0,
@@ -151,7 +152,7 @@ impl Backend for CudaBackend {
 }
 
 impl Loader for CudaBackend {
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         let preferred = self.preferred(shape);
         let other = self
             .info
@@ -180,26 +181,21 @@ impl Loader for CudaBackend {
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 }
 
 impl CudaBackend {
-    fn load_engine(&self, request: LoadRequest<'_>) -> Result<CudaEngine, BackendError> {
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<CudaEngine> {
         let shape = request.keys.shape();
         let (options, source) =
             choose_plan(&self.identity(), shape, request.options, request.progress)?;
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plans = self.planner(shape, transform).candidates(&options.plan)?;
-        CudaEngine::load(
-            self.machine.clone(),
-            request.keys,
-            plans,
-            source,
-            request.beside_as()?,
-            request.progress,
-        )
+        let LoadRequest { keys, progress, .. } = request;
+        let loading = Loading { machine: &self.machine, keys, progress };
+        CudaEngine::load(&loading, plans, source, request.beside_as()?)
     }
 }
 

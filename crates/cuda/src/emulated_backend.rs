@@ -2,15 +2,16 @@
 
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::MAX_CLUSTER;
-use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::Planner;
 use crate::bootstrap::plan::only_transform;
+use crate::bootstrap::upload::Loading;
 use crate::runtime::emulated::Emulated;
 use crate::runtime::limited::Limited;
 use crate::runtime::machine::Machine;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions,
-    LoadRequest, PlanSource, Transform, Waiting, at_once,
+    Backend, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions, LoadRequest,
+    PlanSource, Result, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 
@@ -26,8 +27,9 @@ impl EmulatedBackend {
     /// The emulated device.
     ///
     /// # Errors
-    /// [`BackendError::NoDevice`] where no C++ compiler is found (`CXX`, else `c++`).
-    pub fn new() -> Result<Self, BackendError> {
+    /// [`NoDevice`](girih_backend::BackendError::NoDevice) where no C++ compiler is found
+    /// (`CXX`, else `c++`).
+    pub fn new() -> Result<Self> {
         let info = DeviceInfo {
             id: "cuda:emulated".into(),
             name: "CUDA kernels on the host".into(),
@@ -80,14 +82,14 @@ fn preferred(shape: &BootstrapShape) -> Transform {
 }
 
 impl Loader for EmulatedBackend {
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         Ok(vec![LoadOptions { transform: Some(preferred(shape)), ..Default::default() }])
     }
 
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         at_once(move || {
             let LoadRequest { keys, options, progress, .. } = request;
             let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
@@ -99,14 +101,9 @@ impl Loader for EmulatedBackend {
                 cluster: MAX_CLUSTER,
             };
             let plans = planner.candidates(&options.plan)?;
-            let engine = CudaEngine::load(
-                self.machine.clone(),
-                keys,
-                plans,
-                PlanSource::Model,
-                request.beside_as()?,
-                progress,
-            )?;
+            let loading = Loading { machine: &self.machine, keys, progress };
+            let engine =
+                CudaEngine::load(&loading, plans, PlanSource::Model, request.beside_as()?)?;
             Ok(Box::new(engine) as Box<dyn BootstrapDevice>)
         })
     }

@@ -90,6 +90,7 @@ fn seeds(all: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn short_rows() {
+    random(3, 8, seeds(6));
     random(4, 8, seeds(6));
     random(6, 8, seeds(4));
 }

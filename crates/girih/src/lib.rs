@@ -157,8 +157,11 @@
 //! # }
 //! ```
 //!
-//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`] and [`circuit`] each have a prelude of
-//! their own; [`prelude`] is that of TFHE programs.
+//! **Both** ([`switching`]): exact comparisons, the largest slot and look-ups of encrypted vectors,
+//! by way of TFHE and back.
+//!
+//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`], [`circuit`] and [`switching`] each have
+//! a prelude of their own; [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
@@ -166,6 +169,7 @@ pub mod circuit;
 pub mod ckks;
 pub mod device;
 pub mod integer;
+pub mod switching;
 pub mod tfhe;
 
 pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};

@@ -31,6 +31,9 @@ mod mean_variance;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/sort.rs"]
 mod sort;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/switching.rs"]
+mod switching;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -134,5 +137,18 @@ fn encrypted_numbers_are_sorted() {
         let line = ["sort"].iter().chain(&SMALL).chain(wrong);
         let refused = sort::run(&sort::Arguments::parse_from(line)).expect_err("no power of two");
         assert!(refused.to_string().contains("a power of two"), "{refused}");
+    }
+}
+
+#[test]
+fn encrypted_numbers_are_compared_by_way_of_tfhe() {
+    let tasks = [
+        &["--values", "16"][..],
+        &["--task", "argmax", "--values", "4"],
+        &["--task", "lookup", "--tfhe-set", "INSECURE_TOY_TORUS"],
+    ];
+    for task in tasks {
+        let line = ["switching", "--log2-modulus", "16"].iter().chain(&SMALL).chain(task);
+        switching::run(&switching::Arguments::parse_from(line)).expect("right signs");
     }
 }

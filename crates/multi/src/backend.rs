@@ -6,7 +6,7 @@ use crate::threads::MemberThreads;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits,
-    Engine, LoadOptions, LoadRequest, Operand, Progress, Transform, Waiting, at_once,
+    Engine, LoadOptions, LoadRequest, Operand, Progress, Result, Transform, Waiting, at_once,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +32,7 @@ impl MultiBackend {
     /// # Errors
     /// [`BackendError::NoDevice`] for another number of them,
     /// or where they have no transform in common.
-    pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self, BackendError> {
+    pub fn new(members: Vec<Arc<dyn Backend>>) -> Result<Self> {
         let ids: Vec<&str> = members.iter().map(|m| m.info().id.as_str()).collect();
         let refuse = |why: String| Err(BackendError::NoDevice { requested: ids.join("+"), why });
         if !(2..=MOST).contains(&members.len()) {
@@ -121,7 +121,7 @@ impl Backend for MultiBackend {
 
 impl Loader for MultiBackend {
     /// None: each member takes the plan that is stored for it alone.
-    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         Err(BackendError::Unsupported {
             device: self.info.id.clone(),
             what: "measurements of plans".into(),
@@ -132,13 +132,13 @@ impl Loader for MultiBackend {
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 }
 
 impl MultiBackend {
-    fn load_engine(&self, request: LoadRequest<'_>) -> Result<MultiEngine, BackendError> {
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<MultiEngine> {
         let loaded = request.beside_as::<MultiEngine>()?;
         if let Some(loaded) = loaded {
             if loaded.members().len() != self.members.len() {
@@ -166,11 +166,7 @@ impl MultiBackend {
 
     /// Loads the first member, then the others at once, with its transform: all members hold the
     /// same kind of noise. Each is loaded beside its own of `beside`, where there are any.
-    fn load_all(
-        &self,
-        request: LoadRequest<'_>,
-        beside: Option<&[Engine]>,
-    ) -> Result<Vec<Engine>, BackendError> {
+    fn load_all(&self, request: LoadRequest<'_>, beside: Option<&[Engine]>) -> Result<Vec<Engine>> {
         let load = |member: usize, options: &LoadOptions| {
             let progress =
                 Named { progress: request.progress, device: &self.members[member].info().id };
@@ -207,7 +203,7 @@ impl MultiBackend {
 }
 
 /// Bootstrappings a second on words that look like ciphertexts. Adds a table.
-fn speed(engine: &Engine) -> Result<f64, BackendError> {
+fn speed(engine: &Engine) -> Result<f64> {
     let shape = engine.shape();
     let log2_modulus = shape.log2_stored_modulus();
     // Fibonacci hashing: no exponent is left out that a ciphertext would have.

@@ -6,7 +6,7 @@ use crate::threads::{MemberThreads, Task};
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand,
-    PlanReport, Stage, StageOutput, Transform, Waiting, at_once,
+    PlanReport, Result, Stage, StageOutput, Transform, Waiting, at_once,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,16 +79,15 @@ impl MultiEngine {
     fn together<T: Send, R: Send>(
         &self,
         parts: Parts<T>,
-        work: impl Fn(&Engine, T) -> Result<R, BackendError> + Sync,
-    ) -> Result<Vec<R>, BackendError> {
+        work: impl Fn(&Engine, T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
         if parts.len() <= 1 {
             return parts
                 .into_iter()
                 .map(|(member, part)| work(&self.members[member], part))
                 .collect();
         }
-        let mut results: Vec<Option<Result<R, BackendError>>> =
-            parts.iter().map(|_| None).collect();
+        let mut results: Vec<Option<Result<R>>> = parts.iter().map(|_| None).collect();
         let tasks = parts.into_iter().zip(&mut results).map(|((member, part), result)| {
             let (engine, work) = (&self.members[member], &work);
             (member, Box::new(move || *result = Some(work(engine, part))) as Task<'_>)
@@ -98,17 +97,14 @@ impl MultiEngine {
         results.into_iter().flatten().collect()
     }
 
-    fn all<R: Send>(
-        &self,
-        work: impl Fn(&Engine) -> Result<R, BackendError> + Sync,
-    ) -> Result<Vec<R>, BackendError> {
+    fn all<R: Send>(&self, work: impl Fn(&Engine) -> Result<R> + Sync) -> Result<Vec<R>> {
         self.together((0..self.members.len()).map(|member| (member, ())).collect(), |engine, ()| {
             work(engine)
         })
     }
 
     /// Copies to each member the places of its list that it lacks.
-    fn bring(&self, places: &mut Places, wanted: Vec<Vec<u32>>) -> Result<(), BackendError> {
+    fn bring(&self, places: &mut Places, wanted: Vec<Vec<u32>>) -> Result<()> {
         // By the member that has them.
         let mut from: BTreeMap<usize, Parts<Vec<u32>>> = BTreeMap::new();
         for (member, mut list) in wanted.into_iter().enumerate() {
@@ -129,7 +125,7 @@ impl MultiEngine {
                 let fetch = |(member, places): (usize, Vec<u32>)| {
                     Ok((member, Sent { words: fetch(engine, &places)?, places }))
                 };
-                parts.into_iter().map(fetch).collect::<Result<Parts<Sent>, BackendError>>()
+                parts.into_iter().map(fetch).collect::<Result<Parts<Sent>>>()
             })?;
         let mut to: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
         fetched
@@ -153,7 +149,7 @@ impl MultiEngine {
         assigned: &[usize],
         of: impl Fn(&J) -> (Combination, u32),
         moved: impl Fn(J, Combination, u32) -> J,
-    ) -> Result<Parts<Vec<J>>, BackendError> {
+    ) -> Result<Parts<Vec<J>>> {
         let mut parts: Vec<Vec<J>> = vec![Vec::new(); self.members.len()];
         let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); self.members.len()];
         for (job, &member) in jobs.iter().zip(assigned) {
@@ -193,7 +189,7 @@ fn on_member(input: Combination) -> Combination {
 }
 
 /// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
-fn copies(engine: &Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<(), BackendError> {
+fn copies(engine: &Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
     let log2_modulus = if engine.shape().is_torus() { 64 } else { 30 };
     let copy = |(from, output)| LinearJob {
         input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 0, log2_modulus),
@@ -209,7 +205,7 @@ fn at(place: u32) -> u32 {
 }
 
 /// Reads ascending places of one member.
-fn fetch(engine: &Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> {
+fn fetch(engine: &Engine, places: &[u32]) -> Result<Vec<u32>> {
     let len = engine.shape().ciphertext_len();
     let mut words = vec![0; places.len() * len];
     let runs = neighbours(places);
@@ -230,7 +226,7 @@ fn fetch(engine: &Engine, places: &[u32]) -> Result<Vec<u32>, BackendError> {
 }
 
 /// Writes ciphertexts to their places.
-fn deliver(engine: &Engine, Sent { places, words }: &Sent) -> Result<(), BackendError> {
+fn deliver(engine: &Engine, Sent { places, words }: &Sent) -> Result<()> {
     let len = engine.shape().ciphertext_len();
     let runs = neighbours(places);
     if runs.len() <= FEW {
@@ -262,14 +258,14 @@ impl BootstrapDevice for MultiEngine {
         self.members[0].plan().with("devices", self.members.len())
     }
 
-    fn grow(&self, _: usize, to: usize) -> Result<(), BackendError> {
+    fn grow(&self, _: usize, to: usize) -> Result<()> {
         let mut shared = self.shared();
         self.all(|engine| engine.reserve(SCRATCH.saturating_add(to)))?;
         shared.places.grow(to, self.members.len());
         Ok(())
     }
 
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         let mut shared = self.shared();
         let len = self.shape().ciphertext_len();
         let (mut rest, mut place) = (words, first);
@@ -284,11 +280,7 @@ impl BootstrapDevice for MultiEngine {
         self.together(parts, |engine, (first, words)| engine.write(first, words)).map(drop)
     }
 
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         at_once(move || {
             let shared = self.shared();
             let len = self.shape().ciphertext_len();
@@ -330,7 +322,7 @@ impl BootstrapDevice for MultiEngine {
         })
     }
 
-    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<()> {
         let shared = self.shared();
         let first = self.all(|engine| engine.add_tables(polynomials))?;
         if let Some(other) = first.iter().find(|&&f| f as usize != shared.own_tables + held) {
@@ -345,13 +337,13 @@ impl BootstrapDevice for MultiEngine {
         Ok(())
     }
 
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()> {
         let shared = self.shared();
         let first = (shared.own_tables + first) as u32;
         self.all(|engine| engine.write_tables(first, polynomials)).map(drop)
     }
 
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let shared = &mut *self.shared();
         let operands: Vec<Holders> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
         let assigned = self.shares.assign(&operands, home(self.members.len()));
@@ -367,7 +359,7 @@ impl BootstrapDevice for MultiEngine {
         self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
     }
 
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         let shared = &mut *self.shared();
         // Cheaper than a copy: where most operands are, in whatever numbers.
         let parts = self.shares.split(jobs.len(), home(self.members.len()));
@@ -385,7 +377,7 @@ impl BootstrapDevice for MultiEngine {
         self.together(parts, |engine, jobs| engine.combine(&jobs)).map(drop)
     }
 
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize(&self) -> Waiting<'_, Result<()>> {
         // One after the other, for all of them work meanwhile;
         // calls of other threads need not wait.
         at_once(|| self.members.iter().map(Engine::synchronize).fold(Ok(()), Result::and))
@@ -400,11 +392,7 @@ impl BootstrapDevice for MultiEngine {
         }
     }
 
-    fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         let shared = &mut *self.shared();
         self.bring(&mut shared.places, vec![job.input.used().map(|o| o.ciphertext).collect()])?;
         let (input, table) = (on_member(job.input), job.table + shared.own_tables as u32);

@@ -5,8 +5,8 @@ use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words, small_shape as s
 use girih_backend::bootstrap::{BootstrapDevice, Loader, Pipelining};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, Engine, Gadget,
-    LinearJob, LoadOptions, LoadRequest, Operand, PlanReport, Stage, StageOutput, Transform,
-    Waiting,
+    LinearJob, LoadOptions, LoadRequest, Operand, PlanReport, Result, Stage, StageOutput,
+    Transform, Waiting,
 };
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
@@ -49,14 +49,14 @@ impl Backend for Refusing {
 }
 
 impl Loader for Refusing {
-    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         Ok(Vec::new())
     }
 
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         Box::pin(async move {
             let device = Loader::load(&self.0, request).await?;
             Ok(Box::new(RefusingDevice(device, Arc::clone(&self.1))) as Box<dyn BootstrapDevice>)
@@ -74,10 +74,10 @@ impl BootstrapDevice for RefusingDevice {
     fn report(&self) -> PlanReport {
         self.0.report()
     }
-    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+    fn grow(&self, from: usize, to: usize) -> Result<()> {
         self.0.grow(from, to)
     }
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         if self.1.load(Ordering::SeqCst) {
             return Err(BackendError::OutOfMemory {
                 device: "cpu".into(),
@@ -87,36 +87,28 @@ impl BootstrapDevice for RefusingDevice {
         }
         self.0.write(first, words)
     }
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         self.0.read(first, words)
     }
-    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<()> {
         self.0.add_tables(held, polynomials)
     }
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()> {
         self.0.write_tables(first, polynomials)
     }
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         self.0.bootstrap(jobs)
     }
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         self.0.combine(jobs)
     }
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize(&self) -> Waiting<'_, Result<()>> {
         self.0.synchronize()
     }
     fn pipelining(&self) -> Pipelining {
         self.0.pipelining()
     }
-    fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         self.0.trace(job, stages)
     }
 }
@@ -220,7 +212,7 @@ fn run(members: usize, alike: bool, seed: u64) {
 
     let mut stored = 40;
     let mut tables = 0;
-    let both = |call: &dyn Fn(&Engine) -> Result<(), BackendError>, which: usize| {
+    let both = |call: &dyn Fn(&Engine) -> Result<()>, which: usize| {
         for engine in [&engines[which], &references[which]] {
             call(engine).unwrap_or_else(|e| panic!("{e}"));
         }

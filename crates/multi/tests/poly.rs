@@ -7,7 +7,7 @@ use girih_backend::poly::{
     Bindings, Buffer, BufferId, Loader, Place, PolyDevice, PolyEngine, PolyPlan, ResidentId,
     ResidentSource, RingShape, RoutineId, Schedule, interpret,
 };
-use girih_backend::{Backend, BackendError, DeviceInfo, NoProgress, Progress};
+use girih_backend::{Backend, BackendError, DeviceInfo, NoProgress, Progress, Result};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ impl Watched {
         Self { info, calls: Arc::default(), failing: Arc::default() }
     }
 
-    fn check(&self, what: &str) -> Result<(), BackendError> {
+    fn check(&self, what: &str) -> Result<()> {
         if self.failing.load(Ordering::SeqCst) {
             let (device, what) = (self.info.id.clone(), what.into());
             return Err(BackendError::DeviceFailed { device, what });
@@ -48,7 +48,7 @@ impl Backend for Watched {
 }
 
 impl Loader for Watched {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>> {
         let device = ReferenceLoader::default().open(ring)?;
         Ok(Box::new(WatchedDevice { device, of: self.clone() }))
     }
@@ -71,52 +71,48 @@ impl PolyDevice for WatchedDevice {
     fn ring(&self) -> &Arc<RingShape> {
         self.device.ring()
     }
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+    fn allocate(&self, limbs: usize) -> Result<BufferId> {
         self.device.allocate(limbs)
     }
     fn free(&self, buffer: BufferId) {
         self.device.free(buffer);
     }
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, to: Place, words: &[u32]) -> Result<()> {
         self.device.write(to, words)
     }
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         self.device.read(from, words)
     }
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         self.device.copy(from, to, limbs)
     }
     fn load(
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    ) -> Result<Vec<ResidentId>> {
         self.of.check("loading")?;
         self.device.load(source, progress)
     }
     fn unload(&self, resident: ResidentId) {
         self.device.unload(resident);
     }
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
         self.of.check("preparing")?;
         self.device.prepare(schedule, residents)
     }
     fn forget(&self, routine: RoutineId) {
         self.device.forget(routine);
     }
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()> {
         self.of.check("running")?;
         self.of.calls.fetch_add(calls.len(), Ordering::SeqCst);
         self.device.run(routine, calls)
     }
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         self.device.trace(routine, call)
     }
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         self.device.synchronize()
     }
     fn bytes_in_use(&self) -> u64 {

@@ -10,12 +10,14 @@ pub enum Scheme {
     Tfhe = 1,
     /// Approximate arithmetic on vectors.
     Ckks = 2,
+    /// From one of them to the other.
+    Switching = 3,
 }
 
 impl Scheme {
     /// The scheme of a byte, if there is one.
     pub fn of_byte(byte: u8) -> Option<Self> {
-        [Self::Tfhe, Self::Ckks].into_iter().find(|scheme| *scheme as u8 == byte)
+        [Self::Tfhe, Self::Ckks, Self::Switching].into_iter().find(|scheme| *scheme as u8 == byte)
     }
 }
 
@@ -24,6 +26,7 @@ impl std::fmt::Display for Scheme {
         f.write_str(match self {
             Self::Tfhe => "TFHE",
             Self::Ckks => "CKKS",
+            Self::Switching => "scheme switching",
         })
     }
 }

@@ -109,6 +109,13 @@ impl LweCiphertexts {
         Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
     }
 
+    /// The same ciphertexts, said to be under the client key `key`: for words that were made
+    /// elsewhere by whoever knows. It is a name, not a proof.
+    #[must_use]
+    pub fn with_key(self, key: KeyId) -> Self {
+        self.under(Some(key))
+    }
+
     /// The same ciphertexts, known to be under `key`.
     pub(crate) fn under(self, key: Option<KeyId>) -> Self {
         Self { key, ..self }

@@ -79,8 +79,8 @@
 //!
 //! # Invariants
 //!
-//! - No secret leaves this crate but by [`ClientKey::to_bytes`]; secrets are wiped when dropped and
-//!   never printed.
+//! - No secret leaves this crate but by [`ClientKey::to_bytes`], and on loan by
+//!   [`ClientKey::secret_coefficients`]; secrets are wiped when dropped and never printed.
 //! - Everything that comes from outside is checked once, where it enters; after that, nothing here
 //!   can fail for its sake.
 //! - Randomness is the operating system's, unless a function has *seeded* in its name.

@@ -1,14 +1,15 @@
 //! Finding and opening adapters.
 
 use crate::Profile;
+use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::engine::WgpuEngine;
-use crate::bootstrap::plan::{Rolled, WgpuPlan};
+use crate::bootstrap::plan::WgpuPlan;
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::Gpu;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit,
-    LoadOptions, LoadRequest, Transform, Waiting, at_once, choose_plan,
+    LoadOptions, LoadRequest, Result, Transform, Waiting, at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -187,7 +188,7 @@ impl WgpuBackend {
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] listing what there is.
-    pub fn open(name: &str) -> Result<Self, BackendError> {
+    pub fn open(name: &str) -> Result<Self> {
         let (id, suffix) =
             name.split_once('@').map_or((name, None), |(id, suffix)| (id, Some(suffix)));
         let options = match suffix {
@@ -213,7 +214,7 @@ impl WgpuBackend {
     /// # Errors
     /// [`BackendError::NoDevice`] listing what there is, [`BackendError::Unsupported`] for a
     /// profile that the adapter lacks, [`BackendError::DeviceFailed`] with the driver's words.
-    pub fn open_with(id: &str, options: &OpenOptions) -> Result<Self, BackendError> {
+    pub fn open_with(id: &str, options: &OpenOptions) -> Result<Self> {
         let mut found = adapters();
         let Some(at) = found.iter().position(|f| f.id == id) else {
             let there: Vec<String> =
@@ -268,7 +269,7 @@ impl WgpuBackend {
         self.gpu.device.destroy();
     }
 
-    fn load_engine(&self, request: LoadRequest<'_>) -> Result<WgpuEngine, BackendError> {
+    fn load_engine(&self, request: LoadRequest<'_>) -> Result<WgpuEngine> {
         let LoadRequest { keys, options, progress, .. } = request;
         if let Some(transform @ Transform::Fft) = options.transform {
             return Err(BackendError::DoesNotFit {
@@ -314,11 +315,11 @@ impl Loader for WgpuBackend {
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
         at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
     }
 
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError> {
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         let plans = WgpuPlan::alternatives(shape, self.profile, &self.info)?;
         let options =
             |plan| LoadOptions { transform: Some(Transform::Ntt), plan, ..Default::default() };

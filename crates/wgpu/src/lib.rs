@@ -14,8 +14,9 @@ mod device;
 mod poly;
 mod runtime;
 
+pub use bootstrap::choices::Rolled;
 pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
-pub use bootstrap::plan::{Rolled, Tile, WgpuPlan};
+pub use bootstrap::plan::{Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};

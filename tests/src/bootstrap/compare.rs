@@ -188,11 +188,7 @@ pub fn bit_for_bit(
     let mut differences = Differences::new();
     let jobs = jobs(shape);
     for (index, job) in jobs.iter().enumerate() {
-        let (want, got) = (pair.twin.trace(job, &stages)?, pair.device.trace(job, &stages)?);
-        for ((stage, want), got) in stages.iter().zip(&want).zip(&got) {
-            differences
-                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
-        }
+        compare_stages(&pair, (index, job), &stages, &mut differences)?;
     }
     compare_lists(&pair, &jobs, &mut differences)?;
     Ok(differences)
@@ -212,6 +208,21 @@ pub fn lists(
     let mut differences = Differences::new();
     compare_lists(&pair, &jobs(shape), &mut differences)?;
     Ok(differences)
+}
+
+/// The stages of a job, by its index, bit for bit.
+fn compare_stages(
+    pair: &Pair,
+    (index, job): (usize, &BootstrapJob),
+    stages: &[Stage],
+    differences: &mut Differences,
+) -> Result<(), BackendError> {
+    let (want, got) = (pair.twin.trace(job, stages)?, pair.device.trace(job, stages)?);
+    for ((stage, want), got) in stages.iter().zip(&want).zip(&got) {
+        differences
+            .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
+    }
+    Ok(())
 }
 
 fn compare_lists(
@@ -244,26 +255,16 @@ pub fn within_fft_error(
 ) -> Result<Differences, BackendError> {
     let pair = Pair::new(device, twin, shape, Transform::Fft)?;
     let exact = [Stage::Combined, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
-    let one_step = Stage::Accumulator { steps: 1 };
     let mut differences = Differences::new();
-    let modulus = shape.accumulator_modulus().unwrap_or(u64::MAX);
-    let fraction =
-        if leading_bits(shape, Transform::Fft) { modulus as f64 / 2f64.powi(32) } else { 0.0 };
+    let modulus = shape.accumulator_modulus();
+    let fraction = match modulus {
+        Some(q) if leading_bits(shape, Transform::Fft) => q as f64 / 2f64.powi(32),
+        _ => 0.0,
+    };
     let tolerance = fft_tolerance(shape) + fraction;
     for (index, job) in jobs(shape).iter().enumerate() {
-        let (want, got) = (pair.twin.trace(job, &exact)?, pair.device.trace(job, &exact)?);
-        for ((stage, want), got) in exact.iter().zip(&want).zip(&got) {
-            differences
-                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
-        }
-        let (want, got) =
-            (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
-        let worst = largest_distance(&want[0], &got[0], modulus);
-        if worst as f64 > tolerance {
-            differences.push(format!(
-                "job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"
-            ));
-        }
+        compare_stages(&pair, (index, job), &exact, &mut differences)?;
+        within_tolerance(&pair, (index, job), modulus, tolerance, &mut differences)?;
     }
     Ok(differences)
 }
@@ -304,28 +305,11 @@ pub fn on_the_torus(
     let pair = Pair::new(device, reference, shape, Transform::Fft)?;
     let exact =
         [Stage::Combined, Stage::KeySwitched, Stage::AccumulatorInitial, Stage::Digits { step: 0 }];
-    let one_step = Stage::Accumulator { steps: 1 };
     let tolerance = fft_tolerance(shape) + 2f64.powi(32);
     let mut differences = Differences::new();
     for (index, job) in jobs(shape).iter().enumerate() {
-        let (want, got) = (pair.twin.trace(job, &exact)?, pair.device.trace(job, &exact)?);
-        for ((stage, want), got) in exact.iter().zip(&want).zip(&got) {
-            differences
-                .extend(first_difference(want, got).map(|d| format!("job {index} {stage:?}: {d}")));
-        }
-        let (want, got) =
-            (pair.twin.trace(job, &[one_step])?, pair.device.trace(job, &[one_step])?);
-        let worst = want[0]
-            .iter()
-            .zip(&got[0])
-            .map(|(w, g)| (w.wrapping_sub(*g) as i64).unsigned_abs())
-            .max()
-            .unwrap_or(u64::MAX);
-        if worst as f64 > tolerance || want[0].len() != got[0].len() {
-            differences.push(format!(
-                "job {index} {one_step:?}: off by {worst}, the stated error allows {tolerance:.1}"
-            ));
-        }
+        compare_stages(&pair, (index, job), &exact, &mut differences)?;
+        within_tolerance(&pair, (index, job), None, tolerance, &mut differences)?;
     }
     let linear = linear_jobs(shape);
     for engine in [&pair.twin, &pair.device] {
@@ -337,19 +321,37 @@ pub fn on_the_torus(
     Ok(differences)
 }
 
-/// Largest distance modulo `modulus`; lengths that differ are infinitely far.
-fn largest_distance(want: &[u64], got: &[u64], modulus: u64) -> u64 {
+/// The accumulator of a job, by its index, after one step, within `tolerance`.
+fn within_tolerance(
+    pair: &Pair,
+    (index, job): (usize, &BootstrapJob),
+    modulus: Option<u64>,
+    tolerance: f64,
+    differences: &mut Differences,
+) -> Result<(), BackendError> {
+    let stage = Stage::Accumulator { steps: 1 };
+    let (want, got) = (pair.twin.trace(job, &[stage])?, pair.device.trace(job, &[stage])?);
+    let worst = largest_distance(&want[0], &got[0], modulus);
+    if worst as f64 > tolerance {
+        differences.push(format!(
+            "job {index} {stage:?}: off by {worst}, the stated error allows {tolerance:.1}"
+        ));
+    }
+    Ok(())
+}
+
+/// Largest distance modulo `modulus`, 2^64 where it is none; lengths that differ, words that are
+/// not canonical and no words at all are infinitely far.
+fn largest_distance(want: &[u64], got: &[u64], modulus: Option<u64>) -> u64 {
     if want.len() != got.len() {
         return u64::MAX;
     }
-    let distance = |(&w, &g): (&u64, &u64)| {
-        if w >= modulus || g >= modulus {
-            u64::MAX
-        } else {
-            w.abs_diff(g).min(modulus - w.abs_diff(g))
-        }
+    let distance = |(&w, &g): (&u64, &u64)| match modulus {
+        None => (w.wrapping_sub(g) as i64).unsigned_abs(),
+        Some(modulus) if w >= modulus || g >= modulus => u64::MAX,
+        Some(modulus) => w.abs_diff(g).min(modulus - w.abs_diff(g)),
     };
-    want.iter().zip(got).map(distance).max().unwrap_or(0)
+    want.iter().zip(got).map(distance).max().unwrap_or(u64::MAX)
 }
 
 /// What one f64 step may differ by, in units of Q: zero where the deviation before rounding is

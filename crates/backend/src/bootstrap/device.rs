@@ -2,7 +2,7 @@
 
 use super::{BootstrapJob, BootstrapShape, LinearJob, Stage, StageOutput};
 use crate::device::{PlanReport, Waiting};
-use crate::{BackendError, Transform};
+use crate::{Result, Transform};
 
 /// What helps to work through a batch from the host in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,56 +44,53 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// Makes the store, which holds `from` ciphertexts, hold `to > from`; new ones are zero.
     ///
     /// # Errors
-    /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for; the
-    /// store is then as it was.
-    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError>;
+    /// [`OutOfMemory`](crate::BackendError::OutOfMemory) or
+    /// [`DoesNotFit`](crate::BackendError::DoesNotFit) with the bytes asked for; the store is then
+    /// as it was.
+    fn grow(&self, from: usize, to: usize) -> Result<()>;
 
     /// Copies whole ciphertexts into the store from index `first` on.
     ///
     /// # Errors
     /// Failures of the device.
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError>;
+    fn write(&self, first: usize, words: &[u32]) -> Result<()>;
 
     /// Copies whole ciphertexts out of the store from index `first` on, after all work before.
     ///
     /// # Errors
     /// Failures of the device, those of earlier work among them.
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>>;
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>>;
 
     /// Adds test polynomials behind the `held` that there are.
     ///
     /// # Errors
     /// As for `grow`.
-    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError>;
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<()>;
 
     /// Puts test polynomials in the place of those from index `first` on, for bootstrappings asked
     /// for later.
     ///
     /// # Errors
     /// Failures of the device.
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError>;
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()>;
 
     /// Runs bootstrappings.
     ///
     /// # Errors
     /// Failures of the device.
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError>;
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()>;
 
     /// Runs linear combinations.
     ///
     /// # Errors
     /// Failures of the device.
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError>;
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()>;
 
     /// Waits for all work.
     ///
     /// # Errors
     /// The first failure of the device.
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>>;
+    fn synchronize(&self) -> Waiting<'_, Result<()>>;
 
     /// How batches from the host are best cut.
     fn pipelining(&self) -> Pipelining {
@@ -103,9 +100,8 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// Runs one job and returns what it holds at each of `stages`; nothing is stored.
     ///
     /// # Errors
-    /// [`BackendError::InvalidRequest`] for a step that the rotation does not have,
-    /// [`BackendError::Unsupported`] for a stage that does not exist under this transform, and
-    /// failures of the device.
-    fn trace(&self, job: &BootstrapJob, stages: &[Stage])
-    -> Result<Vec<StageOutput>, BackendError>;
+    /// [`InvalidRequest`](crate::BackendError::InvalidRequest) for a step that the rotation does
+    /// not have, [`Unsupported`](crate::BackendError::Unsupported) for a stage that does not exist
+    /// under this transform, and failures of the device.
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>>;
 }

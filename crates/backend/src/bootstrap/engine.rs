@@ -6,7 +6,7 @@ use super::{
     validate_tables,
 };
 use crate::device::{PlanReport, block_on};
-use crate::{Backend, BackendError, Transform};
+use crate::{Backend, BackendError, Result, Transform};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`].
-pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result<(), BackendError> {
+pub fn check_beside(loaded: &BootstrapShape, further: &BootstrapShape) -> Result<()> {
     if *loaded != (BootstrapShape { gadget: loaded.gadget, ..further.clone() })
         || further.is_torus()
     {
@@ -67,10 +67,7 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    pub(super) async fn load(
-        backend: &dyn Backend,
-        request: LoadRequest<'_>,
-    ) -> Result<Self, BackendError> {
+    pub(super) async fn load(backend: &dyn Backend, request: LoadRequest<'_>) -> Result<Self> {
         let loader = backend.bootstrap().ok_or_else(|| BackendError::Unsupported {
             device: backend.info().id.clone(),
             what: "bootstrappings".into(),
@@ -131,7 +128,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`BackendError::OutOfMemory`] or [`BackendError::DoesNotFit`] with the bytes asked for.
-    pub fn reserve(&self, ciphertexts: usize) -> Result<(), BackendError> {
+    pub fn reserve(&self, ciphertexts: usize) -> Result<()> {
         let _growing = self.counts.growing.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = self.stored();
         if ciphertexts > stored {
@@ -145,7 +142,7 @@ impl Engine {
     ///
     /// # Errors
     /// When `words` is not a whole number of ciphertexts, or they do not fit the store.
-    pub fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    pub fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         validate_range(self.shape(), self.stored(), first, words.len())?;
         self.device.write(first, words)
     }
@@ -155,7 +152,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for `write`, and any error of earlier work.
-    pub fn read(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+    pub fn read(&self, first: usize, words: &mut [u32]) -> Result<()> {
         block_on(self.read_async(first, words))
     }
 
@@ -163,7 +160,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for `read`.
-    pub async fn read_async(&self, first: usize, words: &mut [u32]) -> Result<(), BackendError> {
+    pub async fn read_async(&self, first: usize, words: &mut [u32]) -> Result<()> {
         validate_range(self.shape(), self.stored(), first, words.len())?;
         self.device.read(first, words).await
     }
@@ -173,7 +170,7 @@ impl Engine {
     ///
     /// # Errors
     /// When `polynomials` is not a whole number of polynomials or a coefficient is out of range.
-    pub fn add_tables(&self, polynomials: &[u64]) -> Result<u32, BackendError> {
+    pub fn add_tables(&self, polynomials: &[u64]) -> Result<u32> {
         validate_tables(self.shape(), polynomials)?;
         let _growing = self.counts.growing.lock().unwrap_or_else(PoisonError::into_inner);
         let held = self.tables();
@@ -191,7 +188,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for `add_tables`, and when the places are not among those added.
-    pub fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<(), BackendError> {
+    pub fn write_tables(&self, first: u32, polynomials: &[u64]) -> Result<()> {
         validate_table_range(self.shape(), self.tables(), first, polynomials)?;
         self.device.write_tables(first as usize, polynomials)
     }
@@ -200,7 +197,7 @@ impl Engine {
     ///
     /// # Errors
     /// What [`validate_jobs`] refuses, and failures of the device.
-    pub fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    pub fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         validate_jobs(self.shape(), self.stored(), self.tables(), jobs)?;
         if jobs.is_empty() { Ok(()) } else { self.device.bootstrap(jobs) }
     }
@@ -209,7 +206,7 @@ impl Engine {
     ///
     /// # Errors
     /// What [`validate_linear_jobs`] refuses, and failures of the device.
-    pub fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    pub fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         validate_linear_jobs(self.shape(), self.stored(), jobs)?;
         if jobs.is_empty() { Ok(()) } else { self.device.combine(jobs) }
     }
@@ -218,7 +215,7 @@ impl Engine {
     ///
     /// # Errors
     /// Failures of the device.
-    pub fn synchronize(&self) -> Result<(), BackendError> {
+    pub fn synchronize(&self) -> Result<()> {
         block_on(self.synchronize_async())
     }
 
@@ -226,7 +223,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for `synchronize`.
-    pub async fn synchronize_async(&self) -> Result<(), BackendError> {
+    pub async fn synchronize_async(&self) -> Result<()> {
         self.device.synchronize().await
     }
 
@@ -236,11 +233,7 @@ impl Engine {
     /// # Errors
     /// As `bootstrap`, and [`BackendError::Unsupported`] for a stage that the transform in use does
     /// not have.
-    pub fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    pub fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         validate_jobs(self.shape(), self.stored(), self.tables(), std::slice::from_ref(job))?;
         self.device.trace(job, stages)
     }

@@ -1,6 +1,6 @@
 //! Jobs: what one call asks of a device.
 
-use crate::{BackendError, BootstrapShape};
+use crate::{BackendError, BootstrapShape, Result};
 
 /// A stored ciphertext and the small integer it is multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn check_combination(
     stored: usize,
     shape: &BootstrapShape,
     most: u32,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     for operand in c.used() {
         if operand.ciphertext as usize >= stored {
             return Err(invalid(
@@ -116,7 +116,7 @@ fn check_modulus(
     log2: u32,
     shape: &BootstrapShape,
     most: u32,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     match shape.is_torus() {
         true if log2 != 64 => {
             Err(invalid(job, format!("{what} modulus 2^{log2} must be 2^64, the native torus")))
@@ -133,7 +133,7 @@ fn check_modulus(
 fn check_independence<'a>(
     stored: usize,
     jobs: impl Iterator<Item = (&'a Combination, u32)> + Clone,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     let mut writer = vec![u32::MAX; stored];
     for (index, (_, output)) in jobs.clone().enumerate() {
         let Some(slot) = writer.get_mut(output as usize) else {
@@ -174,7 +174,7 @@ pub fn validate_jobs(
     stored: usize,
     tables: usize,
     jobs: &[BootstrapJob],
-) -> Result<(), BackendError> {
+) -> Result<()> {
     for (index, job) in jobs.iter().enumerate() {
         check_combination(index, &job.input, stored, shape, shape.log2_monomials())?;
         let last = u64::from(job.table) + u64::from(job.table_stride) * (shape.packing as u64 - 1);
@@ -211,7 +211,7 @@ pub fn validate_linear_jobs(
     shape: &BootstrapShape,
     stored: usize,
     jobs: &[LinearJob],
-) -> Result<(), BackendError> {
+) -> Result<()> {
     for (index, job) in jobs.iter().enumerate() {
         check_combination(index, &job.input, stored, shape, MAX_LOG2_STORED)?;
         if !(1..=job.input.log2_modulus).contains(&job.log2_output_modulus) {
@@ -237,7 +237,7 @@ pub fn validate_range(
     stored: usize,
     first: usize,
     words: usize,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     let len = shape.ciphertext_len();
     if !words.is_multiple_of(len) {
         return Err(BackendError::InvalidRequest(format!(
@@ -258,7 +258,7 @@ pub fn validate_range(
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming the wrong length, or the first coefficient that is out
 /// of range.
-pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<(), BackendError> {
+pub fn validate_tables(shape: &BootstrapShape, polynomials: &[u64]) -> Result<()> {
     let size = shape.polynomial_size;
     if polynomials.is_empty() || !polynomials.len().is_multiple_of(size) {
         return Err(BackendError::InvalidRequest(format!(
@@ -285,7 +285,7 @@ pub fn validate_table_range(
     loaded: usize,
     first: u32,
     polynomials: &[u64],
-) -> Result<(), BackendError> {
+) -> Result<()> {
     validate_tables(shape, polynomials)?;
     let first = first as usize;
     let last = first + polynomials.len() / shape.polynomial_size;

@@ -2,7 +2,7 @@
 
 use super::{BootstrapDevice, BootstrapShape, Engine, PlanRequest};
 use crate::device::{NoProgress, PlanSource, TunedPlans, Waiting, block_on};
-use crate::{Backend, BackendError, Progress, Transform};
+use crate::{Backend, BackendError, Progress, Result, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ impl<'a> LoadRequest<'a> {
     /// When the shape is impossible, does not fit, needs something this device lacks, or memory
     /// runs out; [`BackendError::InvalidRequest`] as [`super::check_beside`] and beside an engine
     /// of another device.
-    pub fn load(self, device: &dyn Backend) -> Result<Engine, BackendError> {
+    pub fn load(self, device: &dyn Backend) -> Result<Engine> {
         block_on(self.load_async(device))
     }
 
@@ -107,7 +107,7 @@ impl<'a> LoadRequest<'a> {
     ///
     /// # Errors
     /// As [`LoadRequest::load`].
-    pub async fn load_async(self, device: &dyn Backend) -> Result<Engine, BackendError> {
+    pub async fn load_async(self, device: &dyn Backend) -> Result<Engine> {
         Engine::load(device, self).await
     }
 
@@ -115,7 +115,7 @@ impl<'a> LoadRequest<'a> {
     ///
     /// # Errors
     /// [`BackendError::InvalidRequest`] for the engine of another kind of device.
-    pub fn beside_as<D: BootstrapDevice>(&self) -> Result<Option<&'a D>, BackendError> {
+    pub fn beside_as<D: BootstrapDevice>(&self) -> Result<Option<&'a D>> {
         let Some(engine) = self.beside else { return Ok(None) };
         let device: &dyn std::any::Any = engine.device();
         device.downcast_ref::<D>().map(Some).ok_or_else(other_backend)
@@ -136,7 +136,7 @@ pub trait Loader: Send + Sync {
     ///
     /// # Errors
     /// As [`LoadRequest::load`], for a shape that this device cannot run at all.
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>, BackendError>;
+    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>>;
 
     /// Loads keys; [`LoadRequest::load`] is what to call.
     ///
@@ -145,7 +145,7 @@ pub trait Loader: Send + Sync {
     fn load<'a>(
         &'a self,
         request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>>;
+    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>>;
 }
 
 /// The options to load `shape` with on the device called `identity`: those given where they ask for
@@ -160,7 +160,7 @@ pub fn choose_plan(
     shape: &BootstrapShape,
     options: &LoadOptions,
     progress: &dyn Progress,
-) -> Result<(LoadOptions, PlanSource), BackendError> {
+) -> Result<(LoadOptions, PlanSource)> {
     if options.plan != PlanRequest::default() {
         return Ok((options.clone(), PlanSource::Request));
     }

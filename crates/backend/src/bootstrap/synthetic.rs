@@ -1,26 +1,24 @@
 //! Keys that mean nothing and exercise everything: uniform words from a counter, so that a device
 //! can be tested and timed on any shape without real keys.
 
+use crate::device::SplitMix64;
+
 use super::{BootstrapShape, Gadget, KeyModulus, KeySource, SecretKind};
 
 /// A stream of 64-bit words from a seed (SplitMix64, Steele et al. 2014):
 /// reproducible, and not for secrets.
 #[derive(Clone)]
-pub struct Words(u64);
+pub struct Words(SplitMix64);
 
 impl Words {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64(seed))
     }
 
     /// The next word.
     pub fn next_word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_word()
     }
 
     /// A word below `bound`, with the extremes 0 and `bound - 1` once in 32 draws each: that is

@@ -60,3 +60,6 @@ pub enum BackendError {
         what: String,
     },
 }
+
+/// What calls of devices return.
+pub type Result<T, E = BackendError> = std::result::Result<T, E>;

@@ -7,15 +7,17 @@ mod fit;
 mod info;
 mod progress;
 mod report;
+mod split_mix;
 pub mod timeline;
 mod tune;
 mod waiting;
 
 pub use cache::{cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file};
-pub use error::BackendError;
+pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};
+pub(crate) use split_mix::SplitMix64;
 pub use tune::{PlanSource, TunedPlan, TunedPlans};
 pub use waiting::{Waiting, at_once, block_on, may_block};

@@ -6,7 +6,7 @@
 //! as types of their own.
 
 use crate::device::cache::{cache_folder, write_cache_file};
-use crate::device::{BackendError, Transform};
+use crate::device::{BackendError, Result, Transform};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,7 +52,7 @@ impl TunedPlan {
         shape: &impl Serialize,
         options: &impl Serialize,
         per_s: f64,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         Ok(Self { device: device.into(), shape: value(shape)?, options: value(options)?, per_s })
     }
 
@@ -61,7 +61,7 @@ impl TunedPlan {
     /// # Errors
     /// [`BackendError::InvalidRequest`] naming the file and the remedy,
     /// for options of another form.
-    pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O, BackendError> {
+    pub fn options_as<O: DeserializeOwned>(&self, path: &Path) -> Result<O> {
         O::deserialize(&self.options).map_err(|e| unusable(path, e.to_string()))
     }
 
@@ -70,7 +70,7 @@ impl TunedPlan {
     }
 }
 
-fn value(of: &impl Serialize) -> Result<Value, BackendError> {
+fn value(of: &impl Serialize) -> Result<Value> {
     serde_json::to_value(of)
         .map_err(|e| BackendError::InvalidRequest(format!("a plan that cannot be stored: {e}")))
 }
@@ -115,7 +115,7 @@ impl TunedPlans {
     /// # Errors
     /// [`BackendError::InvalidRequest`] for a file that cannot be read or understood, naming it and
     /// the remedy.
-    pub fn read(path: &Path) -> Result<(Self, Option<String>), BackendError> {
+    pub fn read(path: &Path) -> Result<(Self, Option<String>)> {
         let refuse = |why| unusable(path, why);
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -141,7 +141,7 @@ impl TunedPlans {
     ///
     /// # Errors
     /// [`BackendError::InvalidRequest`] naming the file and what the system said.
-    pub fn write(&self, path: &Path) -> Result<(), BackendError> {
+    pub fn write(&self, path: &Path) -> Result<()> {
         let refuse = |why: String| {
             BackendError::InvalidRequest(format!("{} cannot be written: {why}", path.display()))
         };

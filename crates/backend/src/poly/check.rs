@@ -4,7 +4,7 @@ use girih_ring::is_prime;
 
 use super::program::ValueType;
 use super::{PolyPlan, Program, ResidentShape, ResidentSource, RingShape, Value};
-use crate::BackendError;
+use crate::{BackendError, Result};
 
 fn refuse(why: String) -> BackendError {
     BackendError::InvalidRequest(why)
@@ -12,7 +12,7 @@ fn refuse(why: String) -> BackendError {
 
 /// Whether polynomials of this ring can be computed with: a degree of 2^1 to 2^17, and distinct
 /// primes between 2^19 and 2^31 that are 1 modulo 2N.
-pub(crate) fn ring(ring: &RingShape) -> Result<(), BackendError> {
+pub(crate) fn ring(ring: &RingShape) -> Result<()> {
     if !(1..=17).contains(&ring.log2_degree) {
         return Err(refuse(format!(
             "a ring of degree 2^{}: degrees go from 2^1 to 2^17",
@@ -41,12 +41,7 @@ pub(crate) fn ring(ring: &RingShape) -> Result<(), BackendError> {
 }
 
 /// Whether `words` are the limbs of a polynomial of type `of`, all canonical.
-pub(crate) fn words(
-    ring: &RingShape,
-    of: &ValueType,
-    words: &[u32],
-    what: &str,
-) -> Result<(), BackendError> {
+pub(crate) fn words(ring: &RingShape, of: &ValueType, words: &[u32], what: &str) -> Result<()> {
     let degree = ring.degree();
     let wanted = of.basis.len() * degree;
     if words.len() != wanted {
@@ -63,12 +58,7 @@ pub(crate) fn words(
 }
 
 /// Whether all `words` are canonical modulo prime number `prime`.
-pub(crate) fn canonical(
-    ring: &RingShape,
-    prime: u16,
-    words: &[u32],
-    what: &str,
-) -> Result<(), BackendError> {
+pub(crate) fn canonical(ring: &RingShape, prime: u16, words: &[u32], what: &str) -> Result<()> {
     let p = ring.primes[usize::from(prime)].value();
     match words.iter().position(|&w| w >= p) {
         Some(k) => Err(refuse(format!(
@@ -80,11 +70,7 @@ pub(crate) fn canonical(
 }
 
 /// Whether a resident polynomial fits the ring.
-pub(crate) fn resident_shape(
-    ring: &RingShape,
-    shape: &ResidentShape,
-    what: &str,
-) -> Result<(), BackendError> {
+pub(crate) fn resident_shape(ring: &RingShape, shape: &ResidentShape, what: &str) -> Result<()> {
     if let Some(&last) = shape.basis.primes().last()
         && usize::from(last) >= ring.primes.len()
     {
@@ -100,10 +86,7 @@ pub(crate) fn resident_shape(
 }
 
 /// Whether `source` has the resident polynomials that a program wants.
-pub(crate) fn residents(
-    wanted: &[ResidentShape],
-    source: &dyn ResidentSource,
-) -> Result<(), BackendError> {
+pub(crate) fn residents(wanted: &[ResidentShape], source: &dyn ResidentSource) -> Result<()> {
     resident_shapes(wanted, source.shapes().iter(), source.what())
 }
 
@@ -112,7 +95,7 @@ pub(crate) fn resident_shapes<'a>(
     wanted: &[ResidentShape],
     shapes: impl ExactSizeIterator<Item = &'a ResidentShape>,
     what: &str,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     if shapes.len() != wanted.len() {
         return Err(refuse(format!(
             "{} {what} for a program that reads {}",
@@ -136,7 +119,7 @@ pub(crate) fn resident_shapes<'a>(
 }
 
 /// Whether `program` has all values of `keep`.
-pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<(), BackendError> {
+pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<()> {
     let ops = program.ops().len();
     match keep.iter().find(|v| v.index() >= ops) {
         Some(value) => {
@@ -147,7 +130,7 @@ pub(crate) fn keep(program: &Program, keep: &[Value]) -> Result<(), BackendError
 }
 
 /// Whether a plan leaves room for any tile at all.
-pub(crate) fn plan(plan: &PolyPlan) -> Result<(), BackendError> {
+pub(crate) fn plan(plan: &PolyPlan) -> Result<()> {
     if plan.most_row_slots < 2 || plan.most_row_slots > 1 << 10 {
         let slots = plan.most_row_slots;
         return Err(refuse(format!("a plan of {slots} row slots: there are 2 to 1024")));

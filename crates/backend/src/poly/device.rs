@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::{ResidentShape, RingShape, Schedule};
-use crate::{BackendError, Progress, Waiting, at_once};
+use crate::{Progress, Result, Waiting, at_once};
 
 /// Number of a buffer of limbs on a device; never used again after it is freed.
 pub type BufferId = u64;
@@ -63,7 +63,7 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When memory runs out.
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError>;
+    fn allocate(&self, limbs: usize) -> Result<BufferId>;
 
     /// Frees a buffer when all calls made so far are done with it.
     fn free(&self, buffer: BufferId);
@@ -72,20 +72,16 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When the device fails.
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError>;
+    fn write(&self, to: Place, words: &[u32]) -> Result<()>;
 
     /// Reads whole limbs, after all calls made so far.
     ///
     /// # Errors
     /// When the device fails.
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError>;
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()>;
 
     /// `read`, awaited.
-    fn read_async<'a>(
-        &'a self,
-        from: Place,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read_async<'a>(&'a self, from: Place, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         at_once(move || self.read(from, words))
     }
 
@@ -93,24 +89,21 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When the device fails.
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError>;
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()>;
 
     /// Makes polynomials resident; one number each, in order.
     ///
     /// # Errors
     /// When memory runs out or the device fails; then none of them is resident.
-    fn load(
-        &self,
-        source: &dyn ResidentSource,
-        progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError>;
+    fn load(&self, source: &dyn ResidentSource, progress: &dyn Progress)
+    -> Result<Vec<ResidentId>>;
 
     /// `load`, awaited.
     fn load_async<'a>(
         &'a self,
         source: &'a dyn ResidentSource,
         progress: &'a dyn Progress,
-    ) -> Waiting<'a, Result<Vec<ResidentId>, BackendError>> {
+    ) -> Waiting<'a, Result<Vec<ResidentId>>> {
         at_once(move || self.load(source, progress))
     }
 
@@ -122,11 +115,7 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When something does not fit this device, or memory runs out.
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError>;
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId>;
 
     /// Frees a routine when all calls made so far are done with it.
     fn forget(&self, routine: RoutineId);
@@ -135,23 +124,23 @@ pub trait PolyDevice: Any + Send + Sync {
     ///
     /// # Errors
     /// When memory for their arenas runs out or the device fails.
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError>;
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()>;
 
     /// Runs one call and reads what it left: every limb that the schedule kept, those of the first
     /// value first. They lie in the arena of that call, in inputs or in outputs.
     ///
     /// # Errors
     /// As `run`.
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError>;
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>>;
 
     /// Waits until everything is done.
     ///
     /// # Errors
     /// When the device fails.
-    fn synchronize(&self) -> Result<(), BackendError>;
+    fn synchronize(&self) -> Result<()>;
 
     /// `synchronize`, awaited.
-    fn synchronize_async(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize_async(&self) -> Waiting<'_, Result<()>> {
         at_once(|| self.synchronize())
     }
 

@@ -12,7 +12,7 @@ use super::{
     ResidentId, ResidentShape, ResidentSource, RingShape, Value, check, lower,
 };
 use crate::poly::program::ValueType;
-use crate::{Backend, BackendError, NoProgress, PlanSource, Progress, block_on};
+use crate::{Backend, BackendError, NoProgress, PlanSource, Progress, Result, block_on};
 
 use handles::ResidentInner;
 pub use handles::{Buffer, Resident, Routine};
@@ -45,7 +45,7 @@ impl Shared {
     }
 
     /// Whether `limbs` limbs from `place` on lie in a buffer.
-    fn check_place(&self, place: Place, limbs: usize, what: &str) -> Result<(), BackendError> {
+    fn check_place(&self, place: Place, limbs: usize, what: &str) -> Result<()> {
         let Some(&have) = self.buffers().get(&place.buffer) else {
             return Err(refuse(format!("{what}: there is no buffer {}", place.buffer)));
         };
@@ -65,7 +65,7 @@ impl PolyEngine {
     /// # Errors
     /// For a ring that cannot be computed with, a device that runs no programs on polynomials, a
     /// ring that does not fit it, or when memory runs out.
-    pub fn open(device: &dyn Backend, ring: Arc<RingShape>) -> Result<Self, BackendError> {
+    pub fn open(device: &dyn Backend, ring: Arc<RingShape>) -> Result<Self> {
         Self::open_with(device, ring, &PolyOptions::default(), &NoProgress)
     }
 
@@ -80,7 +80,7 @@ impl PolyEngine {
         ring: Arc<RingShape>,
         options: &PolyOptions,
         progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         check::ring(&ring)?;
         let loader = device.poly().ok_or_else(|| BackendError::Unsupported {
             device: device.info().id.clone(),
@@ -97,7 +97,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// For a plan whose numbers are too small.
-    pub fn new(device: Box<dyn PolyDevice>, plan: PolyPlan) -> Result<Self, BackendError> {
+    pub fn new(device: Box<dyn PolyDevice>, plan: PolyPlan) -> Result<Self> {
         check::plan(&plan)?;
         Ok(Self::over(device, plan, PlanSource::Request))
     }
@@ -135,7 +135,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// When memory runs out.
-    pub fn allocate(&self, limbs: usize) -> Result<Buffer, BackendError> {
+    pub fn allocate(&self, limbs: usize) -> Result<Buffer> {
         if limbs == 0 {
             return Err(refuse("a buffer of no limbs: it has at least one".into()));
         }
@@ -149,7 +149,7 @@ impl PolyEngine {
     /// # Errors
     /// For places outside a buffer, unknown primes, wrong lengths, words that are not canonical;
     /// failures of the device.
-    pub fn write(&self, to: Place, basis: &Basis, words: &[u32]) -> Result<(), BackendError> {
+    pub fn write(&self, to: Place, basis: &Basis, words: &[u32]) -> Result<()> {
         let ring = self.ring();
         let shape = ResidentShape { basis: basis.clone(), log2_run: 0 };
         check::resident_shape(ring, &shape, "write")?;
@@ -164,7 +164,7 @@ impl PolyEngine {
     /// # Errors
     /// For places outside a buffer, lengths that are no multiple of N, and failures of the device,
     /// those of earlier calls among them.
-    pub fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    pub fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         block_on(self.read_async(from, words))
     }
 
@@ -172,7 +172,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// As [`PolyEngine::read`].
-    pub async fn read_async(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    pub async fn read_async(&self, from: Place, words: &mut [u32]) -> Result<()> {
         let degree = self.ring().degree();
         if !words.len().is_multiple_of(degree) {
             let len = words.len();
@@ -189,7 +189,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// For places outside a buffer, or that overlap; failures of the device.
-    pub fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    pub fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         self.shared.check_place(from, limbs, "copy from")?;
         self.shared.check_place(to, limbs, "copy to")?;
         if overlap((from, limbs), (to, limbs)) {
@@ -210,7 +210,7 @@ impl PolyEngine {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<Resident>, BackendError> {
+    ) -> Result<Vec<Resident>> {
         block_on(self.load_async(source, progress))
     }
 
@@ -222,7 +222,7 @@ impl PolyEngine {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<Resident>, BackendError> {
+    ) -> Result<Vec<Resident>> {
         let shapes = source.shapes();
         for (number, shape) in shapes.iter().enumerate() {
             check::resident_shape(self.ring(), shape, &format!("{} {number}", source.what()))?;
@@ -248,11 +248,7 @@ impl PolyEngine {
     /// # Errors
     /// For a program over another ring, resident polynomials of another engine or that the program
     /// does not read; when something does not fit the device or memory runs out.
-    pub fn prepare(
-        &self,
-        program: &Program,
-        residents: &[Resident],
-    ) -> Result<Routine, BackendError> {
+    pub fn prepare(&self, program: &Program, residents: &[Resident]) -> Result<Routine> {
         self.prepare_with(program, residents, &self.shared.plan, &[])
     }
 
@@ -265,7 +261,7 @@ impl PolyEngine {
         program: &Program,
         residents: &[Resident],
         plan: &PolyPlan,
-    ) -> Result<Routine, BackendError> {
+    ) -> Result<Routine> {
         self.prepare_with(program, residents, plan, &[])
     }
 
@@ -275,7 +271,7 @@ impl PolyEngine {
         residents: &[Resident],
         plan: &PolyPlan,
         keep: &[Value],
-    ) -> Result<Routine, BackendError> {
+    ) -> Result<Routine> {
         if program.ring() != self.ring() {
             return Err(refuse(format!(
                 "a program over a ring of degree 2^{} and {} primes, on a device with one of 2^{} \
@@ -312,7 +308,7 @@ impl PolyEngine {
     /// When a call does not bind what the program reads and yields, or binds places outside a
     /// buffer; when an output shares a limb with another output or with an input of any of the
     /// calls; when memory for their arenas runs out, or the device fails.
-    pub fn run(&self, routine: &Routine, calls: &[Bindings]) -> Result<(), BackendError> {
+    pub fn run(&self, routine: &Routine, calls: &[Bindings]) -> Result<()> {
         self.check_calls(routine, calls)?;
         if calls.is_empty() { Ok(()) } else { self.shared.device.run(routine.id, calls) }
     }
@@ -329,7 +325,7 @@ impl PolyEngine {
         residents: &[Resident],
         call: &Bindings,
         values: &[Value],
-    ) -> Result<Vec<Vec<u32>>, BackendError> {
+    ) -> Result<Vec<Vec<u32>>> {
         let routine = self.prepare_with(program, residents, &self.shared.plan, values)?;
         self.check_calls(&routine, std::slice::from_ref(call))?;
         let limbs = self.shared.device.trace(routine.id, call)?;
@@ -342,7 +338,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// The first failure of the device.
-    pub fn synchronize(&self) -> Result<(), BackendError> {
+    pub fn synchronize(&self) -> Result<()> {
         block_on(self.synchronize_async())
     }
 
@@ -351,7 +347,7 @@ impl PolyEngine {
     ///
     /// # Errors
     /// As [`PolyEngine::synchronize`].
-    pub async fn synchronize_async(&self) -> Result<(), BackendError> {
+    pub async fn synchronize_async(&self) -> Result<()> {
         self.shared.device.synchronize_async().await
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Basis, Domain, Factor, Op, Program, ResidentShape, ResidentSource, RingShape, Term, Value,
     check,
 };
-use crate::BackendError;
+use crate::{BackendError, Result};
 
 /// What a program yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn interpret(
     residents: &dyn ResidentSource,
     inputs: &[Vec<u32>],
     keep: &[Value],
-) -> Result<Interpreted, BackendError> {
+) -> Result<Interpreted> {
     check::ring(program.ring())?;
     check::residents(program.residents(), residents)?;
     if inputs.len() != program.inputs().len() {
@@ -129,7 +129,7 @@ impl Run<'_> {
         &self.program.type_of(value).basis
     }
 
-    fn evaluate(&mut self, at: usize, op: &Op) -> Result<Vec<Held>, BackendError> {
+    fn evaluate(&mut self, at: usize, op: &Op) -> Result<Vec<Held>> {
         let degree = self.ring().degree();
         Ok(match op {
             Op::Input(slot) => self.inputs[usize::from(*slot)]
@@ -194,12 +194,12 @@ impl Run<'_> {
                         let out = from.iter().map(|&j| words[j]).collect();
                         Ok(Held::Words(Arc::new(out)))
                     })
-                    .collect::<Result<_, BackendError>>()?
+                    .collect::<Result<_>>()?
             }
         })
     }
 
-    fn sum(&self, terms: &[Term], limb: usize, prime: u16) -> Result<Held, BackendError> {
+    fn sum(&self, terms: &[Term], limb: usize, prime: u16) -> Result<Held> {
         let modulus = self.ring().primes[usize::from(prime)];
         let degree = self.ring().degree();
         let mut out = vec![0; degree];
@@ -225,7 +225,7 @@ impl Run<'_> {
         Ok(Held::Words(Arc::new(out)))
     }
 
-    fn limb(&self, value: Value, limb: usize) -> Result<Arc<Vec<u32>>, BackendError> {
+    fn limb(&self, value: Value, limb: usize) -> Result<Arc<Vec<u32>>> {
         match &self.values[value.index()][limb] {
             Held::Words(words) => Ok(words.clone()),
             Held::Resident { slot, limb } => {
@@ -236,7 +236,7 @@ impl Run<'_> {
         }
     }
 
-    fn words(&self, value: Value) -> Result<Vec<u32>, BackendError> {
+    fn words(&self, value: Value) -> Result<Vec<u32>> {
         let limbs = self.basis(value).len();
         let mut words = Vec::with_capacity(limbs * self.ring().degree());
         for limb in 0..limbs {
@@ -271,7 +271,7 @@ pub(crate) fn resident_limb(
     source: &dyn ResidentSource,
     slot: u32,
     limb: usize,
-) -> Result<Vec<u32>, BackendError> {
+) -> Result<Vec<u32>> {
     let mut words = vec![0; ring.degree() >> shape.log2_run];
     source.limb(slot as usize, limb, &mut words);
     let what = format!("{}: number {slot}", source.what());

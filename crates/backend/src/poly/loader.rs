@@ -6,15 +6,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{PolyDevice, RingShape};
-use crate::{BackendError, PlanSource, Progress, TunedPlans};
+use crate::{BackendError, PlanSource, Progress, Result, TunedPlans};
 
-/// Opens rings on a device.
+/// Choices that only one kind of device knows, by the names it gives them.
+pub type Choices = BTreeMap<String, u32>;
+
+/// Opens rings on a device. One that knows choices implements [`Loader::open_by`], any other
+/// [`Loader::open`]; each is made of the other.
 pub trait Loader: Send + Sync {
     /// Loads the tables of a ring.
     ///
     /// # Errors
     /// When the ring does not fit this device, or memory runs out.
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError>;
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>> {
+        self.open_by(ring, &Choices::new())
+    }
 
     /// What `lower` should assume of this device.
     fn plan(&self, ring: &RingShape) -> PolyPlan;
@@ -24,11 +30,7 @@ pub trait Loader: Send + Sync {
     /// # Errors
     /// As [`Loader::open`], and [`BackendError::InvalidRequest`] for names or values that the
     /// device does not know, with those that it does.
-    fn open_by(
-        &self,
-        ring: Arc<RingShape>,
-        choices: &BTreeMap<String, u32>,
-    ) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open_by(&self, ring: Arc<RingShape>, choices: &Choices) -> Result<Box<dyn PolyDevice>> {
         match choices.keys().next() {
             None => self.open(ring),
             Some(name) => Err(unknown_choice(name, &[])),
@@ -62,10 +64,9 @@ pub fn unknown_choice(name: &str, known: &[&str]) -> BackendError {
 pub struct PolyOptions {
     /// How programs are lowered.
     pub plan: Option<PolyPlan>,
-    /// Choices that only one kind of device knows, under the names it gives them. A name or value
-    /// that the device does not know is refused.
+    /// A name or value that the device does not know is refused.
     #[serde(default)]
-    pub choices: BTreeMap<String, u32>,
+    pub choices: Choices,
     /// Ask the device's model even where a tuned plan is stored.
     #[serde(default)]
     pub untuned: bool,
@@ -95,7 +96,7 @@ impl PolyOptions {
         identity: &str,
         ring: &RingShape,
         progress: &dyn Progress,
-    ) -> Result<(Self, PlanSource), BackendError> {
+    ) -> Result<(Self, PlanSource)> {
         if self.plan.is_some() || !self.choices.is_empty() {
             return Ok((self.clone(), PlanSource::Request));
         }

@@ -8,6 +8,7 @@ use super::{
     Basis, Domain, Factor, HostPolynomials, Program, ProgramBuilder, ResidentShape, RingShape,
     Term, Value,
 };
+use crate::device::SplitMix64;
 
 /// Primes of every kind that kernels treat differently: below 2^26, below 2^30, below 2^31, and
 /// the largest. All are 1 modulo 2^17.
@@ -31,21 +32,17 @@ pub struct RandomProgram {
 
 /// A stream of numbers that a seed determines (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Numbers(u64);
+pub struct Numbers(SplitMix64);
 
 impl Numbers {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64(seed))
     }
 
     /// The next number.
     pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_word()
     }
 
     /// A number below `bound`, which is at least 1.

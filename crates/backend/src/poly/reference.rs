@@ -13,7 +13,7 @@ use super::schedule::{
     ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store,
 };
 use super::{Interpreted, ResidentShape, ResidentSource, RingShape, check};
-use crate::BackendError;
+use crate::{BackendError, Result};
 
 type Words = Arc<Vec<u32>>;
 
@@ -31,7 +31,7 @@ pub fn run_schedule(
     ring: &RingShape,
     residents: &dyn ResidentSource,
     inputs: &[Vec<u32>],
-) -> Result<Interpreted, BackendError> {
+) -> Result<Interpreted> {
     check::ring(ring)?;
     let mut runner = Runner {
         ring,

@@ -9,7 +9,7 @@ use super::{
     Bindings, BufferId, Loader, Place, PolyDevice, PolyPlan, ResidentId, ResidentShape,
     ResidentSource, RingShape, RoutineId, Schedule, run_schedule,
 };
-use crate::{BackendError, Progress};
+use crate::{Progress, Result};
 
 /// Opens rings on the host.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub struct ReferenceLoader {
 }
 
 impl Loader for ReferenceLoader {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>> {
         Ok(Box::new(ReferenceDevice { ring, state: Mutex::default() }))
     }
 
@@ -77,7 +77,7 @@ impl ReferenceDevice {
         place.first * degree..(place.first + limbs) * degree
     }
 
-    fn call(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn call(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         let mut state = self.state();
         let (schedule, residents) = state.routines[&routine].clone();
         // What an input holds beyond its limbs no schedule reads.
@@ -104,7 +104,7 @@ impl PolyDevice for ReferenceDevice {
         &self.ring
     }
 
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+    fn allocate(&self, limbs: usize) -> Result<BufferId> {
         let mut state = self.state();
         let id = state.next();
         // Words that are canonical modulo no prime: nobody may count on them.
@@ -116,7 +116,7 @@ impl PolyDevice for ReferenceDevice {
         self.state().buffers.remove(&buffer);
     }
 
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, to: Place, words: &[u32]) -> Result<()> {
         let at = self.words(to, words.len() / self.ring.degree());
         let mut state = self.state();
         let buffer = state.buffers.get_mut(&to.buffer).expect("a buffer that there is");
@@ -124,13 +124,13 @@ impl PolyDevice for ReferenceDevice {
         Ok(())
     }
 
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         let at = self.words(from, words.len() / self.ring.degree());
         words.copy_from_slice(&self.state().buffers[&from.buffer][at]);
         Ok(())
     }
 
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         let words = self.state().buffers[&from.buffer][self.words(from, limbs)].to_vec();
         self.write(to, &words)
     }
@@ -139,7 +139,7 @@ impl PolyDevice for ReferenceDevice {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    ) -> Result<Vec<ResidentId>> {
         let mut ids = Vec::new();
         let shapes = source.shapes();
         let total = shapes.len();
@@ -162,11 +162,7 @@ impl PolyDevice for ReferenceDevice {
         self.state().residents.remove(&resident);
     }
 
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
         let mut state = self.state();
         let id = state.next();
         let residents = residents.iter().map(|id| state.residents[id].clone()).collect();
@@ -178,18 +174,18 @@ impl PolyDevice for ReferenceDevice {
         self.state().routines.remove(&routine);
     }
 
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()> {
         calls.iter().try_for_each(|call| self.call(routine, call).map(drop))
     }
 
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         let kept = self.state().routines[&routine].0.kept.clone();
         let resident = |l: &Limb| matches!(l, Limb::Resident { .. });
         debug_assert!(!kept.iter().any(|(_, limbs)| limbs.iter().any(resident)));
         self.call(routine, call)
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Resident polynomials that lie on the host as they are.
 
 use super::{ResidentShape, ResidentSource, RingShape, check};
-use crate::BackendError;
+use crate::{BackendError, Result};
 
 /// Polynomials in host memory, to be made resident or read by `interpret`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,10 +17,7 @@ impl HostPolynomials {
     /// # Errors
     /// For unknown primes, runs longer than a limb, wrong lengths,
     /// or words that are not canonical.
-    pub fn new(
-        ring: &RingShape,
-        polynomials: Vec<(ResidentShape, Vec<u32>)>,
-    ) -> Result<Self, BackendError> {
+    pub fn new(ring: &RingShape, polynomials: Vec<(ResidentShape, Vec<u32>)>) -> Result<Self> {
         for (number, (shape, words)) in polynomials.iter().enumerate() {
             let what = format!("polynomial {number}");
             check::resident_shape(ring, shape, &what)?;

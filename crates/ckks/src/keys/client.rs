@@ -134,6 +134,14 @@ impl ClientKey {
         self.id
     }
 
+    /// The N coefficients of the dense secret, for whoever makes keys that lead from or to another
+    /// scheme.
+    ///
+    /// **They are the key itself**: they stay with its owner, and a copy must be wiped.
+    pub fn secret_coefficients(&self) -> &[i8] {
+        self.dense.coefficients()
+    }
+
     pub(super) fn host(&self) -> &Arc<HostRing> {
         &self.host
     }

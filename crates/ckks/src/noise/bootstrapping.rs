@@ -101,6 +101,26 @@ impl NoiseModel {
         Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
     }
 
+    /// Deviation of a real slot after the first half of a bootstrapping, in which Q_0 / 2 pi counts
+    /// as 1, before it is brought to a canonical scale.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a set without bootstrapping.
+    pub fn half_bootstrapping(&self) -> Result<f64> {
+        let set = &self.set;
+        let Some(b) = set.bootstrapping() else {
+            let why = "has no bootstrapping".into();
+            return Err(Error::Unsupported { set: set.name().into(), why });
+        };
+        let doublings = f64::from(set.chain().log2_degree()) - 10.0;
+        let fitted = |(at, growth): (f64, f64)| libm::exp2(at + growth * doublings);
+        // No transform gathers N/2 errors into a slot, and errors are parts of Q_0, not of 2^-rho
+        // of it.
+        let ratio = libm::exp2(f64::from(b.message_ratio()));
+        let reduction = fitted(CONSTANT) / (ratio * ratio) + fitted(BY_RATIO);
+        Ok(2.0 * std::f64::consts::PI * (2.0 * reduction / self.degree()).sqrt())
+    }
+
     /// Variance that the slots-to-coefficients transforms add.
     fn to_coefficients(&self, b: &BootstrappingParameters, rho: u32, slots: usize) -> Result<f64> {
         let set = &self.set;

@@ -66,6 +66,19 @@ impl Bootstrapping {
         Ok(plan.key_levels(&chain).into_iter().map(|(kind, level)| kind.up_to(level)).collect())
     }
 
+    /// The keys that [`ServerKey::half_bootstrap`] needs for vectors of `slots` slots, each for the
+    /// levels at which it uses it.
+    ///
+    /// # Errors
+    /// As [`Bootstrapping::keys`].
+    pub fn half_keys(set: &CkksParameters, slots: usize) -> Result<Vec<KeyRange>> {
+        let chain = Chain::new(ChainShape::from(set))?;
+        let encoder = Encoder::new(set.chain().log2_degree())?;
+        let plan = half_plan(&chain, slots, Self::default().ratio(set)?, &encoder)?;
+        let levels = plan.half_key_levels(&chain);
+        Ok(levels.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
+    }
+
     pub(super) fn plan(
         &self,
         chain: &Chain,
@@ -112,6 +125,16 @@ impl Bootstrapping {
     }
 }
 
+/// The plan of a half-bootstrapping: it takes one of two halves, whatever their number of slots.
+fn half_plan(
+    chain: &Chain,
+    slots: usize,
+    ratio: u32,
+    encoder: &Encoder,
+) -> Result<BootstrappingPlan> {
+    Ok(BootstrappingPlan::new(chain, slots, ratio, Variant::Pair, encoder)?)
+}
+
 /// Numbers of magnitude 1, from a hash of the seed.
 fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
     let mut hasher = blake3::Hasher::new_derive_key("girih 2026-11-22 phases of a bootstrapping");
@@ -125,8 +148,8 @@ fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
     bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// What a plan depends on: slots, message ratio, phases, whether keys are few.
-type PlanKey = (usize, u32, Option<u64>, bool);
+/// What a plan depends on: slots, message ratio, phases, whether keys are few, whether it is half.
+type PlanKey = (usize, u32, Option<u64>, bool, bool);
 
 /// Plans made so far.
 pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
@@ -162,13 +185,28 @@ impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let key = (slots, ratio, how.phases, how.few_keys);
+        let key = (slots, ratio, how.phases, how.few_keys, false);
+        self.kept_plan(key, || how.plan(self.chain(), slots, ratio, self.encoder()))
+    }
+
+    /// The plan of a half-bootstrapping, made when first asked for.
+    pub(super) fn half_plan(&self, slots: usize) -> Result<Arc<BootstrappingPlan>> {
+        let ratio = Bootstrapping::default().ratio(self.set())?;
+        let key = (slots, ratio, None, false, true);
+        self.kept_plan(key, || half_plan(self.chain(), slots, ratio, self.encoder()))
+    }
+
+    fn kept_plan(
+        &self,
+        key: PlanKey,
+        make: impl FnOnce() -> Result<BootstrappingPlan>,
+    ) -> Result<Arc<BootstrappingPlan>> {
         let known =
             |plans: &Plans| plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(plan) = known(&self.plans) {
             return Ok(plan);
         }
-        let plan = Arc::new(how.plan(self.chain(), slots, ratio, self.encoder())?);
+        let plan = Arc::new(make()?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.insert(key, plan.clone());
         Ok(plan)

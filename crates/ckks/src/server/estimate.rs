@@ -132,6 +132,11 @@ impl Model {
         self.0.deviation(1.0 / 12.0, scale)
     }
 
+    /// The sines of a half-bootstrapping.
+    pub fn half_bootstrapping(&self) -> Result<f64> {
+        self.0.half_bootstrapping()
+    }
+
     /// A bootstrapping of `slots` slots with message ratio 2^rho.
     pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
         self.0.bootstrapping(rho, slots)

@@ -7,7 +7,9 @@
 //! reduced between all of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress};
+use girih_backend::{
+    BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress, Result,
+};
 use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
 use girih_ring::{Modulus, NttTable, Rns, TorusCrt};
@@ -83,7 +85,7 @@ pub(crate) fn initialise(
 
 impl Twin {
     /// Pulls and transforms the whole key.
-    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self> {
         let shape = keys.shape().clone();
         let words = shape.transform_words()?;
         let refused = |why: &str| BackendError::InvalidRequest(format!("words {words:?} {why}"));

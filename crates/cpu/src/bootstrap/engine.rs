@@ -3,10 +3,11 @@
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
+use crate::device::out_of_memory;
 use girih_backend::bootstrap::BootstrapDevice;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput,
-    Transform, Waiting, at_once,
+    BootstrapJob, BootstrapShape, LinearJob, PlanReport, Result, Stage, StageOutput, Transform,
+    Waiting, at_once,
 };
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -75,30 +76,23 @@ impl BootstrapDevice for CpuEngine {
         self.pipeline.describe().with("threads", rayon::current_num_threads())
     }
 
-    fn grow(&self, _: usize, to: usize) -> Result<(), BackendError> {
+    fn grow(&self, _: usize, to: usize) -> Result<()> {
         let mut memory = self.write_memory();
         let words = to * self.shape.ciphertext_len();
         let more = words - memory.store.len();
-        memory.store.try_reserve_exact(more).map_err(|_| BackendError::OutOfMemory {
-            device: "cpu".into(),
-            bytes: 4 * words as u64,
-            what: format!("{to} ciphertexts"),
-        })?;
+        let refuse = |_| out_of_memory(4 * words, format!("{to} ciphertexts"));
+        memory.store.try_reserve_exact(more).map_err(refuse)?;
         memory.store.resize(words, 0);
         Ok(())
     }
 
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         let len = self.shape.ciphertext_len();
         self.write_memory().store[first * len..][..words.len()].copy_from_slice(words);
         Ok(())
     }
 
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         at_once(move || {
             let len = self.shape.ciphertext_len();
             words.copy_from_slice(&self.read_memory().store[first * len..][..words.len()]);
@@ -106,24 +100,22 @@ impl BootstrapDevice for CpuEngine {
         })
     }
 
-    fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn add_tables(&self, _: usize, polynomials: &[u64]) -> Result<()> {
         let tables = &mut self.write_memory().tables;
-        tables.try_reserve(polynomials.len()).map_err(|_| BackendError::OutOfMemory {
-            device: "cpu".into(),
-            bytes: 8 * (tables.len() + polynomials.len()) as u64,
-            what: "test polynomials".into(),
-        })?;
+        let bytes = 8 * (tables.len() + polynomials.len());
+        let refuse = |_| out_of_memory(bytes, "test polynomials");
+        tables.try_reserve(polynomials.len()).map_err(refuse)?;
         tables.extend_from_slice(polynomials);
         Ok(())
     }
 
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()> {
         self.write_memory().tables[first * self.shape.polynomial_size..][..polynomials.len()]
             .copy_from_slice(polynomials);
         Ok(())
     }
 
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let len = self.shape.ciphertext_len();
         let outputs = {
             let memory = self.read_memory();
@@ -137,7 +129,7 @@ impl BootstrapDevice for CpuEngine {
         Ok(())
     }
 
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         let len = self.shape.ciphertext_len();
         let mut memory = self.write_memory();
         let mut words = vec![0; len];
@@ -149,15 +141,11 @@ impl BootstrapDevice for CpuEngine {
         Ok(())
     }
 
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize(&self) -> Waiting<'_, Result<()>> {
         at_once(|| Ok(()))
     }
 
-    fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         self.pipeline.trace(&self.read_memory(), job, stages)
     }
 }

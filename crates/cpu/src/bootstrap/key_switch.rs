@@ -1,7 +1,8 @@
 //! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`,
 //! then the last mod switch.
 
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
+use crate::device::out_of_memory;
+use girih_backend::{BootstrapShape, KeySource, Progress, Result};
 use girih_ring::fft::prefetch;
 use girih_ring::switch::mod_switch_pow2;
 use rayon::prelude::*;
@@ -47,7 +48,7 @@ pub(crate) struct KeySwitcher {
 
 impl KeySwitcher {
     /// Pulls the whole table.
-    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self> {
         let shape = keys.shape().clone();
         let table = match shape.log2_ks_modulus {
             0..=16 => Table::U16(load(keys, progress)?),
@@ -88,39 +89,40 @@ pub(crate) fn switch_to_output(words: &[u64], log2_ks: u32, log2_output: u32, ou
     }
 }
 
-fn load<W: Word>(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Vec<W>, BackendError> {
+fn load<W: Word>(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Vec<W>> {
     let shape = keys.shape();
     let (digit_rows, len) = (shape.ks_base() - 1, shape.ciphertext_len());
     let block = shape.ks_digits() * digit_rows * len;
-    let total = shape.ks_indices() * block;
-    let mut table = Vec::new();
-    table.try_reserve_exact(total).map_err(|_| BackendError::OutOfMemory {
-        device: "cpu".into(),
-        bytes: (total * size_of::<W>()) as u64,
-        what: "the key-switching table".into(),
-    })?;
-    table.resize(total, W::default());
-    let done = AtomicUsize::new(0);
-    table.par_chunks_exact_mut(block).enumerate().for_each_init(
-        || vec![0u64; shape.key_switching_block_len()],
-        |words, (index, out)| {
-            keys.key_switching_block(index, words);
-            for (all, used) in words
-                .chunks_exact(shape.ks_base() * len)
-                .zip(out.chunks_exact_mut(digit_rows * len))
-            {
-                for (o, &w) in used.iter_mut().zip(&all[len..]) {
-                    *o = W::from_u64(w);
-                }
+    expand(shape.ks_indices(), block, progress, |index, out: &mut [W]| {
+        let mut words = vec![0u64; shape.key_switching_block_len()];
+        keys.key_switching_block(index, &mut words);
+        let all = words.chunks_exact(shape.ks_base() * len);
+        for (all, used) in all.zip(out.chunks_exact_mut(digit_rows * len)) {
+            for (o, &w) in used.iter_mut().zip(&all[len..]) {
+                *o = W::from_u64(w);
             }
-            progress.report(
-                "expanding the key-switching table",
-                done.fetch_add(1, Ordering::Relaxed) + 1,
-                shape.ks_indices(),
-            );
-        },
-    );
-    Ok(table)
+        }
+    })
+}
+
+/// A key-switching key of `count` blocks of `block` words, filled on all threads.
+pub(crate) fn expand<W: Copy + Default + Send>(
+    count: usize,
+    block: usize,
+    progress: &dyn Progress,
+    fill: impl Fn(usize, &mut [W]) + Sync,
+) -> Result<Vec<W>> {
+    let (total, mut words) = (count * block, Vec::new());
+    let refuse = |_| out_of_memory(total * size_of::<W>(), "the key-switching key");
+    words.try_reserve_exact(total).map_err(refuse)?;
+    words.resize(total, W::default());
+    let done = AtomicUsize::new(0);
+    words.par_chunks_exact_mut(block).enumerate().for_each(|(index, out)| {
+        fill(index, out);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress.report("expanding the key-switching key", done, count);
+    });
+    Ok(words)
 }
 
 /// The rows of the table for mask word `word` of index `index`: one a digit, none for digit 0.

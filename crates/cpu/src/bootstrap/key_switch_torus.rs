@@ -1,9 +1,8 @@
 //! Kernel `key_switch` on the native torus: digits times rows, modulo 2^64.
 
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
+use crate::bootstrap::key_switch::expand;
+use girih_backend::{BootstrapShape, KeySource, Progress, Result};
 use girih_ring::gadget::closest_representative_digits;
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The key-switching key, ready for use: `[i < kN][digit][n + r]`.
 pub(crate) struct TorusKeySwitcher {
@@ -13,26 +12,11 @@ pub(crate) struct TorusKeySwitcher {
 
 impl TorusKeySwitcher {
     /// Pulls the whole key.
-    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self> {
         let shape = keys.shape().clone();
         let block = shape.key_switching_block_len();
-        let total = shape.ks_indices() * block;
-        let mut rows = Vec::new();
-        rows.try_reserve_exact(total).map_err(|_| BackendError::OutOfMemory {
-            device: "cpu".into(),
-            bytes: (total * size_of::<u64>()) as u64,
-            what: "the key-switching key".into(),
-        })?;
-        rows.resize(total, 0);
-        let done = AtomicUsize::new(0);
-        rows.par_chunks_exact_mut(block).enumerate().for_each(|(index, out)| {
-            keys.key_switching_block(index, out);
-            progress.report(
-                "expanding the key-switching key",
-                done.fetch_add(1, Ordering::Relaxed) + 1,
-                shape.ks_indices(),
-            );
-        });
+        let fill = |index, out: &mut [u64]| keys.key_switching_block(index, out);
+        let rows = expand(shape.ks_indices(), block, progress, fill)?;
         Ok(Self { shape, rows })
     }
 

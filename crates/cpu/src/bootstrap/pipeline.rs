@@ -2,7 +2,7 @@
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, LinearJob, PlanReport, Stage, StageOutput,
+    BootstrapJob, BootstrapShape, LinearJob, PlanReport, Result, Stage, StageOutput,
 };
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(crate) trait Pipeline: Send + Sync {
         memory: &Memory,
         job: &BootstrapJob,
         stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError>;
+    ) -> Result<Vec<StageOutput>>;
 
     /// The key switch after the rotation, for pipelines that share it; none where it comes first.
     fn switcher(&self) -> Option<Arc<KeySwitcher>> {

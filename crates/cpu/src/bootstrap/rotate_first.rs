@@ -7,7 +7,7 @@ use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use crate::bootstrap::sample_extract::{sample_extract, switch_to_ks};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, PlanReport, Stage,
+    BackendError, BootstrapJob, BootstrapShape, KeyModulus, LinearJob, PlanReport, Result, Stage,
     StageOutput, Transform,
 };
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl RotateFirst {
         }
     }
 
-    fn trace_stage(&self, run: &TraceRun<'_>, stage: Stage) -> Result<StageOutput, BackendError> {
+    fn trace_stage(&self, run: &TraceRun<'_>, stage: Stage) -> Result<StageOutput> {
         let widen = |words: &[u32]| words.iter().map(|&w| u64::from(w)).collect::<Vec<u64>>();
         let accumulator = |steps| run.accumulator(self, steps);
         let extracted = || {
@@ -157,7 +157,7 @@ struct TraceRun<'a> {
 }
 
 impl TraceRun<'_> {
-    fn accumulator(&self, engine: &RotateFirst, steps: usize) -> Result<Vec<u64>, BackendError> {
+    fn accumulator(&self, engine: &RotateFirst, steps: usize) -> Result<Vec<u64>> {
         let all = engine.shape.steps();
         if steps > all {
             return Err(BackendError::InvalidRequest(format!(
@@ -210,7 +210,7 @@ impl Pipeline for RotateFirst {
         memory: &Memory,
         job: &BootstrapJob,
         stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    ) -> Result<Vec<StageOutput>> {
         let mut combined = vec![0; self.shape.ciphertext_len()];
         combine(&memory.store, &job.input, self.shape.packing, &mut combined);
         let exponents = self.exponents(&memory.store, job);

@@ -5,8 +5,8 @@ use crate::bootstrap::key_switch_torus::TorusKeySwitcher;
 use crate::bootstrap::pipeline::{Memory, Pipeline};
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, PlanReport, SecretKind, Stage,
-    StageOutput,
+    BackendError, BootstrapJob, BootstrapShape, Gadget, LinearJob, PlanReport, Result, SecretKind,
+    Stage, StageOutput,
 };
 use girih_ring::gadget::closest_representative_digits;
 
@@ -134,7 +134,7 @@ impl SwitchFirst {
         memory: &Memory,
         job: &BootstrapJob,
         stage: Stage,
-    ) -> Result<StageOutput, BackendError> {
+    ) -> Result<StageOutput> {
         let jobs = std::slice::from_ref(job);
         let combined = self.combined(memory, jobs);
         let switched = self.switched(&combined);
@@ -222,7 +222,7 @@ impl Pipeline for SwitchFirst {
         memory: &Memory,
         job: &BootstrapJob,
         stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    ) -> Result<Vec<StageOutput>> {
         stages.iter().map(|&stage| self.trace_stage(memory, job, stage)).collect()
     }
 

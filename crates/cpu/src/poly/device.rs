@@ -9,7 +9,7 @@ use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId, Schedule,
 };
-use girih_backend::{BackendError, Progress};
+use girih_backend::{BackendError, Progress, Result};
 use girih_ring::fft::Simd;
 use girih_ring::{AlignedBuffer, Automorphism};
 use rayon::prelude::*;
@@ -18,6 +18,7 @@ use super::memory::{Memory, Words};
 use super::routine::{Preparer, Routine, Work};
 use super::sums::Layout;
 use super::{Prime, launches};
+use crate::device::out_of_memory;
 
 /// Words that a call must touch to be worth a second thread.
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;
@@ -76,16 +77,12 @@ fn refuse(why: impl Into<String>) -> BackendError {
 type Memory32 = AlignedBuffer<u32>;
 
 /// So many words, zero.
-fn allocate(len: usize, what: &str) -> Result<Memory32, BackendError> {
-    AlignedBuffer::new(len).ok_or_else(|| BackendError::OutOfMemory {
-        device: "cpu".into(),
-        bytes: 4u64.saturating_mul(len as u64),
-        what: what.into(),
-    })
+fn allocate(len: usize, what: &str) -> Result<Memory32> {
+    AlignedBuffer::new(len).ok_or_else(|| out_of_memory(len.saturating_mul(4), what))
 }
 
 /// Makes `words` at least `len` long; what they held is gone then.
-fn grow(words: &mut Option<Memory32>, len: usize, what: &str) -> Result<(), BackendError> {
+fn grow(words: &mut Option<Memory32>, len: usize, what: &str) -> Result<()> {
     if words.as_ref().is_none_or(|words| words.len() < len) {
         // First the old ones go, lest both be there at once.
         *words = None;
@@ -96,11 +93,7 @@ fn grow(words: &mut Option<Memory32>, len: usize, what: &str) -> Result<(), Back
 
 impl CpuPoly {
     /// The ring on the vectors named, with so many threads.
-    pub(crate) fn new(
-        ring: Arc<RingShape>,
-        simd: Simd,
-        threads: usize,
-    ) -> Result<Self, BackendError> {
+    pub(crate) fn new(ring: Arc<RingShape>, simd: Simd, threads: usize) -> Result<Self> {
         let primes = (0..ring.primes.len()).into_par_iter();
         let primes = primes.map(|i| Prime::new(&ring, i, simd).map(Arc::new));
         let primes: Result<Vec<_>, _> = primes.collect();
@@ -116,7 +109,7 @@ impl CpuPoly {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run_call(&self, routine: RoutineId, call: &Bindings) -> Result<(), BackendError> {
+    fn run_call(&self, routine: RoutineId, call: &Bindings) -> Result<()> {
         let mut state = self.state();
         self.execute(&mut state, routine, call).map(|_| ())
     }
@@ -127,7 +120,7 @@ impl CpuPoly {
         state: &mut State,
         routine: RoutineId,
         call: &Bindings,
-    ) -> Result<Vec<Vec<u32>>, BackendError> {
+    ) -> Result<Vec<Vec<u32>>> {
         let State { buffers, residents, routines, arena, scratch, .. } = state;
         let prepared =
             routines.get(&routine).ok_or_else(|| refuse(format!("no routine {routine}")))?;
@@ -183,7 +176,7 @@ impl CpuPoly {
         residents: &'a HashMap<ResidentId, Resident>,
         bound: &[ResidentId],
         arena: &'a mut [u32],
-    ) -> Result<Memory<'a>, BackendError> {
+    ) -> Result<Memory<'a>> {
         let degree = self.ring.degree();
         let arena = Words::new(arena);
         let buffers: HashMap<BufferId, Words<'a>> =
@@ -275,7 +268,7 @@ impl PolyDevice for CpuPoly {
         &self.ring
     }
 
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+    fn allocate(&self, limbs: usize) -> Result<BufferId> {
         let len = limbs.saturating_mul(self.ring.degree());
         let mut state = self.state();
         let words = match state.spare.iter().rposition(|words| words.len() == len) {
@@ -299,20 +292,20 @@ impl PolyDevice for CpuPoly {
         }
     }
 
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, to: Place, words: &[u32]) -> Result<()> {
         let mut state = self.state();
         range(&mut state.buffers, to, words.len(), self.ring.degree())?.copy_from_slice(words);
         Ok(())
     }
 
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         let mut state = self.state();
         let source = range(&mut state.buffers, from, words.len(), self.ring.degree())?;
         words.copy_from_slice(source);
         Ok(())
     }
 
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         let degree = self.ring.degree();
         let len = limbs.saturating_mul(degree);
         let mut state = self.state();
@@ -335,7 +328,7 @@ impl PolyDevice for CpuPoly {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    ) -> Result<Vec<ResidentId>> {
         let shapes = source.shapes();
         let (done, total) = (AtomicUsize::new(0), shapes.len());
         let what = format!("loading {}", source.what());
@@ -371,11 +364,7 @@ impl PolyDevice for CpuPoly {
         self.state().residents.remove(&resident);
     }
 
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
         let mut state = self.state();
         let shape = |id: &ResidentId| {
             let resident = state.residents.get(id);
@@ -389,6 +378,7 @@ impl PolyDevice for CpuPoly {
             simd: self.simd,
             primes: &self.primes,
             residents: &shapes,
+            arena: schedule.arena_limbs,
             automorphisms: &mut state.automorphisms,
         };
         let routine = Arc::new(preparer.prepare(schedule)?);
@@ -408,15 +398,15 @@ impl PolyDevice for CpuPoly {
         }
     }
 
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()> {
         calls.iter().try_for_each(|call| self.run_call(routine, call))
     }
 
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         self.execute(&mut self.state(), routine, call)
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         // The arena stays until no routine is left: the system clears new pages at their first use.
         Ok(())
     }
@@ -443,7 +433,7 @@ fn range(
     place: Place,
     len: usize,
     degree: usize,
-) -> Result<&mut [u32], BackendError> {
+) -> Result<&mut [u32]> {
     let Place { buffer, first } = place;
     let words = buffers.get_mut(&buffer).ok_or_else(|| refuse(format!("no buffer {buffer}")))?;
     let limbs = words.len() / degree;

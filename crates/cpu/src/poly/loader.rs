@@ -1,10 +1,11 @@
 //! Rings opened on the CPU, and the choices there are.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use girih_backend::BackendError;
-use girih_backend::poly::{Loader, PolyDevice, PolyOptions, PolyPlan, RingShape, unknown_choice};
+use girih_backend::poly::{
+    Choices, Loader, PolyDevice, PolyOptions, PolyPlan, RingShape, unknown_choice,
+};
+use girih_backend::{BackendError, Result};
 use girih_ring::fft::Simd;
 
 use super::device::CpuPoly;
@@ -14,15 +15,7 @@ use crate::CpuBackend;
 const THREADS: &str = "threads";
 
 impl Loader for CpuBackend {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        self.open_by(ring, &BTreeMap::new())
-    }
-
-    fn open_by(
-        &self,
-        ring: Arc<RingShape>,
-        choices: &BTreeMap<String, u32>,
-    ) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open_by(&self, ring: Arc<RingShape>, choices: &Choices) -> Result<Box<dyn PolyDevice>> {
         let most = rayon::current_num_threads();
         if let Some(name) = choices.keys().find(|name| *name != THREADS) {
             return Err(unknown_choice(name, &[THREADS]));

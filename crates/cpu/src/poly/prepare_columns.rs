@@ -93,7 +93,6 @@ impl Preparer<'_> {
     pub(super) fn columns(
         &mut self,
         tile: &ColumnTile,
-        arena: usize,
         numbering: &mut Numbering,
     ) -> Result<ColumnWork, String> {
         let mut loads = Vec::with_capacity(tile.loads.len());
@@ -112,7 +111,7 @@ impl Preparer<'_> {
             if load.form == Form::Evaluations || load.automorphism != 1 {
                 return Err(format!("{load:?}: columns load neither evaluations nor their images"));
             }
-            self.check_limb(load.from, arena)?;
+            self.check_limb(load.from)?;
             let bound = matches!(load.from, Limb::Input { .. });
             if matches!(load.from, Limb::Resident { .. }) || half && bound {
                 return Err(format!("{:?} cannot be loaded as {:?}", load.from, load.form));
@@ -125,7 +124,7 @@ impl Preparer<'_> {
         }
         let (mut local, mut copies) = (0, false);
         for number in 0..tile.sums.len() {
-            let sum = self.column_sum(&mut ready, number, arena, numbering)?;
+            let sum = self.column_sum(&mut ready, number, numbering)?;
             copies |= sum.stores.iter().enumerate().any(|(i, store)| {
                 let last = i + 1 == sum.stores.len() && matches!(sum.out, Place::Local(_));
                 store.half && !last
@@ -149,7 +148,6 @@ impl Preparer<'_> {
         &mut self,
         ready: &mut Tile<'_>,
         number: usize,
-        arena: usize,
         numbering: &mut Numbering,
     ) -> Result<ColumnSumWork, String> {
         let tile = ready.tile;
@@ -229,7 +227,7 @@ impl Preparer<'_> {
             if store.form == Form::Evaluations || store.automorphism != 1 {
                 return Err(format!("{store:?}: columns store no evaluations or images"));
             }
-            let limb = self.store(store, arena, numbering)?;
+            let limb = self.store(store, numbering)?;
             stores.push(ColumnStore { limb, half: store.form == Form::Half });
         }
         ready.slots.push((sum.prime, out));

@@ -7,11 +7,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use girih_backend::BackendError;
 use girih_backend::poly::schedule::{
     Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
 };
 use girih_backend::poly::{ResidentShape, Schedule};
+use girih_backend::{BackendError, Result};
 use girih_ring::Automorphism;
 use girih_ring::fft::Simd;
 
@@ -74,6 +74,8 @@ pub(super) struct Preparer<'a> {
     pub(super) primes: &'a [Arc<Prime>],
     /// Of the schedule's resident polynomials, by slot.
     pub(super) residents: &'a [ResidentShape],
+    /// Limbs of the arena.
+    pub(super) arena: usize,
     pub(super) automorphisms: &'a mut HashMap<u32, Arc<Automorphism>>,
 }
 
@@ -107,13 +109,13 @@ impl Numbering {
 }
 
 impl Preparer<'_> {
-    pub(super) fn prepare(mut self, schedule: &Schedule) -> Result<Routine, BackendError> {
+    pub(super) fn prepare(mut self, schedule: &Schedule) -> Result<Routine> {
         let mut numbering = Numbering::default();
         let mut launches = Vec::with_capacity(schedule.launches.len());
         for (number, launch) in schedule.launches.iter().enumerate() {
             numbering.read.clear();
             numbering.written.clear();
-            let work = self.launch(launch, schedule.arena_limbs, &mut numbering);
+            let work = self.launch(launch, &mut numbering);
             launches.push(
                 work.map_err(|why| refuse(format!("launch {number}, {}: {why}", launch.kernel())))?,
             );
@@ -122,7 +124,7 @@ impl Preparer<'_> {
         for (value, limbs) in &schedule.kept {
             let mut numbers = Vec::with_capacity(limbs.len());
             for &limb in limbs {
-                self.check_limb(limb, schedule.arena_limbs)
+                self.check_limb(limb)
                     .map_err(|why| refuse(format!("kept value {}: {why}", value.index())))?;
                 numbers.push(numbering.number(limb));
             }
@@ -138,23 +140,18 @@ impl Preparer<'_> {
         })
     }
 
-    fn launch(
-        &mut self,
-        launch: &Launch,
-        arena: usize,
-        numbering: &mut Numbering,
-    ) -> Result<Work, String> {
+    fn launch(&mut self, launch: &Launch, numbering: &mut Numbering) -> Result<Work, String> {
         let work = match launch {
             Launch::Rows(tiles) => {
-                let tiles = tiles.iter().map(|tile| self.rows(tile, arena, numbering));
+                let tiles = tiles.iter().map(|tile| self.rows(tile, numbering));
                 Work::Rows(tiles.collect::<Result<_, _>>()?)
             }
             Launch::Pointwise(tiles) => {
-                let tiles = tiles.iter().map(|tile| self.pointwise(tile, arena, numbering));
+                let tiles = tiles.iter().map(|tile| self.pointwise(tile, numbering));
                 Work::Pointwise(tiles.collect::<Result<_, _>>()?)
             }
             Launch::Columns(tiles) => {
-                let tiles = tiles.iter().map(|tile| self.columns(tile, arena, numbering));
+                let tiles = tiles.iter().map(|tile| self.columns(tile, numbering));
                 Work::Columns(tiles.collect::<Result<_, _>>()?)
             }
         };
@@ -164,17 +161,12 @@ impl Preparer<'_> {
         }
     }
 
-    fn rows(
-        &mut self,
-        tile: &RowTile,
-        arena: usize,
-        numbering: &mut Numbering,
-    ) -> Result<RowWork, String> {
+    fn rows(&mut self, tile: &RowTile, numbering: &mut Numbering) -> Result<RowWork, String> {
         let prime = self.prime(tile.prime)?;
-        let loads = self.loads(tile, arena, numbering)?;
+        let loads = self.loads(tile, numbering)?;
         let mut sums = Vec::with_capacity(tile.sums.len());
         for (number, sum) in tile.sums.iter().enumerate() {
-            let products = self.products(tile, number, &prime, arena, numbering)?;
+            let products = self.products(tile, number, &prime, numbering)?;
             let mut stores = Vec::with_capacity(sum.stores.len());
             for store in &sum.stores {
                 if store.form == Form::Coefficients {
@@ -188,7 +180,7 @@ impl Preparer<'_> {
                         Some(StoredAutomorphism { forward, inverse })
                     }
                 };
-                let limb = self.store(store, arena, numbering)?;
+                let limb = self.store(store, numbering)?;
                 stores.push(RowStore { limb, half: store.form == Form::Half, automorphism });
             }
             let slot = tile.loads.len() + number;
@@ -202,20 +194,19 @@ impl Preparer<'_> {
     fn pointwise(
         &mut self,
         tile: &RowTile,
-        arena: usize,
         numbering: &mut Numbering,
     ) -> Result<PointwiseWork, String> {
         let prime = self.prime(tile.prime)?;
-        let loads = self.loads(tile, arena, numbering)?;
+        let loads = self.loads(tile, numbering)?;
         let mut sums = Vec::with_capacity(tile.sums.len());
         for (number, sum) in tile.sums.iter().enumerate() {
-            let products = self.products(tile, number, &prime, arena, numbering)?;
+            let products = self.products(tile, number, &prime, numbering)?;
             let mut stores = Vec::with_capacity(sum.stores.len());
             for store in &sum.stores {
                 if store.form != Form::Evaluations || store.automorphism != 1 {
                     return Err(format!("{store:?}: words are stored as they are"));
                 }
-                stores.push(self.store(store, arena, numbering)?);
+                stores.push(self.store(store, numbering)?);
             }
             sums.push((products, stores));
         }
@@ -225,21 +216,11 @@ impl Preparer<'_> {
         Ok(PointwiseWork { prime, loads, sums })
     }
 
-    fn loads(
-        &mut self,
-        tile: &RowTile,
-        arena: usize,
-        numbering: &mut Numbering,
-    ) -> Result<Vec<RowLoad>, String> {
-        tile.loads.iter().map(|load| self.row_load(load, arena, numbering)).collect()
+    fn loads(&mut self, tile: &RowTile, numbering: &mut Numbering) -> Result<Vec<RowLoad>, String> {
+        tile.loads.iter().map(|load| self.row_load(load, numbering)).collect()
     }
 
-    fn row_load(
-        &mut self,
-        load: &Load,
-        arena: usize,
-        numbering: &mut Numbering,
-    ) -> Result<RowLoad, String> {
+    fn row_load(&mut self, load: &Load, numbering: &mut Numbering) -> Result<RowLoad, String> {
         let half = load.form == Form::Half;
         if load.form == Form::Coefficients {
             return Err("rows cannot load coefficients".into());
@@ -247,7 +228,7 @@ impl Preparer<'_> {
         if half && load.automorphism != 1 {
             return Err("an automorphism of what is half transformed".into());
         }
-        let log2_run = self.check_limb(load.from, arena)?;
+        let log2_run = self.check_limb(load.from)?;
         if half && matches!(load.from, Limb::Resident { .. } | Limb::Input { .. }) {
             return Err(format!("{:?} is never half transformed", load.from));
         }
@@ -262,10 +243,9 @@ impl Preparer<'_> {
     pub(super) fn store(
         &mut self,
         store: &Store,
-        arena: usize,
         numbering: &mut Numbering,
     ) -> Result<u32, String> {
-        self.check_limb(store.to, arena)?;
+        self.check_limb(store.to)?;
         if matches!(store.to, Limb::Input { .. } | Limb::Resident { .. }) {
             return Err(format!("{:?} cannot be written", store.to));
         }
@@ -282,7 +262,6 @@ impl Preparer<'_> {
         tile: &RowTile,
         number: usize,
         prime: &Prime,
-        arena: usize,
         numbering: &mut Numbering,
     ) -> Result<Products, String> {
         let modulus = prime.ntt.modulus();
@@ -301,7 +280,7 @@ impl Preparer<'_> {
                 Source::Stream(load) if load.form != Form::Evaluations => {
                     Err("only evaluations can be streamed".to_owned())
                 }
-                Source::Stream(load) => self.row_load(load, arena, numbering).map(Operand::Stream),
+                Source::Stream(load) => self.row_load(load, numbering).map(Operand::Stream),
             };
             match (a, b) {
                 (None, None) => {
@@ -339,10 +318,10 @@ impl Preparer<'_> {
 
     /// Whether the limb is in range as far as the schedule says; log2 of the words that one of its
     /// words stands for.
-    pub(super) fn check_limb(&self, limb: Limb, arena: usize) -> Result<u32, String> {
+    pub(super) fn check_limb(&self, limb: Limb) -> Result<u32, String> {
         match limb {
-            Limb::Arena(number) if number as usize >= arena => {
-                Err(format!("limb {number} of an arena of {arena}"))
+            Limb::Arena(number) if number as usize >= self.arena => {
+                Err(format!("limb {number} of an arena of {}", self.arena))
             }
             Limb::Resident { slot, limb: number } => match self.residents.get(slot as usize) {
                 Some(shape) if usize::from(number) < shape.basis.len() => Ok(shape.log2_run),

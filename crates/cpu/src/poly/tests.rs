@@ -8,7 +8,7 @@ use girih_backend::poly::{
     Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
     ResidentShape, Schedule, interpret, lower, random,
 };
-use girih_backend::{BackendError, NoProgress};
+use girih_backend::{BackendError, NoProgress, Result};
 use girih_ring::fft::Simd;
 
 use super::device::CpuPoly;
@@ -120,7 +120,7 @@ fn copy(from: Limb, to: Limb) -> RowTile {
 const INPUT: Limb = Limb::Input { slot: 0, limb: 0 };
 const OUTPUT: Limb = Limb::Output { slot: 0, limb: 0 };
 
-fn refused<T>(result: Result<T, BackendError>, words: &str) {
+fn refused<T>(result: Result<T>, words: &str) {
     match result {
         Err(BackendError::InvalidRequest(why)) => assert!(why.contains(words), "{why}"),
         Err(other) => panic!("{other}"),

@@ -1,17 +1,16 @@
 //! Launches `cuda/bootstrap/blind_rotate.cu`: whole ciphertexts a block.
 
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::HEADERS;
+use crate::bootstrap::source::kernel_file;
 use crate::runtime::machine::LaunchSize;
 use crate::runtime::source::KernelFile;
 
 /// `cuda/bootstrap/blind_rotate.cu`.
-pub const BLIND_ROTATE: KernelFile = KernelFile {
-    name: "blind_rotate",
-    text: include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
-    kernels: &["blind_rotate"],
-    headers: HEADERS,
-};
+pub const BLIND_ROTATE: KernelFile = kernel_file(
+    "blind_rotate",
+    include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
+    &["blind_rotate"],
+);
 
 /// The launch of `jobs` ciphertexts: whole clusters of blocks of `groups` each.
 pub(crate) fn size(plan: &CudaPlan, groups: usize, jobs: usize) -> LaunchSize {

@@ -1,17 +1,16 @@
 //! Launches `cuda/bootstrap/blind_rotate_spread.cu`: a cluster of blocks for each ciphertext.
 
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::HEADERS;
+use crate::bootstrap::source::kernel_file;
 use crate::runtime::machine::LaunchSize;
 use crate::runtime::source::KernelFile;
 
 /// `cuda/bootstrap/blind_rotate_spread.cu`.
-pub const BLIND_ROTATE_SPREAD: KernelFile = KernelFile {
-    name: "blind_rotate_spread",
-    text: include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
-    kernels: &["blind_rotate_spread"],
-    headers: HEADERS,
-};
+pub const BLIND_ROTATE_SPREAD: KernelFile = kernel_file(
+    "blind_rotate_spread",
+    include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
+    &["blind_rotate_spread"],
+);
 
 /// The launch of `jobs` ciphertexts, `blocks` for each.
 pub(crate) fn size(plan: &CudaPlan, blocks: usize, jobs: usize) -> LaunchSize {

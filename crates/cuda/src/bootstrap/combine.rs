@@ -2,20 +2,19 @@
 
 use crate::bootstrap::arguments::CombineArguments;
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::{HEADERS, source};
+use crate::bootstrap::source::{kernel_file, source};
 use crate::bootstrap::upload::kernels;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Kernel, LaunchSize, Machine, Queue};
 use crate::runtime::source::KernelFile;
-use girih_backend::{BackendError, BootstrapShape};
+use girih_backend::{BootstrapShape, Result};
 
 /// `cuda/bootstrap/combine.cu`.
-pub const COMBINE: KernelFile = KernelFile {
-    name: "combine",
-    text: include_str!("../../../../cuda/bootstrap/combine.cu"),
-    kernels: &["combine", "combine_scatter"],
-    headers: HEADERS,
-};
+pub const COMBINE: KernelFile = kernel_file(
+    "combine",
+    include_str!("../../../../cuda/bootstrap/combine.cu"),
+    &["combine", "combine_scatter"],
+);
 
 /// Threads of a block.
 const THREADS: usize = 256;
@@ -27,11 +26,7 @@ pub(crate) struct Combine {
 }
 
 impl Combine {
-    pub fn load(
-        machine: &dyn Machine,
-        shape: &BootstrapShape,
-        plan: &CudaPlan,
-    ) -> Result<Self, BackendError> {
+    pub fn load(machine: &dyn Machine, shape: &BootstrapShape, plan: &CudaPlan) -> Result<Self> {
         let [combine, scatter] = kernels(machine, &source(COMBINE, shape, plan, false))?;
         Ok(Self { combine, scatter })
     }
@@ -44,7 +39,7 @@ impl Combine {
         arguments: CombineArguments,
         words: usize,
         scatter: bool,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let size = LaunchSize {
             blocks: words.div_ceil(THREADS),
             threads: THREADS,

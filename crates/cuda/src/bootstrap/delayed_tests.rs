@@ -2,15 +2,16 @@
 
 use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
-use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::Planner;
 use crate::bootstrap::queues::{FIRST, QUEUES, SECOND};
+use crate::bootstrap::upload::Loading;
 use crate::runtime::delayed::{Delay, Delayed};
 use crate::runtime::emulated::Emulated;
-use crate::runtime::machine::Queue;
+use crate::runtime::machine::{Machine, Queue};
 use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob,
-    NoProgress, Operand, PlanRequest, PlanSource, SecretKind, Transform,
+    BootstrapJob, BootstrapShape, Combination, Engine, Gadget, KeyModulus, LinearJob, NoProgress,
+    Operand, PlanRequest, PlanSource, Result, SecretKind, Transform,
 };
 use std::sync::Arc;
 
@@ -54,15 +55,17 @@ pub(super) fn load(
     delay: Delay,
     careless: &'static [Queue],
     shape: &BootstrapShape,
-) -> Result<Engine, BackendError> {
-    let machine = Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
+) -> Result<Engine> {
+    let machine: Arc<dyn Machine> =
+        Arc::new(Delayed::new(machine.clone(), delay, &QUEUES, careless));
     let transform = if shape.is_torus() { Transform::Fft } else { Transform::Ntt };
     // One multiprocessor, so that small calls have several waves and something left.
     let planner =
         Planner { device: "cuda", shape, transform, limits: &limits_of(90), cluster: MAX_CLUSTER };
     let plans = planner.candidates(&PlanRequest::default()).expect("it fits");
     let keys = SyntheticKeys::new(shape.clone(), 5);
-    let engine = CudaEngine::load(machine, &keys, plans, PlanSource::Model, None, &NoProgress)?;
+    let loading = Loading { machine: &machine, keys: &keys, progress: &NoProgress };
+    let engine = CudaEngine::load(&loading, plans, PlanSource::Model, None)?;
     Ok(Engine::new(Box::new(engine)))
 }
 

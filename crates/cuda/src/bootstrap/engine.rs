@@ -6,13 +6,14 @@ use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
 use crate::bootstrap::rotation;
 use crate::bootstrap::trace::Trace;
+use crate::bootstrap::upload::Loading;
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Machine, Queue};
 use crate::runtime::order::Order;
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource,
-    Progress, Stage, StageOutput, Transform, Waiting, at_once,
+    BootstrapJob, BootstrapShape, LinearJob, PlanReport, PlanSource, Result, Stage, StageOutput,
+    Transform, Waiting, at_once,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,15 +31,13 @@ impl CudaEngine {
     /// Loads the keys of a shape under `plans`, which are at least one, over the store and the key
     /// switch of `beside` where there is one.
     pub(crate) fn load(
-        machine: Arc<dyn Machine>,
-        keys: &dyn KeySource,
+        loading: &Loading<'_>,
         plans: Vec<CudaPlan>,
         source: PlanSource,
         beside: Option<&Self>,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let switch = beside.map(|engine| Arc::clone(&engine.pipeline.switch));
-        let pipeline = Pipeline::load(machine, keys, &plans, switch, progress)?;
+        let pipeline = Pipeline::load(loading, &plans, switch)?;
         let memory = match beside {
             Some(engine) => Arc::clone(&engine.memory),
             None => Arc::new(Mutex::new(Memory::new(&pipeline.machine)?)),
@@ -56,12 +55,7 @@ impl CudaEngine {
     }
 
     /// Copies checked test polynomials to the places from `first` on, as kernels read them.
-    fn upload_tables(
-        &self,
-        memory: &Memory,
-        first: usize,
-        polynomials: &[u64],
-    ) -> Result<(), BackendError> {
+    fn upload_tables(&self, memory: &Memory, first: usize, polynomials: &[u64]) -> Result<()> {
         let at = memory.tables.address()
             + (first * self.pipeline.shape.polynomial_size * self.pipeline.coefficient_bytes)
                 as u64;
@@ -98,7 +92,7 @@ impl BootstrapDevice for CudaEngine {
             .with("key_switching_key_bytes", switch.key_bytes())
     }
 
-    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+    fn grow(&self, from: usize, to: usize) -> Result<()> {
         let mut memory = self.memory();
         let bytes = self.pipeline.shape.ciphertext_len() * 4;
         // Nobody needs to wait for what is over on both sides of this.
@@ -109,7 +103,7 @@ impl BootstrapDevice for CudaEngine {
         Ok(())
     }
 
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         let mut memory = self.memory();
         let len = self.pipeline.shape.ciphertext_len();
         let places = first..first + words.len() / len;
@@ -120,11 +114,7 @@ impl BootstrapDevice for CudaEngine {
         Ok(())
     }
 
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         at_once(move || {
             let memory = self.memory();
             let len = self.pipeline.shape.ciphertext_len();
@@ -137,7 +127,7 @@ impl BootstrapDevice for CudaEngine {
         })
     }
 
-    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<()> {
         let size = self.pipeline.shape.polynomial_size;
         let mut memory = self.memory();
         let bytes = size * self.pipeline.coefficient_bytes;
@@ -154,7 +144,7 @@ impl BootstrapDevice for CudaEngine {
         self.upload_tables(&memory, held, polynomials)
     }
 
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()> {
         let memory = self.memory();
         let places = first..first + polynomials.len() / self.pipeline.shape.polynomial_size;
         // Rotations that read what is there come before; those to come wait for their jobs, which
@@ -163,15 +153,15 @@ impl BootstrapDevice for CudaEngine {
         self.upload_tables(&memory, first, polynomials)
     }
 
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         self.pipeline.bootstrap(&mut self.memory(), jobs)
     }
 
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         self.pipeline.combine(&mut self.memory(), jobs)
     }
 
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize(&self) -> Waiting<'_, Result<()>> {
         at_once(|| self.machine().synchronize())
     }
 
@@ -179,11 +169,7 @@ impl BootstrapDevice for CudaEngine {
         Pipelining { overlaps_transfers: true, wave: self.pipeline.wave(), devices: 1 }
     }
 
-    fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         let mut memory = self.memory();
         let mut trace = Trace::new(&self.pipeline, &mut memory, job)?;
         stages.iter().map(|&stage| trace.stage(stage)).collect()

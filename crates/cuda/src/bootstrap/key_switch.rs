@@ -5,21 +5,19 @@ use crate::bootstrap::keys::key_switching_rows;
 use crate::bootstrap::layout::key_switching_bytes;
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::plan::key_switch::{KeySwitchLaunch, KeySwitchPlan};
-use crate::bootstrap::source::{HEADERS, source};
-use crate::bootstrap::upload::{kernels, upload_blocks};
+use crate::bootstrap::source::{kernel_file, source};
+use crate::bootstrap::upload::{Loading, kernels};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
 use crate::runtime::source::KernelFile;
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
-use std::sync::Arc;
+use girih_backend::{BootstrapShape, Result};
 
 /// `cuda/bootstrap/key_switch.cu`.
-pub const KEY_SWITCH: KernelFile = KernelFile {
-    name: "key_switch",
-    text: include_str!("../../../../cuda/bootstrap/key_switch.cu"),
-    kernels: &["key_switch", "key_switch_finish", "key_switch_tiled"],
-    headers: HEADERS,
-};
+pub const KEY_SWITCH: KernelFile = kernel_file(
+    "key_switch",
+    include_str!("../../../../cuda/bootstrap/key_switch.cu"),
+    &["key_switch", "key_switch_finish", "key_switch_tiled"],
+);
 
 /// Threads of a block of `key_switch_finish`.
 const FINISH_THREADS: usize = 256;
@@ -37,12 +35,8 @@ pub(crate) struct KeySwitch {
 
 impl KeySwitch {
     /// Compiles the kernels and pulls the key.
-    pub fn load(
-        machine: &Arc<dyn Machine>,
-        keys: &dyn KeySource,
-        plan: &CudaPlan,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    pub fn load(loading: &Loading<'_>, plan: &CudaPlan) -> Result<Self> {
+        let Loading { machine, keys, .. } = *loading;
         let shape = keys.shape();
         let [gather, finish, tiled] =
             kernels(machine.as_ref(), &source(KEY_SWITCH, shape, plan, false))?;
@@ -52,12 +46,10 @@ impl KeySwitch {
             machine.prepare(tiled, LaunchSize { blocks: 1, ..size(&largest) })?;
         }
         let rows = |index| key_switching_rows(shape, keys, index);
-        let key = upload_blocks(
-            machine,
+        let key = loading.upload_blocks(
             "key-switching key",
             shape.ks_indices(),
             key_switching_bytes(shape),
-            progress,
             rows,
         )?;
         Ok(Self {
@@ -90,7 +82,7 @@ impl KeySwitch {
         machine: &dyn Machine,
         queue: Queue,
         arguments: KeySwitchArguments,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let jobs = arguments.job_count as usize;
         let launch = self.plan(jobs);
         let kernel = if launch.tiled { self.tiled } else { self.gather };

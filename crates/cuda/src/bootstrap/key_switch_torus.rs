@@ -8,21 +8,19 @@ use crate::bootstrap::layout::{
     product_chunk_bytes,
 };
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::source::{HEADERS, source};
-use crate::bootstrap::upload::{kernels, upload_blocks};
+use crate::bootstrap::source::{kernel_file, source};
+use crate::bootstrap::upload::{Loading, kernels};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, LaunchSize, Machine, Queue};
 use crate::runtime::source::KernelFile;
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
-use std::sync::Arc;
+use girih_backend::{BootstrapShape, Result};
 
 /// `cuda/bootstrap/key_switch_torus.cu`.
-pub const KEY_SWITCH_TORUS: KernelFile = KernelFile {
-    name: "key_switch_torus",
-    text: include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
-    kernels: &["torus_digits", "key_switch_torus", "round_torus"],
-    headers: HEADERS,
-};
+pub const KEY_SWITCH_TORUS: KernelFile = kernel_file(
+    "key_switch_torus",
+    include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
+    &["torus_digits", "key_switch_torus", "round_torus"],
+);
 
 /// Ciphertexts of a fragment of digits (`FRAGMENT` of cuda/bootstrap/key_switch_torus.cu).
 const FRAGMENT: usize = 16;
@@ -48,25 +46,15 @@ pub(crate) struct TorusKeySwitch {
 
 impl TorusKeySwitch {
     /// Pulls the key.
-    pub fn load(
-        machine: &Arc<dyn Machine>,
-        keys: &dyn KeySource,
-        plan: &CudaPlan,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    pub fn load(loading: &Loading<'_>, plan: &CudaPlan) -> Result<Self> {
+        let Loading { machine, keys, .. } = *loading;
         let shape = keys.shape();
         let [digits, product, round] =
             kernels(machine.as_ref(), &source(KEY_SWITCH_TORUS, shape, plan, false))?;
         let chunks = shape.ks_indices().div_ceil(PRODUCT_INDICES);
         let make = |chunk| product_chunk(keys, chunk);
-        let key = upload_blocks(
-            machine,
-            "key-switching key",
-            chunks,
-            product_chunk_bytes(shape),
-            progress,
-            make,
-        )?;
+        let key =
+            loading.upload_blocks("key-switching key", chunks, product_chunk_bytes(shape), make)?;
         Ok(Self {
             digits,
             product,
@@ -111,7 +99,7 @@ impl TorusKeySwitch {
         machine: &dyn Machine,
         queue: Queue,
         arguments: TorusKeySwitchArguments,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let jobs = arguments.job_count as usize;
         let blocks = jobs.div_ceil(PRODUCT_CIPHERTEXTS) * (self.row / PRODUCT_COLUMNS);
         let splits = splits(
@@ -191,15 +179,17 @@ mod emulated_tests {
     use super::*;
     use crate::bootstrap::arguments::Job;
     use crate::bootstrap::limits::limits_of;
+    use crate::bootstrap::plan::Planner;
     use crate::bootstrap::queues;
     use crate::runtime::bytes::bytes_of_mut;
     use crate::runtime::emulated::Emulated;
     use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words};
     use girih_backend::{
-        BootstrapJob, Combination, Gadget, KeyModulus, NoProgress, Operand, PlanRequest,
+        BootstrapJob, Combination, Gadget, KeyModulus, KeySource, NoProgress, Operand, PlanRequest,
         SecretKind, Transform,
     };
     use girih_ring::gadget::closest_representative_digits;
+    use std::sync::Arc;
 
     fn shape(log2_ks_base: u32, ks_digits: u32) -> BootstrapShape {
         BootstrapShape {
@@ -258,17 +248,12 @@ mod emulated_tests {
     fn check(shape: &BootstrapShape, count: usize, multiprocessors: usize) {
         let machine: Arc<dyn Machine> = Arc::new(Emulated::new().expect("there is a compiler"));
         let keys = SyntheticKeys::new(shape.clone(), 3);
-        let plan = CudaPlan::new(
-            "cuda",
-            shape,
-            Transform::Fft,
-            &limits_of(90),
-            1,
-            &PlanRequest::default(),
-        )
-        .expect("it fits");
+        let (device, transform, limits) = ("cuda", Transform::Fft, &limits_of(90));
+        let planner = Planner { device, shape, transform, limits, cluster: 1 };
+        let plan = planner.whole(&PlanRequest::default()).expect("it fits");
         let plan = CudaPlan { multiprocessors, ..plan };
-        let switch = TorusKeySwitch::load(&machine, &keys, &plan, &NoProgress).expect("it loads");
+        let loading = Loading { machine: &machine, keys: &keys, progress: &NoProgress };
+        let switch = TorusKeySwitch::load(&loading, &plan).expect("it loads");
         let mut words = Words::new(4);
         let store: Vec<u64> =
             (0..count * shape.extracted_len()).map(|_| words.next_word()).collect();

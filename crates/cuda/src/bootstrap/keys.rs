@@ -6,7 +6,7 @@ use crate::bootstrap::layout::{
 };
 use crate::bootstrap::roots;
 use crate::runtime::bytes::bytes_of;
-use girih_backend::{BackendError, BootstrapShape, KeySource, SecretKind, Transform};
+use girih_backend::{BackendError, BootstrapShape, KeySource, Result, SecretKind, Transform};
 use girih_ring::NttTable;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -131,7 +131,7 @@ impl KeyLayout {
     }
 
     /// Fails where packed entries met a key that does not look uniform.
-    pub fn check(&self, device: &str) -> Result<(), BackendError> {
+    pub fn check(&self, device: &str) -> Result<()> {
         if !self.overflowed.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl KeyLayout {
         })
     }
 
-    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft.cuh).
+    /// Which entry of a step is that of plane `x` (`key_entry` of cuda/bootstrap/fft_key.cuh).
     fn fft_entry(&self, column: usize, row: usize, x: usize, j: usize) -> usize {
         let (rows, columns, ggsw, tail) =
             (self.rows(), self.shape.columns(), self.shape.ggsw_per_step(), self.geometry.tail);

@@ -92,7 +92,8 @@ pub(crate) fn in_registers(
     (groups * shape.columns()).div_ceil(threads / geometry.team) == 1
 }
 
-/// Whether the product phase of the FFT holds all digits (`HOLD_DIGITS` of cuda/bootstrap/fft.cuh).
+/// Whether the product phase of the FFT holds all digits
+/// (`HOLD_DIGITS` of cuda/bootstrap/fft_key.cuh).
 pub(crate) fn holds_digits(shape: &BootstrapShape) -> bool {
     shape.levels() * shape.columns() <= 2 * shape.columns()
 }
@@ -155,7 +156,7 @@ pub(crate) fn step_bytes(shape: &BootstrapShape, transform: Transform, packed: b
 }
 
 /// Entries of the key that a thread of the FFT takes in a run (`RUN_ENTRIES`
-/// of cuda/bootstrap/fft.cuh).
+/// of cuda/bootstrap/fft_key.cuh).
 pub(crate) fn run_entries(shape: &BootstrapShape, geometry: &Geometry) -> usize {
     let column = shape.levels() * shape.columns() * shape.ggsw_per_step() * geometry.tail;
     if holds_digits(shape) && shape.grouping == 1 { column } else { column * shape.columns() }

@@ -2,7 +2,7 @@
 
 use crate::runtime::machine::{Buffer, Machine, Mark, Queue};
 use crate::runtime::order::{Marks, Order, span};
-use girih_backend::{BackendError, BootstrapJob, BootstrapShape, Combination};
+use girih_backend::{BootstrapJob, BootstrapShape, Combination, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) struct Lane {
 }
 
 impl Memory {
-    pub fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
+    pub fn new(machine: &Arc<dyn Machine>) -> Result<Self> {
         Ok(Self {
             store: Buffer::new(machine, 0, "ciphertexts")?,
             order: Order::default(),
@@ -73,7 +73,7 @@ impl Memory {
 }
 
 impl Lane {
-    fn new(machine: &Arc<dyn Machine>) -> Result<Self, BackendError> {
+    fn new(machine: &Arc<dyn Machine>) -> Result<Self> {
         let empty = |what| Buffer::new(machine, 0, what);
         Ok(Self {
             jobs: empty("jobs")?,
@@ -88,12 +88,7 @@ impl Lane {
 
     /// Uploads jobs once the call before has done with its own, and lets `queue` wait for them
     /// (and, since uploads keep their order, for everything that was uploaded before).
-    pub fn stage(
-        &mut self,
-        machine: &dyn Machine,
-        queue: Queue,
-        jobs: &[u8],
-    ) -> Result<(), BackendError> {
+    pub fn stage(&mut self, machine: &dyn Machine, queue: Queue, jobs: &[u8]) -> Result<()> {
         self.jobs.grow(Queue::UPLOADS, jobs.len(), 0, "jobs")?;
         if let Some(last) = self.last {
             machine.wait(Queue::UPLOADS, last)?;

@@ -5,7 +5,9 @@ use crate::bootstrap::delayed_tests::{engine, load, shape};
 use crate::runtime::delayed::Delay;
 use crate::runtime::emulated::Emulated;
 use girih_backend::bootstrap::synthetic::Words;
-use girih_backend::{BackendError, BootstrapJob, Combination, Engine, LinearJob, Operand, Stage};
+use girih_backend::{
+    BackendError, BootstrapJob, Combination, Engine, LinearJob, Operand, Result, Stage,
+};
 use std::sync::Arc;
 
 /// A call that the device has no memory for, and nothing else that may be wrong.
@@ -18,7 +20,7 @@ fn assert_out_of_memory(error: &BackendError) {
 /// often it was refused. `after` runs behind each refusal.
 fn with_more_and_more<T>(
     machine: &Emulated,
-    mut call: impl FnMut() -> Result<T, BackendError>,
+    mut call: impl FnMut() -> Result<T>,
     mut after: impl FnMut(),
 ) -> (usize, T) {
     for granted in 0.. {
@@ -64,7 +66,7 @@ impl Twins {
 
     /// `call` on both, on one with all its allocations refused in turn; between refusals small
     /// calls go on. Returns how many there were.
-    fn call(&mut self, what: &str, call: impl Fn(&Engine) -> Result<(), BackendError>) -> usize {
+    fn call(&mut self, what: &str, call: impl Fn(&Engine) -> Result<()>) -> usize {
         let Self { machine, short, rich, .. } = self;
         let (refused, ()) =
             with_more_and_more(machine, || call(short), || small_calls(machine, short, rich, what));

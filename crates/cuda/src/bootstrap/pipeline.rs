@@ -10,14 +10,12 @@ use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
 use crate::bootstrap::roots;
 use crate::bootstrap::rotation::{self, Rotation};
-use crate::bootstrap::switches::Switch;
-use crate::bootstrap::upload::upload_blocks;
+use crate::bootstrap::switches::{Staged, Switch};
+use crate::bootstrap::upload::Loading;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Machine, Queue};
 use crate::runtime::order::span;
-use girih_backend::{
-    BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, Progress, Transform,
-};
+use girih_backend::{BootstrapJob, BootstrapShape, LinearJob, Result, Transform};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -52,12 +50,11 @@ impl Pipeline {
     /// Compiles `plans`, which are at least one, and pulls the keys; the key switch is that of an
     /// engine `beside`, where there is one.
     pub fn load(
-        machine: Arc<dyn Machine>,
-        keys: &dyn KeySource,
+        loading: &Loading<'_>,
         plans: &[CudaPlan],
         beside: Option<Arc<Switch>>,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
+        let Loading { machine, keys, .. } = *loading;
         let shape = keys.shape().clone();
         // All plans of a shape share transform, keys and key switch.
         let plan = &plans[0];
@@ -68,20 +65,18 @@ impl Pipeline {
             .collect::<Result<Vec<_>, _>>()?;
         let combine = Combine::load(machine.as_ref(), &shape, plan)?;
         let layout = KeyLayout::new(&shape, plan.transform, plan.packed);
-        let key = upload_blocks(
-            &machine,
+        let key = loading.upload_blocks(
             "bootstrapping key",
             shape.steps(),
             layout.step_bytes(),
-            progress,
             |step| layout.step(keys, step),
         )?;
         layout.check(machine.id())?;
         let switch = match beside {
             Some(switch) => switch,
-            None => Arc::new(Switch::load(&machine, keys, plan, progress)?),
+            None => Arc::new(Switch::load(loading, plan)?),
         };
-        let (roots, powers) = root_buffers(&machine, &shape, plan.transform)?;
+        let (roots, powers) = root_buffers(machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
             key: key.address(),
             roots: roots.address(),
@@ -89,7 +84,7 @@ impl Pipeline {
             steps: shape.steps() as u32,
             ..Default::default()
         };
-        rotation::measure(&machine, &shape, &mut rotations, arguments)?;
+        rotation::measure(machine, &shape, &mut rotations, arguments)?;
         let first = &rotations[0];
         let overlaps = first.cost.resident_blocks > 1 && !first.plan.split.is_spread();
         // Keys, roots and tables are where kernels of all queues read them.
@@ -97,7 +92,7 @@ impl Pipeline {
         Ok(Self {
             transform: plan.transform,
             coefficient_bytes: Geometry::new(&shape, plan.transform).accumulator_bytes,
-            machine,
+            machine: machine.clone(),
             shape,
             key,
             roots,
@@ -149,12 +144,7 @@ impl Pipeline {
 
     /// Uploads jobs, makes room for what lies between the kernels, and lets `queue`, which takes
     /// the first of them, wait.
-    pub fn stage_jobs(
-        &self,
-        lane: &mut Lane,
-        queue: Queue,
-        jobs: &[Job],
-    ) -> Result<(), BackendError> {
+    pub fn stage_jobs(&self, lane: &mut Lane, queue: Queue, jobs: &[Job]) -> Result<()> {
         let machine = self.machine.as_ref();
         let staged = self
             .switch
@@ -179,7 +169,7 @@ impl Pipeline {
         lane: &mut Lane,
         jobs: &[Linear],
         scatter: bool,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let words = jobs.len() * self.shape.ciphertext_len();
         lane.combined.grow(queue, words * 4, 0, "combined ciphertexts")?;
         lane.stage(self.machine.as_ref(), queue, bytes_of(jobs))?;
@@ -194,7 +184,7 @@ impl Pipeline {
     }
 
     /// Checked linear jobs, in launches of at most [`JOBS_PER_LAUNCH`].
-    pub fn combine(&self, memory: &mut Memory, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    pub fn combine(&self, memory: &mut Memory, jobs: &[LinearJob]) -> Result<()> {
         let machine = self.machine.as_ref();
         for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
@@ -212,11 +202,7 @@ impl Pipeline {
     }
 
     /// Checked jobs, launch by launch.
-    pub fn bootstrap(
-        &self,
-        memory: &mut Memory,
-        jobs: &[BootstrapJob],
-    ) -> Result<(), BackendError> {
+    pub fn bootstrap(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
         let mut rest = jobs;
         for length in launches(jobs.len(), self.takes_turns().then(|| self.wave())) {
             let (jobs, later) = rest.split_at(length);
@@ -228,7 +214,7 @@ impl Pipeline {
 
     /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs,
     /// and the key switch that goes with them.
-    fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
         let machine = self.machine.as_ref();
         let (reads, writes) =
             (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
@@ -244,11 +230,11 @@ impl Pipeline {
         };
         let in_turns = full && self.takes_turns();
         needed.wait(machine, first)?;
-        let staged: Vec<Job> = jobs.iter().map(Job::from).collect();
-        self.stage_jobs(&mut memory.lanes[memory.lane], first, &staged)?;
+        let list: Vec<Job> = jobs.iter().map(Job::from).collect();
+        self.stage_jobs(&mut memory.lanes[memory.lane], first, &list)?;
         let lane = &memory.lanes[memory.lane];
-        let store = memory.store.address();
-        self.switch.launch_first(machine, first, lane, jobs.len(), (store, 0))?;
+        let staged = Staged { lane, jobs: jobs.len(), store: memory.store.address(), dump: 0 };
+        self.switch.launch_first(machine, first, staged)?;
         let ready = machine.mark(first)?;
         if let Some(before) = memory.turn.filter(|_| in_turns) {
             machine.wait(queue, before)?;
@@ -270,7 +256,7 @@ impl Pipeline {
                 machine.wait(last, machine.mark(queue)?)?;
             }
         }
-        self.switch.launch_last(machine, last, lane, jobs.len(), (store, 0))?;
+        self.switch.launch_last(machine, last, staged)?;
         let end = machine.mark(last)?;
         if in_turns {
             memory.turn = Some(end);
@@ -296,7 +282,7 @@ fn root_buffers(
     machine: &Arc<dyn Machine>,
     shape: &BootstrapShape,
     transform: Transform,
-) -> Result<(Buffer, Buffer), BackendError> {
+) -> Result<(Buffer, Buffer)> {
     let (roots, powers): (Vec<u8>, Vec<u8>) = match transform {
         Transform::Ntt => {
             let transforms = roots::transforms(shape);

@@ -13,7 +13,7 @@ use crate::runtime::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Q
 use crate::runtime::source::KernelFile;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Operand, PlanReport, PlanValue,
-    Transform,
+    Result, Transform,
 };
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -53,7 +53,7 @@ fn load(
     shape: &BootstrapShape,
     plan: &CudaPlan,
     trace: bool,
-) -> Result<(Kernel, KernelCost), BackendError> {
+) -> Result<(Kernel, KernelCost)> {
     let source = source::source(file(plan.split), shape, plan, trace);
     let [kernel] = kernels(machine, &source)?;
     Ok((kernel, machine.prepare(kernel, size(plan, plan.split.ciphertexts()))?))
@@ -67,7 +67,7 @@ impl Rotation {
         shape: &BootstrapShape,
         plan: &CudaPlan,
         throughput: bool,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let (kernel, cost) = load(machine, shape, plan, false)?;
         let resident = match plan.split {
             Split::Ciphertexts(_) if !throughput => 1,
@@ -102,7 +102,7 @@ impl Rotation {
         machine: &dyn Machine,
         queue: Queue,
         arguments: BlindRotateArguments,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         machine.launch(
             queue,
             self.kernel,
@@ -117,7 +117,7 @@ impl Rotation {
         machine: &dyn Machine,
         shape: &BootstrapShape,
         arguments: BlindRotateArguments,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let kernel = match self.traced.get() {
             Some(&kernel) => kernel,
             None => {
@@ -218,7 +218,7 @@ pub(crate) fn measure(
     shape: &BootstrapShape,
     rotations: &mut [Rotation],
     arguments: BlindRotateArguments,
-) -> Result<(), BackendError> {
+) -> Result<()> {
     if !machine.keeps_time() {
         // Tests look at small batches: these go to the spread variant as long as they fit one wave
         // of it.
@@ -293,7 +293,7 @@ pub(crate) fn measure(
 mod tests {
     use super::*;
     use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
-    use crate::bootstrap::plan::candidates::Planner;
+    use crate::bootstrap::plan::Planner;
     use crate::bootstrap::test_shapes;
     use girih_backend::PlanRequest;
 

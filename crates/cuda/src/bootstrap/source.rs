@@ -15,7 +15,7 @@ use girih_ring::{Modulus, Rns};
 use std::fmt::Write;
 
 /// What kernels of this family include.
-pub(crate) const HEADERS: &[Header] = &[
+const HEADERS: &[Header] = &[
     PLATFORM,
     WORD,
     ("jobs.cuh", include_str!("../../../../cuda/bootstrap/jobs.cuh")),
@@ -28,8 +28,19 @@ pub(crate) const HEADERS: &[Header] = &[
     ("spread_ntt.cuh", include_str!("../../../../cuda/bootstrap/spread_ntt.cuh")),
     ("ntt.cuh", include_str!("../../../../cuda/bootstrap/ntt.cuh")),
     ("fft.cuh", include_str!("../../../../cuda/bootstrap/fft.cuh")),
+    ("fft_key.cuh", include_str!("../../../../cuda/bootstrap/fft_key.cuh")),
+    ("fft_levels.cuh", include_str!("../../../../cuda/bootstrap/fft_levels.cuh")),
     ("grouped.cuh", include_str!("../../../../cuda/bootstrap/grouped.cuh")),
 ];
+
+/// A kernel file of this family: its name, its text, the kernels in it.
+pub(crate) const fn kernel_file(
+    name: &'static str,
+    text: &'static str,
+    kernels: &'static [&'static str],
+) -> KernelFile {
+    KernelFile { name, text, kernels, headers: HEADERS }
+}
 
 /// `file` for `shape` under `plan`; `trace` builds can write intermediate values out.
 pub(crate) fn source(

@@ -5,9 +5,9 @@ use crate::bootstrap::key_switch::KeySwitch;
 use crate::bootstrap::key_switch_torus::TorusKeySwitch;
 use crate::bootstrap::memory::Lane;
 use crate::bootstrap::plan::CudaPlan;
+use crate::bootstrap::upload::Loading;
 use crate::runtime::machine::{Machine, Queue};
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
-use std::sync::Arc;
+use girih_backend::{BootstrapShape, Result};
 
 /// Where the key switch stands, and what it needs.
 pub(crate) enum Switch {
@@ -17,17 +17,23 @@ pub(crate) enum Switch {
     First(TorusKeySwitch),
 }
 
+/// Jobs in a lane, and where their key switch has its ciphertexts.
+#[derive(Clone, Copy)]
+pub(crate) struct Staged<'a> {
+    pub lane: &'a Lane,
+    pub jobs: usize,
+    /// The ciphertexts that it reads where it stands first, writes where it stands last.
+    pub store: u64,
+    /// Where a trace has the first job's words before they are rounded, or 0.
+    pub dump: u64,
+}
+
 impl Switch {
-    pub fn load(
-        machine: &Arc<dyn Machine>,
-        keys: &dyn KeySource,
-        plan: &CudaPlan,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
-        Ok(if keys.shape().is_torus() {
-            Self::First(TorusKeySwitch::load(machine, keys, plan, progress)?)
+    pub fn load(loading: &Loading<'_>, plan: &CudaPlan) -> Result<Self> {
+        Ok(if loading.keys.shape().is_torus() {
+            Self::First(TorusKeySwitch::load(loading, plan)?)
         } else {
-            Self::Last(KeySwitch::load(machine, keys, plan, progress)?)
+            Self::Last(KeySwitch::load(loading, plan)?)
         })
     }
 
@@ -54,7 +60,7 @@ impl Switch {
         lane: &mut Lane,
         queue: Queue,
         jobs: usize,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         match self {
             Self::First(switch) => {
                 let (digits, sums) = (switch.digits_bytes(jobs), switch.sums_bytes(jobs));
@@ -69,17 +75,15 @@ impl Switch {
         lane.switched.grow(queue, switched, 0, "switched ciphertexts")
     }
 
-    /// The staged jobs' key switch where it stands first; nothing elsewhere. `dump` is where a
-    /// trace has the first one's words before they are rounded, or 0.
+    /// The staged jobs' key switch where it stands first; nothing elsewhere.
     pub fn launch_first(
         &self,
         machine: &dyn Machine,
         queue: Queue,
-        lane: &Lane,
-        jobs: usize,
-        (store, dump): (u64, u64),
-    ) -> Result<(), BackendError> {
+        staged: Staged<'_>,
+    ) -> Result<()> {
         let Self::First(switch) = self else { return Ok(()) };
+        let Staged { lane, jobs, store, dump } = staged;
         let arguments = TorusKeySwitchArguments {
             jobs: lane.jobs.address(),
             store,
@@ -93,17 +97,15 @@ impl Switch {
         switch.launch(machine, queue, arguments)
     }
 
-    /// The rotated jobs' key switch where it stands last; nothing elsewhere. `dump` as in
-    /// [`Self::launch_first`].
+    /// The rotated jobs' key switch where it stands last; nothing elsewhere.
     pub fn launch_last(
         &self,
         machine: &dyn Machine,
         queue: Queue,
-        lane: &Lane,
-        jobs: usize,
-        (store, dump): (u64, u64),
-    ) -> Result<(), BackendError> {
+        staged: Staged<'_>,
+    ) -> Result<()> {
         let Self::Last(switch) = self else { return Ok(()) };
+        let Staged { lane, jobs, store, dump } = staged;
         let arguments = KeySwitchArguments {
             jobs: lane.jobs.address(),
             switched: lane.switched.address(),

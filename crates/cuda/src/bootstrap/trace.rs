@@ -6,9 +6,10 @@ use crate::bootstrap::memory::Memory;
 use crate::bootstrap::pipeline::Pipeline;
 use crate::bootstrap::queues;
 use crate::bootstrap::rotation;
+use crate::bootstrap::switches::Staged;
 use crate::runtime::bytes::{Plain, bytes_of_mut};
 use crate::runtime::machine::{Buffer, Queue};
-use girih_backend::{BackendError, BootstrapJob, LinearJob, Stage, StageOutput, Transform};
+use girih_backend::{BackendError, BootstrapJob, LinearJob, Result, Stage, StageOutput, Transform};
 
 // `DUMP_` constants of cuda/bootstrap/trace.cuh.
 const DUMP_NONE: u32 = 0;
@@ -31,17 +32,18 @@ impl<'a> Trace<'a> {
         pipeline: &'a Pipeline,
         memory: &'a mut Memory,
         job: &'a BootstrapJob,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let machine = pipeline.machine.as_ref();
         machine.synchronize()?;
         pipeline.stage_jobs(&mut memory.lanes[0], queues::FIRST, &[Job::from(job)])?;
-        let store = memory.store.address();
-        pipeline.switch.launch_first(machine, queues::FIRST, &memory.lanes[0], 1, (store, 0))?;
+        let (lane, store) = (&memory.lanes[0], memory.store.address());
+        let staged = Staged { lane, jobs: 1, store, dump: 0 };
+        pipeline.switch.launch_first(machine, queues::FIRST, staged)?;
         memory.lanes[0].last = Some(machine.mark(queues::FIRST)?);
         Ok(Self { pipeline, memory, job })
     }
 
-    pub fn stage(&mut self, stage: Stage) -> Result<StageOutput, BackendError> {
+    pub fn stage(&mut self, stage: Stage) -> Result<StageOutput> {
         let shape = &self.pipeline.shape;
         let (all, torus) = (shape.steps(), shape.is_torus());
         let accumulator_len = shape.columns() * shape.polynomial_size;
@@ -88,7 +90,7 @@ impl<'a> Trace<'a> {
         })
     }
 
-    fn combined(&mut self) -> Result<Vec<u64>, BackendError> {
+    fn combined(&mut self) -> Result<Vec<u64>> {
         let (pipeline, input) = (self.pipeline, self.job.input);
         let linear = LinearJob { input, log2_output_modulus: input.log2_modulus, output: 0 };
         let Memory { store, lanes, .. } = &mut *self.memory;
@@ -107,27 +109,29 @@ impl<'a> Trace<'a> {
     }
 
     /// What a key switch before the rotation makes, before it is rounded to exponents.
-    fn switched_first(&self) -> Result<Vec<u64>, BackendError> {
+    fn switched_first(&self) -> Result<Vec<u64>> {
         let Pipeline { machine, shape, switch, .. } = self.pipeline;
         let before = Buffer::new(machine, shape.switched_len() * 8, "a trace")?;
-        let places = (self.memory.store.address(), before.address());
         let lane = &self.memory.lanes[0];
-        switch.launch_first(machine.as_ref(), queues::FIRST, lane, 1, places)?;
+        let (store, dump) = (self.memory.store.address(), before.address());
+        let staged = Staged { lane, jobs: 1, store, dump };
+        switch.launch_first(machine.as_ref(), queues::FIRST, staged)?;
         self.download(before.address(), shape.switched_len())
     }
 
     /// What a key switch behind the rotation makes,
     /// before it is rounded to the output modulus or after.
-    fn switched_last(&self, stage: Stage) -> Result<Vec<u64>, BackendError> {
+    fn switched_last(&self, stage: Stage) -> Result<Vec<u64>> {
         let Pipeline { machine, shape, switch, .. } = self.pipeline;
         let (len, output) = (shape.ciphertext_len(), self.job.output as usize);
         self.dump(shape.steps(), DUMP_NONE, 0, 1)?;
         let before = Buffer::new(machine, len * 8, "a trace")?;
         // The one job writes where its output index says, in a store of its own.
         let result = Buffer::new(machine, (output + 1) * len * 4, "a trace")?;
-        let places = (result.address(), before.address());
         let lane = &self.memory.lanes[0];
-        switch.launch_last(machine.as_ref(), queues::FIRST, lane, 1, places)?;
+        let (store, dump) = (result.address(), before.address());
+        let staged = Staged { lane, jobs: 1, store, dump };
+        switch.launch_last(machine.as_ref(), queues::FIRST, staged)?;
         if stage == Stage::KeySwitched {
             self.download(before.address(), len)
         } else {
@@ -136,13 +140,13 @@ impl<'a> Trace<'a> {
     }
 
     /// A ciphertext of 32-bit words that `queues::FIRST` has put there.
-    fn narrow(&self, from: u64) -> Result<Vec<u64>, BackendError> {
+    fn narrow(&self, from: u64) -> Result<Vec<u64>> {
         let words = self.download::<u32>(from, self.pipeline.shape.ciphertext_len())?;
         Ok(words.into_iter().map(u64::from).collect())
     }
 
     /// What `queues::FIRST` has put there.
-    fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>, BackendError> {
+    fn download<T: Plain + Default>(&self, from: u64, len: usize) -> Result<Vec<T>> {
         let machine = self.pipeline.machine.as_ref();
         let mut values = vec![T::default(); len];
         machine.wait(Queue::DOWNLOADS, machine.mark(queues::FIRST)?)?;
@@ -158,7 +162,7 @@ impl<'a> Trace<'a> {
         dump_stage: u32,
         dump_step: usize,
         len: usize,
-    ) -> Result<Vec<u64>, BackendError> {
+    ) -> Result<Vec<u64>> {
         let Pipeline { machine, shape, rotations, .. } = self.pipeline;
         let buffer = Buffer::new(machine, len * 8, "a trace")?;
         machine.zero(queues::FIRST, buffer.address(), len * 8)?;
@@ -175,7 +179,7 @@ impl<'a> Trace<'a> {
 
     /// The accumulator after `steps` steps, modulo Q; of the native torus the bits that are held,
     /// at their place in 64.
-    fn accumulator(&self, steps: usize) -> Result<Vec<u64>, BackendError> {
+    fn accumulator(&self, steps: usize) -> Result<Vec<u64>> {
         let shape = &self.pipeline.shape;
         let len = shape.columns() * shape.polynomial_size;
         let mut words = self.dump(steps, DUMP_ACCUMULATOR, steps, len)?;
@@ -185,7 +189,7 @@ impl<'a> Trace<'a> {
         Ok(words)
     }
 
-    fn check_step(&self, step: usize) -> Result<(), BackendError> {
+    fn check_step(&self, step: usize) -> Result<()> {
         let all = self.pipeline.shape.steps();
         if step < all {
             return Ok(());
@@ -195,7 +199,7 @@ impl<'a> Trace<'a> {
         )))
     }
 
-    fn integer_only(&self, stage: Stage) -> Result<(), BackendError> {
+    fn integer_only(&self, stage: Stage) -> Result<()> {
         let transform = self.pipeline.transform;
         if transform == Transform::Ntt {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use crate::runtime::machine::{Buffer, Kernel, Machine, Queue};
 use crate::runtime::source::Source;
-use girih_backend::{BackendError, Progress};
+use girih_backend::{BackendError, KeySource, Progress, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const SLACK_BYTES: usize = 72 << 10;
 pub(crate) fn kernels<const COUNT: usize>(
     machine: &dyn Machine,
     source: &Source,
-) -> Result<[Kernel; COUNT], BackendError> {
+) -> Result<[Kernel; COUNT]> {
     let found = machine.load(source)?;
     found.try_into().map_err(|found: Vec<Kernel>| BackendError::DeviceFailed {
         device: machine.id().into(),
@@ -24,26 +24,40 @@ pub(crate) fn kernels<const COUNT: usize>(
     })
 }
 
-/// Fills one device buffer with `count` blocks of `block_bytes`,
-/// made on all host threads chunk by chunk.
-pub(crate) fn upload_blocks(
-    machine: &Arc<dyn Machine>,
-    what: &str,
-    count: usize,
-    block_bytes: usize,
-    progress: &dyn Progress,
-    make: impl Fn(usize) -> Vec<u8> + Sync,
-) -> Result<Buffer, BackendError> {
-    let buffer = Buffer::new(machine, count * block_bytes + SLACK_BYTES, what)?;
-    machine.zero(Queue::UPLOADS, buffer.address() + (count * block_bytes) as u64, SLACK_BYTES)?;
-    let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
-    for first in (0..count).step_by(per_chunk) {
-        let last = (first + per_chunk).min(count);
-        let blocks: Vec<Vec<u8>> = (first..last).into_par_iter().map(&make).collect();
-        for (i, block) in blocks.iter().enumerate() {
-            machine.upload(buffer.address() + ((first + i) * block_bytes) as u64, block)?;
+/// Keys on their way to a machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Loading<'a> {
+    pub machine: &'a Arc<dyn Machine>,
+    pub keys: &'a dyn KeySource,
+    pub progress: &'a dyn Progress,
+}
+
+impl Loading<'_> {
+    /// Fills one device buffer with `count` blocks of `block_bytes`,
+    /// made on all host threads chunk by chunk.
+    pub fn upload_blocks(
+        &self,
+        what: &str,
+        count: usize,
+        block_bytes: usize,
+        make: impl Fn(usize) -> Vec<u8> + Sync,
+    ) -> Result<Buffer> {
+        let Self { machine, progress, .. } = *self;
+        let buffer = Buffer::new(machine, count * block_bytes + SLACK_BYTES, what)?;
+        machine.zero(
+            Queue::UPLOADS,
+            buffer.address() + (count * block_bytes) as u64,
+            SLACK_BYTES,
+        )?;
+        let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
+        for first in (0..count).step_by(per_chunk) {
+            let last = (first + per_chunk).min(count);
+            let blocks: Vec<Vec<u8>> = (first..last).into_par_iter().map(&make).collect();
+            for (i, block) in blocks.iter().enumerate() {
+                machine.upload(buffer.address() + ((first + i) * block_bytes) as u64, block)?;
+            }
+            progress.report(what, last, count);
         }
-        progress.report(what, last, count);
+        Ok(buffer)
     }
-    Ok(buffer)
 }

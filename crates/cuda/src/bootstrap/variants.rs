@@ -5,11 +5,11 @@ use crate::bootstrap::key_switch::KEY_SWITCH;
 use crate::bootstrap::key_switch_torus::KEY_SWITCH_TORUS;
 use crate::bootstrap::limits::{cluster_of, limits_of};
 use crate::bootstrap::plan::CudaPlan;
-use crate::bootstrap::plan::candidates::Planner;
+use crate::bootstrap::plan::Planner;
 use crate::bootstrap::rotation;
 use crate::bootstrap::source;
 use crate::runtime::source::{KernelFile, Source};
-use girih_backend::{BackendError, BootstrapShape, PlanRequest, Transform};
+use girih_backend::{BootstrapShape, PlanRequest, Result, Transform};
 
 /// The kernels of one shape with one transform, as they are compiled for a device of some limits.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub fn variants(
     shape: &BootstrapShape,
     compute_capability: u32,
     request: &PlanRequest,
-) -> Result<Vec<Variant>, BackendError> {
+) -> Result<Vec<Variant>> {
     let (limits, cluster) = (limits_of(compute_capability), cluster_of(compute_capability));
     let mut found = Vec::new();
     let mut refused = None;

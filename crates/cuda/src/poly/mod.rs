@@ -54,7 +54,7 @@ pub(crate) const HEADERS: &[Header] = &[
 pub(crate) const PROGRAMS: Queue = Queue::new(4, "programs", 0);
 
 /// log2 of the smallest degree.
-pub(crate) const LEAST_LOG2_DEGREE: u32 = 4;
+pub(crate) const LEAST_LOG2_DEGREE: u32 = 3;
 /// log2 of the words of a row.
 pub(crate) fn log2_row(log2_degree: u32) -> u32 {
     log2_degree.min(10)

@@ -4,11 +4,11 @@
 use crate::runtime::emulated::Emulated;
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::source::Source;
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Work = Box<dyn FnOnce(&Emulated) -> Result<(), BackendError> + Send>;
+type Work = Box<dyn FnOnce(&Emulated) -> Result<()> + Send>;
 
 enum Call {
     Work(Work),
@@ -68,7 +68,7 @@ impl Delayed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn call(&self, queue: Queue, call: Call) -> Result<(), BackendError> {
+    fn call(&self, queue: Queue, call: Call) -> Result<()> {
         let mut state = self.state();
         state.queues[queue.index()].push_back(call);
         match self.delay {
@@ -84,8 +84,8 @@ impl Delayed {
     fn work(
         &self,
         queue: Queue,
-        work: impl FnOnce(&Emulated) -> Result<(), BackendError> + Send + 'static,
-    ) -> Result<(), BackendError> {
+        work: impl FnOnce(&Emulated) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
         self.call(queue, Call::Work(Box::new(work)))
     }
 }
@@ -97,7 +97,7 @@ impl State {
     }
 
     /// Runs the next call of a queue, if it need not wait.
-    fn step(&mut self, machine: &Emulated, queue: Queue) -> Result<(), BackendError> {
+    fn step(&mut self, machine: &Emulated, queue: Queue) -> Result<()> {
         if let Some(Call::Wait(mark)) = self.queues[queue.index()].front()
             && self.reached[mark.queue.index()] < mark.number
         {
@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Runs a queue to its end or to a mark, and of others what it waits for.
-    fn run(&mut self, machine: &Emulated, queue: Queue, to: u64) -> Result<(), BackendError> {
+    fn run(&mut self, machine: &Emulated, queue: Queue, to: u64) -> Result<()> {
         while self.reached[queue.index()] < to {
             match self.queues[queue.index()].front() {
                 Some(&Call::Wait(mark)) if self.reached[mark.queue.index()] < mark.number => {
@@ -131,7 +131,7 @@ impl Machine for Delayed {
         self.inner.id()
     }
 
-    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64> {
         self.inner.allocate(bytes, what)
     }
 
@@ -140,17 +140,17 @@ impl Machine for Delayed {
         self.inner.free(address);
     }
 
-    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<()> {
         let bytes = bytes.to_vec();
         self.work(Queue::UPLOADS, move |machine| machine.upload(to, &bytes))
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
         self.state().run(&self.inner, Queue::DOWNLOADS, u64::MAX)?;
         self.inner.download(from, bytes)
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark> {
         let number = {
             let called = &mut self.state().called[queue.index()];
             *called += 1;
@@ -160,31 +160,31 @@ impl Machine for Delayed {
         Ok(Mark { queue, number })
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<()> {
         let careless = |queue| self.careless.contains(&queue);
         let forgotten = (queue == Queue::DOWNLOADS && !self.careless.is_empty())
             || (careless(queue) && careless(mark.queue));
         if forgotten { Ok(()) } else { self.call(queue, Call::Wait(mark)) }
     }
 
-    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.work(queue, move |machine| machine.copy(queue, from, to, bytes))
     }
 
-    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()> {
         let bytes = bytes.to_vec();
         self.work(queue, move |machine| machine.write(queue, to, &bytes))
     }
 
-    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<()> {
         self.work(queue, move |machine| machine.zero(queue, at, bytes))
     }
 
-    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         self.inner.load(source)
     }
 
-    fn prepare(&self, _: Kernel, _: LaunchSize) -> Result<KernelCost, BackendError> {
+    fn prepare(&self, _: Kernel, _: LaunchSize) -> Result<KernelCost> {
         // Two blocks of a multiprocessor: calls run beside each other.
         Ok(KernelCost { resident_blocks: 2, ..KernelCost::default() })
     }
@@ -193,18 +193,12 @@ impl Machine for Delayed {
         false
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<(), BackendError> {
-        let arguments = arguments.to_vec();
-        self.work(queue, move |machine| machine.launch(queue, kernel, size, &arguments))
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
+        let bytes = bytes.to_vec();
+        self.work(queue, move |machine| machine.launch(queue, kernel, size, &bytes))
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         let mut state = self.state();
         // Not in the order of their numbers: that is nearly the order of the calls.
         self.queues.iter().rev().try_for_each(|&queue| state.run(&self.inner, queue, u64::MAX))

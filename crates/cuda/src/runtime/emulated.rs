@@ -5,7 +5,7 @@
 
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::source::{CONSTANTS, Source};
-use girih_backend::{BackendError, cache_key};
+use girih_backend::{BackendError, Result, cache_key};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
@@ -44,7 +44,7 @@ fn failed(what: impl Into<String>) -> BackendError {
 
 impl Emulated {
     /// An emulated machine, if a C++ compiler answers.
-    pub fn new() -> Result<Self, BackendError> {
+    pub fn new() -> Result<Self> {
         let missing = |why: String| BackendError::NoDevice { requested: ID.into(), why };
         Command::new(compiler())
             .arg("--version")
@@ -76,7 +76,7 @@ impl Emulated {
         self.state().allocations.values().map(Layout::size).sum()
     }
 
-    fn compile(&self, source: &Source) -> Result<PathBuf, BackendError> {
+    fn compile(&self, source: &Source) -> Result<PathBuf> {
         let folder = self.folder.join(cache_key(&[source.whole_text().as_bytes()]));
         let library = folder.join("kernel.so");
         if library.exists() {
@@ -137,7 +137,7 @@ impl Machine for Emulated {
         ID
     }
 
-    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64> {
         let out_of_memory = || BackendError::OutOfMemory {
             device: ID.into(),
             bytes: bytes as u64,
@@ -168,22 +168,22 @@ impl Machine for Emulated {
         }
     }
 
-    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: engines address only their own buffers, within their sizes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
         Ok(())
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark> {
         // Every call is over when it returns.
         Ok(Mark { queue, number: 0 })
     }
 
-    fn wait(&self, _: Queue, _: Mark) -> Result<(), BackendError> {
+    fn wait(&self, _: Queue, _: Mark) -> Result<()> {
         Ok(())
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: as in `upload`.
         unsafe {
             std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len())
@@ -191,23 +191,23 @@ impl Machine for Emulated {
         Ok(())
     }
 
-    fn copy(&self, _: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, _: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
         // SAFETY: as in `upload`; the buffers are different ones.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
         Ok(())
     }
 
-    fn write(&self, _: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn write(&self, _: Queue, to: u64, bytes: &[u8]) -> Result<()> {
         self.upload(to, bytes)
     }
 
-    fn zero(&self, _: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, _: Queue, at: u64, bytes: usize) -> Result<()> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::write_bytes(at as *mut u8, 0, bytes) };
         Ok(())
     }
 
-    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         let path = self.compile(source)?;
         // SAFETY: a library just compiled from this crate's own sources, without initialisers that
         // do anything.
@@ -228,26 +228,20 @@ impl Machine for Emulated {
         kernels
     }
 
-    fn prepare(&self, _: Kernel, _: LaunchSize) -> Result<KernelCost, BackendError> {
+    fn prepare(&self, _: Kernel, _: LaunchSize) -> Result<KernelCost> {
         Ok(KernelCost::default())
     }
 
-    fn launch(
-        &self,
-        _: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<(), BackendError> {
+    fn launch(&self, _: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `load` made the kernel from a function of this type in a
         // library that `state` keeps.
         let launch: Launch = unsafe { std::mem::transmute(kernel.0) };
-        // SAFETY: the arguments are the struct that the kernel takes,
+        // SAFETY: the bytes are those of the struct that the kernel takes,
         // its addresses those of live buffers.
         match unsafe {
             launch(
-                arguments.as_ptr().cast(),
+                bytes.as_ptr().cast(),
                 size.blocks as u32,
                 size.threads as u32,
                 size.shared_bytes as u32,
@@ -262,7 +256,7 @@ impl Machine for Emulated {
         false
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::runtime::machine::RecordedLaunch;
 use crate::runtime::machine::{Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
 use crate::runtime::source::Source;
-use girih_backend::BackendError;
+use girih_backend::{BackendError, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,7 +37,7 @@ impl Machine for Limited {
         self.inner.id()
     }
 
-    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64> {
         // Held over the allocation, lest two at once both find room.
         let mut held = self.held();
         let size = bytes as u64;
@@ -65,39 +65,39 @@ impl Machine for Limited {
         }
     }
 
-    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<()> {
         self.inner.upload(to, bytes)
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
         self.inner.download(from, bytes)
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark> {
         self.inner.mark(queue)
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<()> {
         self.inner.wait(queue, mark)
     }
 
-    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.inner.copy(queue, from, to, bytes)
     }
 
-    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()> {
         self.inner.write(queue, to, bytes)
     }
 
-    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<()> {
         self.inner.zero(queue, at, bytes)
     }
 
-    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         self.inner.load(source)
     }
 
-    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError> {
+    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost> {
         self.inner.prepare(kernel, size)
     }
 
@@ -105,14 +105,8 @@ impl Machine for Limited {
         self.inner.keeps_time()
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<(), BackendError> {
-        self.inner.launch(queue, kernel, size, arguments)
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
+        self.inner.launch(queue, kernel, size, bytes)
     }
 
     fn record(
@@ -120,11 +114,11 @@ impl Machine for Limited {
         queue: Queue,
         launches: &[RecordedLaunch],
         overlaps: bool,
-    ) -> Result<Option<Graph>, BackendError> {
+    ) -> Result<Option<Graph>> {
         self.inner.record(queue, launches, overlaps)
     }
 
-    fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {
+    fn replay(&self, queue: Queue, graph: Graph) -> Result<()> {
         self.inner.replay(queue, graph)
     }
 
@@ -132,7 +126,7 @@ impl Machine for Limited {
         self.inner.forget(graph);
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         self.inner.synchronize()
     }
 }

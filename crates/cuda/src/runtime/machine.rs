@@ -3,7 +3,7 @@
 //! where one waits for a mark of the other.
 
 use crate::runtime::source::Source;
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::sync::Arc;
 
 /// A kernel ready to launch: whatever its machine knows it by.
@@ -94,36 +94,31 @@ pub(crate) struct Graph(pub usize);
 pub(crate) trait Machine: Send + Sync {
     /// The name that opens it.
     fn id(&self) -> &str;
-    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError>;
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64>;
     /// Waits for all work first.
     fn free(&self, address: u64);
     /// Copies to the device, in [`Queue::UPLOADS`]; may return before the copy is done, but has
     /// read `bytes`.
-    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<()>;
     /// Copies from the device, in [`Queue::DOWNLOADS`], and waits for the copy.
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()>;
     /// Marks this point of a queue.
-    fn mark(&self, queue: Queue) -> Result<Mark, BackendError>;
+    fn mark(&self, queue: Queue) -> Result<Mark>;
     /// Lets what is called in `queue` from now on come after `mark`.
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError>;
-    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError>;
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<()>;
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()>;
     /// Writes a little, such as a table of addresses, in `queue` itself;
     /// has read `bytes` when it returns.
-    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError>;
-    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError>;
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()>;
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<()>;
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
-    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError>;
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>>;
     /// Allows `kernel` its shared memory and tells what it costs.
-    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError>;
+    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost>;
     /// Whether durations of launches say anything about the device that is emulated or real.
     fn keeps_time(&self) -> bool;
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<(), BackendError>;
+    /// Launches `kernel` with the struct of these bytes as its arguments.
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()>;
     /// Records launches that run one after the other, or nothing where launches cannot be recorded:
     /// then they are to be called one by one. With `overlaps` each kernel waits for the one in
     /// front of it itself, and may be started before that one has ended.
@@ -132,17 +127,17 @@ pub(crate) trait Machine: Send + Sync {
         _queue: Queue,
         _launches: &[RecordedLaunch],
         _overlaps: bool,
-    ) -> Result<Option<Graph>, BackendError> {
+    ) -> Result<Option<Graph>> {
         Ok(None)
     }
     /// Calls what was recorded, in `queue`.
-    fn replay(&self, _: Queue, _: Graph) -> Result<(), BackendError> {
+    fn replay(&self, _: Queue, _: Graph) -> Result<()> {
         Ok(())
     }
     /// Drops a recording when it has run.
     fn forget(&self, _: Graph) {}
     /// Waits for all work of all queues and returns its first error.
-    fn synchronize(&self) -> Result<(), BackendError>;
+    fn synchronize(&self) -> Result<()>;
 }
 
 /// Device memory that frees itself.
@@ -154,17 +149,13 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// `bytes` of device memory, contents undefined; no allocation for 0.
-    pub fn new(machine: &Arc<dyn Machine>, bytes: usize, what: &str) -> Result<Self, BackendError> {
+    pub fn new(machine: &Arc<dyn Machine>, bytes: usize, what: &str) -> Result<Self> {
         let address = if bytes == 0 { 0 } else { machine.allocate(bytes, what)? };
         Ok(Self { machine: machine.clone(), address, bytes })
     }
 
     /// Device memory that holds `data`.
-    pub fn holding(
-        machine: &Arc<dyn Machine>,
-        data: &[u8],
-        what: &str,
-    ) -> Result<Self, BackendError> {
+    pub fn holding(machine: &Arc<dyn Machine>, data: &[u8], what: &str) -> Result<Self> {
         let buffer = Self::new(machine, data.len(), what)?;
         machine.upload(buffer.address, data)?;
         Ok(buffer)
@@ -179,13 +170,7 @@ impl Buffer {
     }
 
     /// Makes it hold at least `bytes`, keeping the first `kept` and zeroing the rest, in `queue`.
-    pub fn grow(
-        &mut self,
-        queue: Queue,
-        bytes: usize,
-        kept: usize,
-        what: &str,
-    ) -> Result<(), BackendError> {
+    pub fn grow(&mut self, queue: Queue, bytes: usize, kept: usize, what: &str) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Which work a call that touches the store has to wait for.
 
 use crate::runtime::machine::{Machine, Mark, Queue};
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl Marks {
     }
 
     /// Lets what is called in `queue` from now on come after all of these.
-    pub fn wait(&self, machine: &dyn Machine, queue: Queue) -> Result<(), BackendError> {
+    pub fn wait(&self, machine: &dyn Machine, queue: Queue) -> Result<()> {
         let others = self.0.iter().flatten().filter(|(of, _)| *of != queue);
         others
             .map(|&(queue, number)| Mark { queue, number })

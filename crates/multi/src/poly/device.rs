@@ -8,7 +8,7 @@ use girih_backend::poly::schedule::{Launch, Limb, Schedule, Source};
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
 };
-use girih_backend::{BackendError, Progress};
+use girih_backend::{BackendError, Progress, Result};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,11 +50,11 @@ impl State {
         self.last
     }
 
-    fn routine(&self, routine: RoutineId) -> Result<Routine, BackendError> {
+    fn routine(&self, routine: RoutineId) -> Result<Routine> {
         self.routines.get(&routine).cloned().ok_or_else(|| unknown("routine", routine))
     }
 
-    fn buffer(&mut self, buffer: BufferId) -> Result<&mut Held, BackendError> {
+    fn buffer(&mut self, buffer: BufferId) -> Result<&mut Held> {
         self.buffers.get_mut(&buffer).ok_or_else(|| unknown("buffer", buffer))
     }
 }
@@ -137,7 +137,7 @@ impl MultiPoly {
     }
 
     /// The number of `buffer` on `member`, allocated there now if it is not yet.
-    fn on(&self, held: &mut Held, member: usize) -> Result<BufferId, BackendError> {
+    fn on(&self, held: &mut Held, member: usize) -> Result<BufferId> {
         if let Some(id) = held.on[member] {
             return Ok(id);
         }
@@ -147,12 +147,7 @@ impl MultiPoly {
     }
 
     /// Copies to `member` what it lacks of `range` of a buffer.
-    fn bring(
-        &self,
-        held: &mut Held,
-        range: Range<usize>,
-        member: usize,
-    ) -> Result<(), BackendError> {
+    fn bring(&self, held: &mut Held, range: Range<usize>, member: usize) -> Result<()> {
         let degree = self.ring.degree();
         let to = self.on(held, member)?;
         for (at, run) in held.runs(range, member) {
@@ -182,7 +177,7 @@ impl MultiPoly {
         routine: &Routine,
         calls: &[Bindings],
         members: &[usize],
-    ) -> Result<Vec<Vec<Bindings>>, BackendError> {
+    ) -> Result<Vec<Vec<Bindings>>> {
         let mut all = vec![Vec::new(); self.members.len()];
         for (call, &member) in calls.iter().zip(members) {
             let mut own = Bindings::default();
@@ -213,7 +208,7 @@ impl MultiPoly {
         routine: &Routine,
         calls: &[Bindings],
         members: &[usize],
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         for (call, &member) in calls.iter().zip(members) {
             for (place, &limbs) in call.outputs.iter().zip(&routine.outputs) {
                 state.buffer(place.buffer)?.set(member, range(*place, limbs));
@@ -228,7 +223,7 @@ impl MultiPoly {
         state: &mut State,
         routine: &Routine,
         calls: &[Bindings],
-    ) -> Result<Vec<usize>, BackendError> {
+    ) -> Result<Vec<usize>> {
         let mut jobs = Vec::with_capacity(calls.len());
         for call in calls {
             let mut holders = Vec::new();
@@ -246,10 +241,7 @@ impl MultiPoly {
 }
 
 /// What every member came to, or the first failure, once `undo` has taken back what others did.
-fn all_or_none<R>(
-    results: Vec<Result<R, BackendError>>,
-    undo: impl Fn(usize, R),
-) -> Result<Vec<R>, BackendError> {
+fn all_or_none<R>(results: Vec<Result<R>>, undo: impl Fn(usize, R)) -> Result<Vec<R>> {
     if results.iter().all(Result::is_ok) {
         return results.into_iter().collect();
     }
@@ -268,7 +260,7 @@ impl PolyDevice for MultiPoly {
         &self.ring
     }
 
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+    fn allocate(&self, limbs: usize) -> Result<BufferId> {
         let mut state = self.state();
         let id = state.next();
         state.buffers.insert(id, Held::new(limbs, self.members.len()));
@@ -284,12 +276,12 @@ impl PolyDevice for MultiPoly {
         }
     }
 
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, to: Place, words: &[u32]) -> Result<()> {
         self.state().buffer(to.buffer)?.write(to.first, words, self.ring.degree());
         Ok(())
     }
 
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         let degree = self.ring.degree();
         let mut state = self.state();
         let held = state.buffer(from.buffer)?;
@@ -308,7 +300,7 @@ impl PolyDevice for MultiPoly {
         Ok(())
     }
 
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         let mut state = self.state();
         let runs = state.buffer(from.buffer)?.runs(range(from, limbs), 0);
         for (at, run) in runs {
@@ -336,7 +328,7 @@ impl PolyDevice for MultiPoly {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    ) -> Result<Vec<ResidentId>> {
         let loaded = self.together(|member, device| {
             device.load(source, &Named { progress, device: &self.ids[member] })
         });
@@ -358,11 +350,7 @@ impl PolyDevice for MultiPoly {
         self.members.iter().zip(ids).for_each(|(device, id)| device.unload(id));
     }
 
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
         let mut state = self.state();
         let mut own = vec![Vec::with_capacity(residents.len()); self.members.len()];
         for id in residents {
@@ -382,7 +370,7 @@ impl PolyDevice for MultiPoly {
         self.members.iter().zip(routine.on).for_each(|(device, id)| device.forget(id));
     }
 
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()> {
         let mut state = self.state();
         let routine = state.routine(routine)?;
         let members = self.assign(&mut state, &routine, calls)?;
@@ -395,7 +383,7 @@ impl PolyDevice for MultiPoly {
         done.into_iter().collect()
     }
 
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         let mut state = self.state();
         let routine = state.routine(routine)?;
         let calls = std::slice::from_ref(call);
@@ -407,7 +395,7 @@ impl PolyDevice for MultiPoly {
         limbs
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         self.together(|_, device| device.synchronize()).into_iter().collect()
     }
 

@@ -5,11 +5,10 @@ use crate::backend::MultiBackend;
 use crate::schedule::Shares;
 use crate::threads::MemberThreads;
 use girih_backend::poly::{
-    Bindings, Domain, Loader, Place, PolyDevice, PolyOptions, PolyPlan, ProgramBuilder, RingShape,
-    lower,
+    Bindings, Choices, Domain, Loader, Place, PolyDevice, PolyOptions, PolyPlan, ProgramBuilder,
+    RingShape, lower,
 };
-use girih_backend::{BackendError, NoProgress};
-use std::collections::BTreeMap;
+use girih_backend::{BackendError, NoProgress, Result};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,17 +19,9 @@ const LEAST: usize = 1;
 const TIMED_LIMBS: usize = 8;
 
 impl Loader for MultiBackend {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
-        self.open_by(ring, &BTreeMap::new())
-    }
-
     /// The choices are those of all members; where there are none, each takes those that are stored
     /// for it.
-    fn open_by(
-        &self,
-        ring: Arc<RingShape>,
-        choices: &BTreeMap<String, u32>,
-    ) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open_by(&self, ring: Arc<RingShape>, choices: &Choices) -> Result<Box<dyn PolyDevice>> {
         let open = |member: &Arc<dyn girih_backend::Backend>| {
             let tuned;
             let choices = if choices.is_empty() {
@@ -43,7 +34,7 @@ impl Loader for MultiBackend {
             };
             self.loader_of(member)?.open_by(ring.clone(), choices)
         };
-        let members = self.members().iter().map(open).collect::<Result<Vec<_>, BackendError>>()?;
+        let members = self.members().iter().map(open).collect::<Result<Vec<_>>>()?;
         let speeds = if self.alike() {
             vec![1.0; members.len()]
         } else {
@@ -78,10 +69,7 @@ impl Loader for MultiBackend {
 }
 
 impl MultiBackend {
-    fn loader_of<'a>(
-        &self,
-        member: &'a Arc<dyn girih_backend::Backend>,
-    ) -> Result<&'a dyn Loader, BackendError> {
+    fn loader_of<'a>(&self, member: &'a Arc<dyn girih_backend::Backend>) -> Result<&'a dyn Loader> {
         member.poly().ok_or_else(|| BackendError::Unsupported {
             device: self.id().into(),
             what: "programs on polynomials".into(),
@@ -91,7 +79,7 @@ impl MultiBackend {
 }
 
 /// Transforms a second.
-fn speed(device: &dyn PolyDevice, ring: &Arc<RingShape>) -> Result<f64, BackendError> {
+fn speed(device: &dyn PolyDevice, ring: &Arc<RingShape>) -> Result<f64> {
     let refuse = |why: String| BackendError::InvalidRequest(why);
     let mut builder = ProgramBuilder::new(ring.clone());
     let limbs = ring.primes.len().min(TIMED_LIMBS);

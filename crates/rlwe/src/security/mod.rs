@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn harder_problems_take_more_of_either_attack() {
+    fn harder_problems_take_more_of_each_attack() {
         let base = LweProblem { dimension: 556, log2_modulus: 15.0, error: 3.19, secret: Ternary };
         for (problem, is_harder) in [
             (LweProblem { dimension: 600, ..base }, true),
@@ -137,7 +137,10 @@ mod tests {
         ] {
             assert_eq!(problem.dual_matzov() > base.dual_matzov(), is_harder, "{problem:?}");
             assert_eq!(problem.usvp_matzov() > base.usvp_matzov(), is_harder, "{problem:?}");
+            assert_eq!(problem.usvp_bdgl16() > base.usvp_bdgl16(), is_harder, "{problem:?}");
         }
+        let sparse = LweProblem { secret: FixedWeight(32), ..base };
+        assert!(sparse.usvp_bdgl16() <= base.usvp_bdgl16());
         // Nothing that can be asked for fails.
         for (dimension, log2_modulus, error) in [
             (1, 3.0, 3.19),
@@ -147,8 +150,10 @@ mod tests {
             (100, 14.0, 3.19),
             (65536, 1700.0, 3.19),
         ] {
-            let bits = LweProblem { dimension, log2_modulus, error, secret: Binary }.dual_matzov();
-            assert!(bits.is_finite() && bits > 25.0, "{dimension} {log2_modulus} {error}: {bits}");
+            let problem = LweProblem { dimension, log2_modulus, error, secret: Binary };
+            for (bits, least) in [(problem.dual_matzov(), 25.0), (problem.usvp_bdgl16(), 30.0)] {
+                assert!(bits.is_finite() && bits > least, "{problem:?}: {bits}");
+            }
         }
     }
 }

@@ -150,6 +150,22 @@ impl ClientKey {
         )
     }
 
+    /// The coefficients of the secret that ciphertexts of slot `slot` are under, for whoever makes
+    /// keys that lead from or to another scheme: n of the LWE secret; native torus: kN of the GLWE
+    /// secret.
+    ///
+    /// **They are the key itself**: they stay with its owner, and a copy must be wiped.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a slot that the set's packing does not have.
+    pub fn secret_coefficients(&self, slot: usize) -> Result<&[i8]> {
+        if slot < self.set.packing() {
+            return Ok(self.stored_secret(slot));
+        }
+        let packing = self.set.packing();
+        error::mismatch(format!("slot {slot} of {}: it has {packing}", self.set))
+    }
+
     /// LWE secret of slot `slot < r`: n coefficients.
     pub(crate) fn lwe_secret(&self, slot: usize) -> &[i8] {
         let n = self.set.shape().lwe_dimension;

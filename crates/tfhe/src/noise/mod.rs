@@ -246,7 +246,7 @@ impl NoiseModel {
 
 /// log2 of the probability that an error of deviation `sigma` exceeds `margin` either way; never
 /// without an error.
-pub(crate) fn log2_beyond(margin: f64, sigma: f64) -> f64 {
+pub fn log2_beyond(margin: f64, sigma: f64) -> f64 {
     if sigma == 0.0 {
         return f64::NEG_INFINITY;
     }

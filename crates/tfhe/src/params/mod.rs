@@ -478,18 +478,24 @@ fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)
         )
         .into());
     }
-    let base = literal
-        .base_g
-        .ok_or_else(|| missing("base_g", Mode::TORUS, "the base of its digits, a power of two"))?;
-    let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
-    if !(1..=31).contains(&log2_base) {
-        return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
-    }
+    let log2_base = log2_base(literal)?;
     let digits = literal.digits.ok_or_else(|| {
         missing("digits", Mode::TORUS, "the number of its digits, from the most significant on")
     })?;
     let levels = unsigned("digits", digits, 1, u64::from(63 / log2_base))?;
     Ok((Gadget::ClosestRepresentative { log2_base, levels }, KeyModulus::Torus64))
+}
+
+/// log2 of the base of a gadget's digits.
+fn log2_base(literal: &ParameterLiteral) -> Result<u32> {
+    let base = literal
+        .base_g
+        .ok_or_else(|| missing("base_g", literal.mode, "the base of its digits, a power of two"))?;
+    let range = "must be a power of two from 2 to 2^31";
+    match log2("base_g", base, || range.into())? {
+        log2_base @ 1..=31 => Ok(log2_base),
+        _ => Err(ShapeError::new("base_g", base, range).into()),
+    }
 }
 
 /// The primes a literal names, or `None` for the library's choice.
@@ -536,13 +542,7 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
         )
         .into());
     }
-    let base = literal
-        .base_g
-        .ok_or_else(|| missing("base_g", Mode::GD, "the base of its digits, a power of two"))?;
-    let log2_base = log2("base_g", base, || "must be a power of two from 2 to 2^31".into())?;
-    if !(1..=31).contains(&log2_base) {
-        return Err(ShapeError::new("base_g", base, "must be a power of two from 2 to 2^31").into());
-    }
+    let log2_base = log2_base(literal)?;
     let dropped_bits = match (literal.dropped, literal.dropped_bits) {
         (Some(dropped), None) => {
             unsigned("dropped", dropped, 0, u64::from(bits.div_ceil(log2_base)) - 1)? as u32

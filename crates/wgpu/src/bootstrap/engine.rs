@@ -13,7 +13,7 @@ use crate::runtime::upload::Uploads;
 use girih_backend::bootstrap::BootstrapDevice;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource,
-    Progress, Stage, StageOutput, Transform, Waiting,
+    Progress, Result, Stage, StageOutput, Transform, Waiting,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -56,7 +56,7 @@ impl WgpuEngine {
         beside: Option<&Self>,
         keys: &dyn KeySource,
         progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let mut loaded = Loaded::new(gpu, plan, keys, progress, |gpu, plan| match beside {
             Some(engine) => Ok(Arc::clone(&engine.loaded.table)),
             None => upload_key_switching_key(gpu, plan, keys, progress).map(Arc::new),
@@ -104,7 +104,7 @@ impl WgpuEngine {
         state: &'s mut State,
         keep: u64,
         bytes: u64,
-    ) -> Result<&'s wgpu::Buffer, BackendError> {
+    ) -> Result<&'s wgpu::Buffer> {
         let old = state.tables.take_if(|b| b.size() < bytes);
         if state.tables.is_none() {
             let roomy = bytes.next_power_of_two().min(self.loaded.gpu.binding_bytes()).max(bytes);
@@ -143,7 +143,7 @@ fn beyond_webgpu(plan: &WgpuPlan) -> Vec<String> {
 }
 
 /// The tables that checked jobs look up.
-fn tables(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer, BackendError> {
+fn tables(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer> {
     slot.as_ref()
         .ok_or_else(|| BackendError::InvalidRequest("there is no test polynomial yet".into()))
 }
@@ -188,21 +188,17 @@ impl BootstrapDevice for WgpuEngine {
             .with("ciphertexts_per_buffer", self.state().store.per_segment())
     }
 
-    fn grow(&self, from: usize, to: usize) -> Result<(), BackendError> {
+    fn grow(&self, from: usize, to: usize) -> Result<()> {
         self.state().store.grow(&self.loaded.gpu, from, to)
     }
 
-    fn write(&self, first: usize, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, first: usize, words: &[u32]) -> Result<()> {
         let state = &mut *self.state();
         state.store.write(&self.loaded.gpu, &mut state.uploads, first, words)?;
         self.loaded.gpu.check("write")
     }
 
-    fn read<'a>(
-        &'a self,
-        first: usize,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read<'a>(&'a self, first: usize, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         Box::pin(async move {
             if words.is_empty() {
                 return self.loaded.gpu.finished("read").await;
@@ -224,7 +220,7 @@ impl BootstrapDevice for WgpuEngine {
         })
     }
 
-    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn add_tables(&self, held: usize, polynomials: &[u64]) -> Result<()> {
         let state = &mut *self.state();
         let count = held + polynomials.len() / self.loaded.plan.shape.polynomial_size;
         let tables = self.grown_tables(state, self.table_bytes(held), self.table_bytes(count))?;
@@ -232,14 +228,14 @@ impl BootstrapDevice for WgpuEngine {
         self.loaded.gpu.check("add_tables")
     }
 
-    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<(), BackendError> {
+    fn write_tables(&self, first: usize, polynomials: &[u64]) -> Result<()> {
         let state = self.state();
         // Behind everything submitted so far, as all writes of a queue are.
         self.upload_tables(tables(&state.tables)?, first, polynomials);
         self.loaded.gpu.check("write_tables")
     }
 
-    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<(), BackendError> {
+    fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let state = &mut *self.state();
         let segments = state.store.segments();
         for jobs in jobs.chunks(self.loaded.chunk_jobs(segments)) {
@@ -262,7 +258,7 @@ impl BootstrapDevice for WgpuEngine {
         Ok(())
     }
 
-    fn combine(&self, jobs: &[LinearJob]) -> Result<(), BackendError> {
+    fn combine(&self, jobs: &[LinearJob]) -> Result<()> {
         let state = &mut *self.state();
         // Through a buffer in between, however many segments: kernels may not write what they bind
         // for reading.
@@ -289,15 +285,11 @@ impl BootstrapDevice for WgpuEngine {
         Ok(())
     }
 
-    fn synchronize(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize(&self) -> Waiting<'_, Result<()>> {
         Box::pin(self.loaded.gpu.finished("synchronize"))
     }
 
-    fn trace(
-        &self,
-        job: &BootstrapJob,
-        stages: &[Stage],
-    ) -> Result<Vec<StageOutput>, BackendError> {
+    fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         let state = self.state();
         trace(&self.loaded, (&state.store, tables(&state.tables)?), job, stages)
     }

@@ -6,7 +6,7 @@ use crate::bootstrap::pass::{CHUNK_BYTES, NO_STEP, Words, Work, Workspace};
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::gpu::{Pipeline, STORAGE};
 use crate::runtime::script::ScriptBuffers;
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::time::Instant;
 
 /// Sizes of batch to try: below, at and above what fills GPUs of today.
@@ -19,7 +19,7 @@ const SECONDS: f64 = 0.1;
 impl Loaded {
     /// The variant of `blind_rotate` for few ciphertexts, and up to how many it is taken; none
     /// where it never is.
-    pub(crate) fn few(&self) -> Result<Option<(Pipeline, usize)>, BackendError> {
+    pub(crate) fn few(&self) -> Result<Option<(Pipeline, usize)>> {
         let (Some((_, most)), Some(plan)) = (self.plan.few, self.plan.few_plan()) else {
             return Ok(None);
         };
@@ -30,7 +30,7 @@ impl Loaded {
 
     /// Up to how many ciphertexts `few` is faster than the kernel for many; without end where it is
     /// faster for all tried.
-    fn measure_few(&self, few: &Pipeline) -> Result<usize, BackendError> {
+    fn measure_few(&self, few: &Pipeline) -> Result<usize> {
         let steps = self.plan.shape.steps().min(STEPS);
         let mut most = 0;
         for batch in BATCHES {
@@ -55,13 +55,7 @@ impl Loaded {
 
     /// Seconds of the first `steps` of a blind rotation, the best of three. The time does not
     /// depend on what is rotated: zeros.
-    fn seconds(
-        &self,
-        kernel: &Pipeline,
-        work: &Work,
-        batch: usize,
-        steps: usize,
-    ) -> Result<f64, BackendError> {
+    fn seconds(&self, kernel: &Pipeline, work: &Work, batch: usize, steps: usize) -> Result<f64> {
         let buffer = |words: usize| self.gpu.buffer(4 * words as u64, STORAGE, "a measurement");
         // A combined ciphertext or, on the native torus, where results go.
         let store = buffer(self.plan.shape.ciphertext_len())?;

@@ -7,7 +7,8 @@ use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::check::{KernelCheck, check};
 use girih_backend::{
-    BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Transform,
+    BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Result,
+    Transform,
 };
 
 /// One kernel of one shape in one profile.
@@ -76,7 +77,7 @@ pub fn desktop_gpu() -> DeviceInfo {
 pub fn kernel_variants(
     shapes: &[(String, BootstrapShape)],
     device: Option<&DeviceInfo>,
-) -> Result<Vec<KernelVariant>, BackendError> {
+) -> Result<Vec<KernelVariant>> {
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {
@@ -130,5 +131,48 @@ impl KernelVariant {
             self.kernel.workgroup_bytes(&self.plan),
             self.kernel.workgroup_threads(&self.plan),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_backend::bootstrap::synthetic::small_shape;
+    use girih_backend::{Gadget, KeyModulus};
+
+    fn with(words: &[u32], gadget: Gadget) -> BootstrapShape {
+        BootstrapShape { key_modulus: KeyModulus::Words(words.to_vec()), gadget, ..small_shape() }
+    }
+
+    /// What is left of a kernel without the constants that it declares.
+    fn body(wgsl: &str) -> Vec<&str> {
+        wgsl.lines().filter(|line| !line.starts_with("const ")).collect()
+    }
+
+    #[test]
+    fn kernels_of_primes_of_one_class_differ_in_constants_alone() {
+        let digits =
+            |log2_base, levels| Gadget::Decomposition { log2_base, levels, dropped_bits: 0 };
+        let raised = Gadget::ModulusRaising { log2_modulus: 22 };
+        for (gadget, one, other) in [
+            (digits(9, 3), &[134_176_769][..], &[134_111_233][..]),
+            (digits(8, 4), &[2_147_377_153], &[2_147_389_441]),
+            (digits(9, 6), &[134_111_233, 134_176_769], &[134_012_929, 134_025_217]),
+            (raised, &[134_111_233, 134_176_769], &[134_012_929, 134_025_217]),
+        ] {
+            for profile in Profile::ALL {
+                let wgsl = |words: &[u32]| {
+                    let (shape, request) = (with(words, gadget), PlanRequest::default());
+                    let plan = WgpuPlan::new(&shape, profile, &desktop_gpu(), &request, None);
+                    let plan = plan.expect("it fits");
+                    Kernel::BlindRotate.wgsl(&plan, &Tables::new(&plan), false).expect("bounded")
+                };
+                let (a, b) = (wgsl(one), wgsl(other));
+                assert!(body(&a) == body(&b), "{profile}: {one:?} is not as {other:?}");
+                for (word, prime) in one.iter().enumerate() {
+                    assert!(a.contains(&format!("const P_{word} = {prime}u;")), "{profile}: {a}");
+                }
+            }
+        }
     }
 }

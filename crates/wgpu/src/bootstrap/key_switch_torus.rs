@@ -3,7 +3,7 @@
 
 use crate::bootstrap::job::{GpuLaunch, Script};
 use crate::bootstrap::loaded::Loaded;
-use crate::bootstrap::pass::Pass;
+use crate::bootstrap::pass::{Pass, key_switch_launch};
 use crate::runtime::script::Dispatch;
 
 impl Loaded {
@@ -22,15 +22,7 @@ impl Loaded {
             script.dispatches.push(Dispatch {
                 kernel: &pass.kernels.key_switch,
                 buffers: vec![&work.gathered, &work.partial, &segment.buffer],
-                launch: GpuLaunch {
-                    first_step: segment.first as u32,
-                    last_step: segment.last as u32,
-                    first_block: segment.first as u32,
-                    parts: parts as u32,
-                    share: (segment.last - segment.first).div_ceil(parts) as u32,
-                    add: u32::from(at > 0),
-                    ..base
-                },
+                launch: key_switch_launch(base, segment, at, parts),
                 groups: [jobs.div_ceil(tile.ciphertexts), tile.column_groups(shape), parts],
             });
         }

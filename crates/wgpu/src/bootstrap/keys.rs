@@ -4,7 +4,7 @@
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::{Recomposition, Tables};
 use crate::runtime::gpu::Gpu;
-use girih_backend::{BackendError, KeySource, Progress};
+use girih_backend::{BackendError, KeySource, Progress, Result};
 use rayon::prelude::*;
 
 /// A run of steps (or table indices) whose key lives in one buffer.
@@ -26,7 +26,7 @@ fn upload(
     block_words: usize,
     progress: &dyn Progress,
     fill: impl Fn(usize, &mut [u32]) + Sync,
-) -> Result<Vec<Segment>, BackendError> {
+) -> Result<Vec<Segment>> {
     let block_bytes = 4 * block_words as u64;
     let per_segment = (gpu.binding_bytes() / block_bytes) as usize;
     if per_segment == 0 {
@@ -83,7 +83,7 @@ pub(crate) fn upload_bootstrapping_key(
     tables: &Tables,
     keys: &dyn KeySource,
     progress: &dyn Progress,
-) -> Result<Vec<Segment>, BackendError> {
+) -> Result<Vec<Segment>> {
     let shape = &plan.shape;
     upload(
         gpu,
@@ -154,7 +154,7 @@ pub(crate) fn upload_key_switching_key(
     plan: &WgpuPlan,
     keys: &dyn KeySource,
     progress: &dyn Progress,
-) -> Result<Vec<Segment>, BackendError> {
+) -> Result<Vec<Segment>> {
     let shape = &plan.shape;
     let (length, row_words, entries) =
         (shape.switched_len(), 4 * plan.ks_row_vectors(), plan.ks_entries());

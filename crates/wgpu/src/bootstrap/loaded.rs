@@ -7,7 +7,7 @@ use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::gpu::{Binding, Gpu, Pipeline, STORAGE};
-use girih_backend::{BackendError, BootstrapJob, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapJob, KeySource, Progress, Result};
 use std::sync::{Arc, OnceLock};
 
 /// Blind rotation and key switch, plain or traced.
@@ -54,8 +54,8 @@ impl Loaded {
         plan: WgpuPlan,
         keys: &dyn KeySource,
         progress: &dyn Progress,
-        table: impl FnOnce(&Arc<Gpu>, &WgpuPlan) -> Result<Arc<Vec<Segment>>, BackendError>,
-    ) -> Result<Self, BackendError> {
+        table: impl FnOnce(&Arc<Gpu>, &WgpuPlan) -> Result<Arc<Vec<Segment>>>,
+    ) -> Result<Self> {
         let constant = Tables::new(&plan);
         let kernels = Self::compile(&gpu, &plan, &constant, false)?;
         let combine = Self::pipeline(&gpu, Kernel::Combine, &plan, &constant, false)?;
@@ -84,7 +84,7 @@ impl Loaded {
         plan: &WgpuPlan,
         tables: &Tables,
         trace: bool,
-    ) -> Result<Pipeline, BackendError> {
+    ) -> Result<Pipeline> {
         let source = kernel.wgsl(plan, tables, trace).map_err(|why| BackendError::Unsupported {
             device: gpu.name.clone(),
             what: format!("this shape in {}", kernel.name()),
@@ -93,12 +93,7 @@ impl Loaded {
         gpu.pipeline(kernel.name(), &source, bindings(kernel))
     }
 
-    fn compile(
-        gpu: &Gpu,
-        plan: &WgpuPlan,
-        tables: &Tables,
-        trace: bool,
-    ) -> Result<Kernels, BackendError> {
+    fn compile(gpu: &Gpu, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<Kernels> {
         let pipeline = |kernel| Self::pipeline(gpu, kernel, plan, tables, trace);
         Ok(Kernels {
             blind_rotate: pipeline(Kernel::BlindRotate)?,
@@ -109,7 +104,7 @@ impl Loaded {
     }
 
     /// The traced kernels, compiled at the first trace: those that a batch of one is run by.
-    pub fn traced(&self) -> Result<&Kernels, BackendError> {
+    pub fn traced(&self) -> Result<&Kernels> {
         if let Some(kernels) = self.traced.get() {
             return Ok(kernels);
         }

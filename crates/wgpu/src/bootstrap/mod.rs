@@ -1,9 +1,11 @@
 //! The bootstrap family: launches `shaders/bootstrap/`.
 
+pub(crate) mod choices;
 pub(crate) mod engine;
 mod few;
 pub(crate) mod job;
 pub(crate) mod kernels;
+mod key_switch_plan;
 mod key_switch_torus;
 mod keys;
 mod loaded;

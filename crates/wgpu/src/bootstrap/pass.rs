@@ -1,12 +1,13 @@
 //! Bootstrappings of one chunk of jobs as dispatches, and the buffers they work in.
 
 use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
+use crate::bootstrap::keys::Segment;
 use crate::bootstrap::loaded::{Kernels, Loaded};
 use crate::bootstrap::store::Store;
 use crate::bootstrap::variant::FINISH_THREADS;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use crate::runtime::script::Dispatch;
-use girih_backend::{BackendError, BootstrapJob};
+use girih_backend::{BootstrapJob, Result};
 
 /// Most workgroups of one dimension of a dispatch, below WebGPU's 65,535.
 pub(crate) const CHUNK_JOBS: usize = 32_768;
@@ -51,7 +52,7 @@ impl Words {
 }
 
 impl Workspace {
-    pub fn work(&mut self, gpu: &Gpu, words: Words) -> Result<Work, BackendError> {
+    pub fn work(&mut self, gpu: &Gpu, words: Words) -> Result<Work> {
         let buffer = |slot: &mut Option<wgpu::Buffer>, words: usize, what: &str| {
             gpu.at_least(slot, 4 * words as u64, STORAGE, what).cloned()
         };
@@ -264,13 +265,8 @@ impl Loaded {
                 kernel: &pass.kernels.key_switch,
                 buffers: vec![results, &work.switched, &work.partial, &segment.buffer],
                 launch: GpuLaunch {
-                    first_step: segment.first as u32,
-                    last_step: segment.last as u32,
-                    first_block: segment.first as u32,
                     parts: parts as u32,
-                    share: (segment.last - segment.first).div_ceil(groups) as u32,
-                    add: u32::from(at > 0),
-                    ..base
+                    ..key_switch_launch(base, segment, at, groups)
                 },
                 groups: [jobs, self.plan.key_switch_column_groups(), groups],
             });
@@ -283,5 +279,23 @@ impl Loaded {
                 groups: [jobs, self.plan.shape.ciphertext_len().div_ceil(FINISH_THREADS), 1],
             });
         }
+    }
+}
+
+/// The launch that adds up segment `at` of a key-switching key, its steps in `parts` shares.
+pub(crate) fn key_switch_launch(
+    base: GpuLaunch,
+    segment: &Segment,
+    at: usize,
+    parts: usize,
+) -> GpuLaunch {
+    GpuLaunch {
+        first_step: segment.first as u32,
+        last_step: segment.last as u32,
+        first_block: segment.first as u32,
+        parts: parts as u32,
+        share: (segment.last - segment.first).div_ceil(parts) as u32,
+        add: u32::from(at > 0),
+        ..base
     }
 }

@@ -1,81 +1,17 @@
 //! The plan of one shape on one device: what the kernels are generated from.
 
 use crate::Profile;
+use crate::bootstrap::choices::{CHOICES, Choices, Rolled};
 use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
-use girih_backend::{BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest, Result,
+};
 
 /// Items a thread that kernels can be generated for.
 const ITEMS: [usize; 3] = [4, 8, 16];
-
-/// What of `blind_rotate` is counted by loops instead of being unrolled into scalars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rolled {
-    /// Everything is unrolled, and in registers.
-    Nothing = 0,
-    /// Columns: accumulators are arrays of a thread's own, transformed digits registers.
-    Columns = 1,
-    /// Columns and rows: both are arrays.
-    RowsAndColumns = 2,
-}
-
-/// The values of [`PlanRequest::choices`] that these kernels know.
-const CHOICES: [(&str, &[u32]); 6] = [
-    ("items", &[4, 8, 16]),
-    ("staged", &[1, 2, 3, 4, 6, 8]),
-    ("rolled", &[0, 1, 2]),
-    ("signed", &[0, 1]),
-    ("key_switch_parts", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
-    ("few", &[0, 2, 3, 4, 6, 8]),
-];
-
-/// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is
-/// `rolled`, whether words are `signed`, workgroups that share the key switch of one ciphertext
-/// (left open, by the size of the batch), polynomials staged by the variant for `few` ciphertexts
-/// (0: none; left open, the model's, where loading finds it faster).
-#[derive(Clone, Copy, Default)]
-struct Choices {
-    items: Option<usize>,
-    staged: Option<usize>,
-    rolled: Option<Rolled>,
-    signed: Option<bool>,
-    key_switch_parts: Option<usize>,
-    few: Option<usize>,
-}
-
-impl Choices {
-    /// Reads `request`; the error is what was asked for and what there is.
-    fn of(request: &PlanRequest) -> Result<Self, (String, String)> {
-        let mut all = Self::default();
-        for (name, &value) in &request.choices {
-            let Some((_, values)) = CHOICES.iter().find(|(n, _)| n == name) else {
-                let known: Vec<&str> = CHOICES.iter().map(|(n, _)| *n).collect();
-                return Err((
-                    format!("the plan choice `{name}`"),
-                    format!("WGSL kernels know {}", known.join(", ")),
-                ));
-            };
-            if !values.contains(&value) {
-                return Err((format!("{name} = {value}"), format!("{name} is one of {values:?}")));
-            }
-            match name.as_str() {
-                "items" => all.items = Some(value as usize),
-                "staged" => all.staged = Some(value as usize),
-                "rolled" => {
-                    all.rolled = Some(
-                        [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns][value as usize],
-                    )
-                }
-                "signed" => all.signed = Some(value == 1),
-                "key_switch_parts" => all.key_switch_parts = Some(value as usize),
-                _ => all.few = Some(value as usize),
-            }
-        }
-        Ok(all)
-    }
-}
 
 /// What lives on chip while one bootstrapping runs: accumulators in registers, and polynomials
 /// staged in workgroup memory for the exchanges of the transform.
@@ -127,8 +63,6 @@ const FEW_REGISTERS: usize = 32;
 
 /// Primes below it have the forms of words that leave bits free.
 const SMALL_PRIME: u32 = 1 << 28;
-/// Rows of the key-switching table that a thread asks for before it adds them up.
-pub(crate) const KEY_SWITCH_ROWS: usize = 12;
 /// Workgroups that fill a GPU: wgpu does not tell how many run at once;
 /// so many fill the largest of today.
 const FILLING_WORKGROUPS: usize = 512;
@@ -149,7 +83,7 @@ impl WgpuPlan {
         device: &DeviceInfo,
         request: &PlanRequest,
         rolled: Option<Rolled>,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         shape.validate()?;
         let unsupported = |what: String, why: &str| BackendError::Unsupported {
             device: device.name.clone(),
@@ -258,7 +192,7 @@ impl WgpuPlan {
         &self,
         asked: Option<usize>,
         device: &DeviceInfo,
-    ) -> Result<Option<(usize, Option<usize>)>, BackendError> {
+    ) -> Result<Option<(usize, Option<usize>)>> {
         let padded = 4 * self.layout().padded();
         let counted =
             if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
@@ -307,7 +241,7 @@ impl WgpuPlan {
         shape: &BootstrapShape,
         profile: Profile,
         device: &DeviceInfo,
-    ) -> Result<Vec<PlanRequest>, BackendError> {
+    ) -> Result<Vec<PlanRequest>> {
         let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
         let request = |plan: &Self| {
             let tile = &plan.tile;
@@ -468,57 +402,6 @@ impl WgpuPlan {
     /// 32-bit words of one step of the transformed key.
     pub(crate) fn key_step_words(&self) -> usize {
         self.primes().len() * self.shape.bootstrapping_block_len()
-    }
-
-    /// 32-bit words of a word that a key switch adds up: modulo Q_ks, or 2^64 on the native torus.
-    pub(crate) fn ks_words(&self) -> usize {
-        if self.shape.log2_ks_modulus > 32 || self.shape.is_torus() { 2 } else { 1 }
-    }
-
-    /// Entries of the key-switching table in 16 bytes.
-    pub(crate) fn ks_entries(&self) -> usize {
-        match self.shape.log2_ks_modulus {
-            _ if self.shape.is_torus() => 2,
-            ..=16 => 8,
-            17..=32 => 4,
-            _ => 2,
-        }
-    }
-
-    /// 16-byte vectors of one row of the key-switching table.
-    pub(crate) fn ks_row_vectors(&self) -> usize {
-        self.shape.switched_len().div_ceil(self.ks_entries())
-    }
-
-    /// 16-byte vectors of one index of the key-switching table.
-    pub(crate) fn ks_block_vectors(&self) -> usize {
-        self.shape.key_switching_block_len() / self.shape.switched_len() * self.ks_row_vectors()
-    }
-
-    /// (vectors side by side, threads a vector) of a key-switching workgroup, within 256 threads.
-    pub(crate) fn ks_workgroup(&self) -> (usize, usize) {
-        let vectors = self.ks_row_vectors();
-        let lanes = vectors.div_ceil(vectors.div_ceil(256));
-        (lanes, (256 / lanes).clamp(1, 8))
-    }
-
-    /// Workgroups side by side of a key switch.
-    pub(crate) fn key_switch_column_groups(&self) -> usize {
-        self.ks_row_vectors().div_ceil(self.ks_workgroup().0)
-    }
-
-    /// Parts that the indices of each of `jobs` key switches are divided into, a workgroup each:
-    /// until the device is full, or a part is what one round of loads asks for.
-    pub(crate) fn key_switch_parts(&self, jobs: usize) -> usize {
-        let (round, groups) = if self.shape.is_torus() {
-            let tile = self.torus_tile();
-            (tile.indices, jobs.div_ceil(tile.ciphertexts) * tile.column_groups(&self.shape))
-        } else {
-            let round = KEY_SWITCH_ROWS.div_ceil(self.shape.ks_digits()) * self.ks_workgroup().1;
-            (round, jobs * self.key_switch_column_groups())
-        };
-        let filling = self.filling_workgroups / groups.max(1);
-        self.key_switch_parts.unwrap_or(filling).clamp(1, self.shape.ks_indices().div_ceil(round))
     }
 
     /// Barriers of one step, by the shape of the kernel.

@@ -10,7 +10,7 @@ use crate::bootstrap::variant::COMBINE_THREADS;
 use crate::runtime::gpu::{Download, Gpu, PIECE, Pipeline, STORAGE};
 use crate::runtime::script::Dispatch;
 use crate::runtime::upload::Uploads;
-use girih_backend::{BackendError, BootstrapShape, Combination, Operand};
+use girih_backend::{BackendError, BootstrapShape, Combination, Operand, Result};
 
 /// The store of one engine.
 pub(crate) struct Store {
@@ -72,12 +72,7 @@ impl Store {
 
     /// Makes room for `ciphertexts`, more than the `stored` that there are; after an error the
     /// store is as it was.
-    pub fn grow(
-        &mut self,
-        gpu: &Gpu,
-        stored: usize,
-        ciphertexts: usize,
-    ) -> Result<(), BackendError> {
+    pub fn grow(&mut self, gpu: &Gpu, stored: usize, ciphertexts: usize) -> Result<()> {
         if let Some(most) = gpu.memory_bytes.filter(|&most| self.bytes(ciphertexts) > most) {
             let what = format!(
                 "a store of {ciphertexts} ciphertexts (this device has {most} bytes of memory)"
@@ -108,7 +103,7 @@ impl Store {
         segment: usize,
         kept: usize,
         wanted: usize,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let old = self.segments.get(segment);
         if old.is_some_and(|b| b.size() >= self.bytes(wanted)) {
             return Ok(());
@@ -163,7 +158,7 @@ impl Store {
         uploads: &mut Uploads,
         first: usize,
         words: &[u32],
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         self.runs(first, words.len()).try_for_each(|run| {
             uploads.write(gpu, &self.segments[run.segment], run.offset, &words[run.words])
         })
@@ -190,7 +185,7 @@ impl Store {
         gpu: &Gpu,
         staging: &mut Option<wgpu::Buffer>,
         piece: &Piece,
-    ) -> Result<Download, BackendError> {
+    ) -> Result<Download> {
         gpu.begin_read(&self.segments[piece.segment], piece.first, piece.words, staging)
     }
 

@@ -7,7 +7,7 @@ use crate::bootstrap::pass::{NO_STEP, Pass, Words, Workspace};
 use crate::bootstrap::store::Store;
 use crate::bootstrap::variant::TraceMap;
 use crate::runtime::script::ScriptBuffers;
-use girih_backend::{BackendError, BootstrapJob, Stage, StageOutput};
+use girih_backend::{BackendError, BootstrapJob, Result, Stage, StageOutput};
 
 /// How a stage is reached: steps to run, and the step whose insides are written down.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) fn trace(
     (store, tables): (&Store, &wgpu::Buffer),
     job: &BootstrapJob,
     stages: &[Stage],
-) -> Result<Vec<StageOutput>, BackendError> {
+) -> Result<Vec<StageOutput>> {
     let reaches =
         stages.iter().map(|stage| reach(loaded, *stage)).collect::<Result<Vec<_>, _>>()?;
     let mut dumps: Vec<(Reach, Dump)> = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn trace(
     Ok(out)
 }
 
-fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach, BackendError> {
+fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach> {
     let (n, torus) = (loaded.plan.shape.steps(), loaded.plan.shape.is_torus());
     match stage {
         Stage::SwitchedToKs if torus => Err(BackendError::Unsupported {
@@ -74,7 +74,7 @@ fn run(
     (store, tables): (&Store, &wgpu::Buffer),
     job: &BootstrapJob,
     reach: Reach,
-) -> Result<Dump, BackendError> {
+) -> Result<Dump> {
     let kernels = loaded.traced()?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let results = loaded.gpu.buffer(

@@ -2,7 +2,9 @@
 //! and the WGSL that comes out.
 
 use crate::Profile;
-use crate::bootstrap::plan::{KEY_SWITCH_ROWS, Rolled, WgpuPlan};
+use crate::bootstrap::choices::Rolled;
+use crate::bootstrap::key_switch_plan::KEY_SWITCH_ROWS;
+use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::{QUOTIENT_BITS, Tables};
 use crate::bootstrap::torus_tile::{TORUS_FINISH_THREADS, TorusTile};
 use crate::runtime::lazy::Lazy;

@@ -12,7 +12,7 @@ use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId,
 };
-use girih_backend::{BackendError, Progress, Waiting, block_on};
+use girih_backend::{BackendError, Progress, Result, Waiting, block_on};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -87,7 +87,7 @@ impl WgpuPoly {
         kernels: Arc<Kernels>,
         build: PolyBuild,
         ring: Arc<RingShape>,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let tables = Tables::new(&gpu, &ring)?;
         let nothing = (0..MOST_SEGMENTS).map(|_| gpu.buffer(16, STORAGE, "nothing"));
         let nothing = nothing.collect::<Result<_, _>>()?;
@@ -116,7 +116,7 @@ impl WgpuPoly {
     }
 
     /// Where the limbs of a buffer lie.
-    fn runs(&self, state: &State, place: Place, words: usize) -> Result<Vec<Run>, BackendError> {
+    fn runs(&self, state: &State, place: Place, words: usize) -> Result<Vec<Run>> {
         let Place { buffer, first } = place;
         let block = state.buffers.get(&buffer).ok_or_else(|| unknown("buffer", buffer))?;
         let limbs = words / self.ring.degree();
@@ -136,7 +136,7 @@ impl WgpuPoly {
         routine: &Routine,
         call: &Bindings,
         number: usize,
-    ) -> Result<Vec<Address>, BackendError> {
+    ) -> Result<Vec<Address>> {
         let bound = |places: &[Place], slot: u16, limb: u16| {
             let place = places.get(usize::from(slot))?;
             state.buffers.get(&place.buffer)?.address(place.first + usize::from(limb))
@@ -161,11 +161,7 @@ impl WgpuPoly {
     }
 
     /// Runs calls that share a run; the last call's kept limbs lie at what comes back.
-    fn run_together(
-        &self,
-        routine: RoutineId,
-        calls: &[Bindings],
-    ) -> Result<Vec<Address>, BackendError> {
+    fn run_together(&self, routine: RoutineId, calls: &[Bindings]) -> Result<Vec<Address>> {
         let mut guard = self.state();
         let state = &mut *guard;
         let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
@@ -215,11 +211,7 @@ impl WgpuPoly {
     }
 
     /// Reads words, holding the state only while a copy begins.
-    async fn read_runs(
-        &self,
-        runs: Vec<(wgpu::Buffer, Run)>,
-        words: &mut [u32],
-    ) -> Result<(), BackendError> {
+    async fn read_runs(&self, runs: Vec<(wgpu::Buffer, Run)>, words: &mut [u32]) -> Result<()> {
         for (buffer, run) in runs {
             let words = &mut words[run.words];
             for (piece, words) in words.chunks_mut(PIECE).enumerate() {
@@ -241,8 +233,8 @@ impl WgpuPoly {
         source: &dyn ResidentSource,
         number: usize,
         shape: &ResidentShape,
-        report: &mut dyn FnMut(usize) -> Result<(), BackendError>,
-    ) -> Result<Block, BackendError> {
+        report: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Block> {
         let len = self.ring.degree() >> shape.log2_run;
         let limbs = shape.basis.len();
         let block = self.state().memory.allocate(&self.gpu, limbs, len, source.what())?;
@@ -277,7 +269,7 @@ impl PolyDevice for WgpuPoly {
         &self.ring
     }
 
-    fn allocate(&self, limbs: usize) -> Result<BufferId, BackendError> {
+    fn allocate(&self, limbs: usize) -> Result<BufferId> {
         let mut state = self.state();
         let block = state.memory.allocate(&self.gpu, limbs, self.ring.degree(), "polynomials")?;
         let id = state.id();
@@ -292,7 +284,7 @@ impl PolyDevice for WgpuPoly {
         }
     }
 
-    fn write(&self, to: Place, words: &[u32]) -> Result<(), BackendError> {
+    fn write(&self, to: Place, words: &[u32]) -> Result<()> {
         let mut guard = self.state();
         let runs = self.runs(&guard, to, words.len())?;
         let State { memory, uploads, .. } = &mut *guard;
@@ -304,15 +296,11 @@ impl PolyDevice for WgpuPoly {
         self.gpu.check("writing polynomials")
     }
 
-    fn read(&self, from: Place, words: &mut [u32]) -> Result<(), BackendError> {
+    fn read(&self, from: Place, words: &mut [u32]) -> Result<()> {
         block_on(self.read_async(from, words))
     }
 
-    fn read_async<'a>(
-        &'a self,
-        from: Place,
-        words: &'a mut [u32],
-    ) -> Waiting<'a, Result<(), BackendError>> {
+    fn read_async<'a>(&'a self, from: Place, words: &'a mut [u32]) -> Waiting<'a, Result<()>> {
         Box::pin(async move {
             let runs = {
                 let state = self.state();
@@ -323,7 +311,7 @@ impl PolyDevice for WgpuPoly {
         })
     }
 
-    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<(), BackendError> {
+    fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()> {
         let state = self.state();
         let degree = self.ring.degree();
         let words = limbs * degree;
@@ -359,7 +347,7 @@ impl PolyDevice for WgpuPoly {
         &self,
         source: &dyn ResidentSource,
         progress: &dyn Progress,
-    ) -> Result<Vec<ResidentId>, BackendError> {
+    ) -> Result<Vec<ResidentId>> {
         let shapes = source.shapes();
         let what = format!("loading {}", source.what());
         let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
@@ -402,11 +390,7 @@ impl PolyDevice for WgpuPoly {
         }
     }
 
-    fn prepare(
-        &self,
-        schedule: &Arc<Schedule>,
-        residents: &[ResidentId],
-    ) -> Result<RoutineId, BackendError> {
+    fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
         let (shapes, segments) = {
             let state = self.state();
             let shape = |id: &ResidentId| {
@@ -414,7 +398,7 @@ impl PolyDevice for WgpuPoly {
                 let resident = resident.ok_or_else(|| unknown("resident polynomial", *id))?;
                 Ok(resident.shape.clone())
             };
-            let shapes: Result<Vec<_>, BackendError> = residents.iter().map(shape).collect();
+            let shapes: Result<Vec<_>> = residents.iter().map(shape).collect();
             (shapes?, state.memory.segments().max(1))
         };
         let ready = ready(&self.ring, &self.tables, schedule, &shapes)?;
@@ -438,7 +422,7 @@ impl PolyDevice for WgpuPoly {
         self.state().routines.remove(&routine);
     }
 
-    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<(), BackendError> {
+    fn run(&self, routine: RoutineId, calls: &[Bindings]) -> Result<()> {
         let arena = {
             let state = self.state();
             let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
@@ -448,7 +432,7 @@ impl PolyDevice for WgpuPoly {
         calls.chunks(together).try_for_each(|calls| self.run_together(routine, calls).map(drop))
     }
 
-    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>, BackendError> {
+    fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>> {
         let kept = self.run_together(routine, std::slice::from_ref(call))?;
         let degree = self.ring.degree();
         kept.into_iter()
@@ -462,11 +446,11 @@ impl PolyDevice for WgpuPoly {
             .collect()
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         block_on(self.synchronize_async())
     }
 
-    fn synchronize_async(&self) -> Waiting<'_, Result<(), BackendError>> {
+    fn synchronize_async(&self) -> Waiting<'_, Result<()>> {
         Box::pin(self.gpu.finished("synchronize"))
     }
 

@@ -6,7 +6,7 @@ use crate::runtime::gpu::{Binding, Gpu, Pipeline};
 use crate::runtime::lazy::Lazy;
 use crate::runtime::numbers::Numbers;
 use crate::runtime::template::{Expander, Value};
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -146,7 +146,7 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     /// The pipeline of a build, compiled where it is new.
-    pub fn pipeline(&self, gpu: &Gpu, build: PolyBuild) -> Result<Arc<Pipeline>, BackendError> {
+    pub fn pipeline(&self, gpu: &Gpu, build: PolyBuild) -> Result<Arc<Pipeline>> {
         // Held while compiling, so that nothing is compiled twice; the map is whole at any time.
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = built.get(&build) {

@@ -5,11 +5,11 @@ use crate::poly::device::WgpuPoly;
 use crate::poly::kernels::{PolyBuild, PolyKernel};
 use crate::poly::{LOG2_DEGREES, log2_row};
 use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
-use girih_backend::{BackendError, DoesNotFit};
+use girih_backend::{BackendError, DoesNotFit, Result};
 use std::sync::Arc;
 
 /// What the kernels of `ring` are built with; an error where they do not fit the device.
-fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild, BackendError> {
+fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild> {
     let (gpu, limits) = (backend.gpu(), &backend.gpu().limits);
     if !LOG2_DEGREES.contains(&ring.log2_degree) {
         return Err(BackendError::Unsupported {
@@ -50,7 +50,7 @@ fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild, Backend
 }
 
 impl Loader for WgpuBackend {
-    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>, BackendError> {
+    fn open(&self, ring: Arc<RingShape>) -> Result<Box<dyn PolyDevice>> {
         let build = fitting(self, &ring)?;
         let (gpu, kernels) = (Arc::clone(self.gpu()), Arc::clone(self.poly_kernels()));
         Ok(Box::new(WgpuPoly::open(gpu, kernels, build, ring)?))

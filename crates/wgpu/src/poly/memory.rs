@@ -4,7 +4,7 @@
 //! handed out stays where it is; from what one binding holds, another segment follows.
 
 use crate::runtime::gpu::{Gpu, STORAGE};
-use girih_backend::BackendError;
+use girih_backend::{BackendError, Result};
 use std::collections::BTreeMap;
 
 /// Words of the first segment.
@@ -157,13 +157,7 @@ impl Memory {
     }
 
     /// Room for `limbs` limbs of `limb` words, of undefined contents.
-    pub fn allocate(
-        &mut self,
-        gpu: &Gpu,
-        limbs: usize,
-        limb: usize,
-        what: &str,
-    ) -> Result<Block, BackendError> {
+    pub fn allocate(&mut self, gpu: &Gpu, limbs: usize, limb: usize, what: &str) -> Result<Block> {
         let most = (gpu.binding_bytes() / 16 * 4) as usize;
         let bytes = 4 * (limbs as u64).saturating_mul(limb as u64);
         let refuse = |why: String| BackendError::OutOfMemory {
@@ -221,7 +215,7 @@ impl Memory {
         }
     }
 
-    fn take(&mut self, gpu: &Gpu, words: u32, what: &str) -> Result<Address, BackendError> {
+    fn take(&mut self, gpu: &Gpu, words: u32, what: &str) -> Result<Address> {
         for (number, segment) in self.segments.iter_mut().enumerate() {
             if let Some(word) = segment.take(words) {
                 return Ok(Address { segment: number as u32, word });

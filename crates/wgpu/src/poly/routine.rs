@@ -6,9 +6,9 @@ use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::rows::RowEncoder;
 use crate::poly::tables::Tables;
 use crate::poly::{LOG2_DEGREES, log2_row};
-use girih_backend::BackendError;
 use girih_backend::poly::schedule::{Launch, Limb, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
+use girih_backend::{BackendError, Result};
 
 /// A launch ready to be dispatched.
 pub(crate) struct ReadyLaunch {
@@ -40,7 +40,7 @@ pub(crate) fn ready(
     tables: &Tables,
     schedule: &Schedule,
     residents: &[ResidentShape],
-) -> Result<Ready, BackendError> {
+) -> Result<Ready> {
     debug_assert!(LOG2_DEGREES.contains(&ring.log2_degree), "the ring was checked");
     let log2_degree = ring.log2_degree;
     let mut limbs = Limbs::new(ring.degree(), schedule.arena_limbs, residents);

@@ -10,7 +10,7 @@ use crate::poly::memory::{Address, Memory};
 use crate::poly::routine::Ready;
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use crate::runtime::spans::Recorder;
-use girih_backend::BackendError;
+use girih_backend::{BackendError, Result};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -168,7 +168,7 @@ impl Scripter<'_> {
         kernel: PolyKernel,
         slots: usize,
         segments: usize,
-    ) -> Result<Arc<Pipeline>, BackendError> {
+    ) -> Result<Arc<Pipeline>> {
         let segments = PolyBuild::segments_for(segments.min(MOST_SEGMENTS));
         self.kernels.pipeline(self.gpu, PolyBuild { kernel, slots, segments, ..self.build })
     }
@@ -179,7 +179,7 @@ impl Scripter<'_> {
         ready: &Ready,
         memory: &Memory,
         addresses: &[Vec<Address>],
-    ) -> Result<usize, BackendError> {
+    ) -> Result<usize> {
         if memory.segments() <= MOST_SEGMENTS {
             return Ok(0);
         }
@@ -216,7 +216,7 @@ impl Scripter<'_> {
         memory: &Memory,
         addresses: Vec<Vec<Address>>,
         gathered: Option<Address>,
-    ) -> Result<Script, BackendError> {
+    ) -> Result<Script> {
         let calls = addresses.len();
         let mut groups = Vec::new();
         for launch in &ready.launches {
@@ -297,7 +297,7 @@ impl Scripter<'_> {
         memory: &Memory,
         addresses: &[Vec<Address>],
         gathered: Option<Address>,
-    ) -> Result<Vec<Group<'t>>, BackendError> {
+    ) -> Result<Vec<Group<'t>>> {
         let few = memory.segments() <= MOST_SEGMENTS;
         let mut groups: Vec<Group<'t>> = Vec::new();
         let mut single = Vec::new();
@@ -338,7 +338,7 @@ impl Scripter<'_> {
         number: usize,
         call: &[Address],
         gathered: Option<Address>,
-    ) -> Result<Group<'t>, BackendError> {
+    ) -> Result<Group<'t>> {
         let slots = PolyBuild::slots_for(tile.slots);
         let mut segments: BTreeSet<u32> = touched(tile, call).into_keys().collect();
         let mut to = Vec::new();
@@ -358,12 +358,7 @@ impl Scripter<'_> {
         Ok(Group { slots, segments, tiles: vec![tile], calls })
     }
 
-    fn filled(
-        &self,
-        bytes: &[u8],
-        usage: wgpu::BufferUsages,
-        what: &str,
-    ) -> Result<wgpu::Buffer, BackendError> {
+    fn filled(&self, bytes: &[u8], usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer> {
         let buffer = self.gpu.buffer(bytes.len() as u64, usage, what)?;
         self.gpu.queue.write_buffer(&buffer, 0, bytes);
         Ok(buffer)

@@ -1,8 +1,8 @@
 //! What kernels need of every prime of a ring.
 
 use crate::runtime::gpu::{Gpu, STORAGE};
-use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
+use girih_backend::{BackendError, Result};
 use girih_ring::{Modulus, Shoup, SplitNtt};
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ pub(crate) struct Tables {
 const PRIMES_AT_ONCE: usize = 8;
 
 impl Tables {
-    pub fn new(gpu: &Gpu, ring: &RingShape) -> Result<Self, BackendError> {
+    pub fn new(gpu: &Gpu, ring: &RingShape) -> Result<Self> {
         let degree = ring.degree();
         let bytes = 16 * (degree * ring.primes.len()) as u64;
         let what = format!("roots of unity of {} primes", ring.primes.len());

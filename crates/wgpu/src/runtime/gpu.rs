@@ -8,10 +8,11 @@
 use crate::runtime::pipeline_cache;
 use crate::runtime::signal::Signal;
 use crate::runtime::spans::Spans;
-use girih_backend::{BackendError, block_on};
+use girih_backend::{BackendError, Result, block_on};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use wgpu::{Buffer, BufferUsages};
 
 /// An open device.
 pub(crate) struct Gpu {
@@ -43,9 +44,8 @@ struct Failures {
 }
 
 /// What kernels read and write, and what is copied in and out of it.
-pub(crate) const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
-    .union(wgpu::BufferUsages::COPY_DST)
-    .union(wgpu::BufferUsages::COPY_SRC);
+pub(crate) const STORAGE: BufferUsages =
+    BufferUsages::STORAGE.union(BufferUsages::COPY_DST).union(BufferUsages::COPY_SRC);
 
 /// Bytes of the host's memory, where the system tells.
 fn host_memory() -> Option<u64> {
@@ -74,7 +74,7 @@ pub(crate) const PIECE: usize = 16 << 20;
 
 /// Words on their way to the host.
 pub(crate) struct Download {
-    staging: wgpu::Buffer,
+    staging: Buffer,
     signal: Signal<Result<(), wgpu::BufferAsyncError>>,
     bytes: u64,
 }
@@ -92,7 +92,7 @@ impl Gpu {
         features: wgpu::Features,
         limits: wgpu::Limits,
         checked: bool,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Self> {
         let info = adapter.get_info();
         let caching = features.contains(wgpu::Features::PIPELINE_CACHE);
         let cache_identity = wgpu::util::pipeline_cache_key(&info)
@@ -150,7 +150,7 @@ impl Gpu {
     }
 
     /// Reports the loss of the device, or the first failure since the last report.
-    pub fn check(&self, running: &str) -> Result<(), BackendError> {
+    pub fn check(&self, running: &str) -> Result<()> {
         // A loss is told in a poll only; a call that waits for nothing (a write)
         // must hear of it too.
         _ = self.device.poll(wgpu::PollType::Poll);
@@ -162,7 +162,7 @@ impl Gpu {
     }
 
     /// Waits for everything submitted.
-    pub fn wait(&self, running: &str) -> Result<(), BackendError> {
+    pub fn wait(&self, running: &str) -> Result<()> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         self.check(running)?;
         polled.map(|_| ()).map_err(|e| self.failed(format!("{running}: {e}")))
@@ -174,39 +174,29 @@ impl Gpu {
     }
 
     /// A zeroed buffer of at least `bytes`, for `what`.
-    pub fn buffer(
-        &self,
-        bytes: u64,
-        usage: wgpu::BufferUsages,
-        what: &str,
-    ) -> Result<wgpu::Buffer, BackendError> {
+    pub fn buffer(&self, bytes: u64, usage: BufferUsages, what: &str) -> Result<Buffer> {
         self.make_buffer(bytes, usage, what, false)
     }
 
     /// The same, mapped for the host to write.
-    pub fn mapped_buffer(
-        &self,
-        bytes: u64,
-        usage: wgpu::BufferUsages,
-        what: &str,
-    ) -> Result<wgpu::Buffer, BackendError> {
+    pub fn mapped_buffer(&self, bytes: u64, usage: BufferUsages, what: &str) -> Result<Buffer> {
         self.make_buffer(bytes, usage, what, true)
     }
 
     fn make_buffer(
         &self,
         bytes: u64,
-        usage: wgpu::BufferUsages,
+        usage: BufferUsages,
         what: &str,
         mapped_at_creation: bool,
-    ) -> Result<wgpu::Buffer, BackendError> {
+    ) -> Result<Buffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let refuse = |why: String| BackendError::OutOfMemory {
             device: self.name.clone(),
             bytes,
             what: format!("{what}{why}"),
         };
-        let most = if usage.contains(wgpu::BufferUsages::STORAGE) {
+        let most = if usage.contains(BufferUsages::STORAGE) {
             self.binding_bytes()
         } else {
             self.limits.max_buffer_size
@@ -230,11 +220,11 @@ impl Gpu {
     /// The buffer in `slot` if it has `bytes`, else a new one there; what the old one held is lost.
     pub fn at_least<'s>(
         &self,
-        slot: &'s mut Option<wgpu::Buffer>,
+        slot: &'s mut Option<Buffer>,
         bytes: u64,
-        usage: wgpu::BufferUsages,
+        usage: BufferUsages,
         what: &str,
-    ) -> Result<&'s wgpu::Buffer, BackendError> {
+    ) -> Result<&'s Buffer> {
         // The old one goes first, so that both need not fit at once.
         slot.take_if(|b| b.size() < bytes);
         match slot {
@@ -244,7 +234,7 @@ impl Gpu {
     }
 
     /// Copies the first `bytes` of one buffer to another.
-    pub fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, bytes: u64) {
+    pub fn copy(&self, from: &Buffer, to: &Buffer, bytes: u64) {
         let mut encoder =
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
@@ -292,12 +282,7 @@ impl Gpu {
 
     /// Compiles `source`, or takes it from the cache of compiled kernels. It binds `bindings` in
     /// their order.
-    pub fn pipeline(
-        &self,
-        name: &str,
-        source: &str,
-        bindings: &[Binding],
-    ) -> Result<Pipeline, BackendError> {
+    pub fn pipeline(&self, name: &str, source: &str, bindings: &[Binding]) -> Result<Pipeline> {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
         let checks = if self.checked {
@@ -375,7 +360,7 @@ impl Gpu {
         &self,
         pipeline: &Pipeline,
         uniform_bytes: u64,
-        buffers: &[&wgpu::Buffer],
+        buffers: &[&Buffer],
     ) -> wgpu::BindGroup {
         let entries: Vec<wgpu::BindGroupEntry> = buffers
             .iter()
@@ -400,13 +385,13 @@ impl Gpu {
     /// [`PIECE`] of them. `staging` may hold a buffer from last time.
     pub fn begin_read(
         &self,
-        buffer: &wgpu::Buffer,
+        buffer: &Buffer,
         first: u64,
         words: usize,
-        staging: &mut Option<wgpu::Buffer>,
-    ) -> Result<Download, BackendError> {
+        staging: &mut Option<Buffer>,
+    ) -> Result<Download> {
         let bytes = 4 * words as u64;
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         let staging = match staging.take().filter(|s| s.size() >= bytes) {
             Some(s) => s,
             None => self.buffer(bytes.next_power_of_two(), usage, "reading results back")?,
@@ -421,11 +406,7 @@ impl Gpu {
     }
 
     /// Ends what `begin_read` began, into as many words; returns the staging buffer for next time.
-    pub async fn finish_read(
-        &self,
-        download: Download,
-        words: &mut [u32],
-    ) -> Result<wgpu::Buffer, BackendError> {
+    pub async fn finish_read(&self, download: Download, words: &mut [u32]) -> Result<Buffer> {
         let Download { staging, signal, bytes } = download;
         let mapped = signal.driven(self, "reading results back").await?;
         mapped.map_err(|e| self.failed(format!("mapping results: {e}")))?;
@@ -443,11 +424,11 @@ impl Gpu {
     /// kept for next time.
     pub fn read(
         &self,
-        buffer: &wgpu::Buffer,
+        buffer: &Buffer,
         first: u64,
         words: &mut [u32],
-        staging: &mut Option<wgpu::Buffer>,
-    ) -> Result<(), BackendError> {
+        staging: &mut Option<Buffer>,
+    ) -> Result<()> {
         for (piece, words) in words.chunks_mut(PIECE).enumerate() {
             let download =
                 self.begin_read(buffer, first + (piece * PIECE) as u64, words.len(), staging)?;
@@ -457,7 +438,7 @@ impl Gpu {
     }
 
     /// Waits for everything submitted, then tells a timeline when it ran.
-    pub async fn finished(&self, running: &str) -> Result<(), BackendError> {
+    pub async fn finished(&self, running: &str) -> Result<()> {
         let signal = Signal::default();
         self.queue.on_submitted_work_done({
             let done = signal.sender();

@@ -40,7 +40,8 @@ impl Lazy {
         self.constants.iter().map(|(name, value)| format!("const {name} = {value};\n")).collect()
     }
 
-    fn constant(&mut self, name: &str, value: String) -> Result<()> {
+    /// Makes `name` a constant, with a value of WGSL that depends on the primes.
+    pub fn constant(&mut self, name: &str, value: String) -> Result<()> {
         let kept = self.constants.entry(name.to_owned()).or_insert_with(|| value.clone());
         if *kept == value {
             Ok(())

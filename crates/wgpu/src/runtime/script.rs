@@ -2,7 +2,7 @@
 
 use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use bytemuck::Pod;
-use girih_backend::BackendError;
+use girih_backend::Result;
 
 /// Distance between launches in their buffer: WebGPU's alignment of dynamic uniform offsets, and
 /// the most that a launch may take.
@@ -46,12 +46,7 @@ impl<J: Pod, L: Pod> Script<'_, J, L> {
     };
 
     /// Uploads jobs and launches and submits everything; returns before it has run.
-    pub fn submit(
-        &self,
-        gpu: &Gpu,
-        buffers: &mut ScriptBuffers,
-        running: &str,
-    ) -> Result<(), BackendError> {
+    pub fn submit(&self, gpu: &Gpu, buffers: &mut ScriptBuffers, running: &str) -> Result<()> {
         let mut launches = vec![0u8; self.dispatches.len() * LAUNCH_STRIDE];
         for (slot, dispatch) in launches.chunks_exact_mut(LAUNCH_STRIDE).zip(&self.dispatches) {
             slot[..Self::LAUNCH_BYTES].copy_from_slice(bytemuck::bytes_of(&dispatch.launch));
@@ -115,7 +110,7 @@ fn filled<'b>(
     bytes: &[u8],
     usage: wgpu::BufferUsages,
     what: &str,
-) -> Result<&'b wgpu::Buffer, BackendError> {
+) -> Result<&'b wgpu::Buffer> {
     let buffer = gpu.at_least(slot, bytes.len() as u64, usage, what)?;
     gpu.queue.write_buffer(buffer, 0, bytes);
     Ok(buffer)

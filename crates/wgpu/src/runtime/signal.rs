@@ -1,7 +1,7 @@
 //! What a callback of the driver says, as a future.
 
 use crate::runtime::gpu::Gpu;
-use girih_backend::{BackendError, may_block};
+use girih_backend::{Result, may_block};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -55,7 +55,7 @@ impl<T: Send + 'static> Signal<T> {
     /// The answer, once the driver gives it. Callbacks come only while somebody waits for the
     /// driver: this thread, where it may block; else, on a native system, a thread for as long as
     /// it takes; a browser calls on its own.
-    pub async fn driven(self, gpu: &Gpu, running: &str) -> Result<T, BackendError> {
+    pub async fn driven(self, gpu: &Gpu, running: &str) -> Result<T> {
         let answer = poll_fn(|context| {
             lock(&self.0).waker = Some(context.waker().clone());
             self.drive(&gpu.device);

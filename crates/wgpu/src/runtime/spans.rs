@@ -3,7 +3,7 @@
 
 use crate::runtime::gpu::Gpu;
 use crate::runtime::signal::Signal;
-use girih_backend::{BackendError, timeline};
+use girih_backend::{Result, timeline};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -83,7 +83,7 @@ impl Gpu {
         &self,
         mut encoder: wgpu::CommandEncoder,
         recorder: Option<Recorder>,
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         if let Some(Recorder { sets, kernels }) = recorder {
             let ticks = 2 * kernels.len();
             let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
@@ -107,7 +107,7 @@ impl Gpu {
     /// Hands all timestamps to the timeline. The device has just become idle, at `idle`: there its
     /// last dispatch is taken to have ended, since the clocks of host and device have nothing else
     /// in common.
-    pub async fn hand_over_spans(&self, idle: Instant) -> Result<(), BackendError> {
+    pub async fn hand_over_spans(&self, idle: Instant) -> Result<()> {
         let pending = std::mem::take(&mut *self.spans.pending());
         let mut all = Vec::new();
         for Pending { kernels, staging } in pending {

@@ -2,7 +2,7 @@
 //! cost its pages anew.
 
 use crate::runtime::gpu::Gpu;
-use girih_backend::BackendError;
+use girih_backend::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,7 +32,7 @@ impl Uploads {
         target: &wgpu::Buffer,
         offset: u64,
         words: &[u32],
-    ) -> Result<(), BackendError> {
+    ) -> Result<()> {
         let mut offset = offset;
         for piece in words.chunks(MOST_BYTES as usize / 4) {
             let bytes = 4 * piece.len() as u64;
@@ -46,7 +46,7 @@ impl Uploads {
     }
 
     /// A mapped buffer of at least `bytes`, if one is free or may still be made.
-    fn free(&mut self, gpu: &Gpu, bytes: u64) -> Result<Option<&Staging>, BackendError> {
+    fn free(&mut self, gpu: &Gpu, bytes: u64) -> Result<Option<&Staging>> {
         if bytes < LEAST_BYTES {
             return Ok(None);
         }
@@ -69,13 +69,7 @@ impl Uploads {
 }
 
 impl Staging {
-    fn copy(
-        &self,
-        gpu: &Gpu,
-        target: &wgpu::Buffer,
-        offset: u64,
-        words: &[u32],
-    ) -> Result<(), BackendError> {
+    fn copy(&self, gpu: &Gpu, target: &wgpu::Buffer, offset: u64, words: &[u32]) -> Result<()> {
         let bytes = 4 * words.len() as u64;
         self.buffer
             .get_mapped_range_mut(0..bytes)

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use super::{PolyEngine, Routine, refuse};
-use crate::BackendError;
+use crate::Result;
 use crate::poly::{Bindings, Place};
 
 impl PolyEngine {
-    pub(super) fn check_calls(
-        &self,
-        routine: &Routine,
-        calls: &[Bindings],
-    ) -> Result<(), BackendError> {
+    pub(super) fn check_calls(&self, routine: &Routine, calls: &[Bindings]) -> Result<()> {
         if !Arc::ptr_eq(&routine.shared, &self.shared) {
             return Err(refuse("the routine was prepared by another engine".into()));
         }

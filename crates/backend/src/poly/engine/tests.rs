@@ -10,7 +10,7 @@ fn engine(ring: Arc<RingShape>) -> PolyEngine {
     PolyEngine::new(loader.open(ring).unwrap(), plan).unwrap()
 }
 
-fn why<T>(result: Result<T, BackendError>) -> String {
+fn why<T>(result: Result<T>) -> String {
     result.err().expect("a refusal").to_string()
 }
 

@@ -13,7 +13,7 @@
 //! and for finding faults: each operation by itself.
 
 use super::{PolyPlan, Program, Schedule, Value, check};
-use crate::BackendError;
+use crate::Result;
 use graph::Id;
 
 mod arena;
@@ -32,7 +32,7 @@ mod simplify;
 /// # Errors
 /// For a ring that cannot be computed with, values that the program does not have, and plans
 /// whose numbers are too small.
-pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Schedule, BackendError> {
+pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Schedule> {
     check::ring(program.ring())?;
     check::keep(program, keep)?;
     check::plan(plan)?;

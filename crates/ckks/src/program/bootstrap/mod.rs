@@ -14,6 +14,7 @@ use super::recorder::{Recorded, Recorder};
 use plan::shape_of;
 
 const OPERATION: &str = "bootstrapping";
+const HALF: &str = "a half-bootstrapping";
 
 impl Recorder {
     /// Bootstrapping, whole: up to L_eff at its canonical scale. Coefficients of the message must
@@ -56,6 +57,42 @@ impl Recorder {
             return self.adjust(&joined, shape.effective_level);
         }
         self.transform_chain(&joined, plan.to_coefficients(), plan.few_keys())
+    }
+
+    /// The first half of a bootstrapping (Cho et al. 2021 call it half-bootstrapping): from
+    /// coefficients at level 0 to slots at L_eff, without the way back to coefficients. Slot j of
+    /// the result is sin(2 pi m / Q_0), m the coefficient at exponent bitrev(j) N / 2n, for the
+    /// first n of the 2n coefficients in use; the others are ignored.
+    ///
+    /// The sine holds for every m: what stands at Q_0 / 4 comes out as 1, and small errors of it
+    /// count by their squares.
+    ///
+    /// # Errors
+    /// As [`Recorder::bootstrap`]; for a plan that packs both halves, and for a chain that
+    /// corrects its sine by an arcsine right away.
+    pub fn half_bootstrap(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
+        let wrong = |why: String| Err(RecordError::Shape { operation: HALF, why });
+        if x.slots != plan.slots() || plan.variant() != Variant::Pair {
+            return wrong(format!("a ciphertext of {} slots in a plan of another kind", x.slots));
+        }
+        if shape.arcsine_levels > 0 && !shape.stc_first {
+            return wrong("the set turns its sine into an arcsine: take one that does not".into());
+        }
+        let raised = self.raise_modulus(x, &BigInt::from(1), plan.raised_scale)?.result;
+        let raised = self.sub_sum(&raised)?;
+        let coefficients = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
+        let conjugate = self.conjugate(&coefficients)?;
+        let real = self.add(&coefficients, &conjugate)?;
+        let scale = chain.sine_scale(real.level).expect("EvalMod starts here");
+        let sine = self.eval_mod(&Recorded { scale, ..real })?.result;
+        let scale = shape.sine_scale / (2.0 * std::f64::consts::PI);
+        self.adjust(&Recorded { scale, ..sine }, shape.effective_level)
     }
 
     /// A ciphertext at `level` with its canonical scale: adjusted if it stands above.

@@ -345,6 +345,12 @@ impl BootstrappingPlan {
         levels.into_iter().collect()
     }
 
+    /// The keys that [`Recorder::half_bootstrap`](super::super::Recorder::half_bootstrap) needs,
+    /// each with the highest level at which it uses it.
+    pub fn half_key_levels(&self, chain: &Chain) -> Vec<(KeyKind, usize)> {
+        Self { to_coefficients: Vec::new(), ..self.clone() }.key_levels(chain)
+    }
+
     /// The keys that it needs.
     pub fn keys(&self, chain: &Chain) -> Vec<KeyKind> {
         self.key_levels(chain).into_iter().map(|(kind, _)| kind).collect()

@@ -36,6 +36,28 @@ impl Builder<'_> {
         Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
     }
 
+    /// The first half of a bootstrapping: from coefficients at level 0 to slots at
+    /// [`CkksParameters::default_level`](crate::CkksParameters::default_level). Slot j of the
+    /// result is sin(2 pi m / Q_0), m the coefficient of the input's polynomial at exponent
+    /// bitrev(j) N / 2n for n slots; the other n coefficients of the vector are ignored. It is what
+    /// a ciphertext needs whose coefficients were put together elsewhere.
+    ///
+    /// The estimate of the result counts the errors of this step alone, not those of the input,
+    /// whose slots are none.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for too few slots
+    /// or a set that corrects its sine by an arcsine after it, [`Error::Level`] and
+    /// [`Error::Scale`] unless the input stands at level 0 with the canonical scale; without
+    /// [`Bootstrapping::half_keys`], [`Error::MissingKey`] when the recording is finished.
+    pub fn half_bootstrap(&mut self, x: &Node) -> Result<Node> {
+        self.check(&[x])?;
+        let plan = self.server.half_plan(x.at.slots)?;
+        let at = self.recorder.half_bootstrap(&x.at, &plan)?;
+        let noise = self.model().half_bootstrapping()?.hypot(self.model().rounding(at.scale));
+        Ok(self.noted(at, move |_| Estimate::new(noise, 1.0)))
+    }
+
     /// What a bootstrapping makes of the estimate of `x`, by the model;
     /// the adjust before it included.
     fn refreshed(

@@ -47,6 +47,15 @@ impl ServerKey {
         self.one(how.key(Key::new("bootstrap")), x, |b, x| b.bootstrap_with(x, how))
     }
 
+    /// From coefficients at level 0 to slots, the first half of a bootstrapping; see
+    /// [`Builder::half_bootstrap`].
+    ///
+    /// # Errors
+    /// As for [every operation](ServerKey#errors-of-operations).
+    pub fn half_bootstrap(&self, x: &Ciphertexts) -> Result<Ciphertexts> {
+        self.one(Key::new("half_bootstrap"), x, |b, x| b.half_bootstrap(x))
+    }
+
     /// Two batches of real vectors bootstrapped at the cost of one; see
     /// [`Builder::bootstrap_two_real`].
     ///

@@ -1,7 +1,8 @@
 //! The bootstrapping key in the transform domain, in the order in which it is read.
 
 use super::{TORUS_DROPPED, centre};
-use girih_backend::{BackendError, KeySource, Progress, SecretKind};
+use crate::device::out_of_memory;
+use girih_backend::{BackendError, KeySource, Progress, Result, SecretKind};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,11 +19,7 @@ pub(super) struct FourierKey {
 
 impl FourierKey {
     /// Pulls blocks in parallel and transforms them.
-    pub(super) fn load(
-        keys: &dyn KeySource,
-        fft: &Fft,
-        progress: &dyn Progress,
-    ) -> Result<Self, BackendError> {
+    pub(super) fn load(keys: &dyn KeySource, fft: &Fft, progress: &dyn Progress) -> Result<Self> {
         let shape = keys.shape();
         let block = shape.bootstrapping_block_len();
         let modulus = shape.key_modulus_value();
@@ -33,13 +30,11 @@ impl FourierKey {
                 |m| centre(x, m),
             )
         };
-        let out_of_memory = |doubles: usize| BackendError::OutOfMemory {
-            device: "cpu".into(),
-            bytes: (doubles * size_of::<f64>()) as u64,
-            what: "the bootstrapping key in the transform domain".into(),
+        let refuse = |doubles: usize| {
+            out_of_memory(8 * doubles, "the bootstrapping key in the transform domain")
         };
         let doubles = shape.steps() * block;
-        let mut data = Buffer::new(doubles).ok_or_else(|| out_of_memory(doubles))?;
+        let mut data = Buffer::new(doubles).ok_or_else(|| refuse(doubles))?;
         let done = AtomicUsize::new(0);
         data.par_chunks_exact_mut(block).enumerate().try_for_each_init(
             || {
@@ -51,7 +46,7 @@ impl FourierKey {
             },
             |(coefficients, transformed, polynomial), (index, out)| {
                 let transformed =
-                    transformed.as_mut().ok_or_else(|| out_of_memory(shape.polynomial_size))?;
+                    transformed.as_mut().ok_or_else(|| refuse(shape.polynomial_size))?;
                 keys.bootstrapping_block(index, coefficients);
                 let (columns, planes) = (shape.columns(), shape.ggsw_per_step());
                 let ggsw = block / planes;

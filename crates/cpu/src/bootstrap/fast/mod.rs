@@ -18,10 +18,12 @@ mod tests;
 use crate::bootstrap::rotator::{BlindRotator, RotateInput};
 use accumulate::{Accumulate, Reduction};
 use digits::{Digit, TransformDigits};
-use girih_backend::{BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress};
+use girih_backend::{
+    BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress, Result,
+};
 use girih_ring::fft::{Buffer, Fft, Lanes, Simd};
 use key::FourierKey;
-use product::multiply;
+use product::{Step, multiply};
 use std::sync::Mutex;
 
 /// Ciphertexts that share one load of the key from main memory;
@@ -112,16 +114,12 @@ struct Scratch {
 
 impl FastRotator {
     /// Pulls the key block by block and transforms it.
-    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self, BackendError> {
+    pub(crate) fn new(keys: &dyn KeySource, progress: &dyn Progress) -> Result<Self> {
         Self::with_simd(keys, progress, Simd::detect())
     }
 
     /// The same on one instruction set, which must be available.
-    fn with_simd(
-        keys: &dyn KeySource,
-        progress: &dyn Progress,
-        simd: Simd,
-    ) -> Result<Self, BackendError> {
+    fn with_simd(keys: &dyn KeySource, progress: &dyn Progress, simd: Simd) -> Result<Self> {
         let shape = keys.shape().clone();
         let modulus = held_modulus(&shape)?;
         let fft = Fft::with_simd(shape.polynomial_size, simd).ok_or_else(|| {
@@ -230,7 +228,8 @@ impl FastRotator {
                 ahead: next,
             });
         }
-        multiply(&self.fft, self.layout, &self.shape, block, exponents, digits, products);
+        let step = Step { fft: &self.fft, layout: self.layout, key: block, digits, out: products };
+        multiply(step, &self.shape, exponents);
         for (accumulator, products) in accumulators
             .chunks_exact_mut(columns * stride)
             .zip(products.chunks_exact_mut(columns * stride))
@@ -259,7 +258,7 @@ fn unsupported(what: impl Into<String>, why: impl Into<String>) -> BackendError 
 const TORUS_DROPPED: u32 = 12;
 
 /// The modulus that accumulators are held to: Q, or 2^52 for the native torus.
-fn held_modulus(shape: &BootstrapShape) -> Result<u64, BackendError> {
+fn held_modulus(shape: &BootstrapShape) -> Result<u64> {
     /// Centred residues of 54 bits are still doubles.
     const BITS: u32 = 54;
     let (Some(key), Some(modulus)) = (shape.key_modulus_value(), shape.accumulator_modulus())

@@ -13,18 +13,45 @@ fn mul_add<L: Lanes>(l: L, a: C<L>, b: C<L>, out: &mut C<L>) {
     out.im = l.mul_add(a.im, b.re, l.mul_add(a.re, b.im, out.im));
 }
 
+/// What the products of one step read and write.
+pub(super) struct Step<'a> {
+    pub fft: &'a Fft,
+    pub layout: Layout,
+    /// As `FourierKey` lays out one step.
+    pub key: &'a [f64],
+    /// `[ciphertext][row]` of stride `layout.stride`.
+    pub digits: &'a [f64],
+    /// `[ciphertext][column]`, the same stride.
+    pub out: &'a mut [f64],
+}
+
+/// The same in complex vectors.
+struct Views<'a, L: Lanes> {
+    columns: usize,
+    rows: usize,
+    /// Vectors of a polynomial, and those from one to the next.
+    vectors: usize,
+    stride: usize,
+    key: &'a [C<L>],
+    digits: &'a [C<L>],
+    out: &'a mut [C<L>],
+}
+
+impl<'a> Step<'a> {
+    #[inline(always)]
+    fn views<L: Lanes>(self, l: L) -> Views<'a, L> {
+        let Layout { columns, rows, stride, size } = self.layout;
+        let (vectors, stride) = (size / (2 * L::WIDTH), stride / (2 * L::WIDTH));
+        let (key, digits, out) = (l.view(self.key), l.view(self.digits), l.view_mut(self.out));
+        Views { columns, rows, vectors, stride, key, digits, out }
+    }
+}
+
 /// The products of one step for G ciphertexts that share each load of the key.
 struct Multiply<'a, const G: usize, const TERNARY: bool> {
-    fft: &'a Fft,
-    layout: Layout,
-    /// As `FourierKey` lays out one step.
-    key: &'a [f64],
+    step: Step<'a>,
     /// Below 2N.
     exponents: [usize; G],
-    /// `[ciphertext][row]` of stride `layout.stride`.
-    digits: &'a [f64],
-    /// `[ciphertext][column]`, the same stride.
-    out: &'a mut [f64],
 }
 
 impl<const G: usize, const TERNARY: bool> Kernel for Multiply<'_, G, TERNARY> {
@@ -32,12 +59,10 @@ impl<const G: usize, const TERNARY: bool> Kernel for Multiply<'_, G, TERNARY> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
-        let Layout { columns, rows, stride, size } = self.layout;
-        // In complex vectors from here on.
-        let (vectors, stride) = (size / (2 * L::WIDTH), stride / (2 * L::WIDTH));
         let planes = if TERNARY { 2 } else { 1 };
-        let (key, digits, out) = (l.view(self.key), l.view(self.digits), l.view_mut(self.out));
-        let monomials = self.exponents.map(|e| self.fft.monomial_minus_one(l, e));
+        let fft = self.step.fft;
+        let monomials = self.exponents.map(|e| fft.monomial_minus_one(l, e));
+        let Views { columns, rows, vectors, stride, key, digits, out } = self.step.views(l);
         let zero = Complex { re: l.splat(0.0), im: l.splat(0.0) };
         for (vector, key) in key.chunks_exact(columns * rows * planes).enumerate().take(vectors) {
             let mut monomial = [zero; G];
@@ -74,13 +99,9 @@ impl<const G: usize, const TERNARY: bool> Kernel for Multiply<'_, G, TERNARY> {
 /// entry of the key becomes that of one ciphertext, their sum with each times its `X^e - 1`, before
 /// digits meet it.
 struct MultiplyGrouped<'a, const G: usize, const S: usize> {
-    fft: &'a Fft,
-    layout: Layout,
-    key: &'a [f64],
+    step: Step<'a>,
     /// Of each GGSW ciphertext's monomial.
     exponents: [[usize; S]; G],
-    digits: &'a [f64],
-    out: &'a mut [f64],
 }
 
 impl<const G: usize, const S: usize> Kernel for MultiplyGrouped<'_, G, S> {
@@ -88,10 +109,9 @@ impl<const G: usize, const S: usize> Kernel for MultiplyGrouped<'_, G, S> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
-        let Layout { columns, rows, stride, size } = self.layout;
-        let (vectors, stride) = (size / (2 * L::WIDTH), stride / (2 * L::WIDTH));
-        let (key, digits, out) = (l.view(self.key), l.view(self.digits), l.view_mut(self.out));
-        let monomials = self.exponents.map(|e| e.map(|e| self.fft.monomial_minus_one(l, e)));
+        let fft = self.step.fft;
+        let monomials = self.exponents.map(|e| e.map(|e| fft.monomial_minus_one(l, e)));
+        let Views { columns, rows, vectors, stride, key, digits, out } = self.step.views(l);
         let zero = Complex { re: l.splat(0.0), im: l.splat(0.0) };
         for (vector, key) in key.chunks_exact(columns * rows * S).enumerate().take(vectors) {
             let mut monomial = [[zero; S]; G];
@@ -126,69 +146,31 @@ impl<const G: usize, const S: usize> Kernel for MultiplyGrouped<'_, G, S> {
 
 /// Multiplies the digits of one or two ciphertexts (the exponents of a step each) by the key of a
 /// step and by the monomials.
-pub(super) fn multiply(
-    fft: &Fft,
-    layout: Layout,
-    shape: &BootstrapShape,
-    key: &[f64],
-    exponents: &[&[u32]],
-    digits: &[f64],
-    out: &mut [f64],
-) {
+pub(super) fn multiply(step: Step<'_>, shape: &BootstrapShape, exponents: &[&[u32]]) {
     match *exponents {
-        [a] => multiply_all(fft, layout, shape, key, [a], digits, out),
-        [a, b] => multiply_all(fft, layout, shape, key, [a, b], digits, out),
+        [a] => multiply_all(step, shape, [a]),
+        [a, b] => multiply_all(step, shape, [a, b]),
         _ => unreachable!("a step serves one or two ciphertexts"),
     }
 }
 
-fn multiply_all<const G: usize>(
-    fft: &Fft,
-    layout: Layout,
-    shape: &BootstrapShape,
-    key: &[f64],
-    exponents: [&[u32]; G],
-    digits: &[f64],
-    out: &mut [f64],
-) {
-    fn of<const G: usize, const S: usize>(
+fn multiply_all<const G: usize>(step: Step<'_>, shape: &BootstrapShape, exponents: [&[u32]; G]) {
+    fn grouped<const G: usize, const S: usize>(
+        step: Step<'_>,
         shape: &BootstrapShape,
         exponents: [&[u32]; G],
-    ) -> [[usize; S]; G] {
-        exponents.map(|e| std::array::from_fn(|which| shape.ggsw_exponent(which, e) as usize))
+    ) {
+        let exponents =
+            exponents.map(|e| std::array::from_fn(|which| shape.ggsw_exponent(which, e) as usize));
+        step.fft.simd().run(MultiplyGrouped::<G, S> { step, exponents });
     }
-    let (simd, single) = (fft.simd(), exponents.map(|e| e[0] as usize));
+    let (simd, single) = (step.fft.simd(), exponents.map(|e| e[0] as usize));
     match (shape.secret, shape.ggsw_per_step()) {
-        (SecretKind::Ternary, _) => {
-            simd.run(Multiply::<G, true> { fft, layout, key, exponents: single, digits, out })
-        }
-        (_, 1) => {
-            simd.run(Multiply::<G, false> { fft, layout, key, exponents: single, digits, out })
-        }
-        (_, 3) => simd.run(MultiplyGrouped::<G, 3> {
-            fft,
-            layout,
-            key,
-            exponents: of(shape, exponents),
-            digits,
-            out,
-        }),
-        (_, 7) => simd.run(MultiplyGrouped::<G, 7> {
-            fft,
-            layout,
-            key,
-            exponents: of(shape, exponents),
-            digits,
-            out,
-        }),
-        (_, 15) => simd.run(MultiplyGrouped::<G, 15> {
-            fft,
-            layout,
-            key,
-            exponents: of(shape, exponents),
-            digits,
-            out,
-        }),
+        (SecretKind::Ternary, _) => simd.run(Multiply::<G, true> { step, exponents: single }),
+        (_, 1) => simd.run(Multiply::<G, false> { step, exponents: single }),
+        (_, 3) => grouped::<G, 3>(step, shape, exponents),
+        (_, 7) => grouped::<G, 7>(step, shape, exponents),
+        (_, 15) => grouped::<G, 15>(step, shape, exponents),
         _ => unreachable!("shapes are checked: at most four indices a step"),
     }
 }

@@ -2,13 +2,11 @@
 
 use crate::bootstrap::layout::Geometry;
 use crate::bootstrap::plan::key_switch::KeySwitchPlan;
-use crate::bootstrap::plan::knobs::{self, SPREAD, SPREAD_ITEMS, choice, is_of_both_splits};
+use crate::bootstrap::plan::knobs::{SPREAD, SPREAD_ITEMS, choice, is_of_both_splits};
 use crate::bootstrap::plan::registers::spread_key_ring;
-use crate::bootstrap::plan::{CudaPlan, Split, packs, refuse_unsupported};
+use crate::bootstrap::plan::{CudaPlan, Planner, Split};
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
-use girih_backend::{
-    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
-};
+use girih_backend::{BootstrapShape, DoesNotFit, PlanRequest, Result, Transform};
 
 /// What a part of a polynomial must have for the bank swizzles of `spread_fft.cuh`
 /// and `spread_ntt.cuh`.
@@ -18,43 +16,30 @@ const MAX_THREADS: usize = 512;
 /// LWE indices by which the key is asked into L2 ahead of use.
 const PREFETCH_STEPS: usize = 4;
 
-impl CudaPlan {
-    /// Plans `shape` with one ciphertext on several blocks; `cluster` is what the device allows in
-    /// a cluster (1: no clusters).
+impl Planner<'_> {
+    /// Plans one ciphertext on several blocks.
     ///
     /// # Errors
-    /// As [`CudaPlan::new`].
-    pub fn spread(
-        device: &str,
-        shape: &BootstrapShape,
-        transform: Transform,
-        limits: &DeviceLimits,
-        cluster: usize,
-        request: &PlanRequest,
-    ) -> Result<Self, BackendError> {
-        shape.validate()?;
-        knobs::check(device, request)?;
-        refuse_unsupported(device, shape, transform, request)?;
-        let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
-        let unsupported = |blocks: usize, why: String| BackendError::Unsupported {
-            device: device.into(),
-            what: format!("a ciphertext over {blocks} blocks"),
-            why,
-        };
+    /// As [`Planner::whole`].
+    pub fn over_blocks(&self, request: &PlanRequest) -> Result<CudaPlan> {
+        let Self { shape, transform, cluster, .. } = *self;
+        self.check(request)?;
+        let unsupported =
+            |what: String, why: String| self.unsupported(format!("a ciphertext over {what}"), why);
         let geometry = Geometry::new(shape, transform);
         let most = (geometry.points / LEAST_PART).min(cluster);
         let items = choice(request, SPREAD_ITEMS);
-        let packed = packs(shape, transform, request);
+        let packed = self.packs(request);
         let mut plan = match choice(request, SPREAD) {
             Some(blocks) if !blocks.is_power_of_two() || blocks > most => Err(unsupported(
-                blocks,
+                format!("{blocks} blocks"),
                 format!(
                     "{transform} of N = {} goes over a power of two up to {most}",
                     shape.polynomial_size
                 ),
             )),
             Some(blocks) => {
-                Self::over(shape, transform, limits, blocks, items, packed).map_err(fits)
+                self.over(blocks, items, packed).map_err(|reason| self.does_not_fit(reason))
             }
             None => {
                 // The most: an H200 ran all sets faster on eight blocks than on four.
@@ -62,13 +47,12 @@ impl CudaPlan {
                     transform,
                     why: "the ring is too small to be spread".into(),
                 });
-                let over =
-                    |blocks: &usize| Self::over(shape, transform, limits, *blocks, items, packed);
+                let over = |&blocks: &usize| self.over(blocks, items, packed);
                 let largest_first = [8, 4, 2, 1].iter().filter(|&&b| b <= most);
                 largest_first
                     .map(over)
                     .fold(none, |best, plan| if best.is_ok() { best } else { plan })
-                    .map_err(fits)
+                    .map_err(|reason| self.does_not_fit(reason))
             }
         }?;
         for (name, &value) in request
@@ -77,27 +61,24 @@ impl CudaPlan {
             .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS].contains(&name.as_str()))
         {
             if !is_of_both_splits(name) {
-                return Err(BackendError::Unsupported {
-                    device: device.into(),
-                    what: format!("a ciphertext over blocks with {name} = {value}"),
-                    why: "this choice belongs to whole ciphertexts a block; \
-                          ask for spread = 0 as well"
+                return Err(unsupported(
+                    format!("blocks with {name} = {value}"),
+                    "this choice belongs to whole ciphertexts a block; ask for spread = 0 as well"
                         .into(),
-                });
+                ));
             }
-            plan.choose_for_both(device, shape, name, value as usize)?;
+            self.choose_for_both(&mut plan, name, value as usize)?;
         }
         Ok(plan)
     }
 
     fn over(
-        shape: &BootstrapShape,
-        transform: Transform,
-        limits: &DeviceLimits,
+        &self,
         blocks: usize,
         items: Option<usize>,
         packed: bool,
-    ) -> Result<Self, DoesNotFit> {
+    ) -> Result<CudaPlan, DoesNotFit> {
+        let Self { shape, transform, limits, .. } = *self;
         let geometry = Geometry::new(shape, transform);
         let part = geometry.points / blocks;
         // What an H200 ran fastest: a warp then holds the larger parts of two blocks whole, and
@@ -128,7 +109,7 @@ impl CudaPlan {
                 available: limits.workgroup_threads,
             });
         }
-        Ok(Self {
+        Ok(CudaPlan {
             transform,
             split: Split::Blocks(blocks),
             threads,

@@ -3,42 +3,16 @@
 
 use crate::bootstrap::layout::packed_exponent;
 use crate::bootstrap::plan::knobs::{self, GROUPS, SPREAD, choice, is_of_both_splits};
-use crate::bootstrap::plan::{CudaPlan, Split};
-use girih_backend::{BackendError, BootstrapShape, DeviceLimits, PlanRequest, Transform};
-
-/// What plans are made for: one device and one shape with one transform.
-#[derive(Clone, Copy)]
-pub(crate) struct Planner<'a> {
-    /// The name of the device, for refusals.
-    pub device: &'a str,
-    pub shape: &'a BootstrapShape,
-    pub transform: Transform,
-    pub limits: &'a DeviceLimits,
-    /// Most blocks of a cluster (1: no clusters).
-    pub cluster: usize,
-}
+use crate::bootstrap::plan::{CudaPlan, Planner, Split};
+use girih_backend::{PlanRequest, Result, Transform};
 
 impl Planner<'_> {
-    /// Whole ciphertexts a block.
-    ///
-    /// # Errors
-    /// As [`CudaPlan::new`].
-    pub fn whole(&self, request: &PlanRequest) -> Result<CudaPlan, BackendError> {
-        let Self { device, shape, transform, limits, cluster } = *self;
-        CudaPlan::new(device, shape, transform, limits, cluster, request)
-    }
-
-    fn over_blocks(&self, request: &PlanRequest) -> Result<CudaPlan, BackendError> {
-        let Self { device, shape, transform, limits, cluster } = *self;
-        CudaPlan::spread(device, shape, transform, limits, cluster, request)
-    }
-
     /// The plans that `request` allows, throughput first: each batch goes to the one that is
     /// fastest for it.
     ///
     /// # Errors
-    /// As [`CudaPlan::new`] and [`CudaPlan::spread`] where no plan is left.
-    pub fn candidates(&self, request: &PlanRequest) -> Result<Vec<CudaPlan>, BackendError> {
+    /// As [`Planner::whole`] and [`Planner::over_blocks`] where no plan is left.
+    pub fn candidates(&self, request: &PlanRequest) -> Result<Vec<CudaPlan>> {
         // Where the split over blocks is one of several, its refusals leave the others; a choice
         // that none has is the request's own fault.
         knobs::check(self.device, request)?;
@@ -166,7 +140,7 @@ mod tests {
     use crate::bootstrap::plan::knobs::SPREAD_ITEMS;
     use crate::bootstrap::plan::only_transform;
     use crate::bootstrap::test_shapes;
-    use girih_backend::SecretKind;
+    use girih_backend::{BootstrapShape, DeviceLimits, SecretKind};
 
     fn planner<'a>(
         shape: &'a BootstrapShape,

@@ -4,15 +4,13 @@ use crate::bootstrap::layout::{
     Geometry, in_registers, ntt_key_chunks, run_entries, unpacked_step_bytes,
 };
 use crate::bootstrap::plan::key_switch::KeySwitchPlan;
-use crate::bootstrap::plan::knobs::{self, GROUPS, SPREAD, SPREAD_ITEMS, choice, refusal};
+use crate::bootstrap::plan::knobs::{GROUPS, SPREAD, SPREAD_ITEMS, choice, refusal};
 use crate::bootstrap::plan::registers::{
     defers_cosines, joins_levels, key_ring, ntt_key_ring, product_registers, ring_fits,
 };
-use crate::bootstrap::plan::{CudaPlan, Split, packs, refuse_unsupported};
+use crate::bootstrap::plan::{CudaPlan, Planner, Split};
 use girih_backend::bootstrap::tile_of_groups;
-use girih_backend::{
-    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Transform,
-};
+use girih_backend::{BootstrapShape, DoesNotFit, PlanRequest, Result, Transform};
 
 /// Barriers that teams can have for themselves.
 const NAMED_BARRIERS: usize = 15;
@@ -69,55 +67,22 @@ fn model_pace(shape: &BootstrapShape, transform: Transform, groups: usize, packe
     if heavy && groups > 1 && !packed { 2 } else { 1 }
 }
 
-fn threads_of_block(
-    shape: &BootstrapShape,
-    transform: Transform,
-    limits: &DeviceLimits,
-    request: &PlanRequest,
-    groups: usize,
-    geometry: &Geometry,
-) -> usize {
-    let step = geometry.team.max(32);
-    // Enough for the product phase, no more than there are polynomials to transform.
-    let useful = (groups * shape.columns() * geometry.team)
-        .min(geometry.frequency_items(transform))
-        .min(256);
-    let wanted = request
-        .subgroups_per_polynomial
-        .map_or(useful, |warps| groups * shape.columns() * warps * 32);
-    let most =
-        if geometry.team > 32 { NAMED_BARRIERS * geometry.team } else { limits.workgroup_threads };
-    wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
-}
-
-impl CudaPlan {
-    /// Plans `shape` within `limits`, keeping what `request` fixes; `cluster` is what the device
-    /// allows in a cluster (1: no clusters).
+impl Planner<'_> {
+    /// Plans whole ciphertexts a block within the limits, keeping what `request` fixes.
     ///
     /// # Errors
-    /// [`BackendError::DoesNotFit`] with the bound that is exceeded; [`BackendError::Unsupported`]
-    /// for shapes and requests that these kernels do not know.
-    pub fn new(
-        device: &str,
-        shape: &BootstrapShape,
-        transform: Transform,
-        limits: &DeviceLimits,
-        cluster: usize,
-        request: &PlanRequest,
-    ) -> Result<Self, BackendError> {
-        shape.validate()?;
-        knobs::check(device, request)?;
-        refuse_unsupported(device, shape, transform, request)?;
+    /// `DoesNotFit` with the bound that is exceeded; `Unsupported` for shapes and requests that
+    /// these kernels do not know.
+    pub fn whole(&self, request: &PlanRequest) -> Result<CudaPlan> {
+        let Self { device, shape, transform, cluster, .. } = *self;
+        self.check(request)?;
         if shape.polynomial_size > MAX_POLYNOMIAL_SIZE {
-            return Err(BackendError::Unsupported {
-                device: device.into(),
-                what: format!("N = {} in one block", shape.polynomial_size),
-                why: "one block runs N up to 2048; larger rings are spread over the blocks of a \
-                      cluster, which needs sm_90 or above"
-                    .into(),
-            });
+            return Err(self.unsupported(
+                format!("N = {} in one block", shape.polynomial_size),
+                "one block runs N up to 2048; larger rings are spread over the blocks of a \
+                 cluster, which needs sm_90 or above",
+            ));
         }
-        let fits = |reason: DoesNotFit| BackendError::DoesNotFit { device: device.into(), reason };
         let geometry = Geometry::new(shape, transform);
         // 64-bit accumulators and tails of four leave no registers for a second ciphertext; three
         // blocks take turns instead. So they do on the torus, whose key is light.
@@ -137,9 +102,9 @@ impl CudaPlan {
             request.groups.or(choice(request, GROUPS)).map_or(all, |g| vec![g]);
         // Of the fewest ciphertexts: no other plan needs less.
         let mut refused: Option<(usize, DoesNotFit)> = None;
-        let mut best: Option<(usize, Self)> = None;
+        let mut best: Option<(usize, CudaPlan)> = None;
         for groups in candidates {
-            match Self::with_groups(shape, transform, limits, request, groups) {
+            match self.with_groups(request, groups) {
                 Ok(plan) => {
                     let teams = plan.threads / geometry.team;
                     let cost = match transform {
@@ -175,7 +140,7 @@ impl CudaPlan {
                 .iter()
                 .filter(|(name, _)| ![SPREAD, SPREAD_ITEMS, GROUPS].contains(&name.as_str()))
             {
-                plan.choose(device, shape, name, value as usize)?;
+                self.choose(&mut plan, name, value as usize)?;
             }
             return Ok(plan);
         }
@@ -183,79 +148,13 @@ impl CudaPlan {
             transform,
             why: "a block serves at least one ciphertext".into(),
         };
-        Err(fits(refused.map_or_else(none, |(_, reason)| reason)))
+        Err(self.does_not_fit(refused.map_or_else(none, |(_, reason)| reason)))
     }
 
-    /// Takes one choice of [`knobs::KNOBS`] that is within its range.
-    fn choose(
-        &mut self,
-        device: &str,
-        shape: &BootstrapShape,
-        name: &str,
-        value: usize,
-    ) -> Result<(), BackendError> {
-        let refuse = |why: String| Err(refusal(device, name, value, why));
-        match name {
-            "blocks" => self.blocks_per_multiprocessor = value,
-            "cosines" if value == 1 && self.transform == Transform::Ntt => {
-                return refuse("the integer transform has none".into());
-            }
-            "cosines" => self.defer_cosines = value == 1,
-            "gaps" if value == 1 && !self.gaps => {
-                return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into());
-            }
-            "gaps" => {
-                self.gaps = value == 1;
-                let groups = self.split.ciphertexts();
-                self.shared_bytes =
-                    shared_bytes(shape, self.transform, groups, self.threads, self.gaps);
-            }
-            "pace" => self.pace = value,
-            "prefetch" => self.prefetch_steps = value,
-            "ring" => return self.choose_ring(device, shape, value),
-            _ => return self.choose_for_both(device, shape, name, value),
-        }
-        Ok(())
-    }
-
-    fn choose_ring(
-        &mut self,
-        device: &str,
-        shape: &BootstrapShape,
-        value: usize,
-    ) -> Result<(), BackendError> {
-        let geometry = Geometry::new(shape, self.transform);
-        let run = match self.transform {
-            Transform::Ntt => ntt_key_chunks(shape, &geometry),
-            Transform::Fft => run_entries(shape, &geometry),
-        };
-        // What a ring reads behind the key stays inside its slack.
-        if value > 16 && !self.packed {
-            return Err(refusal(device, "ring", value, "it may be 0 to 16 of such entries".into()));
-        }
-        let fits = ring_fits(&geometry, self.threads, self.packed)
-            && run.is_multiple_of(value.max(1))
-            && !(self.packed && value % 2 == 1);
-        if value > 0 && !fits {
-            let why = format!(
-                "a ring needs as many frequencies for each thread, and a divisor of its {run} \
-                 entries"
-            );
-            return Err(refusal(device, "ring", value, why));
-        }
-        self.key_ring = value;
-        Ok(())
-    }
-
-    fn with_groups(
-        shape: &BootstrapShape,
-        transform: Transform,
-        limits: &DeviceLimits,
-        request: &PlanRequest,
-        groups: usize,
-    ) -> Result<Self, DoesNotFit> {
+    fn with_groups(&self, request: &PlanRequest, groups: usize) -> Result<CudaPlan, DoesNotFit> {
+        let Self { shape, transform, limits, .. } = *self;
         let geometry = Geometry::new(shape, transform);
-        let threads = threads_of_block(shape, transform, limits, request, groups, &geometry);
+        let threads = self.threads_of_block(request, groups, &geometry);
         // As many frequencies for each thread, so that keys can be in flight: for one ciphertext
         // that is worth teams without a polynomial, and the slots that these have.
         let even = threads.next_power_of_two();
@@ -300,14 +199,14 @@ impl CudaPlan {
                 why: format!("{groups} ciphertexts a block need {registers} registers"),
             });
         }
-        let packed = packs(shape, transform, request);
+        let packed = self.packs(request);
         let key_ring = match transform {
             Transform::Ntt => {
                 ntt_key_ring(shape, &geometry, groups, threads, resident(bytes).max(1))
             }
             Transform::Fft => key_ring(shape, &geometry, groups, threads, packed),
         };
-        Ok(Self {
+        Ok(CudaPlan {
             transform,
             split: Split::Ciphertexts(groups),
             threads,
@@ -325,6 +224,77 @@ impl CudaPlan {
                 && joins_levels(shape, &geometry, groups, threads),
             spread_items: 4,
         })
+    }
+
+    fn threads_of_block(&self, request: &PlanRequest, groups: usize, geometry: &Geometry) -> usize {
+        let Self { shape, transform, limits, .. } = *self;
+        let step = geometry.team.max(32);
+        // Enough for the product phase, no more than there are polynomials to transform.
+        let useful = (groups * shape.columns() * geometry.team)
+            .min(geometry.frequency_items(transform))
+            .min(256);
+        let wanted = request
+            .subgroups_per_polynomial
+            .map_or(useful, |warps| groups * shape.columns() * warps * 32);
+        let most = if geometry.team > 32 {
+            NAMED_BARRIERS * geometry.team
+        } else {
+            limits.workgroup_threads
+        };
+        wanted.next_multiple_of(step).min(most).min(limits.workgroup_threads / step * step)
+    }
+}
+
+impl Planner<'_> {
+    /// Takes one choice of `KNOBS` that is within its range.
+    fn choose(&self, plan: &mut CudaPlan, name: &str, value: usize) -> Result<()> {
+        let Self { device, shape, transform, .. } = *self;
+        let refuse = |why: String| Err(refusal(device, name, value, why));
+        match name {
+            "blocks" => plan.blocks_per_multiprocessor = value,
+            "cosines" if value == 1 && transform == Transform::Ntt => {
+                return refuse("the integer transform has none".into());
+            }
+            "cosines" => plan.defer_cosines = value == 1,
+            "gaps" if value == 1 && !plan.gaps => {
+                return refuse("gaps need the f64 FFT, N of 512 or more, and memory".into());
+            }
+            "gaps" => {
+                plan.gaps = value == 1;
+                let groups = plan.split.ciphertexts();
+                plan.shared_bytes = shared_bytes(shape, transform, groups, plan.threads, plan.gaps);
+            }
+            "pace" => plan.pace = value,
+            "prefetch" => plan.prefetch_steps = value,
+            "ring" => return self.choose_ring(plan, value),
+            _ => return self.choose_for_both(plan, name, value),
+        }
+        Ok(())
+    }
+
+    fn choose_ring(&self, plan: &mut CudaPlan, value: usize) -> Result<()> {
+        let Self { device, shape, transform, .. } = *self;
+        let geometry = Geometry::new(shape, transform);
+        let run = match transform {
+            Transform::Ntt => ntt_key_chunks(shape, &geometry),
+            Transform::Fft => run_entries(shape, &geometry),
+        };
+        // What a ring reads behind the key stays inside its slack.
+        if value > 16 && !plan.packed {
+            return Err(refusal(device, "ring", value, "it may be 0 to 16 of such entries".into()));
+        }
+        let fits = ring_fits(&geometry, plan.threads, plan.packed)
+            && run.is_multiple_of(value.max(1))
+            && !(plan.packed && value % 2 == 1);
+        if value > 0 && !fits {
+            let why = format!(
+                "a ring needs as many frequencies for each thread, and a divisor of its {run} \
+                 entries"
+            );
+            return Err(refusal(device, "ring", value, why));
+        }
+        plan.key_ring = value;
+        Ok(())
     }
 }
 
@@ -368,8 +338,10 @@ mod tests {
                 assert!(k + r <= most, "N = {size}, k = {k}, r = {r}");
                 let shape = shape(size, k, r);
                 let open = PlanRequest::default();
-                let plan =
-                    |transform| CudaPlan::new("cuda", &shape, transform, &limits, 1, &open).ok();
+                let plan = |transform| {
+                    let (device, shape, limits) = ("cuda", &shape, &limits);
+                    Planner { device, shape, transform, limits, cluster: 1 }.whole(&open).ok()
+                };
                 // By one of the transforms at least.
                 let plan = plan(Transform::Fft).or(plan(Transform::Ntt));
                 assert!(

@@ -4,7 +4,7 @@
 //! What never gained more than 2 % over the model is no knob: how many blocks ask for the key
 //! ahead, and whether the last two levels of an inverse pass are one step.
 
-use girih_backend::{BackendError, PlanRequest};
+use girih_backend::{BackendError, PlanRequest, Result};
 use std::ops::RangeInclusive;
 
 /// The choice that fixes the ciphertexts of a block.
@@ -82,7 +82,7 @@ pub(crate) fn refusal(device: &str, name: &str, value: usize, why: String) -> Ba
 ///
 /// # Errors
 /// [`BackendError::Unsupported`] naming the choice and what it may be.
-pub(crate) fn check(device: &str, request: &PlanRequest) -> Result<(), BackendError> {
+pub(crate) fn check(device: &str, request: &PlanRequest) -> Result<()> {
     // What a request says by itself has the range of the knob of that name; subgroups are warps.
     let fields = [
         (GROUPS, request.groups, KNOBS[0].values.clone()),

@@ -6,7 +6,7 @@
 //! | `knobs` | the names and values of what a caller may choose |
 //! | `registers` | models of what a thread's registers leave room for |
 //! | `key_switch` | how the key switch behind a rotation is cut into blocks |
-//! | this one | [`CudaPlan`], what every split has |
+//! | this one | [`CudaPlan`], what every split has; `Planner`, what it is made for |
 //! | `ciphertexts` | plans of whole ciphertexts a block |
 //! | `blocks` | plans of one ciphertext on several blocks |
 //! | `candidates` | the plans that a shape loads beside each other, and those worth measuring |
@@ -23,7 +23,21 @@ use crate::bootstrap::layout::{
 };
 use crate::bootstrap::plan::key_switch::KeySwitchPlan;
 use crate::bootstrap::plan::knobs::{choice, refusal};
-use girih_backend::{BackendError, BootstrapShape, PlanRequest, Transform};
+use girih_backend::{
+    BackendError, BootstrapShape, DeviceLimits, DoesNotFit, PlanRequest, Result, Transform,
+};
+
+/// What plans are made for: one device and one shape with one transform.
+#[derive(Clone, Copy)]
+pub(crate) struct Planner<'a> {
+    /// The name of the device, for refusals.
+    pub device: &'a str,
+    pub shape: &'a BootstrapShape,
+    pub transform: Transform,
+    pub limits: &'a DeviceLimits,
+    /// Most blocks of a cluster (1: no clusters).
+    pub cluster: usize,
+}
 
 /// How ciphertexts are divided among blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,18 +132,41 @@ impl CudaPlan {
     pub(crate) fn step_bytes(&self, shape: &BootstrapShape) -> usize {
         step_bytes(shape, self.transform, self.packed)
     }
+}
+
+impl Planner<'_> {
+    /// Checks what all splits check: the shape, the choices of `request`, and that some variant of
+    /// these kernels runs both.
+    fn check(&self, request: &PlanRequest) -> Result<()> {
+        self.shape.validate()?;
+        knobs::check(self.device, request)?;
+        self.refuse_unsupported(request)
+    }
+
+    fn does_not_fit(&self, reason: DoesNotFit) -> BackendError {
+        BackendError::DoesNotFit { device: self.device.into(), reason }
+    }
+
+    fn unsupported(&self, what: String, why: impl Into<String>) -> BackendError {
+        BackendError::Unsupported { device: self.device.into(), what, why: why.into() }
+    }
+
+    /// Whether a plan packs the key: as asked, else where a step has so much of it that reading it
+    /// bounds the product phase, whatever the order in which blocks read. Below, packing has
+    /// nothing to win, and batches that do not fill the device wait for it.
+    fn packs(&self, request: &PlanRequest) -> bool {
+        // `choose_for_both` refuses what is impossible.
+        let wanted = choice(request, "packed")
+            .map_or(unpacked_step_bytes(self.shape) >= 640 << 10, |packed| packed == 1);
+        wanted && packed_exponent(self.shape, self.transform).is_some()
+    }
 
     /// Takes a choice that holds for either split: `packed` was taken before the rest was planned
-    /// ([`packs`]), `tiled` chooses the key switch.
-    pub(crate) fn choose_for_both(
-        &mut self,
-        device: &str,
-        shape: &BootstrapShape,
-        name: &str,
-        value: usize,
-    ) -> Result<(), BackendError> {
+    /// ([`Planner::packs`]), `tiled` chooses the key switch.
+    fn choose_for_both(&self, plan: &mut CudaPlan, name: &str, value: usize) -> Result<()> {
+        let Self { device, shape, transform, .. } = *self;
         match (name, value) {
-            ("packed", 1) if packed_exponent(shape, self.transform).is_none() => Err(refusal(
+            ("packed", 1) if packed_exponent(shape, transform).is_none() => Err(refusal(
                 device,
                 name,
                 value,
@@ -137,7 +174,7 @@ impl CudaPlan {
                  of an f64"
                     .into(),
             )),
-            ("tiled", 1) if self.key_switch.stages == 0 => Err(refusal(
+            ("tiled", 1) if plan.key_switch.stages == 0 => Err(refusal(
                 device,
                 name,
                 value,
@@ -147,82 +184,66 @@ impl CudaPlan {
                 ),
             )),
             ("tiled", _) => {
-                self.key_switch.tiled_from = if value == 1 { 1 } else { usize::MAX };
+                plan.key_switch.tiled_from = if value == 1 { 1 } else { usize::MAX };
                 Ok(())
             }
             _ => Ok(()),
         }
     }
-}
 
-/// Whether a plan packs the key: as asked, else where a step has so much of it that reading it
-/// bounds the product phase, whatever the order in which blocks read. Below, packing has nothing to
-/// win, and batches that do not fill the device wait for it.
-pub(crate) fn packs(shape: &BootstrapShape, transform: Transform, request: &PlanRequest) -> bool {
-    // `CudaPlan::choose_for_both` refuses what is impossible.
-    let wanted = choice(request, "packed")
-        .map_or(unpacked_step_bytes(shape) >= 640 << 10, |packed| packed == 1);
-    wanted && packed_exponent(shape, transform).is_some()
-}
-
-/// Refuses what no variant of these kernels runs.
-pub(crate) fn refuse_unsupported(
-    device: &str,
-    shape: &BootstrapShape,
-    transform: Transform,
-    request: &PlanRequest,
-) -> Result<(), BackendError> {
-    let unsupported = |what: String, why: &str| {
-        Err(BackendError::Unsupported { device: device.into(), what, why: why.into() })
-    };
-    if shape.is_torus() {
-        if transform == Transform::Ntt {
+    /// Refuses what no variant of these kernels runs.
+    fn refuse_unsupported(&self, request: &PlanRequest) -> Result<()> {
+        let (shape, transform) = (self.shape, self.transform);
+        let unsupported = |what: String, why: &str| Err(self.unsupported(what, why));
+        if shape.is_torus() {
+            if transform == Transform::Ntt {
+                return unsupported(
+                    "the native torus with the integer transform".into(),
+                    "2^64 has no roots of unity; use the f64 transform",
+                );
+            }
+            let digits = u64::from(shape.gadget_bits());
+            if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
+                return unsupported(
+                    format!(
+                        "digits of {digits} bits in all, key-switching base 2^{}",
+                        shape.log2_ks_base
+                    ),
+                    "accumulators hold 32 bits of the torus, so digits take 31 at most; \
+                     key-switching digits take 7 bits at most",
+                );
+            }
+        }
+        if shape.grouping > 1 && transform == Transform::Ntt {
             return unsupported(
-                "the native torus with the integer transform".into(),
-                "2^64 has no roots of unity; use the f64 transform",
+                format!("{} LWE indices a step with the integer transform", shape.grouping),
+                "its kernels take one index a step; use the f64 transform, or grouping = 1",
             );
         }
-        let digits = u64::from(shape.gadget_bits());
-        if digits >= u64::from(TORUS_BITS) || shape.log2_ks_base > 7 {
+        if request.steps_per_launch.is_some_and(|s| s < shape.steps()) {
             return unsupported(
-                format!(
-                    "digits of {digits} bits in all, key-switching base 2^{}",
-                    shape.log2_ks_base
-                ),
-                "accumulators hold 32 bits of the torus, so digits take 31 at most; \
-                 key-switching digits take 7 bits at most",
+                format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
+                "a launch runs all steps; leave steps_per_launch open",
             );
         }
+        let rows = shape.ks_indices() * shape.ks_digits();
+        if ks_word_bytes(shape) == 5 && rows >= 1 << 16 {
+            return unsupported(
+                format!("a key switch of {rows} rows modulo 2^{}", shape.log2_ks_modulus),
+                "above 2^32 its sums have room for 65,535 rows; choose a larger base",
+            );
+        }
+        if transform == Transform::Fft
+            && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53)
+            && shape.levels() > 8
+        {
+            return unsupported(
+                "more than 8 digits of a modulus above 2^53".into(),
+                "use the integer transform",
+            );
+        }
+        Ok(())
     }
-    if shape.grouping > 1 && transform == Transform::Ntt {
-        return unsupported(
-            format!("{} LWE indices a step with the integer transform", shape.grouping),
-            "its kernels take one index a step; use the f64 transform, or grouping = 1",
-        );
-    }
-    if request.steps_per_launch.is_some_and(|s| s < shape.steps()) {
-        return unsupported(
-            format!("{} steps a launch", request.steps_per_launch.unwrap_or(0)),
-            "a launch runs all steps; leave steps_per_launch open",
-        );
-    }
-    let rows = shape.ks_indices() * shape.ks_digits();
-    if ks_word_bytes(shape) == 5 && rows >= 1 << 16 {
-        return unsupported(
-            format!("a key switch of {rows} rows modulo 2^{}", shape.log2_ks_modulus),
-            "above 2^32 its sums have room for 65,535 rows; choose a larger base",
-        );
-    }
-    if transform == Transform::Fft
-        && shape.key_modulus_value().is_some_and(|m| m >= 1 << 53)
-        && shape.levels() > 8
-    {
-        return unsupported(
-            "more than 8 digits of a modulus above 2^53".into(),
-            "use the integer transform",
-        );
-    }
-    Ok(())
 }
 
 /// The one transform that kernels run a shape with, where there is only one.

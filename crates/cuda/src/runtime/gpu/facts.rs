@@ -3,7 +3,7 @@
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use girih_backend::{BackendError, DeviceLimits};
+use girih_backend::{BackendError, DeviceLimits, Result};
 
 /// Facts about one GPU.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) fn no_device(requested: &str, why: impl Into<String>) -> BackendError
 }
 
 /// Starts the driver and counts its devices.
-pub(crate) fn count_devices() -> Result<usize, BackendError> {
+pub(crate) fn count_devices() -> Result<usize> {
     // SAFETY: only asks the loader for a library; without it the first call of cudarc would panic.
     if !unsafe { sys::is_culib_present() } {
         return Err(no_device(
@@ -42,7 +42,7 @@ pub(super) fn describe(error: DriverError) -> String {
 }
 
 /// Facts about device `ordinal`; the driver is started.
-pub(crate) fn facts(ordinal: usize) -> Result<GpuFacts, BackendError> {
+pub(crate) fn facts(ordinal: usize) -> Result<GpuFacts> {
     let id = format!("cuda:{ordinal}");
     let error = |e| no_device(&id, describe(e));
     let device = result::device::get(ordinal as i32).map_err(error)?;

@@ -6,7 +6,7 @@ use crate::runtime::compile::{CompileError, compile};
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Queue, RecordedLaunch};
 use crate::runtime::source::Source;
 use cudarc::driver::{result, sys};
-use girih_backend::BackendError;
+use girih_backend::{BackendError, Result};
 use std::ffi::{CString, c_void};
 use std::sync::PoisonError;
 
@@ -46,7 +46,7 @@ pub(super) fn aligned(arguments: &[u8]) -> Vec<u64> {
 
 impl Gpu {
     /// Compiles and loads a file's kernels. The context is current.
-    pub(super) fn load_kernels(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+    pub(super) fn load_kernels(&self, source: &Source) -> Result<Vec<Kernel>> {
         let cubin = compile(source, self.facts.capability).map_err(|e| match e {
             CompileError::NoCompiler => BackendError::Unsupported {
                 device: self.id.clone(),
@@ -81,11 +81,7 @@ impl Gpu {
 
     /// What [`Machine::prepare`](crate::runtime::machine::Machine::prepare) does. The context is
     /// current.
-    pub(super) fn prepare_kernel(
-        &self,
-        kernel: Kernel,
-        size: LaunchSize,
-    ) -> Result<KernelCost, BackendError> {
+    pub(super) fn prepare_kernel(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost> {
         use sys::CUfunction_attribute_enum as A;
         let function = kernel.0 as sys::CUfunction;
         let failed = |e| self.failed("preparing a kernel", e);
@@ -139,11 +135,7 @@ impl Gpu {
     }
 
     /// Clusters of `function` that the device runs at once; `function` has its shared memory.
-    fn resident_clusters(
-        &self,
-        function: sys::CUfunction,
-        size: LaunchSize,
-    ) -> Result<i32, BackendError> {
+    fn resident_clusters(&self, function: sys::CUfunction, size: LaunchSize) -> Result<i32> {
         let mut attribute = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
             pad: [0; 4],
@@ -183,7 +175,7 @@ impl Gpu {
         queue: Queue,
         launches: &[RecordedLaunch],
         overlaps: bool,
-    ) -> Result<sys::CUgraphExec, BackendError> {
+    ) -> Result<sys::CUgraphExec> {
         let failed = |e| self.failed("recording launches", e);
         // On a stream of its own: what other threads ask of the queue meanwhile must run, and not
         // become part of this graph.

@@ -15,7 +15,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 pub(crate) use facts::{GpuFacts, count_devices, facts};
 use facts::{describe, no_device};
-use girih_backend::{BackendError, timeline};
+use girih_backend::{BackendError, Result, timeline};
 use kernels::aligned;
 use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
 use std::collections::{HashMap, VecDeque};
@@ -60,7 +60,7 @@ unsafe impl Sync for Gpu {}
 
 impl Gpu {
     /// Opens device `ordinal`, which exists, with the queues of its families.
-    pub fn open(ordinal: usize, queues: &[Queue]) -> Result<Self, BackendError> {
+    pub fn open(ordinal: usize, queues: &[Queue]) -> Result<Self> {
         let id = format!("cuda:{ordinal}");
         let facts = facts(ordinal)?;
         if facts.capability < LEAST_CAPABILITY {
@@ -103,12 +103,12 @@ impl Gpu {
         Ok(gpu)
     }
 
-    fn event(&self) -> Result<sys::CUevent, BackendError> {
+    fn event(&self) -> Result<sys::CUevent> {
         result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
             .map_err(|e| self.failed("creating an event", e))
     }
 
-    fn make_marks(&self) -> Result<(), BackendError> {
+    fn make_marks(&self) -> Result<()> {
         for marks in &self.marks {
             marks.lock().unwrap_or_else(PoisonError::into_inner).events =
                 (0..MARKS).map(|_| self.event()).collect::<Result<_, _>>()?;
@@ -142,7 +142,7 @@ impl Gpu {
     }
 
     /// Makes the context current on this thread, as every call of the driver needs.
-    fn enter(&self) -> Result<(), BackendError> {
+    fn enter(&self) -> Result<()> {
         // SAFETY: the context is retained until `drop`.
         unsafe { result::ctx::set_current(self.context) }
             .map_err(|e| self.failed("entering the context", e))
@@ -160,7 +160,7 @@ impl Gpu {
         self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<(), BackendError> {
+    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
         // SAFETY: event and stream are alive and of this context.
         unsafe { result::event::record(event, stream) }
             .map_err(|e| self.failed("recording an event", e))
@@ -216,7 +216,7 @@ impl Machine for Gpu {
         &self.id
     }
 
-    fn allocate(&self, bytes: usize, what: &str) -> Result<u64, BackendError> {
+    fn allocate(&self, bytes: usize, what: &str) -> Result<u64> {
         self.enter()?;
         // SAFETY: the context is current; the address is only handed to kernels
         // and copies until `free`.
@@ -237,7 +237,7 @@ impl Machine for Gpu {
         }
     }
 
-    fn upload(&self, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn upload(&self, to: u64, bytes: &[u8]) -> Result<()> {
         self.enter()?;
         let stream = self.stream(Queue::UPLOADS);
         let mut staging = self.staging(0);
@@ -262,7 +262,7 @@ impl Machine for Gpu {
         Ok(())
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, BackendError> {
+    fn mark(&self, queue: Queue) -> Result<Mark> {
         self.enter()?;
         let mut marks = self.marks(queue);
         let number = marks.next;
@@ -271,7 +271,7 @@ impl Machine for Gpu {
         Ok(Mark { queue, number })
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), BackendError> {
+    fn wait(&self, queue: Queue, mark: Mark) -> Result<()> {
         self.enter()?;
         let event = self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize];
         // SAFETY: stream and event are alive and of this context.
@@ -285,7 +285,7 @@ impl Machine for Gpu {
         .map_err(|e| self.failed("waiting for earlier work", e))
     }
 
-    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
+    fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
         self.enter()?;
         let stream = self.stream(Queue::DOWNLOADS);
         let mut staging = self.staging(1);
@@ -312,14 +312,14 @@ impl Machine for Gpu {
         flying.into_iter().try_for_each(|landing| self.land(Some(landing)))
     }
 
-    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<(), BackendError> {
+    fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         // SAFETY: both ranges lie in live buffers of this device.
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream(queue)) }
             .map_err(|e| self.failed("copying", e))
     }
 
-    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<(), BackendError> {
+    fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()> {
         self.enter()?;
         // SAFETY: the range lies in a live buffer; memory that is not pinned has been read when the
         // call returns.
@@ -327,32 +327,26 @@ impl Machine for Gpu {
             .map_err(|e| self.failed("writing", e))
     }
 
-    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<(), BackendError> {
+    fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         // SAFETY: the range lies in a live buffer of this device.
         unsafe { result::memset_d8_async(at, 0, bytes, self.stream(queue)) }
             .map_err(|e| self.failed("clearing", e))
     }
 
-    fn load(&self, source: &Source) -> Result<Vec<Kernel>, BackendError> {
+    fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         self.enter()?;
         self.load_kernels(source)
     }
 
-    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost, BackendError> {
+    fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost> {
         self.enter()?;
         self.prepare_kernel(kernel, size)
     }
 
-    fn launch(
-        &self,
-        queue: Queue,
-        kernel: Kernel,
-        size: LaunchSize,
-        arguments: &[u8],
-    ) -> Result<(), BackendError> {
+    fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
         self.enter()?;
-        let mut copy = aligned(arguments);
+        let mut copy = aligned(bytes);
         let mut parameters = [copy.as_mut_ptr().cast::<c_void>()];
         let stream = self.stream(queue);
         // SAFETY: the kernel takes exactly one struct, the one whose bytes these are; its addresses
@@ -381,7 +375,7 @@ impl Machine for Gpu {
         queue: Queue,
         launches: &[RecordedLaunch],
         overlaps: bool,
-    ) -> Result<Option<Graph>, BackendError> {
+    ) -> Result<Option<Graph>> {
         // Launches that are timed one by one cannot be recorded.
         if timeline::is_on() {
             return Ok(None);
@@ -390,7 +384,7 @@ impl Machine for Gpu {
         self.capture(queue, launches, overlaps).map(|exec| Some(Graph(exec as usize)))
     }
 
-    fn replay(&self, queue: Queue, graph: Graph) -> Result<(), BackendError> {
+    fn replay(&self, queue: Queue, graph: Graph) -> Result<()> {
         self.enter()?;
         // SAFETY: `record` made it, `forget` was not called.
         unsafe { result::graph::launch(graph.0 as sys::CUgraphExec, self.stream(queue)) }
@@ -405,7 +399,7 @@ impl Machine for Gpu {
         }
     }
 
-    fn synchronize(&self) -> Result<(), BackendError> {
+    fn synchronize(&self) -> Result<()> {
         self.enter()?;
         self.finish().map_err(|e| self.failed("running kernels", e))?;
         self.spans

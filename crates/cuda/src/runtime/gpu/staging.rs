@@ -3,7 +3,7 @@
 
 use super::Gpu;
 use cudarc::driver::{result, sys};
-use girih_backend::{BackendError, timeline};
+use girih_backend::{Result, timeline};
 use rayon::prelude::*;
 use std::sync::Mutex;
 
@@ -33,7 +33,7 @@ pub(super) type Landing<'a> = (*mut u8, sys::CUevent, &'a mut [u8]);
 
 impl Gpu {
     /// Allocates all pieces. The context is current.
-    pub(super) fn make_staging(&mut self) -> Result<(), BackendError> {
+    pub(super) fn make_staging(&mut self) -> Result<()> {
         let pieces = |count| {
             (0..count)
                 .map(|_| {
@@ -47,7 +47,7 @@ impl Gpu {
                         self.event()?,
                     ))
                 })
-                .collect::<Result<Vec<_>, BackendError>>()
+                .collect::<Result<Vec<_>>>()
         };
         let staging = [pieces(PIECES[0])?, pieces(PIECES[1])?]
             .map(|pieces| Mutex::new(Staging { pieces, next: 0 }));
@@ -56,10 +56,7 @@ impl Gpu {
     }
 
     /// The next piece, once the device has done with it.
-    pub(super) fn next_piece(
-        &self,
-        staging: &mut Staging,
-    ) -> Result<(*mut u8, sys::CUevent), BackendError> {
+    pub(super) fn next_piece(&self, staging: &mut Staging) -> Result<(*mut u8, sys::CUevent)> {
         let _span = timeline::host("wait for staging");
         let (memory, event) = staging.pieces[staging.next];
         staging.next = (staging.next + 1) % staging.pieces.len();
@@ -69,7 +66,7 @@ impl Gpu {
     }
 
     /// Waits for a piece and copies it out.
-    pub(super) fn land(&self, landing: Option<Landing<'_>>) -> Result<(), BackendError> {
+    pub(super) fn land(&self, landing: Option<Landing<'_>>) -> Result<()> {
         let Some((memory, event, chunk)) = landing else { return Ok(()) };
         // SAFETY: after the event the piece holds the chunk's bytes and the
         // device has done with it.

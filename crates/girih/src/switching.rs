@@ -1,0 +1,51 @@
+//! Encrypted numbers from CKKS to TFHE and back: exact comparisons and look-ups of slots.
+//!
+//! Who owns the numbers has a client key of either scheme and makes keys between them; whoever
+//! computes loads them beside a server of each.
+//!
+//! ```
+//! use girih::ckks::prelude::*;
+//! use girih::switching::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (ckks, large) = ("INSECURE_CKKS_D40_N10", LargeParameters::insecure());
+//! # /*
+//! let (ckks, large) = ("CKKS_D40", LargeParameters::default());
+//! # */
+//! // The owner of the numbers.
+//! let client = ClientKey::generate(&CkksParameters::by_name(ckks)?)?;
+//! let tfhe = girih::ClientKey::generate(large.home())?;
+//! let between = SwitchingKeys::generate(&client, &tfhe, &NoProgress)?;
+//! let kinds = Switch::evaluation_keys(client.set(), 16)?; // for vectors of 16 slots
+//! let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+//! // Signs modulo 2^16: the transform decides which keys they take.
+//! let gadgets = Comparator::gadgets(between.parameters(), &large, 16, Transform::Fft)?;
+//! let large = LargeKeys::generate(&large, &tfhe, &gadgets, &NoProgress)?;
+//!
+//! // Whoever computes.
+//! let device = Device::open("cpu")?;
+//! let server = device.load(&keys)?;
+//! let large = device.loader().transform(Transform::Fft).load(&large)?;
+//! let switch = Switch::new(&server, &between, 16)?;
+//! let comparator = Comparator::new(&switch, &large, 16)?;
+//! let values: Vec<f64> = (0..16).map(|i| f64::from(i) / 8.0 - 0.99).collect();
+//! let x = server.upload(&[client.encrypt(&values)?])?;
+//! let signs = comparator.sign(&x, 16, 1.0)?;
+//! // Numbers further from zero than this have the wrong sign once in 2^20 times at most.
+//! assert!(signs.resolution.distance(-20.0).is_some_and(|near| near < 0.01));
+//!
+//! let signs = client.decrypt_real(&server.download(&signs.slots)?[0])?;
+//! assert!(signs.iter().zip(&values).all(|(sign, x)| (sign - x.signum()).abs() < 0.01));
+//! # Ok(())
+//! # }
+//! ```
+
+#[doc(inline)]
+pub use girih_switching::*;
+
+/// What a program that switches needs besides [`crate::ckks::prelude`].
+pub mod prelude {
+    pub use girih_backend::Transform;
+    pub use girih_switching::{Comparator, Compared, Resolution, Switch, SwitchingKeys};
+    pub use girih_tfhe::large::{LargeKeys, LargeParameters, LargeServer};
+}

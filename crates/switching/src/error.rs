@@ -1,0 +1,36 @@
+//! The one error type of this crate.
+
+/// Why something was refused. Every message names what is wrong and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What CKKS refuses: a key that was not made, too few levels, the device.
+    #[error(transparent)]
+    Ckks(#[from] girih_ckks::Error),
+    /// What TFHE refuses: messages that do not fit, errors that are too large, the device.
+    #[error(transparent)]
+    Tfhe(#[from] girih_tfhe::Error),
+    /// Bytes that do not hold what they should, or no randomness.
+    #[error(transparent)]
+    Shared(#[from] girih_rlwe::Error),
+    /// Sets that cannot be switched between.
+    #[error("{ckks} and {tfhe}: {why}")]
+    Unsupported {
+        /// Name of the CKKS set.
+        ckks: String,
+        /// Name of the TFHE set.
+        tfhe: String,
+        /// What is missing, and what would do.
+        why: String,
+    },
+    /// Keys, ciphertexts and numbers that do not fit each other.
+    #[error("{0}")]
+    Mismatch(String),
+}
+
+/// Results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Mismatch(why.into()))
+}

@@ -1,0 +1,78 @@
+//! Look-ups of slots by one bootstrapping of any TFHE set.
+
+use crate::{Result, Switch, error, phase_of};
+use girih_ckks::server::Ciphertexts;
+use girih_tfhe::{LookUpTable, LweCiphertexts, ServerKey};
+use std::ops::Range;
+
+/// The distance between the 2^bits points of an interval.
+pub(crate) fn step(interval: &Range<f64>, bits: u32) -> Result<f64> {
+    let width = interval.end - interval.start;
+    if width.is_finite() && width > 0.0 && bits < 32 {
+        return Ok(width * libm::exp2(-f64::from(bits)));
+    }
+    error::mismatch(format!(
+        "2^{bits} points of the interval {interval:?}: it must be finite and not empty, and bits \
+         below 32"
+    ))
+}
+
+impl Switch<'_> {
+    /// f of the first `count` slots, which lie in `low..high`, at 2^bits points, by one
+    /// bootstrapping each: a slot is taken to the nearest of low, low + step, .., high - step.
+    /// Slots beyond by more than half a step give no sense. Values of f are from -1 to 1; others
+    /// count as the nearer of both.
+    ///
+    /// Results are exact to 2^-(log2 q - 2) of half a turn only, and the bound of
+    /// [`ServerKey::limit_failure`], which counts with results that are read exactly, must be set
+    /// to 0 for them: they are numbers with an error.
+    ///
+    /// # Errors
+    /// As [`Switch::to_tfhe`] and [`ServerKey::apply`]; [`Error::Mismatch`](crate::Error::Mismatch)
+    /// for a server of another set or key, and an empty interval.
+    pub fn lookup(
+        &self,
+        server: &ServerKey,
+        x: &Ciphertexts,
+        count: usize,
+        interval: Range<f64>,
+        bits: u32,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Ciphertexts> {
+        if x.len() != 1 && count != self.slots() {
+            return error::mismatch(format!(
+                "{count} slots each of {} ciphertexts: take all {}, or one ciphertext",
+                x.len(),
+                self.slots()
+            ));
+        }
+        let step = step(&interval, bits)?;
+        let set = server.set();
+        if (set, server.key_id()) != (self.parameters().tfhe(), self.tfhe_key_id()) {
+            return error::mismatch(format!(
+                "a TFHE server of {set} and client key {:.8}: this switch is for {} and {:.8}",
+                server.key_id(),
+                self.parameters().tfhe(),
+                self.tfhe_key_id()
+            ));
+        }
+        let log2_modulus = set.shape().log2_stored_modulus();
+        let output_bits = (set.shape().log2_lwe_modulus - 2).min(11);
+        // Messages leave one bit of padding: half a turn is the interval.
+        let turns = 0.5 / (interval.end - interval.start);
+        let lwe = self.to_tfhe(x, count, turns, log2_modulus)?;
+        let whole = libm::exp2(f64::from(log2_modulus));
+        let offset = (-interval.start * turns * whole).round() as i128 as i64;
+        let shifted = LweCiphertexts::weighted_sum(&[(&lwe, 1)], offset)?;
+        // Tables give phases of the first half of a turn; a quarter less is what stands for y.
+        let points = 1u64 << output_bits;
+        let value = |m: u64| {
+            let phase = phase_of(f(interval.start + m as f64 * step)) + 0.25;
+            ((phase * 2.0 * points as f64).round() as u64).min(points - 1)
+        };
+        let table = LookUpTable::with_output_bits(bits, output_bits, value)?;
+        let results = server.apply(&shifted, &table)?;
+        let quarter = -((whole / 4.0) as i128) as i64;
+        self.to_ckks(&LweCiphertexts::weighted_sum(&[(&results, 1)], quarter)?)
+    }
+}
