@@ -15,7 +15,7 @@ use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
 use girih_conformance::shapes::NamedShape;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{circuits, gates, large, shapes, switching, tables};
+use girih_conformance::{circuits, gates, integers, large, shapes, switching, tables};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -139,6 +139,12 @@ fn changing_tables(device: &Device, transform: Transform) -> Result<(), Failed> 
         DeviceKind::Cuda | DeviceKind::Wgpu => 160,
     };
     let differences = tables::end_to_end(device.backend(), transform, calls)?;
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
+}
+
+fn encrypted_integers(device: &Device, transform: Transform) -> Result<(), Failed> {
+    let differences =
+        integers::end_to_end(device.backend(), transform).map_err(|e| e.to_string())?;
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -397,6 +403,20 @@ fn main() {
             trials.push(Trial::test(format!("{}::{transform}::circuits", info.id), move || {
                 circuits(&of_case(&one), transform)
             }));
+            // On a software stand-in for a GPU, and by the CPU's exact twin, whose look-ups other
+            // cases have run, in the long tests; CUDA has no integer transform on the native torus.
+            let slow = info.software || info.kind == DeviceKind::Cpu && transform == Transform::Ntt;
+            let runs = match info.kind {
+                DeviceKind::Cuda => transform == Transform::Fft,
+                _ => !slow || std::env::var_os("GIRIH_LONG").is_some(),
+            };
+            if runs {
+                let fifth = device.clone();
+                trials
+                    .push(Trial::test(format!("{}::{transform}::integers", info.id), move || {
+                        encrypted_integers(&of_case(&fifth), transform)
+                    }));
+            }
             trials.push(Trial::test(
                 format!("{}::{transform}::large_precision", info.id),
                 move || large_precision(&of_case(&other), transform),

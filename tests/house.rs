@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
     ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
     ("circuit", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
+    ("integer", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
     ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks"], &["cpu"]),
 ];
 
@@ -32,7 +33,7 @@ const SHARED: [&str; 4] = [
 ];
 
 /// What a device knows nothing of: schemes, their sets, their gates. Whole words.
-const SCHEME_WORDS: [&str; 12] = [
+const SCHEME_WORDS: [&str; 13] = [
     "TFHE",
     "CKKS",
     "BFV",
@@ -42,6 +43,7 @@ const SCHEME_WORDS: [&str; 12] = [
     "girih_tfhe",
     "girih_ckks",
     "girih_circuit",
+    "girih_integer",
     "girih_switching",
     "girih_rlwe",
     "girih_conformance",

@@ -5,7 +5,10 @@ use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
 use girih_rlwe::wire;
 use girih_switching::{SwitchingKeys, SwitchingParameters};
-use girih_tfhe::{ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet};
+use girih_tfhe::{
+    ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet, PublicKey,
+    SeededCiphertexts,
+};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -240,6 +243,28 @@ pub fn targets() -> Vec<Target> {
             LweCiphertexts::from_bytes,
             LweCiphertexts::from_bytes_for,
             LweCiphertexts::to_bytes,
+        ),
+        serialized(
+            "seeded ciphertexts",
+            sets(),
+            |set| {
+                let batch = tfhe_client(set).encrypt_seeded(&[1, 0], 4).expect("two ciphertexts");
+                batch.to_bytes().expect("serializes")
+            },
+            SeededCiphertexts::from_bytes,
+            SeededCiphertexts::from_bytes_for,
+            SeededCiphertexts::to_bytes,
+        ),
+        serialized(
+            "public key",
+            sets().into_iter().filter(|set| set.shape().is_torus()).collect(),
+            |set| {
+                let key = PublicKey::generate(&tfhe_client(set)).expect("of the torus");
+                key.to_bytes().expect("serializes")
+            },
+            PublicKey::from_bytes,
+            PublicKey::from_bytes_for,
+            PublicKey::to_bytes,
         ),
         serialized(
             "CKKS client key",

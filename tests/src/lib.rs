@@ -10,6 +10,7 @@
 //! | [`gates`] | gates and look-up tables end to end, decrypted |
 //! | [`circuits`] | small circuits end to end |
 //! | [`large`] | functions that fill their modulus and large-precision functions, end to end |
+//! | [`integers`] | operations on encrypted integers, end to end |
 //! | [`tables`] | ever new look-up tables from several threads, in little room |
 //! | [`poly`] | programs on polynomials against the interpreter |
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
@@ -28,4 +29,4 @@ pub mod switching;
 pub mod tfhe;
 
 pub use bootstrap::{compare, planned, shapes, synthetic, vectors};
-pub use tfhe::{circuits, gates, large, tables};
+pub use tfhe::{circuits, gates, integers, large, tables};

@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", value_parser = crate::bytes::parse)]
     pub memory_limit: Option<u64>,
     /// A built-in parameter set, of docs/parameters.md [default: STD128; G4 for large-precision
-    /// functions, which also take G5].
+    /// functions, which also take G5; TFHERS_2_2_GROUP_2 for integers].
     #[arg(long, conflicts_with = "params")]
     pub set: Option<String>,
     /// A parameter file (TOML); the end of docs/parameters.md shows one.
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
     /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision
-    /// ones), 16384 on a GPU, rounded up].
+    /// ones), 16384 on a GPU, rounded up; 2 integers on the CPU, 1000 on a GPU].
     #[arg(long)]
     pub batch: Option<usize>,
     /// Timed runs, after one that warms up; at least 1.
@@ -167,6 +167,18 @@ pub enum Operation {
     Relu,
     /// The larger of two large-precision messages.
     Max,
+    /// Encrypted integers of 64 bits: a sum, with its carries.
+    Add64,
+    /// Encrypted integers: a product.
+    Mul64,
+    /// Encrypted integers: a quotient.
+    Div64,
+    /// Encrypted integers: less than.
+    Cmp64,
+    /// Encrypted integers: AND of every bit.
+    Bitand64,
+    /// Encrypted integers: `condition ? a : b`.
+    Select64,
     /// CKKS: a whole bootstrapping.
     Bootstrap,
     /// CKKS: the product of two ciphertexts, relinearised and rescaled.
@@ -227,6 +239,14 @@ impl Operation {
                 | Self::Compare
                 | Self::Relu
                 | Self::Max
+        )
+    }
+
+    /// Operations on encrypted integers, which have a bench of their own.
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            Self::Add64 | Self::Mul64 | Self::Div64 | Self::Cmp64 | Self::Bitand64 | Self::Select64
         )
     }
 
@@ -409,12 +429,17 @@ pub fn measure_all(
 }
 
 fn parameter_set(arguments: &Arguments) -> Result<ParameterSet> {
+    parameter_set_or(arguments, "STD128")
+}
+
+/// The set that is asked for, or `default`.
+pub fn parameter_set_or(arguments: &Arguments, default: &str) -> Result<ParameterSet> {
     let set = match &arguments.params {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             ParameterSet::from_toml(&text).with_context(|| path.display().to_string())?
         }
-        None => ParameterSet::by_name(arguments.set.as_deref().unwrap_or("STD128"))?,
+        None => ParameterSet::by_name(arguments.set.as_deref().unwrap_or(default))?,
     };
     repack(set, arguments.set.as_deref(), arguments.packing)
 }
@@ -619,6 +644,7 @@ fn measure(
         checked,
         wrong,
         function: None,
+        integers: None,
         noise: Noise {
             sigma_out: (squares / checked as f64).sqrt(),
             model: NoiseModel::with_transform(set, server.engine().transform()).sigma_out(),

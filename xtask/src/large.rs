@@ -303,6 +303,7 @@ impl Bench {
                 sigma_out: (squares / (batch * (arguments.repeat + 1)) as f64).sqrt(),
                 model: self.sigma_model(log2_output)?,
             },
+            integers: None,
             function: Some(FunctionFigures {
                 message_bits: self.bits,
                 log2_modulus: self.log2_modulus,

@@ -8,6 +8,7 @@ mod cuda_check;
 mod devices;
 mod fold;
 mod fuzz;
+mod integers;
 mod kernel_sources;
 mod kernels;
 mod large;
@@ -130,6 +131,9 @@ fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
     }
     if arguments.op.is_large() {
         return large::run(arguments, arguments.op);
+    }
+    if arguments.op.is_integer() {
+        return integers::run(arguments);
     }
     bench::run(arguments)
 }

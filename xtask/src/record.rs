@@ -51,6 +51,16 @@ pub struct FunctionFigures {
     pub log2_failure: f64,
 }
 
+/// What an operation on encrypted integers is and does.
+#[derive(Clone, Copy, Serialize)]
+pub struct IntegerFigures {
+    /// Bootstrappings of one operation.
+    pub look_ups_each: u64,
+    pub operations_per_s: f64,
+    /// An array of one.
+    pub one_ms: Milliseconds,
+}
+
 /// One run.
 #[derive(Serialize)]
 pub struct Record {
@@ -72,6 +82,9 @@ pub struct Record {
     /// Of functions that take several bootstrappings.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub function: Option<FunctionFigures>,
+    /// Of operations on integers.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub integers: Option<IntegerFigures>,
     pub keygen_s: f64,
     pub load_s: f64,
     pub peak_memory_bytes: Option<u64>,

@@ -14,10 +14,11 @@ pub struct Arguments {
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What a browser can run: everything but CUDA.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "girih-backend",
     "girih-rlwe",
     "girih-tfhe",
+    "girih-integer",
     "girih-ckks",
     "girih-switching",
     "girih-wgpu",

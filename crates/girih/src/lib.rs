@@ -133,17 +133,42 @@
 //! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of
 //! encrypted real and complex vectors, approximately, and bootstrapping.
 //!
+//! **Integers** ([`integer`]): arrays of encrypted numbers of 4 to 128 bits, with Rust's wrapping
+//! arithmetic:
+//!
+//! ```
+//! use girih::integer::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
+//! # /*
+//! let set = ParameterSet::by_name("TFHERS_2_2_GROUP_2")?;
+//! # */
+//! let client = ClientKey::generate(&set)?;
+//! let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+//! let integers = Integers::new(Device::open("cpu")?.load(&keys)?)?;
+//!
+//! let a = integers.upload(&FheUint::<16>::encrypt(&client, &[700u16, 50])?)?;
+//! let b = integers.upload(&FheUint::<16>::encrypt(&client, &[5u16, 51])?)?;
+//! let larger = a.greater(&b)?.select(&a, &b)?;
+//! let sum = (&(&a * &b)? + &larger)?;
+//! assert_eq!(integers.download(&sum)?.decrypt(&client)?, [4200, 2601]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! **Both** ([`switching`]): exact comparisons, the largest slot and look-ups of encrypted vectors,
 //! by way of TFHE and back.
 //!
-//! **Names**: [`device`], [`tfhe`], [`ckks`], [`circuit`] and [`switching`] each have a prelude of
-//! their own; [`prelude`] is that of TFHE programs.
+//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`], [`circuit`] and [`switching`] each have
+//! a prelude of their own; [`prelude`] is that of TFHE programs.
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
 pub mod circuit;
 pub mod ckks;
 pub mod device;
+pub mod integer;
 pub mod switching;
 pub mod tfhe;
 

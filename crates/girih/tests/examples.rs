@@ -17,6 +17,9 @@ mod digits;
 #[path = "../examples/helr.rs"]
 mod helr;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/integers.rs"]
+mod integers;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/iris.rs"]
 mod iris;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -83,6 +86,12 @@ fn every_flower_is_classified_as_in_the_plain() {
 fn digits_are_read_as_in_the_plain() {
     let set = ["digits", "--device", "cpu", "--set", "INSECURE_LARGE_2P18", "--full"];
     digits::run(&digits::Arguments::parse_from(set)).expect("the plain net's labels");
+}
+
+#[test]
+fn orders_are_priced_as_in_the_plain() {
+    let set = ["integers", "--device", "cpu", "--set", "INSECURE_INTEGERS", "--orders", "6"];
+    integers::run(&integers::Arguments::parse_from(set)).expect("the plain prices");
 }
 
 /// CKKS at N = 2^10.

@@ -2,15 +2,20 @@
 
 mod linear;
 mod noise;
+mod seeded;
+
+use noise::check_variance;
 
 pub use noise::Decryption;
 pub(crate) use noise::largest_variance;
+pub use seeded::SeededCiphertexts;
 
 use crate::keys::domain;
 use crate::wire::CIPHERTEXTS;
 use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
+use girih_rlwe::MaskSeed;
 use girih_rlwe::wire::{self, Opened};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -305,23 +310,21 @@ impl LweCiphertexts {
         messages: &[u64],
         modulus: u64,
         log2_modulus: u32,
-    ) -> Result<Self> {
+    ) -> Result<(Self, MaskSeed)> {
         let set = client.set();
         let mut batch = Self::trivial_at(set, messages, modulus, log2_modulus)?;
-        let (shape, width, mask) = (set.shape(), width(set.shape()), batch.mask());
+        let (shape, width) = (set.shape(), width(set.shape()));
+        let mask = batch.mask();
         let plain =
             Zeroizing::new(messages.iter().flat_map(|m| m.to_le_bytes()).collect::<Vec<_>>());
         let fresh = client
             .entropy
             .fresh("ciphertexts", &[&plain, &modulus.to_le_bytes(), &log2_modulus.to_le_bytes()])?;
-        let uniform = fresh.masks.streams(client.entropy.set());
+        draw_masks(set, &fresh.masks, log2_modulus, &mut batch.words);
         batch.words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(
             |(index, ciphertext)| {
-                let mut stream = uniform.stream(domain::ENCRYPTION, index as u64);
                 let mut errors = fresh.errors.stream(domain::ENCRYPTION, index as u64);
                 let (masks, bodies) = ciphertext.split_at_mut(shape.stored_mask_len() * width);
-                // Halves in turn: a whole word is two draws.
-                masks.iter_mut().for_each(|a| *a = stream.next_u32() & mask as u32);
                 for (slot, body) in bodies.chunks_exact_mut(width).enumerate() {
                     let phase = get(body).wrapping_add(client.stored_error(&mut errors) as u64);
                     put(
@@ -333,7 +336,7 @@ impl LweCiphertexts {
             },
         );
         let variance = batch.variance + noise::fresh(set);
-        Ok(batch.under(Some(client.key_id())).noisy(variance))
+        Ok((batch.under(Some(client.key_id())).noisy(variance), fresh.masks))
     }
 
     pub(crate) fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {
@@ -365,6 +368,18 @@ impl LweCiphertexts {
             .map(|phase| decode(phase, modulus, self.log2_modulus))
             .collect())
     }
+}
+
+/// Draws the masks of a batch of ciphertexts from their seed.
+fn draw_masks(set: &ParameterSet, seed: &MaskSeed, log2_modulus: u32, words: &mut [u32]) {
+    let (shape, uniform) = (set.shape(), seeded::mask_streams(set, seed));
+    let masks = shape.stored_mask_len() * width(shape);
+    let mask = (u64::MAX >> (64 - log2_modulus)) as u32;
+    words.par_chunks_exact_mut(shape.ciphertext_len()).enumerate().for_each(|(index, words)| {
+        let mut stream = uniform.stream(domain::ENCRYPTION, index as u64);
+        // Halves in turn: a whole word is two draws.
+        words[..masks].iter_mut().for_each(|a| *a = stream.next_u32() & mask);
+    });
 }
 
 /// 32-bit words of one word of a ciphertext.

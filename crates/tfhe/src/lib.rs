@@ -96,9 +96,12 @@ mod params;
 mod server;
 mod wire;
 
-pub use ciphertext::{Decryption, LweCiphertexts};
+pub use ciphertext::{Decryption, LweCiphertexts, SeededCiphertexts};
 pub use error::{Error, Result};
-pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId};
+pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId, PublicKey};
 pub use noise::NoiseModel;
 pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
-pub use server::{Batch, DeviceCiphertexts, Function, FunctionKind, Gate, LookUpTable, ServerKey};
+pub use server::{
+    Batch, CentredTable, DeviceCiphertexts, Function, FunctionKind, Gate, LoadedTable, LookUpTable,
+    ServerKey,
+};

@@ -8,10 +8,13 @@ use girih_rlwe::wire::Kind;
 pub(crate) const CLIENT_KEY: Kind = Kind::new(1, "client key");
 pub(crate) const EVALUATION_KEYS: Kind = Kind::new(2, "evaluation keys");
 pub(crate) const CIPHERTEXTS: Kind = Kind::new(3, "ciphertexts");
+pub(crate) const SEEDED_CIPHERTEXTS: Kind = Kind::new(4, "seeded ciphertexts");
+pub(crate) const PUBLIC_KEY: Kind = Kind::new(5, "public key");
 
 impl girih_rlwe::ParameterSet for ParameterSet {
     const SCHEME: Scheme = Scheme::Tfhe;
-    const KINDS: &'static [Kind] = &[CLIENT_KEY, EVALUATION_KEYS, CIPHERTEXTS];
+    const KINDS: &'static [Kind] =
+        &[CLIENT_KEY, EVALUATION_KEYS, CIPHERTEXTS, SEEDED_CIPHERTEXTS, PUBLIC_KEY];
 
     /// The set as a parameter file with all of its fields, primes included.
     fn to_canonical(&self) -> Vec<u8> {

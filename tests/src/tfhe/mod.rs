@@ -2,5 +2,6 @@
 
 pub mod circuits;
 pub mod gates;
+pub mod integers;
 pub mod large;
 pub mod tables;

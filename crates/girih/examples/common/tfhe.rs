@@ -7,7 +7,7 @@ use girih::prelude::*;
 pub struct Parties {
     pub client: ClientKey,
     pub server: ServerKey,
-    device: String,
+    pub device: String,
 }
 
 impl Parties {
@@ -26,19 +26,33 @@ impl Parties {
     }
 
     /// Writes the record that `--json` asks for.
+    #[allow(
+        dead_code,
+        reason = "an example that hands its server on writes its record by `record`"
+    )]
     pub fn record(
         &self,
         options: &Options,
         example: &str,
         figures: &impl serde::Serialize,
     ) -> Result<(), Failure> {
-        options.write(serde_json::json!({
-            "example": example,
-            "device": self.device,
-            "set": self.server.set().to_string(),
-            "transform": self.server.engine().transform().to_string(),
-            "plan": self.server.engine().plan(),
-            "figures": figures,
-        }))
+        record(options, example, (&self.device, &self.server), figures)
     }
+}
+
+/// The same of a device's name and a server.
+pub fn record(
+    options: &Options,
+    example: &str,
+    (device, server): (&str, &ServerKey),
+    figures: &impl serde::Serialize,
+) -> Result<(), Failure> {
+    options.write(serde_json::json!({
+        "example": example,
+        "device": device,
+        "set": server.set().to_string(),
+        "transform": server.engine().transform().to_string(),
+        "plan": server.engine().plan(),
+        "figures": figures,
+    }))
 }

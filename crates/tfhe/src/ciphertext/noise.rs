@@ -91,6 +91,17 @@ pub(crate) fn largest_variance(
     largest
 }
 
+/// Refuses what is no variance.
+pub(crate) fn check_variance(what: &'static str, variance: f64) -> Result<()> {
+    if variance.is_finite() && variance >= 0.0 {
+        return Ok(());
+    }
+    error::malformed(
+        what,
+        format!("the variance of their errors is {variance}, and must be a number from 0 on"),
+    )
+}
+
 impl LweCiphertexts {
     /// Variance of the error of any message of the batch, in units of its modulus, as the noise
     /// model has it: 3.19 squared when fresh, what a bootstrapping leaves after one, weights
@@ -104,14 +115,7 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) unless it is a number from 0 on.
     pub fn with_variance(self, variance: f64) -> Result<Self> {
-        if !(variance.is_finite() && variance >= 0.0) {
-            return error::malformed(
-                "ciphertexts",
-                format!(
-                    "the variance of their errors is {variance}, and must be a number from 0 on"
-                ),
-            );
-        }
+        check_variance("ciphertexts", variance)?;
         Ok(self.noisy(variance))
     }
 

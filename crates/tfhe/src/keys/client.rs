@@ -2,7 +2,7 @@
 
 use super::{KeyId, domain};
 use crate::wire::CLIENT_KEY;
-use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, error};
+use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, SeededCiphertexts, error};
 use girih_backend::SecretKind;
 use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
 use girih_rlwe::wire::{self, Bytes, Opened};
@@ -26,11 +26,34 @@ pub struct ClientKey {
 }
 
 /// Where errors are drawn from.
-enum Errors {
+pub(super) enum Errors {
     /// Of every ciphertext.
     Gaussian(Gaussian),
     /// Of LWE ciphertexts and of GLWE ciphertexts.
     TUniform { lwe: TUniform, glwe: TUniform },
+}
+
+impl Errors {
+    pub(super) fn of(set: &ParameterSet) -> Result<Self> {
+        let out_of_range = || set.unsupported("its errors are out of range");
+        Ok(match set.errors() {
+            ErrorDistribution::Gaussian { sigma } => {
+                Self::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?)
+            }
+            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => Self::TUniform {
+                lwe: TUniform::new(lwe_log2_bound).ok_or_else(out_of_range)?,
+                glwe: TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?,
+            },
+        })
+    }
+
+    /// One of a coefficient of a GLWE ciphertext.
+    pub(super) fn glwe(&self, stream: &mut RandomStream) -> i64 {
+        match self {
+            Self::Gaussian(gaussian) => gaussian.sample(stream),
+            Self::TUniform { glwe, .. } => glwe.sample(stream),
+        }
+    }
 }
 
 impl std::fmt::Debug for ClientKey {
@@ -80,17 +103,7 @@ impl ClientKey {
         glwe: Secret,
         entropy: Entropy,
     ) -> Result<Self> {
-        let out_of_range = || set.unsupported("its errors are out of range");
-        let errors = match set.errors() {
-            ErrorDistribution::Gaussian { sigma } => {
-                Errors::Gaussian(Gaussian::new(sigma).ok_or_else(out_of_range)?)
-            }
-            ErrorDistribution::TUniform { lwe_log2_bound, glwe_log2_bound } => Errors::TUniform {
-                lwe: TUniform::new(lwe_log2_bound).ok_or_else(out_of_range)?,
-                glwe: TUniform::new(glwe_log2_bound).ok_or_else(out_of_range)?,
-            },
-        };
-        Ok(Self { set: set.clone(), id, lwe, glwe, entropy, errors })
+        Ok(Self { set: set.clone(), id, lwe, glwe, entropy, errors: Errors::of(set)? })
     }
 
     /// Takes secrets that were made elsewhere: LWE `[r][n]` and GLWE `[r][k][N]`. Equal secrets
@@ -187,10 +200,7 @@ impl ClientKey {
 
     /// One error of a coefficient of a GLWE ciphertext, and of an LWE ciphertext under its secret.
     pub(crate) fn glwe_error(&self, stream: &mut RandomStream) -> i64 {
-        match &self.errors {
-            Errors::Gaussian(gaussian) => gaussian.sample(stream),
-            Errors::TUniform { glwe, .. } => glwe.sample(stream),
-        }
+        self.errors.glwe(stream)
     }
 
     /// Encrypts messages below `modulus`: slot j of ciphertext c holds message
@@ -217,7 +227,19 @@ impl ClientKey {
         modulus: u64,
         log2_modulus: u32,
     ) -> Result<LweCiphertexts> {
-        LweCiphertexts::encrypt(self, messages, modulus, log2_modulus)
+        Ok(LweCiphertexts::encrypt(self, messages, modulus, log2_modulus)?.0)
+    }
+
+    /// [`ClientKey::encrypt`] to ciphertexts without masks, which take 2 bytes a message with most
+    /// sets and 8 on the native torus: for the way to whoever computes.
+    ///
+    /// Bits of gates have modulus 4; messages of look-up tables of b bits `2^(b + 1)`.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt_seeded(&self, messages: &[u64], modulus: u64) -> Result<SeededCiphertexts> {
+        let log2_modulus = self.set.shape().log2_stored_modulus();
+        SeededCiphertexts::encrypt(self, messages, modulus, log2_modulus)
     }
 
     /// Encrypts bits for gates: a bit b as `b q / 4`.
@@ -375,7 +397,7 @@ fn accept(
 }
 
 /// The distribution of both secrets.
-fn distribution(set: &ParameterSet) -> SecretDistribution {
+pub(super) fn distribution(set: &ParameterSet) -> SecretDistribution {
     match set.shape().secret {
         SecretKind::Ternary => SecretDistribution::Ternary,
         SecretKind::Binary => SecretDistribution::Binary,

@@ -5,7 +5,8 @@ mod client;
 mod evaluation;
 mod explicit;
 mod key_switching;
-mod packed;
+pub(crate) mod packed;
+mod public;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ pub use client::ClientKey;
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
 pub use girih_rlwe::KeyId;
+pub use public::PublicKey;
 
 /// Numbers of the random streams; with the seed they say what every mask and error of a key is.
 pub(crate) mod domain {
@@ -24,4 +26,8 @@ pub(crate) mod domain {
     pub const KEY_SWITCHING: u16 = 3;
     /// Fresh ciphertexts, one stream for each ciphertext of a batch.
     pub const ENCRYPTION: u16 = 4;
+    /// A public key; errors of index 0 are its own.
+    pub const PUBLIC_KEY: u16 = 5;
+    /// What public keys encrypt, one stream for each N messages of a batch.
+    pub const PUBLIC_ENCRYPTION: u16 = 6;
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 /// most sets, 4 for one prime word, 6 for the key modulus of most modulus-raising sets, 8 on the
 /// native torus.
 #[derive(Clone)]
-pub(super) struct PackedWords {
+pub(crate) struct PackedWords {
     width: usize,
     bytes: Vec<u8>,
 }

@@ -265,7 +265,7 @@ pub(crate) fn variance_of(errors: ErrorDistribution) -> (f64, f64) {
 }
 
 /// E[s^2] of a secret coefficient.
-fn secret_square(secret: SecretKind) -> f64 {
+pub(crate) fn secret_square(secret: SecretKind) -> f64 {
     match secret {
         SecretKind::Ternary => 2.0 / 3.0,
         SecretKind::Binary => 0.5,

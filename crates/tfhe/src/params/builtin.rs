@@ -166,6 +166,8 @@ const INSECURE: &[Row] = rows! {
         "a toy for tests: binary secrets";
     "INSECURE_TOY_TORUS",     64, 9, 256, 1, Torus(15, 2, 40, 17),        16, 4, 0, None,
         "a toy for tests: native torus";
+    "INSECURE_INTEGERS",      20, 9, 256, 1, Torus(15, 2, 40, 17),        16, 4, 0, None,
+        "a toy for tests of integers: messages of four bits";
     "INSECURE_LARGE",         32, 8, 256, 1, Gd(54, 27, 1),               40, 5, 0, None,
         "a toy for tests of large precision: the coarsest digits";
     "INSECURE_LARGE_2P18",    32, 8, 256, 1, Gd(54, 18, 1),               40, 5, 0, None,

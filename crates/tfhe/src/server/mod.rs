@@ -1,6 +1,7 @@
 //! Evaluation keys loaded on a device, and what can be done with them.
 
 mod batch;
+mod centred;
 mod failure;
 mod function;
 mod gate;
@@ -11,6 +12,7 @@ mod table;
 mod table_cache;
 
 pub use batch::Batch;
+pub use centred::{CentredTable, LoadedTable};
 pub use function::{Function, FunctionKind};
 pub use gate::Gate;
 pub use store::DeviceCiphertexts;

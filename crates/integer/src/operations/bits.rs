@@ -1,0 +1,213 @@
+//! Bit by bit: logic, choices and shifts.
+
+use crate::record::{Linear, Recorder};
+use crate::{CONDITION, RADIX};
+
+/// Logic of two bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+impl Logic {
+    #[cfg(test)]
+    pub const ALL: [Self; 3] = [Self::And, Self::Or, Self::Xor];
+
+    pub fn of<T>(self, a: T, b: T) -> T
+    where
+        T: std::ops::BitAnd<Output = T>
+            + std::ops::BitOr<Output = T>
+            + std::ops::BitXor<Output = T>,
+    {
+        match self {
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
+        }
+    }
+}
+
+/// Whether the highest digit is that of a number below 0.
+pub(super) fn is_negative_digit(digit: i32) -> bool {
+    digit >= RADIX / 2
+}
+
+/// Any function of two digits below 4.
+pub(super) fn of_two(
+    recorder: &mut Recorder,
+    a: &Linear,
+    b: &Linear,
+    f: impl Fn(i32, i32) -> i32,
+) -> Linear {
+    // One that is known needs no room, and adds no error.
+    match (a.value(), b.value()) {
+        (Some(a), _) => recorder.look_up(b, |b| f(a, b)),
+        (_, Some(b)) => recorder.look_up(a, |a| f(a, b)),
+        _ => recorder.look_up(&a.times(RADIX).plus(b), |x| f(x / RADIX, x % RADIX)),
+    }
+}
+
+pub(super) fn logic(
+    recorder: &mut Recorder,
+    logic: Logic,
+    a: &[Linear],
+    b: &[Linear],
+) -> Vec<Linear> {
+    a.iter().zip(b).map(|(a, b)| of_two(recorder, a, b, |a, b| logic.of(a, b))).collect()
+}
+
+/// NOT of every bit: no look-up.
+pub(super) fn not(digits: &[Linear]) -> Vec<Linear> {
+    digits.iter().map(|x| Linear::constant(RADIX - 1).minus(x)).collect()
+}
+
+/// Logic of conditions, which stand at 0 and 8: both make 16, opposite to none.
+pub(super) fn condition(recorder: &mut Recorder, logic: Logic, a: &Linear, b: &Linear) -> Linear {
+    match logic {
+        Logic::And => recorder.look_up(&a.plus(b), |x| CONDITION * i32::from(x == 2 * CONDITION)),
+        Logic::Or => recorder.look_up(&a.plus(b), |x| CONDITION * i32::from(x > 0)),
+        // The difference is -8, 0 or 8, in a half of the circle.
+        Logic::Xor => recorder.look_up(&a.minus(b), |x| CONDITION * i32::from(x != 0)),
+    }
+}
+
+pub(super) fn not_condition(x: &Linear) -> Linear {
+    Linear::constant(CONDITION).minus(x)
+}
+
+/// `condition ? a : b` of digits below 4: b, and what a is more than that where the condition
+/// holds. The difference is from -3 to 3, and 8 away from that with the condition, so that one
+/// look-up sees both.
+pub(super) fn select(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    a: &[Linear],
+    b: &[Linear],
+) -> Vec<Linear> {
+    match condition.value() {
+        Some(0) => return b.to_vec(),
+        Some(_) => return a.to_vec(),
+        None => {}
+    }
+    a.iter().zip(b).map(|(a, b)| select_digit(recorder, condition, a, b)).collect()
+}
+
+fn select_digit(recorder: &mut Recorder, condition: &Linear, a: &Linear, b: &Linear) -> Linear {
+    if a == b {
+        return a.clone();
+    }
+    let more = more(recorder, condition, a, b);
+    b.plus(&more).known(a.values().least().min(b.values().least()), a.most().max(b.most()))
+}
+
+/// `condition ? a - b : 0` of digits below 4.
+pub(super) fn more(recorder: &mut Recorder, condition: &Linear, a: &Linear, b: &Linear) -> Linear {
+    let x = a.minus(b).plus(condition);
+    recorder.look_up(&x, |x| if x >= RADIX { x - CONDITION } else { 0 })
+}
+
+/// `condition ? a : b` of conditions: two look-ups, of which one is 0.
+pub(super) fn select_condition(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    a: &Linear,
+    b: &Linear,
+) -> Linear {
+    let a = self::condition(recorder, Logic::And, condition, a);
+    let b = self::condition(recorder, Logic::And, &not_condition(condition), b);
+    a.plus(&b).known(0, CONDITION)
+}
+
+/// Ways to move bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Move {
+    ShiftLeft,
+    ShiftRight,
+    RotateLeft,
+    RotateRight,
+}
+
+impl Move {
+    #[cfg(test)]
+    pub const ALL: [Self; 4] =
+        [Self::ShiftLeft, Self::ShiftRight, Self::RotateLeft, Self::RotateRight];
+
+    fn is_left(self) -> bool {
+        matches!(self, Self::ShiftLeft | Self::RotateLeft)
+    }
+}
+
+/// What comes in from the left where bits move right: a digit of signs, or 0.
+fn fill(recorder: &mut Recorder, digits: &[Linear], signed: bool) -> Linear {
+    if !signed {
+        return Linear::constant(0);
+    }
+    let top = &digits[digits.len() - 1];
+    recorder.look_up(top, |x| (RADIX - 1) * i32::from(is_negative_digit(x)))
+}
+
+/// Digits moved by a number of digits below theirs: no look-up.
+fn move_digits(digits: &[Linear], how: Move, by: usize, fill: &Linear) -> Vec<Linear> {
+    let len = digits.len();
+    let from = |i: usize| match how {
+        Move::RotateLeft => Some((i + len - by) % len),
+        Move::RotateRight => Some((i + by) % len),
+        Move::ShiftLeft => i.checked_sub(by),
+        Move::ShiftRight => Some(i + by).filter(|&i| i < len),
+    };
+    let zero = Linear::constant(0);
+    let outside = if how.is_left() { &zero } else { fill };
+    (0..len).map(|i| from(i).map_or(outside, |i| &digits[i]).clone()).collect()
+}
+
+/// Digits moved by one bit: each from itself and its neighbour.
+fn move_bit(recorder: &mut Recorder, digits: &[Linear], how: Move, fill: &Linear) -> Vec<Linear> {
+    let neighbours = move_digits(digits, how, 1, fill);
+    let bit = |digit: i32, neighbour: i32| match how.is_left() {
+        true => 2 * digit % RADIX + neighbour / 2,
+        false => digit / 2 + RADIX / 2 * (neighbour % 2),
+    };
+    digits.iter().zip(&neighbours).map(|(x, y)| of_two(recorder, x, y, bit)).collect()
+}
+
+/// Digits below 4 moved by a number of bits below theirs.
+pub(super) fn move_bits(
+    recorder: &mut Recorder,
+    digits: &[Linear],
+    how: Move,
+    bits: usize,
+    signed: bool,
+) -> Vec<Linear> {
+    let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
+    let moved = move_digits(digits, how, bits / 2, &fill);
+    if bits.is_multiple_of(2) { moved } else { move_bit(recorder, &moved, how, &fill) }
+}
+
+/// Digits below 4 moved by an encrypted number of bits, of which as many bits count as the width
+/// has room for: a choice a bit.
+pub(super) fn move_by(
+    recorder: &mut Recorder,
+    digits: &[Linear],
+    how: Move,
+    amount: &[Linear],
+    signed: bool,
+) -> Vec<Linear> {
+    let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
+    let mut result = digits.to_vec();
+    for bit in 0..(2 * digits.len()).ilog2() {
+        let Some(digit) = amount.get(bit as usize / 2) else { break };
+        let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
+        let moved = match bit {
+            0 => move_bit(recorder, &result, how, &fill),
+            _ => move_digits(&result, how, 1 << (bit - 1), &fill),
+        };
+        result = select(recorder, &condition, &moved, &result);
+        // A stage reads two digits of the one before, whose inputs may be one, and a condition.
+        if result.iter().any(|x| 2 * recorder.norm(x) + 3 > recorder.budget()) {
+            result = result.iter().map(|x| recorder.refresh(x)).collect();
+        }
+    }
+    result
+}

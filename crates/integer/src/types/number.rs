@@ -1,0 +1,502 @@
+//! Encrypted numbers, unsigned and in two's complement.
+
+use super::{FheBool, Integer, Other, sealed};
+use crate::array::Array;
+use crate::error::mismatch;
+use crate::host::Encrypted;
+use crate::operations::{Logic, Move, Operation, Order};
+use crate::record::Values;
+use crate::server::{Argument, digit_values};
+use crate::{RADIX, Result};
+use girih_tfhe::ClientKey;
+
+/// Bits of a digit.
+const DIGIT_BITS: u32 = RADIX.ilog2();
+
+const fn check_bits(bits: u32) {
+    assert!(
+        bits.is_power_of_two() && bits >= 4 && bits <= 128,
+        "encrypted integers have 4, 8, 16, 32, 64 or 128 bits"
+    );
+}
+
+/// What differs between the two kinds, then what they have in common.
+macro_rules! number {
+    ($name:ident, $other:ident, $plain:ident, $signed:literal, $kind:literal, $title:literal,
+     [$($from:ident)*]) => {
+        #[doc = $title]
+        ///
+        /// `BITS` is 4, 8, 16, 32, 64 or 128. Operations wrap around as Rust's `wrapping_` ones,
+        /// take another array of as many elements or one known value for all of them, and are for
+        /// all elements at once: each level of look-ups is one call of the device. Sums and
+        /// differences wait for their carries until something reads them.
+        #[derive(Clone)]
+        pub struct $name<const BITS: u32>(Array);
+
+        impl<const BITS: u32> std::fmt::Debug for $name<BITS> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{} x {}", self.len(), Self::NAME)
+            }
+        }
+
+        impl<const BITS: u32> sealed::Sealed for $name<BITS> {}
+
+        #[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
+        impl<const BITS: u32> Integer for $name<BITS> {
+            type Plain = $plain;
+            const NAME: &'static str = match BITS {
+                4 => concat!($kind, "4"),
+                8 => concat!($kind, "8"),
+                16 => concat!($kind, "16"),
+                32 => concat!($kind, "32"),
+                64 => concat!($kind, "64"),
+                _ => concat!($kind, "128"),
+            };
+
+            fn digits() -> usize {
+                const { check_bits(BITS) };
+                (BITS / DIGIT_BITS) as usize
+            }
+
+            fn values() -> Values {
+                digit_values()
+            }
+
+            fn encode(value: $plain) -> Result<Vec<u64>> {
+                let bits = Self::to_bits(value)?;
+                let digit = |i: u32| (bits >> (DIGIT_BITS * i)) as u64 % RADIX as u64;
+                Ok((0..BITS / DIGIT_BITS).map(digit).collect())
+            }
+
+            fn to_bits(value: $plain) -> Result<u128> {
+                const { check_bits(BITS) };
+                let unused = u128::BITS - BITS;
+                if value << unused >> unused != value {
+                    return mismatch(format!("{value} does not fit {}", Self::NAME));
+                }
+                Ok((value as u128) << unused >> unused)
+            }
+
+            fn decode(messages: &[u64]) -> $plain {
+                let digits = messages.iter().rev();
+                let bits = digits.fold(0, |n: u128, &m| n << DIGIT_BITS | u128::from(m));
+                let unused = u128::BITS - BITS;
+                (bits << unused) as $plain >> unused
+            }
+
+            fn wrap(array: Array) -> Self {
+                Self(array)
+            }
+
+            fn array(&self) -> &Array {
+                &self.0
+            }
+        }
+
+        $(
+            impl<const BITS: u32> From<$from> for Other<'_, $name<BITS>> {
+                fn from(value: $from) -> Self {
+                    Self::Plain(value.into())
+                }
+            }
+        )*
+
+        impl<const BITS: u32> $name<BITS> {
+            /// Encrypts an array.
+            ///
+            /// # Errors
+            /// As [`Encrypted::encrypt`].
+            pub fn encrypt<P: Copy + Into<$plain>>(
+                client: &ClientKey,
+                values: &[P],
+            ) -> Result<Encrypted<Self>> {
+                Encrypted::encrypt(client, values)
+            }
+
+            /// Number of elements.
+            pub fn len(&self) -> usize {
+                self.0.count
+            }
+
+            /// Whether there is none; there always is one.
+            pub fn is_empty(&self) -> bool {
+                self.0.count == 0
+            }
+
+            fn unary(&self, operation: Operation) -> Result<Self> {
+                Ok(Self(self.0.run(operation, $signed, &[])?))
+            }
+
+            fn binary(&self, operation: Operation, other: &Other<'_, Self>) -> Result<Self> {
+                Ok(Self(self.0.run(operation, $signed, &[other.argument()?])?))
+            }
+
+            fn with_flag(
+                &self,
+                operation: Operation,
+                other: &Other<'_, Self>,
+            ) -> Result<(Self, FheBool)> {
+                let mut results = self.0.run_all(operation, $signed, &[other.argument()?])?;
+                let flag = FheBool::wrap(results.swap_remove(1));
+                Ok((Self(results.swap_remove(0)), flag))
+            }
+
+            /// Propagates the carries that are still to come, and refreshes errors.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn propagate(&self) -> Result<Self> {
+                self.unary(Operation::Clean)
+            }
+
+            /// `self + other`, modulo 2^BITS: no look-up while digits have room for it.
+            ///
+            /// # Errors
+            /// [`Error::Mismatch`](crate::Error::Mismatch) for arrays of unequal length or of two
+            /// servers or for a known value that is out of range, and failures of the device.
+            pub fn add<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Add, &other.into())
+            }
+
+            /// `self - other`, modulo 2^BITS.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn sub<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Subtract, &other.into())
+            }
+
+            /// `-self`, modulo 2^BITS.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn neg(&self) -> Result<Self> {
+                self.unary(Operation::Negate)
+            }
+
+            /// `self * other`, modulo 2^BITS.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn mul<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Multiply, &other.into())
+            }
+
+            /// Quotient and remainder, rounded towards 0, for about the price of one. By 0 the
+            /// quotient is all ones (of a signed dividend below 0: 1) and the remainder the
+            /// dividend; of the lowest signed number by -1 the quotient is that number.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn div_rem<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<(Self, Self)> {
+                let other = other.into();
+                let mut results =
+                    self.0.run_all(Operation::Divide, $signed, &[other.argument()?])?;
+                let remainder = Self(results.swap_remove(1));
+                Ok((Self(results.swap_remove(0)), remainder))
+            }
+
+            /// The quotient of `div_rem`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn div<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                Ok(self.div_rem(other)?.0)
+            }
+
+            /// The remainder of `div_rem`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn rem<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                Ok(self.div_rem(other)?.1)
+            }
+
+            /// AND of every bit.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn and<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Logic(Logic::And), &other.into())
+            }
+
+            /// OR of every bit.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn or<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Logic(Logic::Or), &other.into())
+            }
+
+            /// XOR of every bit.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn xor<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Logic(Logic::Xor), &other.into())
+            }
+
+            /// NOT of every bit: no look-up but those for carries.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn not(&self) -> Result<Self> {
+                self.unary(Operation::Not)
+            }
+
+            fn compare(&self, order: Order, other: &Other<'_, Self>) -> Result<FheBool> {
+                let other = other.argument()?;
+                Ok(FheBool::wrap(self.0.run(Operation::Compare(order), $signed, &[other])?))
+            }
+
+            /// Whether `self < other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn less<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+                self.compare(Order::Less, &other.into())
+            }
+
+            /// Whether `self <= other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn less_or_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+                self.compare(Order::LessOrEqual, &other.into())
+            }
+
+            /// Whether `self > other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn greater<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+                self.compare(Order::Greater, &other.into())
+            }
+
+            /// Whether `self >= other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn greater_or_equal<'a>(
+                &self,
+                other: impl Into<Other<'a, Self>>,
+            ) -> Result<FheBool> {
+                self.compare(Order::GreaterOrEqual, &other.into())
+            }
+
+            /// Whether `self == other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+                self.compare(Order::Equal, &other.into())
+            }
+
+            /// Whether `self != other`.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn not_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+                self.compare(Order::NotEqual, &other.into())
+            }
+
+            /// The smaller of both.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn min<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Minimum, &other.into())
+            }
+
+            /// The larger of both.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn max<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
+                self.binary(Operation::Maximum, &other.into())
+            }
+
+            fn move_bits(&self, how: Move, bits: u32) -> Result<Self> {
+                self.unary(Operation::Move(how, bits % BITS))
+            }
+
+            fn move_by<const M: u32>(&self, how: Move, bits: &FheUint<M>) -> Result<Self> {
+                let bits = Argument::Array(bits.array());
+                Ok(Self(self.0.run(Operation::MoveBy(how), $signed, &[bits])?))
+            }
+
+            /// `self << bits`, of which those below BITS count, as of `wrapping_shl`: no look-up
+            /// for an even number, but those for carries.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn shl(&self, bits: u32) -> Result<Self> {
+                self.move_bits(Move::ShiftLeft, bits)
+            }
+
+            /// `self >> bits`, as of `wrapping_shr`: the sign comes in where there is one.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn shr(&self, bits: u32) -> Result<Self> {
+                self.move_bits(Move::ShiftRight, bits)
+            }
+
+            /// Rotates by `bits` modulo BITS.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn rotate_left(&self, bits: u32) -> Result<Self> {
+                self.move_bits(Move::RotateLeft, bits)
+            }
+
+            /// Rotates by `bits` modulo BITS.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn rotate_right(&self, bits: u32) -> Result<Self> {
+                self.move_bits(Move::RotateRight, bits)
+            }
+
+            /// `shl` by an encrypted number for each element, modulo BITS.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn shl_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+                self.move_by(Move::ShiftLeft, bits)
+            }
+
+            /// `shr` by an encrypted number for each element, modulo BITS.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn shr_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+                self.move_by(Move::ShiftRight, bits)
+            }
+
+            /// `rotate_left` by an encrypted number for each element.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn rotate_left_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+                self.move_by(Move::RotateLeft, bits)
+            }
+
+            /// `rotate_right` by an encrypted number for each element.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn rotate_right_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+                self.move_by(Move::RotateRight, bits)
+            }
+
+            /// The sum, and whether it left the range.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn overflowing_add<'a>(
+                &self,
+                other: impl Into<Other<'a, Self>>,
+            ) -> Result<(Self, FheBool)> {
+                self.with_flag(Operation::AddOverflowing, &other.into())
+            }
+
+            /// The difference, and whether it left the range.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn overflowing_sub<'a>(
+                &self,
+                other: impl Into<Other<'a, Self>>,
+            ) -> Result<(Self, FheBool)> {
+                self.with_flag(Operation::SubtractOverflowing, &other.into())
+            }
+
+            /// The product, and whether it left the range; computed with twice the digits.
+            ///
+            /// # Errors
+            /// As for `add`.
+            pub fn overflowing_mul<'a>(
+                &self,
+                other: impl Into<Other<'a, Self>>,
+            ) -> Result<(Self, FheBool)> {
+                self.with_flag(Operation::MultiplyOverflowing, &other.into())
+            }
+
+            /// The same number, modulo 2^TO, as `as` casts: to the width of `TO` bits, the sign
+            /// coming in where there is one.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn resize<const TO: u32>(&self) -> Result<$name<TO>> {
+                let digits = $name::<TO>::digits();
+                Ok($name(self.0.run(Operation::Cast(digits), $signed, &[])?))
+            }
+
+            /// The same bits, taken for the other kind: free.
+            pub fn reinterpret(&self) -> $other<BITS> {
+                $other(self.0.clone())
+            }
+        }
+
+        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Add<T>
+            for &$name<BITS>
+        {
+            type Output = Result<$name<BITS>>;
+
+            fn add(self, other: T) -> Self::Output {
+                $name::add(self, other)
+            }
+        }
+
+        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Sub<T>
+            for &$name<BITS>
+        {
+            type Output = Result<$name<BITS>>;
+
+            fn sub(self, other: T) -> Self::Output {
+                $name::sub(self, other)
+            }
+        }
+
+        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Mul<T>
+            for &$name<BITS>
+        {
+            type Output = Result<$name<BITS>>;
+
+            fn mul(self, other: T) -> Self::Output {
+                $name::mul(self, other)
+            }
+        }
+    };
+}
+
+number!(
+    FheUint,
+    FheInt,
+    u128,
+    false,
+    "FheUint",
+    "An array of encrypted unsigned integers on a device.",
+    [u8 u16 u32 u64 u128]
+);
+number!(
+    FheInt,
+    FheUint,
+    i128,
+    true,
+    "FheInt",
+    "An array of encrypted integers in two's complement on a device.",
+    [i8 i16 i32 i64 i128]
+);
+
+impl<const BITS: u32> FheInt<BITS> {
+    /// The absolute value, modulo 2^BITS: that of the lowest number is itself, as of
+    /// `wrapping_abs`.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn abs(&self) -> Result<Self> {
+        self.unary(Operation::Absolute)
+    }
+}

@@ -1,0 +1,227 @@
+//! Operations on encrypted arrays against Rust's integers, with a toy set on the CPU; and what is
+//! refused.
+
+use girih_backend::{LoadOptions, NoProgress};
+use girih_integer::{Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result};
+use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
+use proptest::prelude::*;
+use std::sync::OnceLock;
+
+struct Toy {
+    client: ClientKey,
+    integers: Integers,
+}
+
+fn toy_of(set: &str, seed: u8) -> Result<Toy> {
+    let set = ParameterSet::by_name(set)?;
+    let client = ClientKey::generate_seeded_for_tests(&set, [seed; 32])?;
+    let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+    let device = girih_cpu::CpuBackend::new();
+    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
+    Ok(Toy { client, integers: Integers::new(server)? })
+}
+
+fn toy() -> &'static Toy {
+    static TOY: OnceLock<Toy> = OnceLock::new();
+    TOY.get_or_init(|| toy_of("INSECURE_INTEGERS", 1).expect("a toy"))
+}
+
+impl Toy {
+    fn up<T: Integer, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> T {
+        let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
+        self.integers.upload(&encrypted).expect("of this key")
+    }
+
+    fn down<T: Integer>(&self, array: &T) -> Vec<T::Plain> {
+        let encrypted = self.integers.download(array).expect("of this server");
+        encrypted.decrypt(&self.client).expect("such integers")
+    }
+}
+
+/// The plain counterpart of every pair.
+fn map<P: Copy, R>(a: &[P], b: &[P], f: impl Fn(P, P) -> R) -> Vec<R> {
+    a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
+}
+
+fn wide<P: Copy + Into<u128>>(values: Vec<P>) -> Vec<u128> {
+    values.into_iter().map(Into::into).collect()
+}
+
+fn wide_signed<P: Copy + Into<i128>>(values: Vec<P>) -> Vec<i128> {
+    values.into_iter().map(Into::into).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2))]
+
+    #[test]
+    fn unsigned_numbers(a: [u32; 3], mut b: [u32; 3], plain: u32, by in 0u32..64) {
+        b[1] >>= 19;
+        b[2] = a[2];
+        let t = toy();
+        let (x, y): (FheUint<32>, FheUint<32>) = (t.up(&a), t.up(&b));
+        let sum = (&x + &y).expect("alike");
+        prop_assert_eq!(t.down(&sum), wide(map(&a, &b, u32::wrapping_add)));
+        // A sum that waits for its carries, read by a difference and a product.
+        let both = (&(&sum - plain).expect("fits") * &y).expect("alike");
+        let want = |a: u32, b: u32| a.wrapping_add(b).wrapping_sub(plain).wrapping_mul(b);
+        prop_assert_eq!(t.down(&both), wide(map(&a, &b, want)));
+        let (quotient, remainder) = x.div_rem(&y).expect("alike");
+        let want = map(&a, &b, |a, b| a.checked_div(b).unwrap_or(u32::MAX));
+        prop_assert_eq!(t.down(&quotient), wide(want));
+        let want = map(&a, &b, |a, b| a.checked_rem(b).unwrap_or(a));
+        prop_assert_eq!(t.down(&remainder), wide(want));
+        let less = x.less(&y).expect("alike");
+        prop_assert_eq!(t.down(&less), map(&a, &b, |a, b| a < b));
+        prop_assert_eq!(t.down(&x.equal(&y).expect("alike")), map(&a, &b, |a, b| a == b));
+        let chosen = less.select(&x, plain).expect("alike");
+        prop_assert_eq!(t.down(&chosen), wide(map(&a, &b, |a, b| if a < b { a } else { plain })));
+        prop_assert_eq!(t.down(&x.max(&y).expect("alike")), wide(map(&a, &b, u32::max)));
+        prop_assert_eq!(t.down(&x.xor(&y).expect("alike")), wide(map(&a, &b, |a, b| a ^ b)));
+        let moved = x.shl_by(&y).expect("alike");
+        prop_assert_eq!(t.down(&moved), wide(map(&a, &b, u32::wrapping_shl)));
+        let moved = x.rotate_right(by).expect("any amount");
+        prop_assert_eq!(t.down(&moved), wide(map(&a, &b, |a, _| a.rotate_right(by))));
+        let (product, over) = x.overflowing_mul(&y).expect("alike");
+        let want = map(&a, &b, u32::overflowing_mul);
+        prop_assert_eq!(t.down(&product), wide(want.iter().map(|w| w.0).collect()));
+        prop_assert_eq!(t.down(&over), want.iter().map(|w| w.1).collect::<Vec<_>>());
+        let cast = x.resize::<8>().expect("a width");
+        prop_assert_eq!(t.down(&cast), wide(map(&a, &b, |a, _| a as u8)));
+    }
+
+    #[test]
+    fn signed_numbers(a: [i16; 3], b: [i16; 3], plain: i16) {
+        let t = toy();
+        let (x, y): (FheInt<16>, FheInt<16>) = (t.up(&a), t.up(&b));
+        let want = wide_signed(map(&a, &b, |a, b| a.wrapping_sub(b)));
+        prop_assert_eq!(t.down(&(&x - &y).expect("alike")), want);
+        let (quotient, remainder) = x.div_rem(&y).expect("alike");
+        let by_zero = |a: i16| if a < 0 { 1 } else { -1 };
+        let want = map(&a, &b, |a, b| if b == 0 { by_zero(a) } else { a.wrapping_div(b) });
+        prop_assert_eq!(t.down(&quotient), wide_signed(want));
+        let want = map(&a, &b, |a, b| if b == 0 { a } else { a.wrapping_rem(b) });
+        prop_assert_eq!(t.down(&remainder), wide_signed(want));
+        let least = x.min(plain).expect("fits");
+        prop_assert_eq!(t.down(&least), wide_signed(map(&a, &b, |a, _| a.min(plain))));
+        let (sum, over) = x.overflowing_add(&y).expect("alike");
+        let want = map(&a, &b, i16::overflowing_add);
+        prop_assert_eq!(t.down(&sum), wide_signed(want.iter().map(|w| w.0).collect()));
+        prop_assert_eq!(t.down(&over), want.iter().map(|w| w.1).collect::<Vec<_>>());
+        let want = wide_signed(map(&a, &b, |a, _| a.wrapping_abs()));
+        prop_assert_eq!(t.down(&x.abs().expect("any")), want);
+        let wider = x.resize::<64>().expect("a width");
+        prop_assert_eq!(t.down(&wider), wide_signed(a.to_vec()));
+        prop_assert_eq!(t.down(&x.reinterpret()), wide(a.iter().map(|&a| a as u16).collect()));
+        prop_assert_eq!(t.down(&x.shr(5).expect("any")), wide_signed(map(&a, &b, |a, _| a >> 5)));
+    }
+}
+
+#[test]
+fn conditions() {
+    let t = toy();
+    let (a, b) = ([false, false, true, true], [false, true, false, true]);
+    let (x, y): (FheBool, FheBool) = (t.up(&a), t.up(&b));
+    assert_eq!(t.down(&x.and(&y).expect("alike")), map(&a, &b, |a, b| a & b));
+    assert_eq!(t.down(&x.or(&y).expect("alike")), map(&a, &b, |a, b| a | b));
+    assert_eq!(t.down(&x.xor(&y).expect("alike")), map(&a, &b, |a, b| a ^ b));
+    assert_eq!(t.down(&x.not().expect("alike")), map(&a, &b, |a, _| !a));
+    for known in [false, true] {
+        assert_eq!(t.down(&x.and(known).expect("any")), map(&a, &b, |a, _| a & known));
+        assert_eq!(t.down(&x.or(known).expect("any")), map(&a, &b, |a, _| a | known));
+        assert_eq!(t.down(&x.xor(known).expect("any")), map(&a, &b, |a, _| a ^ known));
+    }
+    let chosen: FheBool = x.select(&y, &x).expect("alike");
+    assert_eq!(t.down(&chosen), map(&a, &b, |a, b| if a { b } else { a }));
+    assert_eq!(t.down(&y.to_uint::<8>().expect("any")), [0, 1, 0, 1]);
+    assert_eq!(t.down(&y.to_int::<4>().expect("any")), [0, 1, 0, 1]);
+    let constants: FheUint<4> = t.integers.constants(&[3u8, 9, 0, 15]).expect("in range");
+    let sum = constants.add(&y.to_uint().expect("any")).expect("alike");
+    assert_eq!(t.down(&sum), [3, 10, 0, 0]);
+}
+
+/// Parts of an array one after another give what the whole gives.
+#[test]
+fn arrays_in_parts() {
+    let t = toy_of("INSECURE_INTEGERS", 2).expect("a toy");
+    t.integers.limit_scratch(0);
+    let a: Vec<u16> = (0..5u16).map(|i| i.wrapping_mul(40_503) + 9).collect();
+    let x: FheUint<16> = t.up(&a);
+    let before = t.integers.look_ups();
+    let square = x.mul(&x).expect("itself");
+    assert!(t.integers.look_ups() > before && t.integers.look_ups().is_multiple_of(5));
+    assert_eq!(t.down(&square), wide(map(&a, &a, |a, b| a.wrapping_mul(b))));
+}
+
+#[test]
+fn arrays_travel_as_bytes() {
+    let t = toy();
+    let sent = FheInt::<8>::encrypt(&t.client, &[-128i8, 5]).expect("in range");
+    assert_eq!((sent.len(), sent.key_id()), (2, Some(t.client.key_id())));
+    let bytes = sent.to_bytes().expect("small");
+    let read = Encrypted::<FheInt<8>>::from_bytes(&bytes).expect("what was written");
+    assert_eq!(read, sent);
+    assert_eq!(read.decrypt(&t.client).expect("its key"), [-128, 5]);
+    // Without masks, and for the owner of a public key.
+    let seeded = Encrypted::<FheInt<8>>::encrypt_seeded(&t.client, &[-128i8, 5]).expect("in range");
+    let expanded = Encrypted::<FheInt<8>>::from_ciphertexts(seeded.expand(), 2).expect("two");
+    let public = PublicKey::generate(&t.client).expect("of the torus");
+    let sent = Encrypted::<FheInt<8>>::encrypt_for(&public, &[-128i8, 5]).expect("in range");
+    for encrypted in [expanded, sent] {
+        let sum = t.integers.upload(&encrypted).expect("its key").add(3i8).expect("fits");
+        assert_eq!(t.down(&sum), [-125, 8]);
+    }
+    let ciphertexts = read.ciphertexts().clone();
+    assert!(Encrypted::<FheInt<8>>::from_ciphertexts(ciphertexts.clone(), 2).is_ok());
+    for (what, part) in [
+        (Encrypted::<FheInt<8>>::from_ciphertexts(ciphertexts, 3).map(drop), "8 messages"),
+        (Encrypted::<FheUint<8>>::from_bytes(&bytes).map(drop), "FheUint8"),
+        (Encrypted::<FheInt<8>>::from_bytes(&bytes[..bytes.len() - 1]).map(drop), "ciphertexts"),
+        (Encrypted::<FheInt<8>>::from_bytes(&[]).map(drop), "begin with"),
+    ] {
+        let error = what.expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    fn refused<T: std::fmt::Debug>(result: Result<T>, part: &str) {
+        let error = result.expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let t = toy();
+    let x: FheUint<8> = t.up(&[1u8, 2]);
+    let longer: FheUint<8> = t.up(&[1u8, 2, 3]);
+    let other = toy_of("INSECURE_INTEGERS", 3).expect("a toy");
+    let stranger: FheUint<8> = other.up(&[1u8, 2]);
+    refused(x.add(&longer), "equally long");
+    refused(x.add(&stranger), "two servers");
+    refused(x.add(256u32), "256 does not fit FheUint8");
+    refused(t.up::<FheInt<8>, _>(&[1i8]).add(-129i16), "does not fit FheInt8");
+    refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "16 does not fit FheUint4");
+    refused(FheUint::<4>::encrypt::<u8>(&t.client, &[]), "at least one");
+    refused(t.integers.download(&stranger), "another server");
+    refused(x.equal(1u8).expect("fits").select::<FheBool>(true, false), "take `and`");
+    let sent = FheUint::<8>::encrypt(&other.client, &[1u8]).expect("in range");
+    refused(t.integers.upload(&sent), "client key");
+    refused(sent.decrypt(&t.client), "client key");
+    // Messages that are no digits.
+    let messages = t.client.encrypt_messages(&[5, 0], 4).expect("of four bits");
+    let wrong = Encrypted::<FheUint<4>>::from_ciphertexts(messages, 1).expect("as many");
+    refused(wrong.decrypt(&t.client), "decrypts to none");
+    for (set, part) in [("INSECURE_TOY", "norm 3"), ("INSECURE_INTEGERS_R2", "packing 1")] {
+        let error = toy_of(set, 1).map(|_| ()).expect_err(part);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    // A bound that no look-up of the toy reaches.
+    let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
+    let keys = EvaluationKeys::generate(&t.client, &NoProgress).expect("a toy");
+    let device = girih_cpu::CpuBackend::new();
+    let server =
+        ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress).expect("fits");
+    assert_eq!(*server.set(), set);
+    server.limit_failure(-1000.0).expect("a bound");
+    let error = Integers::new(server).map(|_| ()).expect_err("too strict");
+    assert!(matches!(error, Error::Tfhe(girih_tfhe::Error::TooNoisy { .. })), "{error}");
+}

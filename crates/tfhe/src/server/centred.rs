@@ -1,0 +1,214 @@
+//! Look-ups that use the whole circle: what arithmetic on digits is made of.
+
+use super::{HeldTables, ServerKey, centred};
+use crate::ciphertext::padded_modulus;
+use crate::{ParameterSet, Result, error};
+use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
+use girih_ring::switch::mod_switch;
+
+/// A look-up of one of 2p values around the circle, p = 2^bits, of which the upper half follows
+/// from the lower: m below p goes to `(constant + values[m]) / 2`, and m + p to
+/// `(constant - values[m]) / 2`.
+///
+/// Input and result stand in steps of q / 2p, modulo 2p. A [`LookUpTable`](crate::LookUpTable)
+/// keeps to the lower half, with any function; a sum that uses both has twice the room, and
+/// functions that a rotation, which is negacyclic, can compute: signs and thresholds, among others.
+/// What the constant takes off the values is added after the rotation, so that a constant in the
+/// middle of the results leaves the least error of the f64 transform (tfhe.md, section 4).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CentredTable {
+    bits: u32,
+    values: Vec<i32>,
+    constant: i32,
+}
+
+impl CentredTable {
+    /// The table of p = `values.len()` values.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) unless p is a power of two from 2 to 2^11, and
+    /// constant and values are from -4p to 4p and all even or all odd.
+    pub fn new(values: Vec<i32>, constant: i32) -> Result<Self> {
+        let bits = values.len().max(1).ilog2();
+        if !values.len().is_power_of_two() || !(1..=11).contains(&bits) {
+            return error::mismatch(format!(
+                "a centred table of {} values: there must be a power of two, from 2 to 2048",
+                values.len()
+            ));
+        }
+        let most = 4i32 << bits;
+        let wrong = |v: &&i32| v.abs() > most || (**v - constant) % 2 != 0;
+        if constant.abs() > most {
+            return error::mismatch(format!(
+                "a centred table's constant of {constant}: it must be from -{most} to {most}"
+            ));
+        }
+        if let Some(value) = values.iter().find(wrong) {
+            return error::mismatch(format!(
+                "a centred table with the value {value} and the constant {constant}: values must \
+                 be from -{most} to {most}, and even where the constant is"
+            ));
+        }
+        Ok(Self { bits, values, constant })
+    }
+
+    /// log2 of p.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// What `input`, which is taken modulo 2p, is looked up as; not reduced modulo 2p.
+    pub fn result(&self, input: i32) -> i32 {
+        let p = self.values.len() as i32;
+        let slot = input.rem_euclid(2 * p);
+        let half =
+            if slot < p { self.values[slot as usize] } else { -self.values[(slot - p) as usize] };
+        (self.constant + half) / 2
+    }
+
+    /// Coefficient u holds `values[floor(u p / N)]` in half steps.
+    fn test_polynomial(&self, shape: &BootstrapShape) -> Vec<u64> {
+        let size = shape.polynomial_size;
+        let value = |u: usize| self.values[u * self.values.len() / size];
+        (0..size).map(|u| self.half_steps(shape, value(u))).collect()
+    }
+
+    /// `count Q / 4p` modulo Q.
+    fn half_steps(&self, shape: &BootstrapShape, count: i32) -> u64 {
+        let steps = 4u64 << self.bits;
+        match shape.accumulator_modulus() {
+            Some(modulus) => {
+                mod_switch(i64::from(count).rem_euclid(steps as i64) as u64, steps, modulus)
+            }
+            None => (i64::from(count) as u64) << (62 - self.bits),
+        }
+    }
+
+    /// Half a step of the input, so that errors of either sign are as likely to be read rightly.
+    fn shift(&self, set: &ParameterSet) -> Result<u32> {
+        let modulus = padded_modulus(set, self.bits)?;
+        Ok(((1u64 << set.shape().log2_constant_modulus()) / (2 * modulus)) as u32)
+    }
+}
+
+/// A [`CentredTable`] on the device, which stays there until this is dropped.
+pub struct LoadedTable {
+    held: HeldTables,
+    bits: u32,
+    shift: u32,
+    offset: u64,
+}
+
+impl std::fmt::Debug for LoadedTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LoadedTable({} bits at {})", self.bits, self.held.first())
+    }
+}
+
+impl ServerKey {
+    /// Loads a table for [`ServerKey::message_job`], or finds it where it is loaded already.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for its messages, and
+    /// [`Error::Backend`](crate::Error::Backend) if memory runs out.
+    pub fn load_centred(&self, table: &CentredTable) -> Result<LoadedTable> {
+        let shift = table.shift(&self.set)?;
+        let shape = self.set.shape();
+        Ok(LoadedTable {
+            held: self.table(table.test_polynomial(shape))?,
+            bits: table.bits,
+            shift,
+            offset: table.half_steps(shape, table.constant),
+        })
+    }
+
+    /// A job that looks a weighted sum of messages and `constant`, in steps, up in `table`: as
+    /// [`ServerKey::bit_job`], for messages. Nobody checks what it does to the noise.
+    ///
+    /// # Panics
+    /// For more than [`Combination::MAX_OPERANDS`] operands.
+    pub fn message_job(
+        &self,
+        operands: &[Operand],
+        constant: i32,
+        table: &LoadedTable,
+        output: u32,
+    ) -> BootstrapJob {
+        let log2_q = self.log2_q();
+        // Whole steps below the modulus, and half a one.
+        let constant = self.message_steps(constant, table.bits) + table.shift;
+        BootstrapJob {
+            input: Combination::new(operands, constant, log2_q),
+            table: table.held.first(),
+            table_stride: 0,
+            output_offset: centred(self.set.shape(), table.offset, log2_q),
+            log2_output_modulus: log2_q,
+            output,
+        }
+    }
+
+    /// `count q / 2^(bits + 1)` modulo q: that many steps of messages of `bits` bits under one of
+    /// padding, as a constant of a combination.
+    pub fn message_steps(&self, count: i32, bits: u32) -> u32 {
+        let log2_step = self.set.shape().log2_constant_modulus() - bits - 1;
+        (count.rem_euclid(2 << bits) as u32) << log2_step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientKey, EvaluationKeys};
+    use girih_backend::{LinearJob, LoadOptions, NoProgress};
+
+    #[test]
+    fn a_table_that_is_none_is_refused() {
+        for (values, constant, part) in [
+            (vec![], 0, "0 values"),
+            (vec![0; 3], 0, "3 values"),
+            (vec![0; 4096], 0, "4096 values"),
+            (vec![0, 18], 0, "-8 to 8"),
+            (vec![0, 2], 10, "constant of 10"),
+            (vec![0, 1], 0, "even where"),
+        ] {
+            let error = CentredTable::new(values, constant).expect_err(part).to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// All 2p inputs, signs among them, on a set of the native torus and on one of prime words.
+    #[test]
+    fn both_halves_of_the_circle_are_looked_up() {
+        // Two bits a message: what the toy of prime words bears.
+        let values = vec![3, -1, 1, 5];
+        let table = CentredTable::new(values, 3).expect("fits");
+        for name in ["INSECURE_INTEGERS", "INSECURE_TOY"] {
+            let set = ParameterSet::by_name(name).expect("built in");
+            let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("a toy");
+            let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a toy");
+            let device = girih_cpu::CpuBackend::new();
+            let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)
+                .expect("fits");
+            let inputs = server
+                .upload(&client.encrypt(&[0, 1, 2, 3, 4, 5, 6, 7], 8).expect("below 8"))
+                .expect("of this set");
+            let loaded = server.load_centred(&table).expect("room for two bits");
+            let out = server.allocate(8).expect("memory");
+            let job = |c: usize| {
+                let operand = Operand { ciphertext: inputs.at(c), weight: -1 };
+                server.message_job(&[operand], 1, &loaded, out.at(c))
+            };
+            server.engine().bootstrap(&(0..8).map(job).collect::<Vec<_>>()).expect("valid");
+            let got = client.decrypt(&server.download(&out).expect("it"), 8).expect("this key's");
+            let want: Vec<u64> = (0..8).map(|m| table.result(1 - m).rem_euclid(8) as u64).collect();
+            assert_eq!(got, want, "{name}");
+            // The same constant without a bootstrapping.
+            let input = Combination::new(&[], server.message_steps(-3, 2), server.log2_q());
+            let log2_output_modulus = server.log2_q();
+            let job = LinearJob { input, log2_output_modulus, output: out.at(0) };
+            server.engine().combine(&[job]).expect("valid");
+            let got = client.decrypt(&server.download(&out).expect("it"), 8).expect("this key's");
+            assert_eq!(got[0], 5, "{name}");
+        }
+    }
+}
