@@ -26,6 +26,9 @@ const UPLOAD_BYTES: u64 = 128 << 20;
 const ARENA_BYTES: usize = 512 << 20;
 /// Words that a copy inside one buffer goes through at a time.
 const COPY_WORDS: usize = 4 << 20;
+/// Scripts that a routine has at once: a loop whose results take turns in two places makes none
+/// after its first turns.
+const MOST_SCRIPTS: usize = 4;
 
 /// One ring on a device.
 pub(crate) struct WgpuPoly {
@@ -51,6 +54,8 @@ struct State {
     uploads: Uploads,
     staging: Option<wgpu::Buffer>,
     last_id: u64,
+    #[cfg(test)]
+    scripts_made: usize,
 }
 
 struct Resident {
@@ -62,7 +67,8 @@ struct Routine {
     ready: Ready,
     residents: Vec<ResidentId>,
     records: wgpu::Buffer,
-    script: Option<Script>,
+    /// The last one used first.
+    scripts: Vec<Script>,
 }
 
 impl State {
@@ -103,6 +109,12 @@ impl WgpuPoly {
     #[cfg(test)]
     pub(crate) fn gathers(&self) -> bool {
         self.state().gathered.is_some()
+    }
+
+    /// Scripts that were made so far.
+    #[cfg(test)]
+    pub(crate) fn scripts_made(&self) -> usize {
+        self.state().scripts_made
     }
 
     fn scripter(&self) -> Scripter<'_> {
@@ -195,17 +207,26 @@ impl WgpuPoly {
             *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
         }
         let gathered = gathered.as_ref().and_then(Block::whole);
-        let ours = |script: &Script| script.serves(memory, &addresses, gathered);
-        let script = match of.script.take().filter(ours) {
-            Some(script) => script,
-            None => scripter.script(&of.ready, &of.records, memory, addresses, gathered)?,
+        // One of memory that is gone would hold on to it.
+        of.scripts.retain(|script| script.is_of(memory));
+        let ours = |script: &Script| script.serves(&addresses, gathered);
+        let script = match of.scripts.iter().position(ours) {
+            Some(known) => of.scripts.remove(known),
+            None => {
+                #[cfg(test)]
+                {
+                    state.scripts_made += 1;
+                }
+                scripter.script(&of.ready, &of.records, memory, addresses, gathered)?
+            }
         };
         let mut encoder =
             self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut recorder = self.gpu.recorder(script.dispatches());
         script.encode(&mut encoder, recorder.as_mut());
         self.gpu.submit(encoder, recorder)?;
-        of.script = Some(script);
+        of.scripts.insert(0, script);
+        of.scripts.truncate(MOST_SCRIPTS);
         self.gpu.check("running a routine")?;
         Ok(kept)
     }
@@ -413,7 +434,7 @@ impl PolyDevice for WgpuPoly {
         // The device has them now.
         let ready = Ready { records: Vec::new(), ..ready };
         let residents = residents.to_vec();
-        state.routines.insert(id, Routine { ready, residents, records, script: None });
+        state.routines.insert(id, Routine { ready, residents, records, scripts: Vec::new() });
         self.gpu.check("preparing a routine")?;
         Ok(id)
     }
