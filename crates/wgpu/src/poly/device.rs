@@ -1,13 +1,15 @@
 //! A ring on a wgpu device: buffers, resident polynomials and routines.
 
+mod calls;
+
 use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild};
-use crate::poly::memory::{Address, Block, Memory, Run};
+use crate::poly::memory::{Block, Memory, Run};
 use crate::poly::routine::{Ready, ready};
 use crate::poly::script::{Script, Scripter};
 use crate::poly::tables::Tables;
 use crate::runtime::gpu::{Gpu, PIECE, STORAGE};
 use crate::runtime::upload::Uploads;
-use girih_backend::poly::schedule::{Limb, Schedule};
+use girih_backend::poly::schedule::Schedule;
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId,
@@ -26,9 +28,6 @@ const UPLOAD_BYTES: u64 = 128 << 20;
 const ARENA_BYTES: usize = 512 << 20;
 /// Words that a copy inside one buffer goes through at a time.
 const COPY_WORDS: usize = 4 << 20;
-/// Scripts that a routine has at once: a loop whose results take turns in two places makes none
-/// after its first turns.
-const MOST_SCRIPTS: usize = 4;
 
 /// One ring on a device.
 pub(crate) struct WgpuPoly {
@@ -139,96 +138,6 @@ impl WgpuPoly {
             )));
         }
         Ok(block.runs(first, limbs))
-    }
-
-    /// Where every limb of a call lies.
-    fn addresses(
-        &self,
-        state: &State,
-        routine: &Routine,
-        call: &Bindings,
-        number: usize,
-    ) -> Result<Vec<Address>> {
-        let bound = |places: &[Place], slot: u16, limb: u16| {
-            let place = places.get(usize::from(slot))?;
-            state.buffers.get(&place.buffer)?.address(place.first + usize::from(limb))
-        };
-        let of = |&limb: &Limb| {
-            let address = match limb {
-                Limb::Arena(limb) => state
-                    .arena
-                    .as_ref()
-                    .and_then(|a| a.address(number * routine.ready.arena_limbs + limb as usize)),
-                Limb::Input { slot, limb } => bound(&call.inputs, slot, limb),
-                Limb::Output { slot, limb } => bound(&call.outputs, slot, limb),
-                Limb::Resident { slot, limb } => routine
-                    .residents
-                    .get(slot as usize)
-                    .and_then(|id| state.residents.get(id))
-                    .and_then(|resident| resident.block.address(limb.into())),
-            };
-            address.ok_or_else(|| refuse(format!("a call binds no {limb:?}")))
-        };
-        routine.ready.limbs.iter().map(of).collect()
-    }
-
-    /// Runs calls that share a run; the last call's kept limbs lie at what comes back.
-    fn run_together(&self, routine: RoutineId, calls: &[Bindings]) -> Result<Vec<Address>> {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let needed = (of.ready.arena_limbs * calls.len()).max(1);
-        if state.arena.as_ref().is_none_or(|arena| arena.limbs() < needed) {
-            // The old one first: both together may not fit, and nothing in it outlives a run.
-            if let Some(old) = state.arena.take() {
-                state.memory.free(&old);
-            }
-            let what = format!("the intermediate polynomials of {} calls", calls.len());
-            let arena = state.memory.allocate(&self.gpu, needed, self.ring.degree(), &what)?;
-            state.arena = Some(arena);
-        }
-        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let addresses = calls
-            .iter()
-            .enumerate()
-            .map(|(number, call)| self.addresses(state, of, call, number))
-            .collect::<Result<Vec<_>, _>>()?;
-        let last = addresses.last().map_or(&[][..], Vec::as_slice);
-        let kept = of.ready.kept.iter().map(|&limb| last[limb as usize]).collect();
-        let State { memory, routines, gathered, .. } = state;
-        let of = routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let scripter = self.scripter();
-        let room = scripter.gathered_limbs(&of.ready, memory, &addresses)?;
-        if room > gathered.as_ref().map_or(0, Block::limbs) {
-            if let Some(old) = gathered.take() {
-                memory.free(&old);
-            }
-            let what = "polynomials that are copied together";
-            *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
-        }
-        let gathered = gathered.as_ref().and_then(Block::whole);
-        // One of memory that is gone would hold on to it.
-        of.scripts.retain(|script| script.is_of(memory));
-        let ours = |script: &Script| script.serves(&addresses, gathered);
-        let script = match of.scripts.iter().position(ours) {
-            Some(known) => of.scripts.remove(known),
-            None => {
-                #[cfg(test)]
-                {
-                    state.scripts_made += 1;
-                }
-                scripter.script(&of.ready, &of.records, memory, addresses, gathered)?
-            }
-        };
-        let mut encoder =
-            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let mut recorder = self.gpu.recorder(script.dispatches());
-        script.encode(&mut encoder, recorder.as_mut());
-        self.gpu.submit(encoder, recorder)?;
-        of.scripts.insert(0, script);
-        of.scripts.truncate(MOST_SCRIPTS);
-        self.gpu.check("running a routine")?;
-        Ok(kept)
     }
 
     /// Reads words, holding the state only while a copy begins.
