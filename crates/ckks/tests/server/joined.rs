@@ -59,14 +59,16 @@ fn sums_of_keys_come_and_go() {
 #[test]
 fn bootstrappings_join_digits() {
     let set = CkksParameters::by_name(SET).expect("built in");
-    let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
+    // Keys of two such clients have the same seeds.
+    let fresh = || ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
+    let client = fresh();
     let x = complex(16, 2);
     let input = client.encrypt_at(&x, 0).unwrap();
     let how = Bootstrapping::default();
     let whole = how.keys(&set, 16).unwrap();
-    let whole = EvaluationKeys::generate(&client, whole, &NoProgress).unwrap();
+    let whole = EvaluationKeys::generate(&fresh(), whole, &NoProgress).unwrap();
     let parts = how.keys_by_level(&set, 16).unwrap();
-    let parts = EvaluationKeys::generate(&client, parts, &NoProgress).unwrap();
+    let parts = EvaluationKeys::generate(&fresh(), parts, &NoProgress).unwrap();
     let run = |keys: &EvaluationKeys, options: Options| {
         let server = server_of(keys, options);
         let y = server.bootstrap(&server.upload(std::slice::from_ref(&input)).unwrap()).unwrap();
