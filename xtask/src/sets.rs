@@ -82,16 +82,22 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 fn print<const N: usize>(heads: [&str; N], rows: &[[String; N]]) {
+    lines(heads, rows).iter().for_each(|line| println!("{line}"));
+}
+
+/// A table, its columns as wide as their widest cells.
+pub fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> Vec<String> {
     let heads = heads.map(str::to_owned);
     let width = |column: usize| {
         rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
-    for row in [&heads].into_iter().chain(rows) {
+    let line = |row: &[String; N]| {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
-    }
+        cells.join("  ").trim_end().to_owned()
+    };
+    [&heads].into_iter().chain(rows).map(line).collect()
 }
 
 #[cfg(test)]

@@ -193,6 +193,7 @@ impl Row {
                 _ if self.name.ends_with("BINARY") || self.grouping > 1 => SecretKind::Binary,
                 _ => SecretKind::Ternary,
             },
+            ring_secret: None,
             n: self.n,
             q: 1 << self.log2_q,
             polynomial_size: self.size,
