@@ -151,7 +151,7 @@ pub enum Operation {
     Majority,
     /// `select ? a : b`: three bootstrappings.
     Mux,
-    /// A look-up table on two-bit messages; on four-bit ones where the set is on the native torus.
+    /// A look-up table on two-bit messages; on four-bit ones where the set is made for them.
     Lut,
     /// EvalFunc: an arbitrary function of a message that fills its modulus.
     Func,
@@ -218,7 +218,7 @@ impl Operation {
     /// Bits of a message: look-ups take what the set is made for.
     pub fn message_bits(self, set: &ParameterSet) -> u32 {
         match self {
-            Self::Lut if set.shape().is_torus() => 4,
+            Self::Lut if NoiseModel::new(set).looks_up_four_bits() => 4,
             Self::Lut => 2,
             _ => 1,
         }

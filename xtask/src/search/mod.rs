@@ -13,9 +13,10 @@ mod space;
 
 use crate::record;
 use anyhow::{Context, Result, bail};
-use girih::{Mode, SecretKind};
+use girih::{Mode, ParameterSet, SecretKind};
 use security::Estimates;
-use std::path::PathBuf;
+use space::Candidate;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -33,6 +34,10 @@ pub struct Arguments {
     /// Security by the cheapest attack that is computed, in bits.
     #[arg(long, default_value_t = 128.0, value_name = "BITS", value_parser = bits)]
     security: f64,
+    /// Measure the parameter files of DIR, such as an earlier search wrote, in the place of what a
+    /// search finds; targets are not held against them.
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
     /// What sets are ordered by.
     #[arg(long, default_value = "throughput")]
     by: By,
@@ -169,18 +174,21 @@ impl From<SecretChoice> for SecretKind {
 
 /// Refuses what could only fail after the search.
 fn check(arguments: &Arguments) -> Result<()> {
-    let outside = |name: &str, values: &[usize], range: std::ops::RangeInclusive<usize>| {
-        match values.iter().find(|v| !range.contains(v)) {
+    let outside =
+        |name: &str, values: &[usize], range: std::ops::RangeInclusive<usize>| match values
+            .iter()
+            .find(|v| !range.contains(v))
+        {
             Some(value) => bail!("--{name} {value}: must be from {range:?}"),
             None => Ok(()),
-        }
-    };
+        };
     outside("k", &arguments.k, 1..=4)?;
     outside("grouping", &arguments.grouping, 1..=4)?;
     outside("digits", &arguments.digits, 1..=20)?;
     outside("packing", &[arguments.packing], 1..=16)?;
     outside("each", &[arguments.each], 1..=usize::MAX)?;
-    if let Some(size) = arguments.size.iter().find(|n| ![256, 512, 1024, 2048, 4096, 8192].contains(n))
+    if let Some(size) =
+        arguments.size.iter().find(|n| ![256, 512, 1024, 2048, 4096, 8192].contains(n))
     {
         bail!("--size {size}: must be a power of two from 256 to 8192");
     }
@@ -199,18 +207,50 @@ fn check(arguments: &Arguments) -> Result<()> {
 pub fn run(arguments: &Arguments) -> Result<bool> {
     check(arguments)?;
     let say = record::speaker(arguments.json.as_deref());
+    let found = match &arguments.from {
+        Some(folder) => given(arguments, folder)?,
+        None => search(arguments, &say)?,
+    };
+    report::print(&found, arguments.packing, &say);
+    if let Some(folder) = &arguments.out {
+        report::write(&found, folder, &say)?;
+    }
+    if arguments.measure == 0 {
+        return Ok(true);
+    }
+    measure::run(arguments, &found, &say)
+}
+
+/// The parameter files of a folder, by name.
+fn given(arguments: &Arguments, folder: &Path) -> Result<Vec<Candidate>> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    if paths.is_empty() {
+        bail!("{}: has no parameter files (*.toml)", folder.display());
+    }
+    let read = |path: &PathBuf| -> Result<Candidate> {
+        let text = std::fs::read_to_string(path)?;
+        Ok(Candidate::new(arguments, ParameterSet::from_toml(&text)?))
+    };
+    paths.iter().map(|path| read(path).with_context(|| path.display().to_string())).collect()
+}
+
+/// What holds the targets, in the order of the cost model.
+fn search(arguments: &Arguments, say: &dyn Fn(String)) -> Result<Vec<Candidate>> {
     let (start, mut estimates) = (Instant::now(), Estimates::default());
     let rank = |cost: &cost::Cost| match arguments.by {
         By::Throughput => cost.throughput_ns,
         By::Latency => cost.latency_ms,
     };
-    let (mut found, counts) = space::candidates(arguments, &mut estimates, &rank);
+    let (mut found, considered) = space::candidates(arguments, &mut estimates, &rank);
     say(format!(
-        "searched  {} sets of at least {} bits, {} of them fail with 2^-{} or less; {} estimates, \
-         {:.1} s",
-        counts.candidates,
+        "searched  {considered} sets of at least {} bits; {} shapes of a rotation have one that \
+         fails with 2^-{} or less; {} estimates, {:.1} s",
         arguments.security,
-        counts.held,
+        found.len().div_ceil(arguments.each),
         arguments.failure,
         estimates.count(),
         start.elapsed().as_secs_f64()
@@ -226,27 +266,34 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             bail!("{}: {}", candidate.set.name(), candidate.set.security().text);
         }
     }
-    report::print(&found, arguments.packing, &say);
-    if let Some(folder) = &arguments.out {
-        report::write(&found, folder, &say)?;
-    }
-    if arguments.measure == 0 {
-        return Ok(true);
-    }
-    measure::run(arguments, &found, &say)
+    Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih::ParameterSet;
 
     #[test]
     fn what_is_found_holds_the_targets_and_is_written() {
         let folder = std::env::temp_dir().join(format!("girih-search-{}", std::process::id()));
         let words = [
-            "search", "--measure", "0", "--security", "90", "--failure", "64", "--size", "512,1024",
-            "--k", "1,2", "--grouping", "2", "--lwe-secret", "binary", "--list", "4",
+            "search",
+            "--measure",
+            "0",
+            "--security",
+            "90",
+            "--failure",
+            "64",
+            "--size",
+            "512,1024",
+            "--k",
+            "1,2",
+            "--grouping",
+            "2",
+            "--lwe-secret",
+            "binary",
+            "--list",
+            "4",
         ];
         let mut arguments: Arguments = crate::parsed(&words);
         arguments.out = Some(folder.clone());
@@ -261,8 +308,12 @@ mod tests {
             assert!(model.log2_failure() <= -64.0, "{set}");
             read += 1;
         }
-        std::fs::remove_dir_all(&folder).expect("ours");
         assert_eq!(read, 4);
+        arguments.out = None;
+        arguments.from = Some(folder.clone());
+        assert!(run(&arguments).expect("they are files"));
+        std::fs::remove_dir_all(&folder).expect("ours");
+        assert!(run(&arguments).is_err(), "they are gone");
     }
 
     #[test]

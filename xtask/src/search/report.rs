@@ -7,7 +7,16 @@ use girih::Gadget;
 use std::path::Path;
 
 const HEADS: [&str; 11] = [
-    "set", "n", "N", "k", "g", "digits", "q_ks; base", "fails", "security", "keys, MB",
+    "set",
+    "n",
+    "N",
+    "k",
+    "g",
+    "digits",
+    "q_ks; base",
+    "fails",
+    "security",
+    "keys, MB",
     "a second; one, ms",
 ];
 

@@ -5,11 +5,40 @@ use girih_rlwe::SecretDistribution;
 use girih_rlwe::security::{Estimate, LweProblem};
 use std::collections::HashMap;
 
-/// Longest LWE secret that is looked at; parameter sets may have up to 8192.
-const MOST_DIMENSION: usize = 2048;
+/// Longest LWE secret that is looked at, far beyond any of use at 128 bits; parameter sets may have
+/// up to 8192.
+const MOST_DIMENSION: usize = 1600;
 
-/// Shortest one; below it nothing has 100 bits under any modulus of a key-switching key.
+/// Shortest one.
 const LEAST_DIMENSION: usize = 200;
+
+/// The first of `least..=most` from which on the rising `bits` is `target` or more, each computed
+/// seldom: they are nearly on a line.
+fn first(
+    (mut least, mut most): (usize, usize),
+    target: f64,
+    mut bits: impl FnMut(usize) -> f64,
+) -> Option<usize> {
+    let (mut low, mut high) = (bits(least), bits(most));
+    if low >= target {
+        return Some(least);
+    }
+    if high < target {
+        return None;
+    }
+    while most - least > 1 {
+        let share = ((target - low) / (high - low)).clamp(0.0, 1.0);
+        let on_the_line = least + (share * (most - least) as f64).ceil() as usize;
+        let at = on_the_line.clamp(least + 1, most - 1);
+        let found = bits(at);
+        if found >= target {
+            (most, high) = (at, found);
+        } else {
+            (least, low) = (at, found);
+        }
+    }
+    Some(most)
+}
 
 /// Estimates of problems, each computed once: most candidates share theirs.
 #[derive(Default)]
@@ -56,14 +85,8 @@ impl Estimates {
 
     /// The shortest secret of this side with `target` bits whose length `grouping` divides.
     pub fn least_dimension(&mut self, side: Side, target: f64, grouping: usize) -> Option<usize> {
-        let (mut least, mut most) = (LEAST_DIMENSION, MOST_DIMENSION);
-        if self.bits(most, side) < target {
-            return None;
-        }
-        while least < most {
-            let middle = usize::midpoint(least, most);
-            if self.bits(middle, side) >= target { most = middle } else { least = middle + 1 }
-        }
+        let ends = (LEAST_DIMENSION, MOST_DIMENSION);
+        let least = first(ends, target, |n| self.bits(n, side))?;
         // Guesses of attacks go in steps, so that estimates fall here and there by a little.
         (least..MOST_DIMENSION)
             .filter(|n| n.is_multiple_of(grouping))
@@ -79,20 +102,10 @@ impl Estimates {
         error: f64,
         target: f64,
     ) -> Option<f64> {
-        const STEPS: f64 = 32.0;
-        let mut holds = |steps: usize| {
-            let side = Side { log2_modulus: steps as f64 / STEPS, error, secret };
-            self.bits(dimension, side) >= target
-        };
-        let (mut least, mut most) = (13 * STEPS as usize, 60 * STEPS as usize);
-        if !holds(least) {
-            return None;
-        }
-        while least < most {
-            let middle = (least + most).div_ceil(2);
-            if holds(middle) { least = middle } else { most = middle - 1 }
-        }
-        Some(least as f64 / STEPS)
+        // From 60 bits down to 13.
+        let log2 = |steps: usize| 60.0 - steps as f64 / 32.0;
+        let side = |steps| Side { log2_modulus: log2(steps), error, secret };
+        first((0, 47 * 32), target, |steps| self.bits(dimension, side(steps))).map(log2)
     }
 
     /// The narrowest uniform errors, as log2 of their bound, under which a ring secret of
@@ -103,19 +116,9 @@ impl Estimates {
         secret: SecretKind,
         target: f64,
     ) -> Option<u32> {
-        let mut holds = |bound| {
-            let side = Side { log2_modulus: 64.0, error: uniform(bound), secret };
-            self.bits(dimension, side) >= target
-        };
-        let (mut least, mut most) = (2, 58);
-        if !holds(most) {
-            return None;
-        }
-        while least < most {
-            let middle = u32::midpoint(least, most);
-            if holds(middle) { most = middle } else { least = middle + 1 }
-        }
-        Some(least)
+        let side = |bound| Side { log2_modulus: 64.0, error: uniform(bound as u32), secret };
+        let found = first((2, 58), target, |bound| self.bits(dimension, side(bound)));
+        found.map(|bound| bound as u32)
     }
 }
 

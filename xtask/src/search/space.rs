@@ -7,7 +7,9 @@
 use super::cost::Cost;
 use super::security::{Estimates, Side, uniform};
 use super::{Arguments, Purpose};
-use girih::{Mode, NoiseModel, ParameterLiteral, ParameterSet, SecretKind, Transform};
+use girih::{
+    BootstrapShape, Mode, NoiseModel, ParameterLiteral, ParameterSet, SecretKind, Transform,
+};
 
 /// Largest q_ks of sets on prime words, as log2: from here on its LWE secrets are longer than any
 /// gain.
@@ -17,6 +19,9 @@ const MOST_LOG2_KS: u32 = 24;
 /// device with an f64 transform runs.
 const TORUS_DIGIT_BITS: u32 = 31;
 const TORUS_KS_BASE_BITS: u32 = 7;
+
+/// Largest k N: beyond it a step takes more than any other choice saves.
+const MOST_RING: usize = 4096;
 
 /// LWE errors of the native torus, as log2 of their bound.
 const LWE_BOUNDS: std::ops::RangeInclusive<u32> = 36..=54;
@@ -28,6 +33,14 @@ pub struct Candidate {
     /// log2 of the failure probability by the noise model, f64 transform.
     pub log2_failure: f64,
     pub cost: Cost,
+}
+
+impl Candidate {
+    /// Any set, whether it holds the targets or not.
+    pub fn new(arguments: &Arguments, set: ParameterSet) -> Self {
+        let (log2_failure, cost) = (log2_failure(arguments, &set), Cost::of(set.shape()));
+        Self { set, log2_failure, cost }
+    }
 }
 
 /// One ring: N, k, its secret and what it lives modulo.
@@ -61,13 +74,6 @@ struct Switch {
     log2_ks: u32,
     log2_base: u32,
     lwe_bound: Option<i64>,
-}
-
-/// Counts of a search.
-#[derive(Default)]
-pub struct Counts {
-    pub candidates: usize,
-    pub held: usize,
 }
 
 /// A name that says what distinguishes a set.
@@ -146,8 +152,9 @@ fn accumulators(arguments: &Arguments, estimates: &mut Estimates, ring: Ring) ->
                 log2_base: 5,
                 lwe_bound: a.ring_bound.map(|_| 40),
             };
-            let model = NoiseModel::with_transform(&set_of(arguments, a, &probe)?, Transform::Fft);
-            Some(model.sigma_acc())
+            let set = set_of(arguments, a, &probe)?;
+            let modulus = set.shape().accumulator_modulus().map_or(2f64.powi(64), |q| q as f64);
+            Some(NoiseModel::with_transform(&set, Transform::Fft).sigma_acc() / modulus)
         };
         let measured = of.into_iter().filter_map(|a| Some((noise(&a)?, a)));
         measured.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, a)| a)
@@ -181,12 +188,8 @@ fn accumulators(arguments: &Arguments, estimates: &mut Estimates, ring: Ring) ->
     if arguments.modes.contains(&Mode::MR.into()) {
         // The library's pair lies at most a 50th of a bit above what it is named after.
         let log2_t = (limit - 1.0 / 32.0).floor() as i64;
-        let of = |log2_q| Accumulator {
-            mode: Mode::MR,
-            log2_q,
-            log2_t: Some(log2_t),
-            ..blank.clone()
-        };
+        let of =
+            |log2_q| Accumulator { mode: Mode::MR, log2_q, log2_t: Some(log2_t), ..blank.clone() };
         all.extend(best((10..=30.min(log2_t - 6)).map(of).collect()));
     }
     if arguments.modes.contains(&Mode::GD.into())
@@ -261,32 +264,29 @@ fn log2_failure(arguments: &Arguments, set: &ParameterSet) -> f64 {
     }
 }
 
-/// Every candidate that holds the targets, the cheapest of each kernel's shape first; cost is what
-/// `rank` says.
+/// The cheapest sets of each rotation's shape that hold the targets, by growing cost, which is what
+/// `rank` says; and how many were there to choose from.
 pub fn candidates(
     arguments: &Arguments,
     estimates: &mut Estimates,
     rank: &dyn Fn(&Cost) -> f64,
-) -> (Vec<Candidate>, Counts) {
-    let (mut all, mut counts) = (Vec::new(), Counts::default());
+) -> (Vec<Candidate>, usize) {
+    let (mut all, mut considered) = (Vec::new(), 0);
     let switches = [false, true].map(|torus| switches(arguments, estimates, torus));
     for &size in &arguments.size {
         for &k in &arguments.k {
             for &secret in &arguments.ring_secret {
                 let ring = Ring { size, k, secret: secret.into() };
+                if k * size > MOST_RING {
+                    continue;
+                }
                 for accumulator in accumulators(arguments, estimates, ring) {
                     let torus = accumulator.mode == Mode::TORUS;
                     for &grouping in &arguments.grouping {
                         let of = switches[usize::from(torus)].iter();
-                        let of = of.filter(|s| s.grouping == grouping);
-                        let held = of.filter_map(|s| {
-                            counts.candidates += 1;
-                            hold(arguments, &accumulator, s)
-                        });
-                        let mut held: Vec<Candidate> = held.collect();
-                        counts.held += held.len();
-                        held.sort_by(|a, b| rank(&a.cost).total_cmp(&rank(&b.cost)));
-                        held.truncate(arguments.each);
+                        let of: Vec<&Switch> = of.filter(|s| s.grouping == grouping).collect();
+                        considered += of.len();
+                        let held = cheapest(arguments, &accumulator, &of, rank);
                         all.extend(held);
                     }
                 }
@@ -294,16 +294,37 @@ pub fn candidates(
         }
     }
     all.sort_by(|a, b| rank(&a.cost).total_cmp(&rank(&b.cost)));
-    (all, counts)
+    (all, considered)
 }
 
-/// The set of both, if it holds the targets.
-fn hold(arguments: &Arguments, a: &Accumulator, s: &Switch) -> Option<Candidate> {
-    let set = set_of(arguments, a, s)?;
-    let cost = Cost::of(set.shape());
-    if cost.key_bytes > arguments.key_bytes as f64 {
-        return None;
-    }
-    let log2_failure = log2_failure(arguments, &set);
-    (log2_failure <= -arguments.failure).then_some(Candidate { set, log2_failure, cost })
+/// The cheapest sets of one rotation that hold the targets, by growing cost.
+fn cheapest(
+    arguments: &Arguments,
+    accumulator: &Accumulator,
+    switches: &[&Switch],
+    rank: &dyn Fn(&Cost) -> f64,
+) -> Vec<Candidate> {
+    // Costs need a shape alone, so sets are made, and their noise computed, in their order.
+    let Some(any) = switches.iter().find_map(|s| set_of(arguments, accumulator, s)) else {
+        return Vec::new();
+    };
+    let cost = |s: &Switch| {
+        Cost::of(&BootstrapShape {
+            lwe_dimension: s.n,
+            grouping: s.grouping,
+            secret: s.secret,
+            log2_ks_modulus: s.log2_ks,
+            log2_ks_base: s.log2_base,
+            ..any.shape().clone()
+        })
+    };
+    let mut by_cost: Vec<(Cost, &Switch)> = switches.iter().map(|s| (cost(s), *s)).collect();
+    by_cost.retain(|(cost, _)| cost.key_bytes <= arguments.key_bytes as f64);
+    by_cost.sort_by(|a, b| rank(&a.0).total_cmp(&rank(&b.0)));
+    let held = by_cost.into_iter().filter_map(|(cost, s)| {
+        let set = set_of(arguments, accumulator, s)?;
+        let log2_failure = log2_failure(arguments, &set);
+        (log2_failure <= -arguments.failure).then_some(Candidate { set, log2_failure, cost })
+    });
+    held.take(arguments.each).collect()
 }

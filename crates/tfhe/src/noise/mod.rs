@@ -88,7 +88,7 @@ impl NoiseModel {
     ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
     /// key switch adds `k N s2 2^(2 (64 - b' L')) / 12` and its digits times the error of its
-    /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of an LWE secret's
+    /// rows, a balanced digit's mean square being `(B^2 + 2) / 12`; rounding to 2N adds `(1 + n V) / 12` with V the variance of an LWE secret's
     /// coefficient where its mean is taken out (binary: 1/4), else `t2`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
@@ -119,8 +119,7 @@ impl NoiseModel {
     fn with_moduli(set: &ParameterSet, moduli: Moduli) -> Self {
         let shape = set.shape();
         let (lwe_variance, variance) = variance_of(set.errors());
-        let (square, lwe_square) =
-            (secret_square(set.ring_secret()), secret_square(shape.secret));
+        let (square, lwe_square) = (secret_square(set.ring_secret()), secret_square(shape.secret));
         let indices = shape.ks_indices() as f64;
         let extracted = 1.0 + indices * square;
         let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
@@ -129,9 +128,7 @@ impl NoiseModel {
         let common = Self {
             accumulator,
             accumulator_modulus: moduli.accumulator,
-            key_switch: extracted / 12.0
-                + indices * digits * (1.0 - 1.0 / base) * variance
-                + means,
+            key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance + means,
             shared: indices * digits * (base - 1.0) / base.powi(2) * variance + means,
             rounding: (1.0 + shape.lwe_dimension as f64 * lwe_square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
@@ -149,7 +146,7 @@ impl NoiseModel {
         };
         Self {
             key_switch: indices * square * left_out
-                + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+                + indices * digits * (base.powi(2) + 2.0) / 12.0 * lwe_variance,
             // Each bootstrapping has one key switch, before it: its error is in no sum.
             shared: 0.0,
             rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,

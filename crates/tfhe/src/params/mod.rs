@@ -315,7 +315,7 @@ impl ParameterSet {
         Err(Error::UnknownSet { name: name.chars().take(64).collect(), known: known.join(", ") })
     }
 
-    /// Every published set, with packing 1.
+    /// Every published set and this library's own, with packing 1.
     pub fn all() -> Vec<Self> {
         builtin::published()
     }
