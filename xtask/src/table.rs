@@ -105,6 +105,9 @@ struct MeasuredCkks {
     /// Of older records, none: digits were apart.
     #[serde(default)]
     join_digits: bool,
+    /// Bytes; of older records, none.
+    #[serde(default)]
+    memory_limit: Option<u64>,
     set: String,
     op: String,
     slots: String,
@@ -296,6 +299,10 @@ fn ckks(records: &Records) -> Result<String> {
             other => format!("{}, {other}", m.op),
         };
         let op = if m.join_digits { format!("{op}, digits joined") } else { op };
+        let op = match m.memory_limit {
+            Some(bytes) => format!("{op}, limited to {} GiB", bytes >> 30),
+            None => op,
+        };
         writeln!(
             text,
             "| {} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \
