@@ -7,7 +7,9 @@ use girih_backend::{
 };
 use girih_cpu::CpuBackend;
 use girih_ring::sampler::SecretSeed;
-use girih_tfhe::{ClientKey, ErrorDistribution, EvaluationKeys, ParameterSet, ServerKey};
+use girih_tfhe::{
+    ClientKey, ErrorDistribution, EvaluationKeys, ParameterLiteral, ParameterSet, ServerKey,
+};
 
 /// Samples of each error: two deviations of the estimate are 5 %.
 const SAMPLES: usize = 768;
@@ -24,15 +26,16 @@ impl Bench {
     fn new(set: &ParameterSet) -> Self {
         let (shape, seed) = (set.shape(), SecretSeed::new([9; 32]));
         assert_eq!(shape.packing, 1);
-        let secret = |index, len| -> Vec<i8> {
+        let secret = |kind, index, len| -> Vec<i8> {
             let mut stream = seed.stream(0, index);
-            let mut draw = || match shape.secret {
+            let mut draw = || match kind {
                 SecretKind::Ternary => stream.ternary(),
                 SecretKind::Binary => stream.binary(),
             };
             (0..len).map(|_| draw()).collect()
         };
-        let (lwe, glwe) = (secret(0, shape.lwe_dimension), secret(1, shape.ks_indices()));
+        let lwe = secret(shape.secret, 0, shape.lwe_dimension);
+        let glwe = secret(set.ring_secret(), 1, shape.ks_indices());
         let client = ClientKey::from_secrets(set, lwe.clone(), glwe.clone()).expect("valid");
         let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
         let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
@@ -141,11 +144,11 @@ fn roundings_and_the_key_switch_add_what_they_should() {
 fn turned(accumulator: &[u64], secret: &[i8], size: usize) -> usize {
     let mut phase = accumulator[secret.len()..][..size].to_vec();
     for (mask, secret) in accumulator.chunks_exact(size).zip(secret.chunks_exact(size)) {
-        for (shift, _) in secret.iter().enumerate().filter(|(_, s)| **s != 0) {
+        for (shift, &s) in secret.iter().enumerate().filter(|(_, s)| **s != 0) {
             for (i, &a) in mask.iter().enumerate() {
                 let place = &mut phase[(i + shift) % size];
-                *place =
-                    if i + shift < size { place.wrapping_sub(a) } else { place.wrapping_add(a) };
+                let taken = (i + shift < size) == (s > 0);
+                *place = if taken { place.wrapping_sub(a) } else { place.wrapping_add(a) };
             }
         }
     }
@@ -159,10 +162,24 @@ fn turned(accumulator: &[u64], secret: &[i8], size: usize) -> usize {
 /// this deviation grows by 1.4 while outputs of tables with room to spare stay right.
 #[test]
 fn the_torus_key_switch_and_the_exponents_err_as_they_should() {
-    for name in ["INSECURE_TOY_TORUS", "INSECURE_TOY_TORUS_GROUP_2"] {
-        let set = ParameterSet::by_name(name).expect("built in");
+    let mut sets = ["INSECURE_TOY_TORUS", "INSECURE_TOY_TORUS_GROUP_2"]
+        .map(|name| ParameterSet::by_name(name).expect("built in"))
+        .to_vec();
+    // Digits of one and of two bits, whose mean squares are 1/2 and 3/2 where B^2 / 12 is 1/3 and
+    // 4/3; and a ternary secret of the ring.
+    for (name, base_ks) in [("TERNARY_RING_1_BIT", 2), ("TERNARY_RING_2_BITS", 4)] {
+        let set = ParameterSet::new(&ParameterLiteral {
+            name: name.into(),
+            ring_secret: Some(SecretKind::Ternary),
+            base_ks,
+            tuniform_lwe: Some(48),
+            ..sets[1].literal()
+        });
+        sets.push(set.expect("valid"));
+    }
+    for set in sets {
         let ErrorDistribution::TUniform { lwe_log2_bound, .. } = set.errors() else {
-            panic!("{name} has uniform errors")
+            panic!("{set} has uniform errors")
         };
         let bench = Bench::new(&set);
         let shape = bench.shape();
@@ -185,7 +202,7 @@ fn the_torus_key_switch_and_the_exponents_err_as_they_should() {
         let error = (2f64.powi(2 * lwe_log2_bound as i32 + 1) + 1.0) / 6.0;
         let digits = (shape.ks_indices() * shape.ks_digits()) as f64;
         let key_switch = squares(&bench.glwe) * left_out
-            + digits * (shape.ks_base() as f64).powi(2) / 12.0 * error;
+            + digits * ((shape.ks_base() as f64).powi(2) + 2.0) / 12.0 * error;
         check(&set, "the key switch", &keys, key_switch.sqrt(), TABLE);
         let rounding = ((1.0 + n as f64 / 4.0) / 12.0).sqrt();
         check(&set, "the exponents", &exponents, rounding, 0.0);
