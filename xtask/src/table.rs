@@ -89,6 +89,10 @@ enum File {
         #[serde(rename = "phases")]
         _phases: serde_json::Value,
     },
+    Soak {
+        #[serde(rename = "parts")]
+        _parts: serde_json::Value,
+    },
 }
 
 /// What a record of a CKKS operation says.
@@ -98,6 +102,9 @@ struct MeasuredCkks {
     _scheme: String,
     backend: String,
     key_switching: String,
+    /// Of older records, none: digits were apart.
+    #[serde(default)]
+    join_digits: bool,
     set: String,
     op: String,
     slots: String,
@@ -142,7 +149,7 @@ impl Records {
                     all.ckks.push(*record);
                     continue;
                 }
-                File::Example { .. } | File::Profile { .. } => continue,
+                File::Example { .. } | File::Profile { .. } | File::Soak { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!(
@@ -288,6 +295,7 @@ fn ckks(records: &Records) -> Result<String> {
             "hybrid" => m.op.clone(),
             other => format!("{}, {other}", m.op),
         };
+        let op = if m.join_digits { format!("{op}, digits joined") } else { op };
         writeln!(
             text,
             "| {} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \

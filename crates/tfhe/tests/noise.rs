@@ -37,8 +37,8 @@ fn check(set: &ParameterSet, samples: usize) {
     // Where the f64 transform's own error is most of it (G4), the accumulator is only known as well
     // as that error's bound.
     let approximate = measured.model.sigma_acc() > 1.5 * NoiseModel::new(set).sigma_acc();
-    // Of what a binary secret of the ring multiplies, 40 % lies at one frequency: two numbers an accumulator,
-    // of which four are read.
+    // Of what a binary secret of the ring multiplies, 40 % lies at one frequency: two numbers an
+    // accumulator, of which four are read.
     let binary = set.ring_secret() == SecretKind::Binary;
     let (least, most) = match (approximate, binary) {
         (true, _) => (0.5, 1.1),

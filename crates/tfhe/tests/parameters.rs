@@ -129,8 +129,8 @@ fn the_rings_secret_has_a_field_of_its_own() {
     let why = secrets(0, 2).expect_err("not ternary").to_string();
     assert!(why.contains("the GLWE secret") && why.contains("Ternary"), "{why}");
 
-    // N = 1024 and Q = 2^27 have 120.6 bits with a binary secret and 126.2 with a ternary one, where
-    // the LWE secret is long enough.
+    // N = 1024 and Q = 2^27 have 120.6 bits with a binary secret and 126.2 with a ternary one,
+    // where the LWE secret is long enough.
     let bits = |ring_secret| {
         let literal = ParameterLiteral {
             name: "MINE".into(),
