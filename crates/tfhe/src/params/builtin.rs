@@ -91,7 +91,7 @@ const OWN: &[(&str, f64, &str)] = &[
     ),
     (
         include_str!("own/GIRIH_2_2.toml"),
-        -146.5,
+        -131.1,
         "girih's own for integers: look-ups of four bits under one of padding, native torus, pairs",
     ),
 ];
