@@ -7,7 +7,9 @@ use girih_backend::{
 };
 use girih_cpu::CpuBackend;
 use girih_ring::sampler::SecretSeed;
-use girih_tfhe::{ClientKey, ErrorDistribution, EvaluationKeys, ParameterSet, ServerKey};
+use girih_tfhe::{
+    ClientKey, ErrorDistribution, EvaluationKeys, ParameterLiteral, ParameterSet, ServerKey,
+};
 
 /// Samples of each error: two deviations of the estimate are 5 %.
 const SAMPLES: usize = 768;
@@ -22,17 +24,22 @@ struct Bench {
 
 impl Bench {
     fn new(set: &ParameterSet) -> Self {
-        let (shape, seed) = (set.shape(), SecretSeed::new([9; 32]));
+        Self::of_key(set, 9)
+    }
+
+    fn of_key(set: &ParameterSet, number: u8) -> Self {
+        let (shape, seed) = (set.shape(), SecretSeed::new([number; 32]));
         assert_eq!(shape.packing, 1);
-        let secret = |index, len| -> Vec<i8> {
+        let secret = |kind, index, len| -> Vec<i8> {
             let mut stream = seed.stream(0, index);
-            let mut draw = || match shape.secret {
+            let mut draw = || match kind {
                 SecretKind::Ternary => stream.ternary(),
                 SecretKind::Binary => stream.binary(),
             };
             (0..len).map(|_| draw()).collect()
         };
-        let (lwe, glwe) = (secret(0, shape.lwe_dimension), secret(1, shape.ks_indices()));
+        let lwe = secret(shape.secret, 0, shape.lwe_dimension);
+        let glwe = secret(set.ring_secret(), 1, shape.ks_indices());
         let client = ClientKey::from_secrets(set, lwe.clone(), glwe.clone()).expect("valid");
         let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
         let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
@@ -47,7 +54,11 @@ impl Bench {
 
     /// What the device holds at `stages` of bootstrappings of fresh bits, their table constant.
     fn trace(&self, table: u64, stages: &[Stage]) -> Vec<Vec<Vec<u64>>> {
-        let bits: Vec<bool> = (0..SAMPLES).map(|i| i % 3 == 0).collect();
+        self.trace_some(SAMPLES, table, stages)
+    }
+
+    fn trace_some(&self, samples: usize, table: u64, stages: &[Stage]) -> Vec<Vec<Vec<u64>>> {
+        let bits: Vec<bool> = (0..samples).map(|i| i % 3 == 0).collect();
         let encrypted = self.client.encrypt_bits(&bits).expect("bits");
         let stored = self.server.upload(&encrypted).expect("room");
         let engine = self.server.engine();
@@ -65,7 +76,7 @@ impl Bench {
             };
             engine.trace(&job, stages).expect("the CPU traces every stage")
         };
-        (0..SAMPLES).map(trace).collect()
+        (0..samples).map(trace).collect()
     }
 }
 
@@ -141,11 +152,11 @@ fn roundings_and_the_key_switch_add_what_they_should() {
 fn turned(accumulator: &[u64], secret: &[i8], size: usize) -> usize {
     let mut phase = accumulator[secret.len()..][..size].to_vec();
     for (mask, secret) in accumulator.chunks_exact(size).zip(secret.chunks_exact(size)) {
-        for (shift, _) in secret.iter().enumerate().filter(|(_, s)| **s != 0) {
+        for (shift, &s) in secret.iter().enumerate().filter(|(_, s)| **s != 0) {
             for (i, &a) in mask.iter().enumerate() {
                 let place = &mut phase[(i + shift) % size];
-                *place =
-                    if i + shift < size { place.wrapping_sub(a) } else { place.wrapping_add(a) };
+                let taken = (i + shift < size) == (s > 0);
+                *place = if taken { place.wrapping_sub(a) } else { place.wrapping_add(a) };
             }
         }
     }
@@ -159,10 +170,18 @@ fn turned(accumulator: &[u64], secret: &[i8], size: usize) -> usize {
 /// this deviation grows by 1.4 while outputs of tables with room to spare stay right.
 #[test]
 fn the_torus_key_switch_and_the_exponents_err_as_they_should() {
-    for name in ["INSECURE_TOY_TORUS", "INSECURE_TOY_TORUS_GROUP_2"] {
-        let set = ParameterSet::by_name(name).expect("built in");
+    let mut sets = ["INSECURE_TOY_TORUS", "INSECURE_TOY_TORUS_GROUP_2"]
+        .map(|name| ParameterSet::by_name(name).expect("built in"))
+        .to_vec();
+    let mixed = ParameterLiteral {
+        name: "TERNARY_RING".into(),
+        ring_secret: Some(SecretKind::Ternary),
+        ..sets[1].literal()
+    };
+    sets.push(ParameterSet::new(&mixed).expect("valid"));
+    for set in sets {
         let ErrorDistribution::TUniform { lwe_log2_bound, .. } = set.errors() else {
-            panic!("{name} has uniform errors")
+            panic!("{set} has uniform errors")
         };
         let bench = Bench::new(&set);
         let shape = bench.shape();
@@ -185,9 +204,39 @@ fn the_torus_key_switch_and_the_exponents_err_as_they_should() {
         let error = (2f64.powi(2 * lwe_log2_bound as i32 + 1) + 1.0) / 6.0;
         let digits = (shape.ks_indices() * shape.ks_digits()) as f64;
         let key_switch = squares(&bench.glwe) * left_out
-            + digits * (shape.ks_base() as f64).powi(2) / 12.0 * error;
+            + digits * ((shape.ks_base() as f64).powi(2) + 2.0) / 12.0 * error;
         check(&set, "the key switch", &keys, key_switch.sqrt(), TABLE);
         let rounding = ((1.0 + n as f64 / 4.0) / 12.0).sqrt();
         check(&set, "the exponents", &exponents, rounding, 0.0);
     }
+}
+
+/// Digits of one bit are 0 or -1: their mean square is 1/2, where B^2 / 12 is 1/3; half of that is
+/// their mean, which meets the errors of one key in the same way each time. So many keys are asked.
+#[test]
+fn digits_of_one_bit_switch_with_the_error_of_their_mean_square() {
+    const KEYS: u8 = 96;
+    let set = ParameterSet::new(&ParameterLiteral {
+        name: "ONE_BIT".into(),
+        base_ks: 2,
+        tuniform_lwe: Some(48),
+        ..ParameterSet::by_name("INSECURE_TOY_TORUS").expect("built in").literal()
+    })
+    .expect("valid");
+    let (shape, each) = (set.shape(), SAMPLES / usize::from(KEYS));
+    let errors: Vec<f64> = (0..KEYS)
+        .flat_map(|number| {
+            let bench = Bench::of_key(&set, number);
+            let traced = bench.trace_some(each, 0, &[Stage::Combined, Stage::KeySwitched]);
+            let error = |traced: &Vec<Vec<u64>>| {
+                phase(&traced[1], &bench.lwe).wrapping_sub(phase(&traced[0], &bench.glwe)) as i64
+            };
+            traced.iter().map(|traced| error(traced) as f64).collect::<Vec<_>>()
+        })
+        .collect();
+    let row = (2f64.powi(97) + 1.0) / 6.0;
+    let digits = (shape.ks_indices() * shape.ks_digits()) as f64;
+    let left_out = shape.ks_indices() as f64 / 2.0 * 4f64.powi(48) / 12.0;
+    // 96 means are known to 7 %, and they are half of it.
+    check(&set, "the key switch", &errors, (digits / 2.0 * row + left_out).sqrt(), -0.05);
 }

@@ -44,7 +44,7 @@ fn bounds_of_published_sets() {
     for (name, bound) in [("STD128", -128.0), ("G4", -128.0), ("STD192", -64.0), ("G2", -64.0)] {
         assert_eq!(NoiseModel::new(&set(name)).default_bound(), bound, "{name}");
     }
-    // A look-up of norm 5 in four bits has 2^-127.8.
+    // A look-up of norm 5 in four bits has 2^-127.7.
     assert_eq!(NoiseModel::new(&set("TFHERS_2_2")).default_bound(), -64.0);
     let g1 = NoiseModel::new(&set("G1"));
     assert_eq!(g1.default_bound(), g1.log2_failure());

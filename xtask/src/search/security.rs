@@ -93,8 +93,8 @@ impl Estimates {
             .find(|&n| self.bits(n, side) >= target)
     }
 
-    /// log2 of the largest modulus, to a 32nd, under which a ring secret of `dimension` coefficients
-    /// with errors of deviation `error` has `target` bits.
+    /// log2 of the largest modulus, to a 32nd, under which a ring secret of `dimension`
+    /// coefficients with errors of deviation `error` has `target` bits.
     pub fn largest_modulus(
         &mut self,
         dimension: usize,
