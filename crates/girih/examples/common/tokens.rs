@@ -286,7 +286,7 @@ mod tests {
             x.rotate_left(by % tokens * plan.packing.token());
             x
         };
-        let turned = |x: &[f64], by: usize| Ok(mapped(&plan.turned(by)?, x));
+        let turned = |x: &[f64], by: usize| plan.turned(by).map(|map| mapped(&map, x));
         let line = |x: &[f64], (map, offset): (LinearMap, f64)| -> Vec<f64> {
             mapped(&map, x).iter().map(|y| y + offset).collect()
         };
