@@ -97,7 +97,7 @@ impl<'a> Plan<'a> {
             let wanted = "heads as wide as there are tokens, and powers of two of both";
             return Err(format!("{heads} heads, {tokens} tokens of {width} numbers: {wanted}"));
         }
-        if features.max(classes) > width || hidden % width != 0 {
+        if features.max(classes) > width || !hidden.is_multiple_of(width) {
             let wanted = format!("up to {width} features and classes, and a multiple of it hidden");
             return Err(format!("{features}, {classes} and {hidden}: there may be {wanted}"));
         }

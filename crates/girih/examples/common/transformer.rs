@@ -238,7 +238,7 @@ impl Network {
         let [tokens, _] = shape("embedding.position")?;
         let [hidden, _] = shape("mlp.up.weight")?;
         let [classes, _] = shape("head.weight")?;
-        if width % heads != 0 {
+        if !width.is_multiple_of(heads) {
             return Err(format!("heads: {width} numbers a token are no multiple of {heads}"));
         }
         let position = file.shaped("embedding.position", &[tokens, width])?;
