@@ -40,6 +40,9 @@ mod sort;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/switching.rs"]
 mod switching;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/transformer.rs"]
+mod transformer;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -168,6 +171,27 @@ fn encrypted_images_are_read_as_in_the_plain() {
     }
     let line = ["resnet20", "--weights", "nowhere"];
     assert!(resnet20::Arguments::try_parse_from(line).is_err());
+}
+
+/// Two ciphertexts of four sequences, the last one missing.
+#[test]
+fn encrypted_sequences_are_read_as_in_the_plain() {
+    let line = ["transformer", "--sequences", "7"];
+    transformer::run(&transformer::Arguments::parse_from(line.iter().chain(&SMALL)))
+        .expect("the plain labels");
+    for (wrong, why) in [
+        (&["--set", "CKKS_N15_D40"][..], "no bootstrapping"),
+        (&["--set", "INSECURE_CKKS_D40_N4"], "INSECURE_CKKS_D40_N4"),
+        (&["--weights", "nowhere", "--data", "nowhere"], "nowhere"),
+    ] {
+        let line = ["transformer", "--device", "cpu"].iter().chain(wrong);
+        let refused = transformer::run(&transformer::Arguments::parse_from(line)).expect_err(why);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    for wrong in [&["--weights", "nowhere"][..], &["--sequences", "0"]] {
+        let line = ["transformer"].iter().chain(wrong);
+        assert!(transformer::Arguments::try_parse_from(line).is_err());
+    }
 }
 
 #[test]

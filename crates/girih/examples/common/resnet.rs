@@ -141,7 +141,7 @@ impl Network {
         for stage in 1.. {
             let name = |block: usize, part: &str| format!("layer{stage}.{block}.{part}");
             for block in 0.. {
-                if !file.has(&name(block, "conv1.weight")) {
+                if file.get(&name(block, "conv1.weight")).is_err() {
                     break;
                 }
                 let stride = if stage > 1 && block == 0 { 2 } else { 1 };
@@ -162,7 +162,7 @@ impl Network {
                 (channels, shrunk) = (first.outputs, shrunk / stride);
                 blocks.push(Block { first, second, shortcut });
             }
-            if !file.has(&format!("layer{}.0.conv1.weight", stage + 1)) {
+            if file.get(&format!("layer{}.0.conv1.weight", stage + 1)).is_err() {
                 break;
             }
         }

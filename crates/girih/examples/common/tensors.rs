@@ -54,11 +54,6 @@ impl Tensors {
         text.ok_or_else(|| format!("its notes (__metadata__) lack `{name}`"))
     }
 
-    /// Whether there is an array of that name.
-    pub fn has(&self, name: &str) -> bool {
-        self.tensors.contains_key(name)
-    }
-
     /// The array of that name.
     pub fn get(&self, name: &str) -> Result<&Tensor, Refusal> {
         self.tensors.get(name).ok_or_else(|| format!("it has no array `{name}`"))
@@ -136,7 +131,7 @@ mod tests {
         assert_eq!(a.values, [1.0, -2.5, 2f64.powi(-24), 65504.0]);
         assert_eq!(tensors.shaped("b", &[1]), Ok(vec![-0.75]));
         assert_eq!(tensors.shaped("c", &[3]), Ok(vec![0.0, 7.0, 255.0]));
-        assert!(tensors.has("c") && !tensors.has("d"));
+        assert!(tensors.get("c").is_ok() && tensors.get("d").is_err());
         for refused in [tensors.shaped("a", &[4]), tensors.shaped("d", &[1])] {
             assert!(refused.is_err());
         }
