@@ -235,6 +235,9 @@ fn staged_link(root: &Path, out: &Path, name: &Path, path: &Path) -> Result<Opti
     let up = "../".repeat(name.components().count() - 2);
     if root.join(path).is_dir() {
         let inside = path.strip_prefix(DOCS).unwrap_or(path);
+        if root.join(path).join("README.md").exists() {
+            return Ok(Some(format!("{up}{}/README.md", inside.display())));
+        }
         list(&root.join(path), &out.join(DOCS).join(inside))?;
         return Ok(Some(format!("{up}{}/index.html", inside.display())));
     }

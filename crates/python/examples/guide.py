@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import girih
-from girih import ckks
+from girih import ckks, integer
 
 BITS, VECTORS = "INSECURE_TOY", "INSECURE_CKKS_D40_N10"
 
@@ -28,6 +28,19 @@ d = server.apply(client.encrypt(np.arange(4), bits=2), square)
 client.decrypt(d)                                 # array([0, 1, 0, 1])
 # ANCHOR_END: tables
 assert client.decrypt(d).tolist() == [0, 1, 0, 1]
+
+INTEGERS = "INSECURE_INTEGERS"
+# ANCHOR: integers
+holder = girih.ClientKey.generate(INTEGERS)       # TFHERS_2_2_GROUP_2 for real ones
+integers = integer.ServerKey(holder.evaluation_keys(), device="cpu")
+
+a = holder.encrypt_integers(np.array([700, 50], np.uint16))
+b = holder.encrypt_integers(np.array([5, 51], np.uint16))
+with integers:
+    c = a * b + (a > b).select(a, b)
+holder.decrypt_integers(c)                        # array([4200, 2601], dtype=uint16)
+# ANCHOR_END: integers
+assert holder.decrypt_integers(c).tolist() == [4200, 2601]
 
 numbers = np.linspace(-0.5, 0.5, 16)
 # ANCHOR: vectors
