@@ -1,7 +1,7 @@
 //! The WGSL kernels of girih, as texts: a module for each folder, a constant for each file.
 //!
-//! They are templates: `girih-wgpu` expands them for a shape and a plan (README.md has the language)
-//! and hands them to the driver.
+//! They are templates: `girih-wgpu` expands them for a shape and a plan (README.md has the
+//! language) and hands them to the driver.
 
 #![no_std]
 

@@ -213,7 +213,8 @@ pub fn stage(root: &Path, out: &Path) -> Result<()> {
             copy(&root.join(&path), &out.join(&path))?;
         }
         let mut staged = text.clone();
-        for link in links(&text).iter().filter(|link| is_local(link.target)) {
+        let elsewhere = |link: &&Link<'_>| is_local(link.target) && !link.target.starts_with('#');
+        for link in links(&text).iter().filter(elsewhere) {
             let path = normal(&name.with_file_name(link.target.split('#').next().unwrap_or("")));
             let Some(path) = path.filter(|path| root.join(path).exists()) else { continue };
             if let Some(to) = staged_link(root, out, name, &path)? {

@@ -149,9 +149,9 @@ fn build_elsewhere(root: &Path, crates: &[Crate]) -> Result<bool> {
 fn build_in(folder: &Path, root: &Path, crates: &[Crate]) -> Result<bool> {
     let mut patches = String::new();
     for one in crates {
-        let unpacked =
-            Command::new("tar").arg("-xzf").arg(archive(root, one)).arg("-C").arg(folder);
-        if !unpacked.status().context("tar")?.success() {
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(archive(root, one)).arg("-C").arg(folder);
+        if !tar.status().context("tar")?.success() {
             bail!("{}: the archive cannot be unpacked", one.name);
         }
         patches += &format!("{} = {{ path = \"{}-{}\" }}\n", one.name, one.name, one.version);

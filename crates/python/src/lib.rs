@@ -49,8 +49,8 @@ mod _girih {
     use crate::integer::{ciphertexts::IntegerCiphertexts, server::IntegerServerKey};
     use pyo3::prelude::*;
 
-    /// Adds the classes of CKKS and of integers whose names TFHE has, too: as `CkksClientKey` and so
-    /// on here, under their own names in `girih.ckks` and `girih.integer`.
+    /// Adds the classes of CKKS and of integers whose names TFHE has, too: as `CkksClientKey` and
+    /// so on here, under their own names in `girih.ckks` and `girih.integer`.
     #[pymodule_init]
     fn add_namesakes(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();

@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // A set of its own: it is the text that a reader types.
         Chapter::FirstGate => first_gate::main(),
         Chapter::Keys => keys::run(bits),
-        Chapter::LookUps => look_ups::run(bits),
+        Chapter::LookUps => look_ups::run(set("TFHERS_2_2", "INSECURE_INTEGERS")),
         Chapter::LargeMessages => large_messages::run(arguments.insecure),
         Chapter::Integers => integers::run(set("TFHERS_2_2_GROUP_2", "INSECURE_INTEGERS")),
         Chapter::Circuits => circuits::run(bits),
