@@ -41,7 +41,7 @@ pub trait Host: Send + Sync {
     fn to_bytes(&self) -> Outcome<Vec<u8>>;
 }
 
-impl<T: Element> Host for Encrypted<T> {
+impl<T: Element + Number> Host for Encrypted<T> {
     fn kind(&self) -> Kind {
         T::KIND
     }
@@ -232,10 +232,7 @@ pub trait Number: Send + Sync {
     fn cast(&self, to: Kind) -> Outcome<Held>;
 }
 
-fn hold<T: Element>(array: T) -> Outcome<Held>
-where
-    T: Number,
-{
+fn hold(array: impl Number + 'static) -> Outcome<Held> {
     Ok(Arc::new(array))
 }
 

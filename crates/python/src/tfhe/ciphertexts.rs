@@ -2,7 +2,7 @@
 
 use super::gather;
 use super::server::{Loaded, Operation, ServerKey, perform};
-use super::sets::ParameterSet;
+use super::sets::{ParameterSet, set_of};
 use super::table::gate;
 use crate::call::compute;
 use crate::errors::{Failure, Outcome};
