@@ -1,12 +1,15 @@
 //! Encrypted numbers, unsigned and in two's complement.
 
+mod bits;
+mod order;
+
 use super::{FheBool, Integer, Other, sealed};
 use crate::array::Array;
 use crate::error::mismatch;
 use crate::host::Encrypted;
-use crate::operations::{Logic, Move, Operation, Order};
+use crate::operations::Operation;
 use crate::record::Values;
-use crate::server::{Argument, digit_values};
+use crate::server::digit_values;
 use crate::{RADIX, Result};
 use girih_tfhe::ClientKey;
 
@@ -210,184 +213,6 @@ macro_rules! number {
             /// As for `add`.
             pub fn rem<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
                 Ok(self.div_rem(other)?.1)
-            }
-
-            /// AND of every bit.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn and<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
-                self.binary(Operation::Logic(Logic::And), &other.into())
-            }
-
-            /// OR of every bit.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn or<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
-                self.binary(Operation::Logic(Logic::Or), &other.into())
-            }
-
-            /// XOR of every bit.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn xor<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
-                self.binary(Operation::Logic(Logic::Xor), &other.into())
-            }
-
-            /// NOT of every bit: no look-up but those for carries.
-            ///
-            /// # Errors
-            /// Failures of the device.
-            pub fn not(&self) -> Result<Self> {
-                self.unary(Operation::Not)
-            }
-
-            fn compare(&self, order: Order, other: &Other<'_, Self>) -> Result<FheBool> {
-                let other = other.argument()?;
-                Ok(FheBool::wrap(self.0.run(Operation::Compare(order), $signed, &[other])?))
-            }
-
-            /// Whether `self < other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn less<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
-                self.compare(Order::Less, &other.into())
-            }
-
-            /// Whether `self <= other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn less_or_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
-                self.compare(Order::LessOrEqual, &other.into())
-            }
-
-            /// Whether `self > other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn greater<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
-                self.compare(Order::Greater, &other.into())
-            }
-
-            /// Whether `self >= other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn greater_or_equal<'a>(
-                &self,
-                other: impl Into<Other<'a, Self>>,
-            ) -> Result<FheBool> {
-                self.compare(Order::GreaterOrEqual, &other.into())
-            }
-
-            /// Whether `self == other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
-                self.compare(Order::Equal, &other.into())
-            }
-
-            /// Whether `self != other`.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn not_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
-                self.compare(Order::NotEqual, &other.into())
-            }
-
-            /// The smaller of both.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn min<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
-                self.binary(Operation::Minimum, &other.into())
-            }
-
-            /// The larger of both.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn max<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<Self> {
-                self.binary(Operation::Maximum, &other.into())
-            }
-
-            fn move_bits(&self, how: Move, bits: u32) -> Result<Self> {
-                self.unary(Operation::Move(how, bits % BITS))
-            }
-
-            fn move_by<const M: u32>(&self, how: Move, bits: &FheUint<M>) -> Result<Self> {
-                let bits = Argument::Array(bits.array());
-                Ok(Self(self.0.run(Operation::MoveBy(how), $signed, &[bits])?))
-            }
-
-            /// `self << bits`, of which those below BITS count, as of `wrapping_shl`: no look-up
-            /// for an even number, but those for carries.
-            ///
-            /// # Errors
-            /// Failures of the device.
-            pub fn shl(&self, bits: u32) -> Result<Self> {
-                self.move_bits(Move::ShiftLeft, bits)
-            }
-
-            /// `self >> bits`, as of `wrapping_shr`: the sign comes in where there is one.
-            ///
-            /// # Errors
-            /// Failures of the device.
-            pub fn shr(&self, bits: u32) -> Result<Self> {
-                self.move_bits(Move::ShiftRight, bits)
-            }
-
-            /// Rotates by `bits` modulo BITS.
-            ///
-            /// # Errors
-            /// Failures of the device.
-            pub fn rotate_left(&self, bits: u32) -> Result<Self> {
-                self.move_bits(Move::RotateLeft, bits)
-            }
-
-            /// Rotates by `bits` modulo BITS.
-            ///
-            /// # Errors
-            /// Failures of the device.
-            pub fn rotate_right(&self, bits: u32) -> Result<Self> {
-                self.move_bits(Move::RotateRight, bits)
-            }
-
-            /// `shl` by an encrypted number for each element, modulo BITS.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn shl_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
-                self.move_by(Move::ShiftLeft, bits)
-            }
-
-            /// `shr` by an encrypted number for each element, modulo BITS.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn shr_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
-                self.move_by(Move::ShiftRight, bits)
-            }
-
-            /// `rotate_left` by an encrypted number for each element.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn rotate_left_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
-                self.move_by(Move::RotateLeft, bits)
-            }
-
-            /// `rotate_right` by an encrypted number for each element.
-            ///
-            /// # Errors
-            /// As for `add`.
-            pub fn rotate_right_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
-                self.move_by(Move::RotateRight, bits)
             }
 
             /// The sum, and whether it left the range.

@@ -7,6 +7,8 @@
 
 mod bound;
 mod measure;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use bound::{check_log2_bound, log2_misread, refuse};
 pub use measure::{MeasuredNoise, measure};
@@ -59,10 +61,10 @@ impl Moduli {
 impl NoiseModel {
     /// The model of `set`.
     ///
-    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW
-    /// ciphertexts a step (2, or 2^g - 1 of binary secrets), t = 1 - (1 - s2)^g the share of steps
-    /// that turn the accumulator, and X^e - 1 of two terms,
-    /// each of the n / g steps adds to a phase coefficient:
+    /// With s2 = E[s^2] of the ring's secret and t2 that of the LWE secret (2/3 ternary, 1/2
+    /// binary), K = k + r, g indices a step, G = GGSW ciphertexts a step (2, or 2^g - 1 of binary
+    /// LWE secrets), t = 1 - (1 - t2)^g the share of steps that turn the accumulator, and X^e - 1
+    /// of two terms, each of the n / g steps adds to a phase coefficient:
     /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full
     ///   digit, R^2/12 of the top digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's
     ///   one;
@@ -72,13 +74,14 @@ impl NoiseModel {
     ///
     /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N
     /// digits (1 - 1/B_ks) sigma^2` (one entry a digit, none for value 0; a shorter top digit is
-    /// counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
+    /// counted as full); then the switch Q_ks -> q, `(1 + n t2) / 12`.
     ///
     /// Words that are multiples of a fraction of a unit are rounded half up, by half a fraction too
     /// much on average. Times the coefficients of a ternary secret that is nothing; with a binary
     /// one it moves phases by `(1 - h) / 2` fractions, h ones in the secret. What is known of that,
     /// for h = n / 2, is added to every result beforehand; what the secret's own h leaves is `n /
-    /// 16` fractions squared, and `k N / 16` of MR's switch Q -> Q_ks.
+    /// 16` fractions squared, and with a binary secret of the ring `k N / 16` of MR's
+    /// switch Q -> Q_ks.
     ///
     /// Results of one key share what its key-switching table has on average over the values of a
     /// digit: `k N digits (B_ks - 1) / B_ks^2 sigma^2` of the above, a B_ks-th of the key switch's
@@ -86,9 +89,9 @@ impl NoiseModel {
     /// square of the sum of the weights, and the rest with the sum of their squares.
     ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
-    /// key switch adds `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its
-    /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of a secret coefficient where
-    /// its mean is taken out (binary: 1/4), else `E[s^2]`.
+    /// key switch adds `k N s2 2^(2 (64 - b' L')) / 12` and its digits times the error of its
+    /// rows, a balanced digit's mean square being `(B^2 + 2) / 12`; rounding to 2N adds `(1 + n V) / 12` with V the variance of an LWE secret's
+    /// coefficient where its mean is taken out (binary: 1/4), else `t2`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
     }
@@ -101,16 +104,16 @@ impl NoiseModel {
     /// M (tfhe.md section 4; for MR the one range is Q, and e is scaled by Q/T). Rounding to
     /// integers takes it away from GD where e is small; the accumulator's phase sees it `1 + k N
     /// s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance
-    /// grows with their number. With binary secrets the first step counts more than any other
-    /// (tfhe.md section 4, too): the model takes the table that makes most of it.
+    /// grows with their number. With a binary secret of the ring the first step counts more
+    /// than any other (tfhe.md section 4, too): the model takes the table that makes most of it.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
         if transform == Transform::Fft {
             let shape = set.shape();
             let steps = shape.steps() as f64
-                * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
-            model.accumulator +=
-                (steps + first_step(shape)) * fft_variance(shape, Moduli::of(shape));
+                * (1.0 + shape.ks_indices() as f64 * secret_square(set.ring_secret()));
+            model.accumulator += (steps + first_step(shape, set.ring_secret()))
+                * fft_variance(shape, Moduli::of(shape));
         }
         model
     }
@@ -118,20 +121,18 @@ impl NoiseModel {
     fn with_moduli(set: &ParameterSet, moduli: Moduli) -> Self {
         let shape = set.shape();
         let (lwe_variance, variance) = variance_of(set.errors());
-        let square = secret_square(shape.secret);
+        let (square, lwe_square) = (secret_square(set.ring_secret()), secret_square(shape.secret));
         let indices = shape.ks_indices() as f64;
         let extracted = 1.0 + indices * square;
         let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
-        let accumulator = shape.steps() as f64 * step_variance(shape, moduli, variance);
+        let accumulator = shape.steps() as f64 * step_variance(shape, extracted, moduli, variance);
+        let means = what_means_leave(shape, set.ring_secret());
         let common = Self {
             accumulator,
             accumulator_modulus: moduli.accumulator,
-            key_switch: extracted / 12.0
-                + indices * digits * (1.0 - 1.0 / base) * variance
-                + what_means_leave(shape),
-            shared: indices * digits * (base - 1.0) / base.powi(2) * variance
-                + what_means_leave(shape),
-            rounding: (1.0 + shape.lwe_dimension as f64 * square) / 12.0,
+            key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance + means,
+            shared: indices * digits * (base - 1.0) / base.powi(2) * variance + means,
+            rounding: (1.0 + shape.lwe_dimension as f64 * lwe_square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
             fresh: variance,
@@ -143,11 +144,11 @@ impl NoiseModel {
         let left_out = 4f64.powi(64 - shape.log2_ks_modulus as i32) / 12.0;
         let spread = match shape.secret {
             SecretKind::Binary => 0.25,
-            SecretKind::Ternary => square,
+            SecretKind::Ternary => lwe_square,
         };
         Self {
             key_switch: indices * square * left_out
-                + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+                + indices * digits * (base.powi(2) + 2.0) / 12.0 * lwe_variance,
             // Each bootstrapping has one key switch, before it: its error is in no sum.
             shared: 0.0,
             rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
@@ -229,6 +230,18 @@ impl NoiseModel {
         self.log2_failure_input(margin * 2f64.powi(self.log2_lwe_modulus as i32), variance)
     }
 
+    /// The same where all inputs are results of one key, which share what
+    /// [`NoiseModel::covariance_out_at`] says.
+    pub fn log2_failure_of_one_key(&self, margin: f64, weights: &[i32]) -> f64 {
+        let weights = || weights.iter().map(|&w| f64::from(w));
+        let squares: f64 = weights().map(|w| w * w).sum();
+        let together = weights().sum::<f64>().powi(2);
+        let log2_q = self.log2_lwe_modulus;
+        let shared = self.covariance_out_at(log2_q);
+        let variance = squares * (self.variance_out_at(log2_q) - shared) + together * shared;
+        self.log2_failure_input(margin * 2f64.powi(log2_q as i32), variance)
+    }
+
     /// log2 of the probability that a rotation reads another message than it is given: that an
     /// input whose error has this variance, with what happens to it before the rotation, is beyond
     /// `margin` either way; both in units of the input's modulus.
@@ -274,25 +287,33 @@ pub(crate) fn secret_square(secret: SecretKind) -> f64 {
 
 /// Variance, in units of Q_ks, of the mean of rounding errors times the ones that a binary secret
 /// has more or fewer than half: see [`NoiseModel::new`].
-fn what_means_leave(shape: &BootstrapShape) -> f64 {
-    if shape.secret == SecretKind::Ternary || shape.is_torus() {
+fn what_means_leave(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
+    if shape.is_torus() {
         return 0.0;
     }
+    let binary = |kind, coefficients: usize| match kind {
+        SecretKind::Ternary => 0.0,
+        SecretKind::Binary => coefficients as f64,
+    };
     let above = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } if log2_modulus > shape.log2_ks_modulus => {
             let fraction = 4f64.powi(shape.log2_ks_modulus as i32 - log2_modulus as i32);
-            shape.ks_indices() as f64 * fraction
+            binary(ring_secret, shape.ks_indices()) * fraction
         }
         _ => 0.0,
     };
-    (shape.lwe_dimension as f64 + above) / 16.0
+    (binary(shape.secret, shape.lwe_dimension) + above) / 16.0
 }
 
-/// Variance that one step of the blind rotation adds; the terms are those of [`NoiseModel::new`].
-fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) -> f64 {
-    let square = secret_square(shape.secret);
-    let extracted = 1.0 + shape.ks_indices() as f64 * square;
-    let turning = 1.0 - (1.0 - square).powi(shape.grouping as i32);
+/// Variance that one step of the blind rotation adds; the terms are those of [`NoiseModel::new`],
+/// `extracted` is `1 + k N s2`.
+fn step_variance(
+    shape: &BootstrapShape,
+    extracted: f64,
+    moduli: Moduli,
+    error_variance: f64,
+) -> f64 {
+    let turning = 1.0 - (1.0 - secret_square(shape.secret)).powi(shape.grouping as i32);
     let key = 2.0
         * (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64
         * error_variance;
@@ -343,13 +364,13 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
 /// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md,
 /// section 4).
-fn first_step(shape: &BootstrapShape) -> f64 {
+fn first_step(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
     /// Share of the error's variance that is in proportion to the spectrum: what key entries,
     /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the mean
     /// of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and 0.68 for one, three and seven
     /// GGSW ciphertexts.
     const LOCAL: f64 = 0.7;
-    match shape.secret {
+    match ring_secret {
         SecretKind::Ternary => 0.0,
         SecretKind::Binary => {
             let polynomials =
@@ -394,179 +415,4 @@ fn log2_erfc(x: f64) -> f64 {
     let y = 1.0 / (2.0 * x * x);
     let series = 1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y));
     (series / (x * std::f64::consts::PI.sqrt())).log2() - x * x * std::f64::consts::LOG2_E
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Mode, ParameterLiteral};
-
-    /// A row of tfhe.md's section 5: set, packing, dropped digits, sigma_acc, sigma_out, log2
-    /// p_fail, each as printed there.
-    type Row = (&'static str, usize, i64, &'static str, &'static str, &'static str);
-
-    const TABLE: [Row; 21] = [
-        ("G1", 1, 0, "8.29e5", "13.66", "-34.8"),
-        ("G1", 1, 1, "6.79e5", "13.17", "-37.2"),
-        ("G1_BASE512", 1, 1, "1.36e6", "15.93", "-26.2"),
-        ("G2", 1, 1, "9.74e10", "16.45", "-91"),
-        ("G3", 1, 0, "4.35e5", "12.57", "-40.6"),
-        ("G3", 1, 1, "3.63e5", "12.44", "-41.4"),
-        ("G3_KS128", 1, 1, "3.63e5", "10.83", "-53.8"),
-        ("G4", 1, 1, "5.75e11", "8.52", "-330"),
-        // The row does not say so, but its numbers are those of all six digits.
-        ("G5", 1, 0, "2.16e5", "9.13", "-288"),
-        ("M1", 1, 0, "208", "7.18", "-31.7"),
-        ("M1", 3, 0, "239", "7.24", "-31.2"),
-        ("M2", 1, 0, "347", "7.55", "-108"),
-        ("M3", 1, 0, "217", "12.28", "-42.4"),
-        ("M3", 5, 0, "225", "12.28", "-42.4"),
-        ("M4", 1, 0, "252", "26.08", "-37.9"),
-        ("M4", 4, 0, "262", "26.09", "-37.9"),
-        ("M5", 1, 0, "435", "20.47", "-59.9"),
-        ("M5", 5, 0, "440", "20.47", "-59.9"),
-        ("M6", 1, 0, "582", "9.37", "-70.9"),
-        ("M6", 2, 0, "671", "9.73", "-66.0"),
-        ("M2", 2, 0, "349", "7.55", "-108"),
-    ];
-
-    fn row_set(name: &str, packing: usize, dropped: i64) -> ParameterSet {
-        let set =
-            ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
-        let literal = set.literal();
-        match literal.mode {
-            Mode::GD if literal.dropped != Some(dropped) => {
-                let name = format!("{name}_{dropped}_DROPPED");
-                ParameterSet::new(&ParameterLiteral { name, dropped: Some(dropped), ..literal })
-                    .expect("valid")
-            }
-            _ => set,
-        }
-    }
-
-    /// Formats as the table prints: as many digits as `like`, which may have an exponent.
-    fn like(value: f64, like: &str) -> String {
-        let decimals = |s: &str| s.split_once('.').map_or(0, |(_, d)| d.len());
-        match like.split_once('e') {
-            Some((mantissa, _)) => format!("{value:.*e}", decimals(mantissa)),
-            None => format!("{value:.*}", decimals(like)),
-        }
-    }
-
-    /// The table was computed for moduli that are exactly powers of two.
-    #[test]
-    fn every_row_of_the_table_to_its_last_digit() {
-        for (name, packing, dropped, acc, out, failure) in TABLE {
-            let set = row_set(name, packing, dropped);
-            let exact = Moduli::of(set.shape());
-            let nominal = |m: f64| 2f64.powf(m.log2().round());
-            let model = NoiseModel::with_moduli(
-                &set,
-                Moduli {
-                    accumulator: nominal(exact.accumulator),
-                    key: nominal(exact.key),
-                    ..exact
-                },
-            );
-            assert_eq!(like(model.sigma_acc(), acc), acc, "sigma_acc of {set}, dropped {dropped}");
-            assert_eq!(like(model.sigma_out(), out), out, "sigma_out of {set}, dropped {dropped}");
-            assert_eq!(
-                like(model.log2_failure(), failure),
-                failure,
-                "p_fail of {set}, dropped {dropped}"
-            );
-        }
-    }
-
-    /// With the moduli that keys really have, deviations differ from the table by less than 0.7 %:
-    /// M6's T is 0.9 % above 2^37.
-    #[test]
-    fn exact_moduli_move_the_table_by_less_than_a_percent() {
-        for (name, packing, dropped, acc, out, _) in TABLE {
-            let model = NoiseModel::new(&row_set(name, packing, dropped));
-            for (got, printed) in [(model.sigma_acc(), acc), (model.sigma_out(), out)] {
-                let printed: f64 = printed.parse().expect("a number");
-                assert!((got / printed - 1.0).abs() < 0.007, "{name}: {got} against {printed}");
-            }
-        }
-    }
-
-    /// tfhe.md section 4: exact for GD on one word; below 0.5 % of the noise of M1, M3..M6; 28 %
-    /// for M2; outputs as good as unchanged.
-    #[test]
-    fn the_f64_transform_adds_what_section_4_says() {
-        for (name, least, most) in [
-            ("G1", 0.0, 0.0),
-            ("G3", 0.0, 0.0),
-            ("G5", 0.0, 0.0),
-            ("STD128", 0.0, 0.0),
-            ("M1", 0.0, 0.005),
-            ("M3", 0.0, 0.005),
-            ("M4", 0.0, 0.005),
-            ("M5", 0.0, 0.005),
-            ("M6", 0.0, 0.005),
-            ("M2", 0.2, 0.4),
-        ] {
-            let set = ParameterSet::by_name(name).expect("built in");
-            let [exact, fft] =
-                [Transform::Ntt, Transform::Fft].map(|t| NoiseModel::with_transform(&set, t));
-            let added = (fft.accumulator - exact.accumulator).sqrt() / exact.sigma_acc();
-            assert!((least..=most).contains(&added), "{name}: {added}");
-            assert!(fft.sigma_out() / exact.sigma_out() < 1.001, "{name}");
-        }
-        let set = ParameterSet::by_name("G4").expect("built in");
-        let fft = NoiseModel::with_transform(&set, Transform::Fft);
-        assert!((8.52..8.9).contains(&fft.sigma_out()), "{}", fft.sigma_out());
-    }
-
-    fn close(found: f64, wanted: f64) {
-        assert!((found / wanted - 1.0).abs() < 1e-3, "{found}, not {wanted}");
-    }
-
-    /// Terms by hand, each of which is too small a part of a result for its measurement to show.
-    #[test]
-    fn terms_are_those_of_their_formulas() {
-        let toy = ParameterSet::by_name("INSECURE_TOY").expect("built in");
-        let model = NoiseModel::new(&toy);
-        // k N = 256, three digits of 32 values, 3.19^2 = 10.1761, E[s^2] = 2/3.
-        close(model.key_switch, (1.0 + 512.0 / 3.0) / 12.0 + 768.0 * 31.0 / 32.0 * 10.1761);
-        close(model.shared, 768.0 * 31.0 / 1024.0 * 10.1761);
-        close(model.rounding, (1.0 + 64.0 * 2.0 / 3.0) / 12.0);
-        close(model.variance_of_bits(), model.variance_out_at(9).max(10.1761));
-        let (lwe, ring) =
-            variance_of(ErrorDistribution::TUniform { lwe_log2_bound: 2, glwe_log2_bound: 3 });
-        assert_eq!((lwe, ring), (5.5, 21.5));
-        // Rounding MR's Q = 2^17 to 2^14 leaves 256 sixty-fourths beside n = 64.
-        let raised = BootstrapShape {
-            secret: SecretKind::Binary,
-            gadget: Gadget::ModulusRaising { log2_modulus: 17 },
-            ..toy.shape().clone()
-        };
-        close(what_means_leave(&raised), (64.0 + 4.0) / 16.0);
-        let as_large = Gadget::ModulusRaising { log2_modulus: 14 };
-        close(what_means_leave(&BootstrapShape { gadget: as_large, ..raised.clone() }), 4.0);
-        assert_eq!(what_means_leave(toy.shape()), 0.0);
-        // 0.7 * 6 * (1/2) * 256^2 / pi^4.
-        close(first_step(&raised), 1412.86);
-    }
-
-    #[test]
-    fn log2_erfc_is_continuous_and_never_underflows() {
-        assert!((log2_erfc(0.0)).abs() < 1e-15);
-        assert!((log2_erfc(9.999_999_9) - log2_erfc(10.0)).abs() < 1e-4);
-        // erfc(20) = 5.395865611607901e-176 and erfc(10) = 2.088487583762545e-45 (tables).
-        assert!((log2_erfc(20.0) - 5.395_865_611_607_901e-176f64.log2()).abs() < 1e-7);
-        assert!((log2_erfc(10.0) - 2.088_487_583_762_545e-45f64.log2()).abs() < 1e-6);
-        assert!(log2_erfc(1000.0) < -1.4e6);
-    }
-
-    #[test]
-    fn wider_combinations_and_finer_tables_fail_more_often() {
-        let model = NoiseModel::new(&ParameterSet::default());
-        assert!(model.log2_failure() < model.log2_failure_majority());
-        assert!(model.log2_failure_table(2, &[1]) < model.log2_failure_table(3, &[1]));
-        assert!(model.log2_failure_table(2, &[1]) < model.log2_failure_table(2, &[2, 1]));
-        // One bit under padding has the margin of a gate with one input.
-        assert_eq!(model.log2_failure_table(1, &[1, 1]), model.log2_failure());
-    }
 }

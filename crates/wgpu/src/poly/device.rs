@@ -1,13 +1,15 @@
 //! A ring on a wgpu device: buffers, resident polynomials and routines.
 
+mod calls;
+
 use crate::poly::kernels::{Kernels, MOST_SEGMENTS, PolyBuild};
-use crate::poly::memory::{Address, Block, Memory, Run};
+use crate::poly::memory::{Block, Memory, Run};
 use crate::poly::routine::{Ready, ready};
 use crate::poly::script::{Script, Scripter};
 use crate::poly::tables::Tables;
 use crate::runtime::gpu::{Gpu, PIECE, STORAGE};
 use crate::runtime::upload::Uploads;
-use girih_backend::poly::schedule::{Limb, Schedule};
+use girih_backend::poly::schedule::Schedule;
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId,
@@ -51,6 +53,8 @@ struct State {
     uploads: Uploads,
     staging: Option<wgpu::Buffer>,
     last_id: u64,
+    #[cfg(test)]
+    scripts_made: usize,
 }
 
 struct Resident {
@@ -62,7 +66,8 @@ struct Routine {
     ready: Ready,
     residents: Vec<ResidentId>,
     records: wgpu::Buffer,
-    script: Option<Script>,
+    /// The last one used first.
+    scripts: Vec<Script>,
 }
 
 impl State {
@@ -105,6 +110,12 @@ impl WgpuPoly {
         self.state().gathered.is_some()
     }
 
+    /// Scripts that were made so far.
+    #[cfg(test)]
+    pub(crate) fn scripts_made(&self) -> usize {
+        self.state().scripts_made
+    }
+
     fn scripter(&self) -> Scripter<'_> {
         Scripter {
             gpu: &self.gpu,
@@ -127,87 +138,6 @@ impl WgpuPoly {
             )));
         }
         Ok(block.runs(first, limbs))
-    }
-
-    /// Where every limb of a call lies.
-    fn addresses(
-        &self,
-        state: &State,
-        routine: &Routine,
-        call: &Bindings,
-        number: usize,
-    ) -> Result<Vec<Address>> {
-        let bound = |places: &[Place], slot: u16, limb: u16| {
-            let place = places.get(usize::from(slot))?;
-            state.buffers.get(&place.buffer)?.address(place.first + usize::from(limb))
-        };
-        let of = |&limb: &Limb| {
-            let address = match limb {
-                Limb::Arena(limb) => state
-                    .arena
-                    .as_ref()
-                    .and_then(|a| a.address(number * routine.ready.arena_limbs + limb as usize)),
-                Limb::Input { slot, limb } => bound(&call.inputs, slot, limb),
-                Limb::Output { slot, limb } => bound(&call.outputs, slot, limb),
-                Limb::Resident { slot, limb } => routine
-                    .residents
-                    .get(slot as usize)
-                    .and_then(|id| state.residents.get(id))
-                    .and_then(|resident| resident.block.address(limb.into())),
-            };
-            address.ok_or_else(|| refuse(format!("a call binds no {limb:?}")))
-        };
-        routine.ready.limbs.iter().map(of).collect()
-    }
-
-    /// Runs calls that share a run; the last call's kept limbs lie at what comes back.
-    fn run_together(&self, routine: RoutineId, calls: &[Bindings]) -> Result<Vec<Address>> {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let needed = (of.ready.arena_limbs * calls.len()).max(1);
-        if state.arena.as_ref().is_none_or(|arena| arena.limbs() < needed) {
-            // The old one first: both together may not fit, and nothing in it outlives a run.
-            if let Some(old) = state.arena.take() {
-                state.memory.free(&old);
-            }
-            let what = format!("the intermediate polynomials of {} calls", calls.len());
-            let arena = state.memory.allocate(&self.gpu, needed, self.ring.degree(), &what)?;
-            state.arena = Some(arena);
-        }
-        let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let addresses = calls
-            .iter()
-            .enumerate()
-            .map(|(number, call)| self.addresses(state, of, call, number))
-            .collect::<Result<Vec<_>, _>>()?;
-        let last = addresses.last().map_or(&[][..], Vec::as_slice);
-        let kept = of.ready.kept.iter().map(|&limb| last[limb as usize]).collect();
-        let State { memory, routines, gathered, .. } = state;
-        let of = routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
-        let scripter = self.scripter();
-        let room = scripter.gathered_limbs(&of.ready, memory, &addresses)?;
-        if room > gathered.as_ref().map_or(0, Block::limbs) {
-            if let Some(old) = gathered.take() {
-                memory.free(&old);
-            }
-            let what = "polynomials that are copied together";
-            *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
-        }
-        let gathered = gathered.as_ref().and_then(Block::whole);
-        let ours = |script: &Script| script.serves(memory, &addresses, gathered);
-        let script = match of.script.take().filter(ours) {
-            Some(script) => script,
-            None => scripter.script(&of.ready, &of.records, memory, addresses, gathered)?,
-        };
-        let mut encoder =
-            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let mut recorder = self.gpu.recorder(script.dispatches());
-        script.encode(&mut encoder, recorder.as_mut());
-        self.gpu.submit(encoder, recorder)?;
-        of.script = Some(script);
-        self.gpu.check("running a routine")?;
-        Ok(kept)
     }
 
     /// Reads words, holding the state only while a copy begins.
@@ -413,7 +343,7 @@ impl PolyDevice for WgpuPoly {
         // The device has them now.
         let ready = Ready { records: Vec::new(), ..ready };
         let residents = residents.to_vec();
-        state.routines.insert(id, Routine { ready, residents, records, script: None });
+        state.routines.insert(id, Routine { ready, residents, records, scripts: Vec::new() });
         self.gpu.check("preparing a routine")?;
         Ok(id)
     }
