@@ -1,17 +1,17 @@
 //! The samples of the book (docs/guide), a chapter each:
 //! `cargo run --release --example guide -- first-gate`.
 
-pub mod bootstrapping;
-pub mod circuits;
-pub mod devices;
-pub mod first_gate;
-pub mod functions;
-pub mod integers;
-pub mod keys;
-pub mod large_messages;
-pub mod look_ups;
-pub mod matrices;
-pub mod vectors;
+mod bootstrapping;
+mod circuits;
+mod devices;
+mod first_gate;
+mod functions;
+mod integers;
+mod keys;
+mod large_messages;
+mod look_ups;
+mod matrices;
+mod vectors;
 
 use clap::Parser;
 
@@ -19,16 +19,16 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Runs the sample of a chapter of the book; silence and `right` mean that every result was right.
 #[derive(Parser)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The chapter, by its file in docs/guide.
-    pub chapter: Chapter,
+    pub(crate) chapter: Chapter,
     /// Small parameters without any security, for a quick look.
     #[arg(long)]
-    pub insecure: bool,
+    pub(crate) insecure: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Chapter {
+pub(crate) enum Chapter {
     FirstGate,
     Keys,
     LookUps,
@@ -42,7 +42,7 @@ pub enum Chapter {
     Devices,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = |secure, insecure| if arguments.insecure { insecure } else { secure };
     let bits = set("STD128", "INSECURE_TOY");
     let vectors = set("CKKS_N15_D40", "INSECURE_CKKS_D40_N10");
