@@ -1,17 +1,21 @@
-//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources, and lines of
-//! at most 100 columns.
+//! The house in order: the arrows of ARCHITECTURE.md, read off manifests and sources, what crates
+//! say of themselves, the book, and lines of at most 100 columns.
+
+mod packages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Which crates of the project each may depend on, and which its tests may besides. Crates that are
-/// not listed (`girih` and all above it) may use any.
+/// Folders of crates, which crates of the project each may depend on, and which its tests may
+/// besides. Crates that are not listed (`girih` and all above it) may use any.
 const ARROWS: &[(&str, &[&str], &[&str])] = &[
+    ("../cuda", &[], &[]),
+    ("../shaders", &[], &[]),
     ("ring", &[], &[]),
     ("backend", &["ring"], &[]),
     ("cpu", &["ring", "backend"], &[]),
-    ("wgpu", &["ring", "backend"], &["cpu"]),
-    ("cuda", &["ring", "backend"], &["cpu"]),
+    ("wgpu", &["ring", "backend", "shaders"], &["cpu"]),
+    ("cuda", &["ring", "backend", "kernels"], &["cpu"]),
     ("multi", &["ring", "backend"], &["cpu"]),
     ("rlwe", &["ring", "backend"], &[]),
     ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
@@ -116,12 +120,7 @@ fn complaints(
 }
 
 fn assert_none(complaints: Vec<String>) {
-    assert!(
-        complaints.is_empty(),
-        "{} broken arrows:\n{}",
-        complaints.len(),
-        complaints.join("\n")
-    );
+    assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
 }
 
 #[test]
@@ -333,6 +332,11 @@ fn long_lines<'a>(name: &str, text: &'a str) -> Vec<(usize, &'a str)> {
     lines
         .filter(|(_, line)| line.chars().count() > COLUMNS && !(markdown && line.starts_with('|')))
         .collect()
+}
+
+#[test]
+fn the_book_is_whole() {
+    assert_none(girih_conformance::book::faults(&root()).expect("readable pages"));
 }
 
 #[test]

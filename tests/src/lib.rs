@@ -16,11 +16,13 @@
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //! | [`switching`] | from CKKS to TFHE and back |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
+//! | [`book`] | the chapters of `docs/`, their links and samples |
 //!
 //! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what
 //! TFHE makes of it (`src/tfhe/`); [`poly`] knows the poly family alone, and [`ckks`] what CKKS
-//! makes of that.
+//! makes of that. [`book`] knows neither.
 
+pub mod book;
 pub mod bootstrap;
 pub mod ckks;
 pub mod poly;

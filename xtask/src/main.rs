@@ -1,6 +1,7 @@
 //! The command line of girih, `cargo xtask`: one file a command.
 
 mod bench;
+mod book;
 mod bundle;
 mod bytes;
 mod ckks;
@@ -13,6 +14,7 @@ mod kernel_sources;
 mod kernels;
 mod large;
 mod nvcc;
+mod package;
 mod plot;
 mod poly_check;
 mod poly_kernels;
@@ -58,6 +60,11 @@ enum Command {
     Wasm(wasm::Arguments),
     /// Build the Python package, install it below `target`, run its tests and examples.
     Python(python::Arguments),
+    /// Archive every crate that is published, as `cargo publish` would, and build and run a program
+    /// of the archives alone.
+    Package(package::Arguments),
+    /// Build the book over docs/ with mdBook and follow every link in it.
+    Book(book::Arguments),
     /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
     Tune(tune::Arguments),
     /// Print the tables of README.md and docs/performance.md from a folder of records.
@@ -151,6 +158,8 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),
+        Command::Package(arguments) => package::run(&arguments),
+        Command::Book(arguments) => book::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),

@@ -1,5 +1,5 @@
-//! SVG curves of throughput and latency against batch size: `bench --plot`, and `cargo xtask plot`
-//! from records.
+//! SVG curves of throughput and latency against batch size, and of CKKS precision against levels:
+//! `bench --plot`, and `cargo xtask plot` from records.
 
 use crate::record::Record;
 use crate::records;
@@ -54,6 +54,10 @@ pub struct CkksRun {
     pub limbs: usize,
     pub per_s: f64,
     pub ms: Median,
+    /// log2 of the deviation of slots.
+    pub log2_deviation: f64,
+    /// The same by the noise model.
+    pub log2_model: f64,
 }
 
 impl From<&Record> for Batch {
@@ -150,7 +154,8 @@ pub fn sweep(folder: &Path, batches: &[Batch]) -> Result<Vec<String>> {
     curves.write(folder)
 }
 
-/// The same of a CKKS operation: over batches, or, where levels differ, over the limbs they have.
+/// The same of a CKKS operation: over batches, or, where levels differ, over the limbs they have,
+/// and then precision over levels, too.
 pub fn ckks_sweep(folder: &Path, runs: &[CkksRun]) -> Result<Vec<String>> {
     let first = runs.first().context("a plot needs at least one record")?;
     let CkksRun { device, backend, set, op, batch, level, .. } = first;
@@ -167,7 +172,71 @@ pub fn ckks_sweep(folder: &Path, runs: &[CkksRun]) -> Result<Vec<String>> {
         what: "ciphertexts",
         points: runs.iter().map(|run| (place(run) as f64, run.per_s, run.ms.median)).collect(),
     };
-    curves.write(folder)
+    let mut written = curves.write(folder)?;
+    if over_levels {
+        let bits = |of: fn(&CkksRun) -> f64| {
+            runs.iter().map(|run| (run.level as f64, -of(run))).collect::<Vec<_>>()
+        };
+        let lines = [
+            ("measured", BLUE, bits(|run| run.log2_deviation)),
+            ("noise model", RED, bits(|run| run.log2_model)),
+        ];
+        let path = folder.join(format!("precision_{}.svg", curves.name));
+        precision(&path, &curves.subject, &lines)
+            .map_err(|e| anyhow!("{}: {e}", path.display()))?;
+        written.push(path.display().to_string());
+    }
+    Ok(written)
+}
+
+/// A label, a colour, and points.
+type Line<'a> = (&'a str, RGBColor, Vec<(f64, f64)>);
+
+/// Bits of slots, -log2 of their deviation, against levels.
+fn precision(
+    path: &Path,
+    subject: &str,
+    lines: &[Line<'_>],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || lines.iter().flat_map(|(_, _, points)| points);
+    let range = |of: fn(&(f64, f64)) -> f64, margin: f64| {
+        let low = points().map(of).fold(f64::INFINITY, f64::min);
+        let high = points().map(of).fold(f64::NEG_INFINITY, f64::max);
+        (low.floor() - margin)..(high.ceil() + margin)
+    };
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(subject, ("sans-serif", 18))
+        .margin(16)
+        .x_label_area_size(44)
+        .y_label_area_size(84)
+        .build_cartesian_2d(range(|p| p.0, 0.0), range(|p| p.1, 1.0))?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GREY.mix(0.25))
+        .x_desc("level of the operands")
+        .y_desc("bits after the point (-log2 of the deviation)")
+        .x_label_formatter(&|v| format!("{v:.0}"))
+        .y_label_formatter(&|v| format!("{v:.1}"))
+        .label_style(("sans-serif", 14))
+        .draw()?;
+    for (label, colour, points) in lines {
+        let stroke = colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), stroke))?
+            .label(*label)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], stroke));
+        chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .background_style(WHITE.mix(0.8))
+        .label_font(("sans-serif", 14))
+        .draw()?;
+    root.present()?;
+    Ok(())
 }
 
 /// The whole decades that hold all values, so that the axis has labels to read off.
@@ -227,6 +296,8 @@ mod tests {
             limbs: 2 * level + 1,
             per_s: 10.0 / (level + 1) as f64,
             ms: Median { median: (100 * batch * (level + 1)) as f64 },
+            log2_deviation: -27.6,
+            log2_model: -27.5,
         };
         for (runs, name, axis) in [
             ([run(1, 3), run(4, 3)], "SET_rotate_cpu", "batch (ciphertexts)"),
@@ -238,6 +309,10 @@ mod tests {
             assert!(written.iter().zip(&wanted).all(|(path, name)| path.ends_with(name.as_str())));
             let svg = std::fs::read_to_string(folder.join(&wanted[0])).expect("written");
             assert!(svg.contains(axis) && svg.contains("ciphertexts a second"), "{name}");
+            let precision = folder.join(format!("precision_{name}.svg"));
+            assert_eq!(precision.exists(), name.ends_with("_levels"));
+            let bits = std::fs::read_to_string(precision).unwrap_or_default();
+            assert!(bits.is_empty() || bits.contains("noise model"), "{name}");
         }
         std::fs::remove_dir_all(&folder).expect("ours");
     }

@@ -30,7 +30,7 @@ const TOOLS: [&str; 6] =
     ["maturin>=1.16,<2", "mypy>=1.13", "numpy>=1.23", "pytest>=8", "scikit-learn>=1.5", "tqdm"];
 
 /// Examples that end in seconds, with small sets.
-const EXAMPLES: [&str; 3] = ["first_gate.py", "iris_tree.py", "logistic_regression.py"];
+const EXAMPLES: [&str; 4] = ["first_gate.py", "guide.py", "iris_tree.py", "logistic_regression.py"];
 
 /// Builds, installs and tests the package.
 ///

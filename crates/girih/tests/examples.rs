@@ -14,6 +14,9 @@ mod aes128;
 #[path = "../examples/digits.rs"]
 mod digits;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/guide/main.rs"]
+mod guide;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/helr.rs"]
 mod helr;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -61,6 +64,14 @@ fn outputs_that_cannot_be_written_and_counts_out_of_range_are_refused_first() {
         assert!(iris::Arguments::try_parse_from(["iris", "--row", row]).is_err());
     }
     assert!(iris::Arguments::try_parse_from(["iris", "--row", "150"]).is_ok());
+}
+
+#[test]
+fn samples_of_the_book_are_right() {
+    for chapter in <guide::Chapter as clap::ValueEnum>::value_variants() {
+        let arguments = guide::Arguments { chapter: *chapter, insecure: true };
+        guide::run(&arguments).unwrap_or_else(|e| panic!("{chapter:?}: {e}"));
+    }
 }
 
 #[test]

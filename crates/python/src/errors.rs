@@ -1,6 +1,6 @@
 //! Errors of girih as the exception classes of `girih/errors.py`.
 
-use girih::{circuit, ckks, device::BackendError, tfhe};
+use girih::{circuit, ckks, device::BackendError, integer, tfhe};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
@@ -85,6 +85,16 @@ impl From<circuit::Error> for Failure {
             circuit::Error::Bristol { .. } | circuit::Error::Yosys { .. } => {
                 Self::new("CircuitError", error.to_string())
             }
+            _ => Self::mismatch(error.to_string()),
+        }
+    }
+}
+
+impl From<integer::Error> for Failure {
+    fn from(error: integer::Error) -> Self {
+        match error {
+            integer::Error::Tfhe(error) => error.into(),
+            integer::Error::Malformed(_) => Self::new("MalformedError", error.to_string()),
             _ => Self::mismatch(error.to_string()),
         }
     }

@@ -10,8 +10,9 @@ mod ckks;
 mod context;
 mod device;
 mod errors;
-mod pickle;
+mod integer;
 mod tfhe;
+mod wire;
 
 /// The native module: `girih` and `girih.ckks` export what users need of it.
 #[pyo3::pymodule]
@@ -45,10 +46,11 @@ mod _girih {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     use crate::ckks::{ciphertexts, client, keys, server, sets};
+    use crate::integer::{ciphertexts::IntegerCiphertexts, server::IntegerServerKey};
     use pyo3::prelude::*;
 
-    /// Adds the classes of CKKS whose names TFHE has, too: as `CkksClientKey` and so on here, under
-    /// their own names in `girih.ckks`.
+    /// Adds the classes of CKKS and of integers whose names TFHE has, too: as `CkksClientKey` and
+    /// so on here, under their own names in `girih.ckks` and `girih.integer`.
     #[pymodule_init]
     fn add_namesakes(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
@@ -57,6 +59,8 @@ mod _girih {
         module.add("CkksEvaluationKeys", py.get_type::<keys::CkksEvaluationKeys>())?;
         module.add("CkksParameters", py.get_type::<sets::CkksParameters>())?;
         module.add("CkksPublicKey", py.get_type::<client::CkksPublicKey>())?;
-        module.add("CkksServerKey", py.get_type::<server::CkksServerKey>())
+        module.add("CkksServerKey", py.get_type::<server::CkksServerKey>())?;
+        module.add("IntegerCiphertexts", py.get_type::<IntegerCiphertexts>())?;
+        module.add("IntegerServerKey", py.get_type::<IntegerServerKey>())
     }
 }

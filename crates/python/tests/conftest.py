@@ -3,7 +3,7 @@
 import pytest
 
 import girih
-from girih import ckks
+from girih import ckks, integer
 
 TOY = "INSECURE_TOY"
 CKKS_TOY = "INSECURE_CKKS_D40_N10"
@@ -31,6 +31,16 @@ def server(keys):
 def stranger():
     """Another client of the same set."""
     return girih.ClientKey.generate_seeded_for_tests(TOY, bytes(32))
+
+
+@pytest.fixture(scope="session")
+def integer_client():
+    return girih.ClientKey.generate_seeded_for_tests("INSECURE_INTEGERS", bytes(range(32)))
+
+
+@pytest.fixture(scope="session")
+def integer_server(integer_client):
+    return integer.ServerKey(integer_client.evaluation_keys(), device="cpu")
 
 
 @pytest.fixture(scope="session")

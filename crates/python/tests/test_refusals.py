@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import girih
-from girih import ckks, errors
+from girih import ckks, errors, integer
 
 REFUSED = (errors.Error, TypeError, ValueError, OverflowError, IndexError, LookupError)
 NONSENSE = [
@@ -16,7 +16,9 @@ NONSENSE = [
 ]  # fmt: skip
 
 
-def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
+def members(
+    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
+):
     """Everything that can be called, with a name."""
     context = girih.LargeParameters("insecure")
     netlist = girih.Netlist.adder(2)
@@ -49,6 +51,9 @@ def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
         "matrix": ckks.Matrix(np.eye(2)),
         "map": ckks.LinearMap(2, {0: [1, 1]}),
         "recording": ckks_server.record(lambda x: x + 1, level),
+        "integer server": integer_server,
+        "integers": integer_client.encrypt_integers([1, 2], "uint4"),
+        "conditions": integer_server.upload(integer_client.encrypt_integers([True, False])),
         "girih": girih,
         "ckks": ckks,
         "worker": girih.worker,
@@ -64,6 +69,7 @@ def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
     operators = {
         "__getitem__", "__call__", "__and__", "__rand__", "__xor__", "__invert__", "__add__",
         "__rsub__", "__mul__", "__truediv__", "__pow__", "__matmul__", "__rmatmul__",
+        "__floordiv__", "__mod__", "__lshift__", "__lt__", "__eq__",
     }  # fmt: skip
     for name, thing in objects.items():
         for member in getattr(thing, "__all__", None) or dir(thing):
@@ -78,10 +84,12 @@ def members(client, keys, server, ckks_client, ckks_keys, ckks_server):
 
 
 def test_nonsense_is_refused_in_words(
-    client, keys, server, ckks_client, ckks_keys, ckks_server
+    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
 ):
     called, refused = 0, 0
-    everything = (client, keys, server, ckks_client, ckks_keys, ckks_server)
+    everything = (
+        client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
+    )  # fmt: skip
     for name, function in members(*everything):
         for nonsense in NONSENSE:
             for arguments in ((nonsense,), (nonsense, nonsense), (nonsense,) * 3, ()):
@@ -98,16 +106,19 @@ def test_nonsense_is_refused_in_words(
     # What was no nonsense to somebody is put back.
     girih.worker.limit(4 << 30)
     server.limit_failure(0.0)
+    integer_server.limit_scratch(4 << 30)
     assert called > 5000 and refused > 0.8 * called
 
 
 @pytest.mark.parametrize("cut", [0, 1, 10, 100, -1])
-def test_damaged_bytes(cut, client, keys, ckks_client, ckks_keys):
+def test_damaged_bytes(cut, client, keys, ckks_client, ckks_keys, integer_client):
     public = ckks_client.public_key()
+    integers = integer_client.encrypt_integers([1], "uint4")
     for made, read in (
         (client.to_bytes(), girih.ClientKey.from_bytes),
         (keys.to_bytes(), girih.EvaluationKeys.from_bytes),
         (client.encrypt([True]).to_bytes(), girih.Ciphertexts.from_bytes),
+        (integers.to_bytes(), integer.Ciphertexts.from_bytes),
         (ckks_client.to_bytes(), ckks.ClientKey.from_bytes),
         (ckks_keys.to_bytes(), ckks.EvaluationKeys.from_bytes),
         (public.to_bytes(), ckks.PublicKey.from_bytes),

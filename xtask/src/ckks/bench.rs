@@ -244,6 +244,8 @@ impl Record {
             limbs: self.limbs,
             per_s: self.per_s,
             ms: plot::Median { median: self.ms.median },
+            log2_deviation: self.log2_deviation,
+            log2_model: self.log2_model,
         }
     }
 }

@@ -6,11 +6,8 @@ use crate::runtime::machine::LaunchSize;
 use crate::runtime::source::KernelFile;
 
 /// `cuda/bootstrap/blind_rotate.cu`.
-pub const BLIND_ROTATE: KernelFile = kernel_file(
-    "blind_rotate",
-    include_str!("../../../../cuda/bootstrap/blind_rotate.cu"),
-    &["blind_rotate"],
-);
+pub const BLIND_ROTATE: KernelFile =
+    kernel_file("blind_rotate", girih_kernels::bootstrap::BLIND_ROTATE, &["blind_rotate"]);
 
 /// The launch of `jobs` ciphertexts: whole clusters of blocks of `groups` each.
 pub(crate) fn size(plan: &CudaPlan, groups: usize, jobs: usize) -> LaunchSize {

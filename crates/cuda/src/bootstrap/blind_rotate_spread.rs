@@ -8,7 +8,7 @@ use crate::runtime::source::KernelFile;
 /// `cuda/bootstrap/blind_rotate_spread.cu`.
 pub const BLIND_ROTATE_SPREAD: KernelFile = kernel_file(
     "blind_rotate_spread",
-    include_str!("../../../../cuda/bootstrap/blind_rotate_spread.cu"),
+    girih_kernels::bootstrap::BLIND_ROTATE_SPREAD,
     &["blind_rotate_spread"],
 );
 

@@ -10,11 +10,8 @@ use crate::runtime::source::KernelFile;
 use girih_backend::{BootstrapShape, Result};
 
 /// `cuda/bootstrap/combine.cu`.
-pub const COMBINE: KernelFile = kernel_file(
-    "combine",
-    include_str!("../../../../cuda/bootstrap/combine.cu"),
-    &["combine", "combine_scatter"],
-);
+pub const COMBINE: KernelFile =
+    kernel_file("combine", girih_kernels::bootstrap::COMBINE, &["combine", "combine_scatter"]);
 
 /// Threads of a block.
 const THREADS: usize = 256;

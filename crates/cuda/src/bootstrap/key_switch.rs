@@ -15,7 +15,7 @@ use girih_backend::{BootstrapShape, Result};
 /// `cuda/bootstrap/key_switch.cu`.
 pub const KEY_SWITCH: KernelFile = kernel_file(
     "key_switch",
-    include_str!("../../../../cuda/bootstrap/key_switch.cu"),
+    girih_kernels::bootstrap::KEY_SWITCH,
     &["key_switch", "key_switch_finish", "key_switch_tiled"],
 );
 

@@ -18,7 +18,7 @@ use girih_backend::{BootstrapShape, Result};
 /// `cuda/bootstrap/key_switch_torus.cu`.
 pub const KEY_SWITCH_TORUS: KernelFile = kernel_file(
     "key_switch_torus",
-    include_str!("../../../../cuda/bootstrap/key_switch_torus.cu"),
+    girih_kernels::bootstrap::KEY_SWITCH_TORUS,
     &["torus_digits", "key_switch_torus", "round_torus"],
 );
 

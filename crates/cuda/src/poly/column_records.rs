@@ -23,14 +23,14 @@ use std::fmt::Write;
 /// `cuda/poly/columns.cu`.
 pub(crate) const POLY_COLUMNS: KernelFile = KernelFile {
     name: "poly_columns",
-    text: include_str!("../../../../cuda/poly/columns.cu"),
+    text: girih_kernels::poly::COLUMNS,
     kernels: &["poly_columns"],
     headers: HEADERS,
 };
 /// `cuda/poly/columns_any.cu`.
 pub(crate) const POLY_COLUMNS_ANY: KernelFile = KernelFile {
     name: "poly_columns_any",
-    text: include_str!("../../../../cuda/poly/columns_any.cu"),
+    text: girih_kernels::poly::COLUMNS_ANY,
     kernels: &["poly_columns_any"],
     headers: HEADERS,
 };

@@ -43,10 +43,10 @@ use crate::runtime::source::{Header, PLATFORM, WORD};
 pub(crate) const HEADERS: &[Header] = &[
     PLATFORM,
     WORD,
-    ("modular.cuh", include_str!("../../../../cuda/poly/modular.cuh")),
-    ("row_transform.cuh", include_str!("../../../../cuda/poly/row_transform.cuh")),
-    ("sums.cuh", include_str!("../../../../cuda/poly/sums.cuh")),
-    ("column_tile.cuh", include_str!("../../../../cuda/poly/column_tile.cuh")),
+    ("modular.cuh", girih_kernels::poly::MODULAR),
+    ("row_transform.cuh", girih_kernels::poly::ROW_TRANSFORM),
+    ("sums.cuh", girih_kernels::poly::SUMS),
+    ("column_tile.cuh", girih_kernels::poly::COLUMN_TILE),
 ];
 
 /// Everything of this family runs in one queue, in the order in which it is called. Other families'

@@ -15,7 +15,7 @@ use std::fmt::Write;
 /// `cuda/poly/pointwise.cu`.
 pub(crate) const POLY_POINTWISE: KernelFile = KernelFile {
     name: "poly_pointwise",
-    text: include_str!("../../../../cuda/poly/pointwise.cu"),
+    text: girih_kernels::poly::POINTWISE,
     kernels: &["poly_pointwise"],
     headers: HEADERS,
 };

@@ -15,7 +15,7 @@ use std::fmt::Write;
 /// `cuda/poly/rows.cu`.
 pub(crate) const POLY_ROWS: KernelFile = KernelFile {
     name: "poly_rows",
-    text: include_str!("../../../../cuda/poly/rows.cu"),
+    text: girih_kernels::poly::ROWS,
     kernels: &["poly_rows"],
     headers: HEADERS,
 };

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const ID: &str = "cuda:emulated";
-const EMULATION: &str = include_str!("../../../../cuda/host/emulation.hpp");
+const EMULATION: &str = girih_kernels::host::EMULATION;
 const ALIGNMENT: usize = 256;
 
 /// Kernels keep their state in globals, which the loader shares among all libraries: one launch at

@@ -7,9 +7,9 @@ pub const CONSTANTS: &str = "constants.cuh";
 pub type Header = (&'static str, &'static str);
 
 /// What a GPU and the host in its place differ in.
-pub const PLATFORM: Header = ("platform.cuh", include_str!("../../../../cuda/lib/platform.cuh"));
+pub const PLATFORM: Header = ("platform.cuh", girih_kernels::lib::PLATFORM);
 /// Arithmetic modulo primes, constants of a kernel or data.
-pub const WORD: Header = ("word.cuh", include_str!("../../../../cuda/lib/word.cuh"));
+pub const WORD: Header = ("word.cuh", girih_kernels::lib::WORD);
 
 /// One kernel file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

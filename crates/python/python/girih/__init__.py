@@ -2,8 +2,9 @@
 
 The owner of the data makes a :class:`ClientKey`, encrypts arrays with it, and sends them with the
 evaluation keys, which are public, to whoever computes. There a :class:`ServerKey` on any device
-runs gates, look-up tables and circuits on encrypted bits and messages; :mod:`girih.ckks` computes
-with encrypted vectors of real and complex numbers.
+runs gates, look-up tables and circuits on encrypted bits and messages; :mod:`girih.integer`
+computes with encrypted integers, :mod:`girih.ckks` with encrypted vectors of real and complex
+numbers.
 
     >>> import girih
     >>> client = girih.ClientKey.generate("STD128")
@@ -19,7 +20,7 @@ A secret key decrypts everything: it is not pickled, and its ``to_bytes`` is for
 
 import os as _os
 
-from . import _girih, ckks, errors, models, progress, worker
+from . import _girih, ckks, errors, integer, models, progress, worker
 from ._girih import (
     VERSION as __version__,
     Ciphertexts,
@@ -73,6 +74,7 @@ __all__ = [
     "concatenate",
     "devices",
     "errors",
+    "integer",
     "models",
     "progress",
     "weighted_sum",

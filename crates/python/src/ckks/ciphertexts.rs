@@ -9,13 +9,13 @@ use crate::arrays::{self, Values};
 use crate::call::compute;
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::gather::display;
-use crate::{context, pickle};
+use crate::{context, wire};
 use girih::ckks::server::{Bootstrapping, Ciphertexts};
 use girih::ckks::{self, Ciphertext, Complex64};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySlice};
+use pyo3::types::{PyBytes, PySlice};
 use std::sync::Arc;
 
 /// Where encrypted vectors are.
@@ -292,29 +292,18 @@ impl CkksCiphertexts {
 
     /// Each vector as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let batch = self.on_host(py)?;
-        let all = compute(py, || {
-            batch.iter().map(Ciphertext::to_bytes).collect::<ckks::Result<Vec<_>>>()
-        })?;
-        Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+        wire::write_all(py, &self.on_host(py)?)
     }
 
     /// Reads what to_bytes wrote; `single` makes one vector of a list of one.
     #[staticmethod]
     #[pyo3(signature = (data, *, single = false))]
     fn from_bytes(py: Python<'_>, data: Vec<Bound<'_, PyAny>>, single: bool) -> PyResult<Self> {
-        let data = data
-            .iter()
-            .map(|bytes| arrays::bytes(bytes, "a ciphertext"))
-            .collect::<PyResult<Vec<_>>>()?;
-        let data: Vec<&[u8]> = data.iter().map(|bytes| bytes.as_bytes()).collect();
         if data.is_empty() || (single && data.len() != 1) {
             let why = format!("{} ciphertexts: give at least one, one for a vector", data.len());
             return Err(Failure::mismatch(why).into());
         }
-        let batch = compute(py, || {
-            data.iter().map(|bytes| Ciphertext::from_bytes(bytes)).collect::<ckks::Result<Vec<_>>>()
-        })?;
+        let batch: Vec<Ciphertext> = wire::read_all(py, &data)?;
         let alike = |c: &&Ciphertext| {
             let first = (batch[0].set(), batch[0].key_id(), batch[0].level(), batch[0].slots());
             (c.set(), c.key_id(), c.level(), c.slots()) != first
@@ -619,13 +608,9 @@ impl CkksCiphertexts {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let buffers = self
-            .to_bytes(py)?
-            .into_iter()
-            .map(|bytes| pickle::buffer(py, bytes, protocol))
-            .collect::<PyResult<Vec<_>>>()?;
+        let buffers = wire::buffers(py, self.to_bytes(py)?, protocol)?;
         let read = py.import("girih._girih")?.getattr("_unpickle_ckks")?;
-        Ok((read, (PyList::new(py, buffers)?, self.single)).into_pyobject(py)?.into_any())
+        Ok((read, (buffers, self.single)).into_pyobject(py)?.into_any())
     }
 
     /// NumPy's operators leave those of arrays and ciphertexts to the ciphertexts.

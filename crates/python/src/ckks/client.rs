@@ -6,9 +6,9 @@ use super::sets::{CkksParameters, set_of};
 use crate::arrays::{self, Values};
 use crate::call::{compute, supervise};
 use crate::errors::Failure;
-use crate::pickle;
 use crate::tfhe::client::{refuse_pickle, seed};
 use crate::tfhe::gather::display;
+use crate::wire;
 use girih::ckks::{self, Ciphertext, Complex64};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -204,8 +204,7 @@ impl CkksClientKey {
 
     /// The key as bytes: who has them can decrypt everything.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = compute(py, || self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -216,13 +215,7 @@ impl CkksClientKey {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "a client key")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let key = compute(py, || match &set {
-            Some(set) => ckks::ClientKey::from_bytes_for(set, data),
-            None => ckks::ClientKey::from_bytes(data),
-        })?;
-        Ok(Self(Arc::new(key)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
     }
 
     fn __repr__(&self) -> String {
@@ -277,8 +270,7 @@ impl CkksPublicKey {
 
     /// The key as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = compute(py, || self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -289,13 +281,7 @@ impl CkksPublicKey {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "a public key")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let key = compute(py, || match &set {
-            Some(set) => ckks::PublicKey::from_bytes_for(set, data),
-            None => ckks::PublicKey::from_bytes(data),
-        })?;
-        Ok(Self(Arc::new(key)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
     }
 
     fn __repr__(&self) -> String {
@@ -303,8 +289,6 @@ impl CkksPublicKey {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
-        Ok((read, (data,)).into_pyobject(py)?.into_any())
+        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
     }
 }

@@ -1,10 +1,9 @@
 //! Evaluation keys.
 
 use super::matrix::{LinearMap, Matrix};
-use super::sets::{CkksParameters, set_of};
-use crate::call::compute;
+use super::sets::CkksParameters;
 use crate::errors::Failure;
-use crate::{arrays, pickle};
+use crate::wire;
 use girih::ckks::keys::SwitchingKeySource;
 use girih::ckks::{self, KeyKind, server::Bootstrapping};
 use pyo3::exceptions::PyTypeError;
@@ -107,8 +106,7 @@ impl CkksEvaluationKeys {
 
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = compute(py, || self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -119,13 +117,7 @@ impl CkksEvaluationKeys {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "evaluation keys")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let keys = compute(py, || match &set {
-            Some(set) => ckks::EvaluationKeys::from_bytes_for(set, data),
-            None => ckks::EvaluationKeys::from_bytes(data),
-        })?;
-        Ok(Self(Arc::new(keys)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
     }
 
     fn __repr__(&self) -> String {
@@ -134,8 +126,6 @@ impl CkksEvaluationKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
-        Ok((read, (data,)).into_pyobject(py)?.into_any())
+        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
     }
 }

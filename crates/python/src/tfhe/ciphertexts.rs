@@ -6,7 +6,7 @@ use super::sets::{ParameterSet, set_of};
 use super::table::gate;
 use crate::call::compute;
 use crate::errors::{Failure, Outcome};
-use crate::{arrays, context, pickle};
+use crate::{arrays, context, wire};
 use girih::tfhe::{self, DeviceCiphertexts, LweCiphertexts};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -311,9 +311,7 @@ impl Ciphertexts {
 
     /// The ciphertexts as bytes that end with a checksum. Shape and kind are not in them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let batch = self.on_host(py)?;
-        let bytes = compute(py, || batch.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.on_host(py)?)
     }
 
     /// Reads what to_bytes wrote: bits, messages where `bits` is given, or large messages. The
@@ -328,12 +326,7 @@ impl Ciphertexts {
         shape: Option<Vec<usize>>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "ciphertexts")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let batch = compute(py, || match &set {
-            Some(set) => LweCiphertexts::from_bytes_for(set, data),
-            None => LweCiphertexts::from_bytes(data),
-        })?;
+        let batch: LweCiphertexts = wire::read(py, data, parameters)?;
         let encoding = match (bits, large) {
             (Some(_), true) => {
                 let why = "ciphertexts are messages of `bits` bits or large ones, not both";
@@ -430,7 +423,7 @@ impl Ciphertexts {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
         let read = py.import("girih._girih")?.getattr("_unpickle_ciphertexts")?;
         let large = self.encoding == Encoding::Large;
         let arguments = (data, self.bits(), large, self.shape.clone());

@@ -5,11 +5,11 @@ use super::netlist::{Netlist, ports, rows, values};
 use super::sets::{ParameterSet, set_of};
 use crate::call::compute;
 use crate::errors::Failure;
-use crate::{arrays, pickle};
+use crate::{arrays, wire};
 use girih::circuit::{self, Bus};
 use girih::tfhe::{self, LweCiphertexts};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 /// A netlist optimised and scheduled for a parameter set, to be run on many instances at once.
 #[pyclass(frozen, module = "girih")]
@@ -190,17 +190,13 @@ impl EncryptedBits {
     /// Reads the bytes of ciphertexts as bits of so many instances.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>, instances: usize) -> PyResult<Self> {
-        let data = arrays::bytes(data, "encrypted bits")?;
-        let data = data.as_bytes();
-        Ok(Self(compute(py, || {
-            circuit::EncryptedBits::new(LweCiphertexts::from_bytes(data)?, instances)
-        })?))
+        let bits: LweCiphertexts = wire::read(py, data, None)?;
+        Ok(Self(compute(py, || circuit::EncryptedBits::new(bits, instances))?))
     }
 
     /// The ciphertexts as bytes that end with a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-        let bytes = compute(py, || self.0.ciphertexts().to_bytes())?;
-        Ok(pyo3::types::PyBytes::new(py, &bytes))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        wire::write(py, self.0.ciphertexts())
     }
 
     fn __repr__(&self) -> String {
@@ -209,7 +205,7 @@ impl EncryptedBits {
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
         let read = py.get_type::<Self>().getattr("from_bytes")?;
-        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
         Ok((read, (data, self.0.instances())).into_pyobject(py)?.into_any())
     }
 }

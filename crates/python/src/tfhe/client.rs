@@ -6,6 +6,10 @@ use super::sets::{ParameterSet, set_of};
 use crate::arrays;
 use crate::call::{compute, supervise};
 use crate::errors::Failure;
+use crate::integer::ciphertexts::IntegerCiphertexts;
+use crate::integer::kind::{self, Kind, plains};
+use crate::integer::number;
+use crate::wire;
 use girih::tfhe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -129,10 +133,35 @@ impl ClientKey {
         }
     }
 
+    /// Encrypts integers or booleans for girih.integer: of the array's dtype, or of the given one,
+    /// "uint4" to "uint128", "int4" to "int128", "bool".
+    #[pyo3(signature = (values, dtype = None))]
+    fn encrypt_integers(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        dtype: Option<&str>,
+    ) -> PyResult<IntegerCiphertexts> {
+        let dtype = dtype.map(Kind::parse).transpose()?;
+        let (values, shape, kind) = plains(values, dtype)?;
+        let host = compute(py, || number::encrypt(kind, &self.0, &values))?;
+        Ok(IntegerCiphertexts::on_the_host(shape, host))
+    }
+
+    /// Decrypts them: an array of their dtype; of 4 bits one of 8, of 128 bits one of objects.
+    fn decrypt_integers<'py>(
+        &self,
+        py: Python<'py>,
+        integers: &Bound<'py, IntegerCiphertexts>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (shape, host) = (&integers.get().shape, integers.get().host(py)?);
+        let values = compute(py, || host.decrypt(&self.0))?;
+        kind::array(py, &values, host.kind(), shape)
+    }
+
     /// The key as bytes: who has them can decrypt everything.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = compute(py, || self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -143,13 +172,7 @@ impl ClientKey {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "a client key")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let key = compute(py, || match &set {
-            Some(set) => tfhe::ClientKey::from_bytes_for(set, data),
-            None => tfhe::ClientKey::from_bytes(data),
-        })?;
-        Ok(Self(Arc::new(key)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
     }
 
     fn __repr__(&self) -> String {

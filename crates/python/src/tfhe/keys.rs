@@ -1,9 +1,7 @@
 //! Evaluation keys.
 
-use super::sets::{ParameterSet, set_of};
-use crate::arrays;
-use crate::call::compute;
-use crate::pickle;
+use super::sets::ParameterSet;
+use crate::wire;
 use girih::tfhe;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -41,8 +39,7 @@ impl EvaluationKeys {
 
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = compute(py, || self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        wire::write(py, &*self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -53,13 +50,7 @@ impl EvaluationKeys {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "evaluation keys")?;
-        let (set, data) = (parameters.map(set_of).transpose()?, data.as_bytes());
-        let keys = compute(py, || match &set {
-            Some(set) => tfhe::EvaluationKeys::from_bytes_for(set, data),
-            None => tfhe::EvaluationKeys::from_bytes(data),
-        })?;
-        Ok(Self(Arc::new(keys)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
     }
 
     fn __repr__(&self) -> String {
@@ -68,8 +59,6 @@ impl EvaluationKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        let data = pickle::buffer(py, self.to_bytes(py)?, protocol)?;
-        Ok((read, (data,)).into_pyobject(py)?.into_any())
+        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
     }
 }

@@ -7,13 +7,12 @@ use super::sets::ParameterSet;
 use super::table::Function;
 use crate::call::{compute, supervise};
 use crate::errors::{Failure, Outcome};
-use crate::{arrays, device, pickle};
+use crate::{arrays, device, wire};
 use girih::tfhe::large::{self, LargeOperation};
 use girih::tfhe::{self, LweCiphertexts};
 use girih::{LoadOptions, Transform};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
 use std::sync::Arc;
 
 /// What large messages are encrypted in: LargeParameters(), LargeParameters("small") for 11-bit
@@ -185,19 +184,9 @@ impl LargeKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let parts = compute(py, || {
-            self.keys
-                .keys()
-                .iter()
-                .map(tfhe::EvaluationKeys::to_bytes)
-                .collect::<Result<Vec<_>, _>>()
-        })?;
-        let parts = parts
-            .iter()
-            .map(|bytes| pickle::buffer(py, PyBytes::new(py, bytes), protocol))
-            .collect::<PyResult<Vec<_>>>()?;
+        let parts = wire::buffers(py, wire::write_all(py, self.keys.keys())?, protocol)?;
         let read = py.import("girih._girih")?.getattr("_unpickle_large_keys")?;
-        let arguments = (self.name.clone(), self.transform.to_string(), PyList::new(py, parts)?);
+        let arguments = (self.name.clone(), self.transform.to_string(), parts);
         Ok((read, arguments).into_pyobject(py)?.into_any())
     }
 }
@@ -212,16 +201,8 @@ pub fn unpickle_large_keys(
     parts: Vec<Bound<'_, PyAny>>,
 ) -> PyResult<LargeKeys> {
     let (large, transform) = (context(&name)?, self::transform(transform)?);
-    let parts =
-        parts.iter().map(|part| arrays::bytes(part, "keys")).collect::<PyResult<Vec<_>>>()?;
-    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-    let keys = compute(py, || {
-        let keys = parts
-            .iter()
-            .map(|part| tfhe::EvaluationKeys::from_bytes(part))
-            .collect::<tfhe::Result<Vec<_>>>()?;
-        large::LargeKeys::new(&large, keys)
-    })?;
+    let parts = wire::read_all(py, &parts)?;
+    let keys = compute(py, || large::LargeKeys::new(&large, parts))?;
     Ok(LargeKeys { name, transform, keys: Arc::new(keys) })
 }
 

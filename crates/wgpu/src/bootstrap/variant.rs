@@ -15,24 +15,21 @@ use std::collections::HashMap;
 
 /// The sources, under the names that `#include` uses.
 const SOURCES: &[(&str, &str)] = &[
-    ("blind_rotate", include_str!("../../../../shaders/bootstrap/blind_rotate.wgsl")),
-    ("combine", include_str!("../../../../shaders/bootstrap/combine.wgsl")),
-    ("key_switch", include_str!("../../../../shaders/bootstrap/key_switch.wgsl")),
-    ("key_switch_finish", include_str!("../../../../shaders/bootstrap/key_switch_finish.wgsl")),
-    ("key_switched", include_str!("../../../../shaders/bootstrap/key_switched.wgsl")),
-    ("key_switch_torus", include_str!("../../../../shaders/bootstrap/key_switch_torus.wgsl")),
-    (
-        "key_switch_torus_finish",
-        include_str!("../../../../shaders/bootstrap/key_switch_torus_finish.wgsl"),
-    ),
-    ("closest", include_str!("../../../../shaders/bootstrap/closest.wgsl")),
-    ("accumulator_torus", include_str!("../../../../shaders/bootstrap/accumulator_torus.wgsl")),
-    ("job", include_str!("../../../../shaders/bootstrap/job.wgsl")),
-    ("combination", include_str!("../../../../shaders/bootstrap/combination.wgsl")),
-    ("arithmetic", include_str!("../../../../shaders/lib/arithmetic.wgsl")),
-    ("accumulator", include_str!("../../../../shaders/bootstrap/accumulator.wgsl")),
-    ("transform", include_str!("../../../../shaders/lib/transform.wgsl")),
-    ("external_product", include_str!("../../../../shaders/bootstrap/external_product.wgsl")),
+    ("blind_rotate", girih_shaders::bootstrap::BLIND_ROTATE),
+    ("combine", girih_shaders::bootstrap::COMBINE),
+    ("key_switch", girih_shaders::bootstrap::KEY_SWITCH),
+    ("key_switch_finish", girih_shaders::bootstrap::KEY_SWITCH_FINISH),
+    ("key_switched", girih_shaders::bootstrap::KEY_SWITCHED),
+    ("key_switch_torus", girih_shaders::bootstrap::KEY_SWITCH_TORUS),
+    ("key_switch_torus_finish", girih_shaders::bootstrap::KEY_SWITCH_TORUS_FINISH),
+    ("closest", girih_shaders::bootstrap::CLOSEST),
+    ("accumulator_torus", girih_shaders::bootstrap::ACCUMULATOR_TORUS),
+    ("job", girih_shaders::bootstrap::JOB),
+    ("combination", girih_shaders::bootstrap::COMBINATION),
+    ("arithmetic", girih_shaders::lib::ARITHMETIC),
+    ("accumulator", girih_shaders::bootstrap::ACCUMULATOR),
+    ("transform", girih_shaders::lib::TRANSFORM),
+    ("external_product", girih_shaders::bootstrap::EXTERNAL_PRODUCT),
 ];
 
 /// Threads of a `combine` workgroup.

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The sources, under the names that `#include` uses.
 const SOURCES: &[(&str, &str)] = &[
-    ("poly_rows", include_str!("../../../../shaders/poly/poly_rows.wgsl")),
-    ("poly_columns", include_str!("../../../../shaders/poly/poly_columns.wgsl")),
-    ("poly_pointwise", include_str!("../../../../shaders/poly/poly_pointwise.wgsl")),
-    ("row_tile", include_str!("../../../../shaders/poly/row_tile.wgsl")),
-    ("half_transform", include_str!("../../../../shaders/poly/half_transform.wgsl")),
-    ("modular", include_str!("../../../../shaders/poly/modular.wgsl")),
-    ("memory", include_str!("../../../../shaders/poly/memory.wgsl")),
-    ("arithmetic", include_str!("../../../../shaders/lib/arithmetic.wgsl")),
+    ("poly_rows", girih_shaders::poly::POLY_ROWS),
+    ("poly_columns", girih_shaders::poly::POLY_COLUMNS),
+    ("poly_pointwise", girih_shaders::poly::POLY_POINTWISE),
+    ("row_tile", girih_shaders::poly::ROW_TILE),
+    ("half_transform", girih_shaders::poly::HALF_TRANSFORM),
+    ("modular", girih_shaders::poly::MODULAR),
+    ("memory", girih_shaders::poly::MEMORY),
+    ("arithmetic", girih_shaders::lib::ARITHMETIC),
 ];
 
 /// Most segments of memory that a kernel binds: eight storage buffers a stage, which every device

@@ -1,0 +1,420 @@
+//! Encrypted integers of every kind behind one interface: on the host, and on a device.
+
+use super::kind::{Element, Kind, Plain, for_kind};
+use crate::errors::{Failure, Outcome};
+use crate::tfhe::gather;
+use girih::integer::{Encrypted, FheBool, FheInt, FheUint, Integers, Other};
+use girih::tfhe::{self, LweCiphertexts};
+use std::any::Any;
+use std::sync::Arc;
+
+/// An array on the host.
+pub trait Host: Send + Sync {
+    /// What its elements are.
+    fn kind(&self) -> Kind;
+
+    /// Its ciphertexts, digit after digit.
+    fn ciphertexts(&self) -> &LweCiphertexts;
+
+    /// The values of its elements.
+    ///
+    /// # Errors
+    /// As `Encrypted::decrypt`.
+    fn decrypt(&self, client: &tfhe::ClientKey) -> Outcome<Vec<Plain>>;
+
+    /// The same on a device.
+    ///
+    /// # Errors
+    /// As `Integers::upload`.
+    fn upload(&self, integers: &Integers) -> Outcome<Held>;
+
+    /// Some of its elements, in any order.
+    ///
+    /// # Errors
+    /// For none, or one that is not there.
+    fn take(&self, elements: &[u64]) -> Outcome<Arc<dyn Host>>;
+
+    /// What it is of, and its ciphertexts.
+    ///
+    /// # Errors
+    /// As `Encrypted::to_bytes`.
+    fn to_bytes(&self) -> Outcome<Vec<u8>>;
+}
+
+impl<T: Element + Number> Host for Encrypted<T> {
+    fn kind(&self) -> Kind {
+        T::KIND
+    }
+
+    fn ciphertexts(&self) -> &LweCiphertexts {
+        self.ciphertexts()
+    }
+
+    fn decrypt(&self, client: &tfhe::ClientKey) -> Outcome<Vec<Plain>> {
+        Ok(self.decrypt(client)?.into_iter().map(T::plain).collect())
+    }
+
+    fn upload(&self, integers: &Integers) -> Outcome<Held> {
+        hold(integers.upload(self)?)
+    }
+
+    fn take(&self, elements: &[u64]) -> Outcome<Arc<dyn Host>> {
+        let digits = self.ciphertexts().len() / self.len();
+        let of_digit = |d: usize| elements.iter().map(move |&e| d * self.len() + e as usize);
+        let taken: Vec<usize> = (0..digits).flat_map(of_digit).collect();
+        let taken = gather::take(self.ciphertexts(), &taken)?;
+        Ok(Arc::new(Self::from_ciphertexts(taken, elements.len())?))
+    }
+
+    fn to_bytes(&self) -> Outcome<Vec<u8>> {
+        Ok(self.to_bytes()?)
+    }
+}
+
+/// Encrypts values of a kind.
+///
+/// # Errors
+/// As `Encrypted::encrypt`.
+pub fn encrypt(kind: Kind, client: &tfhe::ClientKey, values: &[Plain]) -> Outcome<Arc<dyn Host>> {
+    for_kind!(kind, T => {
+        Ok(Arc::new(Encrypted::<T>::encrypt(client, &own::<T>(values)?)?))
+    })
+}
+
+/// Known values as an array on a device.
+///
+/// # Errors
+/// As `Integers::constants`.
+pub fn constants(kind: Kind, integers: &Integers, values: &[Plain]) -> Outcome<Held> {
+    for_kind!(kind, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
+}
+
+/// Values as those of one type.
+fn own<T: Element>(values: &[Plain]) -> Outcome<Vec<T::Plain>> {
+    let found = values.iter().map(|value| T::value(*value)).collect::<Option<Vec<_>>>();
+    found.ok_or_else(|| Failure::mismatch(format!("values of another kind than {}", T::KIND)))
+}
+
+/// What [`Host::to_bytes`] wrote, with its number of elements.
+///
+/// # Errors
+/// `MalformedError` for anything else.
+pub fn from_bytes(bytes: &[u8]) -> Outcome<(Arc<dyn Host>, usize)> {
+    // `girih 1 FheUint16`, as `Encrypted::to_bytes` begins.
+    let line = bytes.iter().take(32).position(|byte| *byte == b'\n').unwrap_or(0);
+    let name = String::from_utf8_lossy(&bytes[..line]);
+    let name = name.strip_prefix("girih 1 Fhe").unwrap_or_default().to_lowercase();
+    let kind = Kind::parse(&name).map_err(|_| {
+        Failure::new("MalformedError", "these bytes do not begin as encrypted integers do")
+    })?;
+    for_kind!(kind, T => {
+        let read = Encrypted::<T>::from_bytes(bytes)?;
+        let len = read.len();
+        Ok((Arc::new(read) as Arc<dyn Host>, len))
+    })
+}
+
+/// An array on a device, shared.
+pub type Held = Arc<dyn Number>;
+
+/// Operations of one array.
+#[derive(Clone, Copy, Debug)]
+pub enum Unary {
+    /// Carries that wait.
+    Propagate,
+    Negate,
+    Not,
+    Absolute,
+    /// By a known number of bits.
+    Move(Move, u32),
+}
+
+/// Operations of two.
+#[derive(Clone, Copy, Debug)]
+pub enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    /// Quotient and remainder.
+    Divide,
+    And,
+    Or,
+    Xor,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+    Minimum,
+    Maximum,
+    /// The sum, and whether it left the range.
+    OverflowingAdd,
+    OverflowingSubtract,
+    OverflowingMultiply,
+}
+
+/// Ways to move bits.
+#[derive(Clone, Copy, Debug)]
+pub enum Move {
+    ShiftLeft,
+    ShiftRight,
+    RotateLeft,
+    RotateRight,
+}
+
+/// The other operand.
+#[derive(Clone, Copy)]
+pub enum Operand<'a> {
+    /// An array.
+    Array(&'a dyn Number),
+    /// One value for all elements.
+    Plain(Plain),
+}
+
+impl<'a> Operand<'a> {
+    /// The operand as one of `T`.
+    fn of<T: Element>(self) -> Outcome<Other<'a, T>> {
+        let wrong = |kind: &str| {
+            Failure::mismatch(format!(
+                "{} and {kind} do not go together: astype makes one of the other",
+                T::KIND
+            ))
+        };
+        match self {
+            Self::Array(array) => {
+                let same = array.any().downcast_ref::<T>();
+                same.map(Other::Array).ok_or_else(|| wrong(&array.kind().to_string()))
+            }
+            Self::Plain(value) => {
+                T::value(value).map(Other::Plain).ok_or_else(|| wrong("a value of another kind"))
+            }
+        }
+    }
+}
+
+/// An array on a device.
+pub trait Number: Send + Sync {
+    /// What its elements are.
+    fn kind(&self) -> Kind;
+
+    /// Itself, to be asked for its type.
+    fn any(&self) -> &dyn Any;
+
+    /// A copy on the host.
+    ///
+    /// # Errors
+    /// As `Integers::download`.
+    fn download(&self, integers: &Integers) -> Outcome<Arc<dyn Host>>;
+
+    /// An operation of this array.
+    ///
+    /// # Errors
+    /// Those of the operation, and for one that such integers do not have.
+    fn unary(&self, operation: Unary) -> Outcome<Held>;
+
+    /// An operation of this array and another one or a value.
+    ///
+    /// # Errors
+    /// As [`Number::unary`], and for another kind.
+    fn binary(&self, operation: Binary, other: Operand<'_>) -> Outcome<Vec<Held>>;
+
+    /// Its bits moved by an encrypted number of places for each element.
+    ///
+    /// # Errors
+    /// As [`Number::unary`], and for amounts that are no natural numbers.
+    fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held>;
+
+    /// The same numbers as another kind, modulo its range.
+    ///
+    /// # Errors
+    /// Failures of the device, and for conditions to be made of numbers.
+    fn cast(&self, to: Kind) -> Outcome<Held>;
+}
+
+fn hold(array: impl Number + 'static) -> Outcome<Held> {
+    Ok(Arc::new(array))
+}
+
+/// `move_by` of a number, by amounts of any width.
+macro_rules! moved {
+    ($self:ident, $how:ident, $amounts:ident, $($bits:literal)*) => {{
+        $(
+            if let Some(by) = $amounts.any().downcast_ref::<FheUint<$bits>>() {
+                return hold(match $how {
+                    Move::ShiftLeft => $self.shl_by(by),
+                    Move::ShiftRight => $self.shr_by(by),
+                    Move::RotateLeft => $self.rotate_left_by(by),
+                    Move::RotateRight => $self.rotate_right_by(by),
+                }?);
+            }
+        )*
+        let kind = $amounts.kind();
+        Err(Failure::mismatch(format!("bits are moved by natural numbers, not by {kind}")))
+    }};
+}
+
+/// `cast` of a number: to another width, then perhaps to the other sign.
+macro_rules! resized {
+    ($self:ident, $to:ident, $same:ident, $other:ident, $($bits:literal)*) => {
+        match $to {
+            $(
+                Kind::$same($bits) => hold($self.resize::<$bits>()?),
+                Kind::$other($bits) => hold($self.resize::<$bits>()?.reinterpret()),
+            )*
+            _ => {
+                let from = Self::KIND;
+                Err(Failure::mismatch(format!("{from} is not made into {}: write x != 0", $to)))
+            }
+        }
+    };
+}
+
+/// What both kinds of numbers do.
+macro_rules! number {
+    ($type:ident, $same:ident, $other:ident, $absolute:expr) => {
+        impl<const BITS: u32> Number for $type<BITS> {
+            fn kind(&self) -> Kind {
+                Self::KIND
+            }
+
+            fn any(&self) -> &dyn Any {
+                self
+            }
+
+            fn download(&self, integers: &Integers) -> Outcome<Arc<dyn Host>> {
+                Ok(Arc::new(integers.download(self)?))
+            }
+
+            fn unary(&self, operation: Unary) -> Outcome<Held> {
+                let absolute: fn(&Self) -> girih::integer::Result<Self> = $absolute;
+                hold(match operation {
+                    Unary::Propagate => self.propagate(),
+                    Unary::Negate => self.neg(),
+                    Unary::Not => self.not(),
+                    Unary::Absolute => absolute(self),
+                    Unary::Move(Move::ShiftLeft, bits) => self.shl(bits),
+                    Unary::Move(Move::ShiftRight, bits) => self.shr(bits),
+                    Unary::Move(Move::RotateLeft, bits) => self.rotate_left(bits),
+                    Unary::Move(Move::RotateRight, bits) => self.rotate_right(bits),
+                }?)
+            }
+
+            fn binary(&self, operation: Binary, other: Operand<'_>) -> Outcome<Vec<Held>> {
+                let other = other.of::<Self>()?;
+                let one = |array: Self| Ok(vec![hold(array)?]);
+                let condition = |condition: FheBool| Ok(vec![hold(condition)?]);
+                let both = |(array, flag): (Self, FheBool)| Ok(vec![hold(array)?, hold(flag)?]);
+                match operation {
+                    Binary::Add => one(self.add(other)?),
+                    Binary::Subtract => one(self.sub(other)?),
+                    Binary::Multiply => one(self.mul(other)?),
+                    Binary::And => one(self.and(other)?),
+                    Binary::Or => one(self.or(other)?),
+                    Binary::Xor => one(self.xor(other)?),
+                    Binary::Minimum => one(self.min(other)?),
+                    Binary::Maximum => one(self.max(other)?),
+                    Binary::Less => condition(self.less(other)?),
+                    Binary::LessOrEqual => condition(self.less_or_equal(other)?),
+                    Binary::Greater => condition(self.greater(other)?),
+                    Binary::GreaterOrEqual => condition(self.greater_or_equal(other)?),
+                    Binary::Equal => condition(self.equal(other)?),
+                    Binary::NotEqual => condition(self.not_equal(other)?),
+                    Binary::OverflowingAdd => both(self.overflowing_add(other)?),
+                    Binary::OverflowingSubtract => both(self.overflowing_sub(other)?),
+                    Binary::OverflowingMultiply => both(self.overflowing_mul(other)?),
+                    _ => {
+                        let (quotient, remainder) = self.div_rem(other)?;
+                        Ok(vec![hold(quotient)?, hold(remainder)?])
+                    }
+                }
+            }
+
+            fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held> {
+                moved!(self, how, amounts, 4 8 16 32 64 128)
+            }
+
+            fn cast(&self, to: Kind) -> Outcome<Held> {
+                resized!(self, to, $same, $other, 4 8 16 32 64 128)
+            }
+        }
+    };
+}
+
+number!(FheUint, Uint, Int, |x| Ok(x.clone()));
+number!(FheInt, Int, Uint, |x| x.abs());
+
+impl Number for FheBool {
+    fn kind(&self) -> Kind {
+        Kind::Bool
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
+    }
+
+    fn download(&self, integers: &Integers) -> Outcome<Arc<dyn Host>> {
+        Ok(Arc::new(integers.download(self)?))
+    }
+
+    fn unary(&self, operation: Unary) -> Outcome<Held> {
+        match operation {
+            Unary::Not => hold(self.not()?),
+            Unary::Propagate => hold(self.clone()),
+            _ => Err(not_of_conditions()),
+        }
+    }
+
+    fn binary(&self, operation: Binary, other: Operand<'_>) -> Outcome<Vec<Held>> {
+        let other = other.of::<Self>()?;
+        let result = match operation {
+            Binary::And => self.and(other)?,
+            Binary::Or => self.or(other)?,
+            Binary::Xor | Binary::NotEqual => self.xor(other)?,
+            Binary::Equal => self.xor(other)?.not()?,
+            _ => return Err(not_of_conditions()),
+        };
+        Ok(vec![hold(result)?])
+    }
+
+    fn move_by(&self, _how: Move, _amounts: &dyn Number) -> Outcome<Held> {
+        Err(not_of_conditions())
+    }
+
+    fn cast(&self, to: Kind) -> Outcome<Held> {
+        macro_rules! numbers {
+            ($($bits:literal)*) => {
+                match to {
+                    Kind::Bool => hold(self.clone()),
+                    $(
+                        Kind::Uint($bits) => hold(self.to_uint::<$bits>()?),
+                        Kind::Int($bits) => hold(self.to_int::<$bits>()?),
+                    )*
+                    _ => Err(Failure::mismatch(format!("there are no {to}"))),
+                }
+            };
+        }
+        numbers!(4 8 16 32 64 128)
+    }
+}
+
+fn not_of_conditions() -> Failure {
+    Failure::mismatch("conditions have &, |, ^, ~, ==, != and select; astype makes numbers of them")
+}
+
+/// Elements of `on` where the condition holds, else of `off`.
+///
+/// # Errors
+/// Unless `condition` is of conditions and the others are of one kind, one of them an array; and
+/// failures of the device.
+pub fn select(condition: &dyn Number, on: Operand<'_>, off: Operand<'_>) -> Outcome<Held> {
+    let Some(condition) = condition.any().downcast_ref::<FheBool>() else {
+        let why = format!("conditions select, not {}: compare first", condition.kind());
+        return Err(Failure::mismatch(why));
+    };
+    let kind = match (on, off) {
+        (Operand::Array(array), _) | (_, Operand::Array(array)) => array.kind(),
+        _ => return Err(Failure::mismatch("a choice of two known values: encrypt one of them")),
+    };
+    for_kind!(kind, T => hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?))
+}

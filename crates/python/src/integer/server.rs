@@ -1,0 +1,119 @@
+//! Evaluation keys on a device, for integers.
+
+use super::ciphertexts::IntegerCiphertexts;
+use crate::call::{compute, supervise};
+use crate::errors::{Failure, Outcome};
+use crate::tfhe::keys::EvaluationKeys;
+use crate::tfhe::server::{refuse_pickle, transform};
+use crate::tfhe::sets::ParameterSet;
+use crate::{context, device};
+use girih::LoadOptions;
+use girih::integer::Integers;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+
+/// Keys on a device, and its name.
+pub struct Loaded {
+    /// The keys.
+    pub integers: Integers,
+    /// The device's name.
+    pub device: String,
+}
+
+/// Evaluation keys loaded on a device, for integers: TFHERS_2_2 and the sets that group its key
+/// have room for them. It can be shared between threads, and is not pickled: keys are.
+#[pyclass(frozen, module = "girih.integer", name = "ServerKey")]
+pub struct IntegerServerKey(pub Arc<Loaded>);
+
+#[pymethods]
+impl IntegerServerKey {
+    /// Loads keys; look-ups that fail with a probability above 2**log2_failure are refused.
+    #[new]
+    #[pyo3(signature = (keys, device = None, *, transform = None, log2_failure = None,
+                        progress = None))]
+    fn new(
+        py: Python<'_>,
+        keys: &Bound<'_, EvaluationKeys>,
+        device: Option<&str>,
+        transform: Option<&str>,
+        log2_failure: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let transform = transform.map(self::transform).transpose()?;
+        let keys = Arc::clone(&keys.get().0);
+        let loaded = supervise(py, progress, |progress| {
+            let device = device::open(device)?;
+            let options = LoadOptions { transform, ..LoadOptions::default() };
+            let key = device.loader().options(options).progress(progress).load(keys.as_ref())?;
+            if let Some(bound) = log2_failure {
+                key.limit_failure(bound)?;
+            }
+            let (integers, device) = (Integers::new(key)?, device.info().id.clone());
+            Outcome::Ok(Loaded { integers, device })
+        })?;
+        Ok(Self(Arc::new(loaded)))
+    }
+
+    /// The parameter set.
+    #[getter]
+    fn parameters(&self) -> ParameterSet {
+        ParameterSet(self.0.integers.server().set().clone())
+    }
+
+    /// Name of the client key whose integers it works on.
+    #[getter]
+    fn key_id(&self) -> String {
+        self.0.integers.key_id().to_string()
+    }
+
+    /// The device's name.
+    #[getter]
+    fn device(&self) -> String {
+        self.0.device.clone()
+    }
+
+    /// Bootstrappings that operations have asked for so far.
+    #[getter]
+    fn look_ups(&self) -> u64 {
+        self.0.integers.look_ups()
+    }
+
+    /// Lets operations store so many bytes on the device beside operands and results.
+    fn limit_scratch(&self, nbytes: usize) {
+        self.0.integers.limit_scratch(nbytes);
+    }
+
+    /// The integers on this device, where they stay until nothing refers to them.
+    fn upload(
+        &self,
+        py: Python<'_>,
+        integers: &Bound<'_, IntegerCiphertexts>,
+    ) -> PyResult<IntegerCiphertexts> {
+        integers.get().on_device(py, &self.0)
+    }
+
+    /// Waits until all work on the device is done.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        compute(py, || self.0.integers.synchronize().map_err(Failure::from))
+    }
+
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        context::enter(slf.as_any())?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        context::exit(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let (id, set) = (self.0.integers.key_id(), self.0.integers.server().set());
+        format!("<girih.integer.ServerKey {id:.8} of {set} on {}>", self.0.device)
+    }
+
+    fn __reduce_ex__(&self, _protocol: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(refuse_pickle().into())
+    }
+}

@@ -1,0 +1,175 @@
+"""Encrypted integers: every operator against NumPy's, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import girih
+from girih import errors, integer
+
+A = {"uint8": [7, 200, 13, 0], "int8": [7, -100, -128, 127], "uint16": [700, 50, 0, 65535]}
+B = {"uint8": [5, 100, 13, 3], "int8": [-5, 100, -1, 3], "uint16": [5, 51, 9, 2]}
+
+
+@pytest.fixture(params=A)
+def pair(request, integer_client, integer_server):
+    """Two arrays in the plain, and encrypted on the device."""
+    a, b = (np.array(values[request.param], request.param) for values in (A, B))
+    encrypted = [integer_server.upload(integer_client.encrypt_integers(x)) for x in (a, b)]
+    return a, b, *encrypted
+
+
+def test_arrays_keep_their_shape_and_type(integer_client):
+    for dtype in ("bool", "uint8", "int8", "uint32", "int64", "uint64"):
+        values = np.array([[1, 0, 1], [0, 1, 1]], dtype)
+        encrypted = integer_client.encrypt_integers(values)
+        assert (encrypted.shape, encrypted.dtype) == ((2, 3), dtype)
+        back = integer_client.decrypt_integers(encrypted)
+        assert back.dtype == dtype and np.array_equal(back, values)
+    assert integer_client.encrypt_integers([1, -2]).dtype == "int64"
+    assert integer_client.encrypt_integers(np.int16(-3)).shape == ()
+    assert integer_client.decrypt_integers(integer_client.encrypt_integers(np.int16(-3))) == -3
+
+
+def test_widths_that_numpy_lacks(integer_client):
+    for dtype, values in (
+        ("uint4", [0, 15]), ("int4", [-8, 7]), ("uint128", [2**127 + 5, 3]), ("int128", [-(2**100)])
+    ):  # fmt: skip
+        encrypted = integer_client.encrypt_integers(values, dtype)
+        assert encrypted.dtype == dtype
+        assert integer_client.decrypt_integers(encrypted).tolist() == values
+
+
+def test_arithmetic_wraps_around(pair, integer_client):
+    a, b, x, y = pair
+    read = integer_client.decrypt_integers
+    with np.errstate(over="ignore"):
+        assert np.array_equal(read(x + y), a + b)
+        assert np.array_equal(read(x - y), a - b)
+        assert np.array_equal(read(x * y), a * b)
+        assert np.array_equal(read(-x), -a)
+        assert np.array_equal(read(3 - x), a.dtype.type(3) - a)
+        assert np.array_equal(read(x + b), a + b)
+        assert np.array_equal(read(2 + x), a + a.dtype.type(2))
+    assert np.array_equal(read(~x), ~a)
+    assert np.array_equal(read(abs(x)), np.abs(a))
+    assert np.array_equal(read(x & y), a & b)
+    assert np.array_equal(read(1 | x), a | 1)
+    assert np.array_equal(read(x ^ y), a ^ b)
+    assert np.array_equal(read(x << 1), a << 1)
+    assert np.array_equal(read(x >> 2), a >> 2)
+
+
+def test_comparisons_are_encrypted_and_choose(pair, integer_client):
+    a, b, x, y = pair
+    read = integer_client.decrypt_integers
+    for got, want in (
+        (x < y, a < b), (x <= y, a <= b), (x > y, a > b), (x >= 7, a >= 7), (x == y, a == b),
+        (x != 7, a != 7),
+    ):  # fmt: skip
+        assert got.dtype == "bool" and np.array_equal(read(got), want)
+    assert np.array_equal(read((x > y).select(x, 1)), np.where(a > b, a, a.dtype.type(1)))
+    assert np.array_equal(read(x.minimum(y)), np.minimum(a, b))
+    assert np.array_equal(read(x.maximum(y)), np.maximum(a, b))
+    low, high = x < 8, y > 4
+    assert np.array_equal(read(low & high), (a < 8) & (b > 4))
+    assert np.array_equal(read(low | ~high), (a < 8) | ~(b > 4))
+    assert np.array_equal(read(low == high), (a < 8) == (b > 4))
+    assert np.array_equal(read(low.astype("uint4")), (a < 8).astype(int))
+
+
+def test_quotients(integer_client, integer_server):
+    read = integer_client.decrypt_integers
+    a, b = np.array([200, 7], np.uint8), np.array([7, 0], np.uint8)
+    x, y = (integer_client.encrypt_integers(v) for v in (a, b))
+    with integer_server:
+        # By 0: all ones, and the dividend.
+        assert read(x // y).tolist() == [28, 255] and read(x % y).tolist() == [4, 7]
+        assert read(x // 9).tolist() == [22, 0]
+        signed = integer_client.encrypt_integers(np.array([-7], np.int8))
+        quotient, remainder = signed.div_rem(2)
+        assert (read(quotient)[0], read(remainder)[0]) == (-3, -1)
+        with pytest.raises(TypeError, match="div_rem"):
+            signed // 2
+
+
+def test_moves_casts_and_overflow(integer_client, integer_server):
+    read = integer_client.decrypt_integers
+    a = np.array([0x81, 3], np.uint8)
+    with integer_server:
+        x = integer_client.encrypt_integers(a)
+        by = integer_client.encrypt_integers([1, 2], "uint4")
+        assert read(x << by).tolist() == [0x02, 12]
+        assert read(x.rotate_left(1)).tolist() == [0x03, 6]
+        assert read(x.rotate_right(by)).tolist() == [0xC0, 0xC0]
+        assert read(x.astype("uint16")).tolist() == [0x81, 3]
+        assert read(x.astype("int8")).tolist() == [-127, 3]
+        assert read(x.astype("int4")).tolist() == [1, 3]
+        total, over = x.overflowing_add(200)
+        assert read(total).tolist() == [73, 203] and read(over).tolist() == [True, False]
+        assert read(x.overflowing_sub(4)[1]).tolist() == [False, True]
+        assert read(x.overflowing_mul(2)[1]).tolist() == [True, False]
+
+
+def test_places_bytes_and_pickles(integer_client, integer_server):
+    values = np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
+    x = integer_client.encrypt_integers(values)
+    assert (x.device, x.key_id, len(x)) == (None, integer_client.key_id, 2)
+    assert np.array_equal(integer_client.decrypt_integers(x[:, 1:]), values[:, 1:])
+    assert np.array_equal(integer_client.decrypt_integers(x[-1]), values[-1])
+    there = x.to_device(integer_server)
+    assert there.device == "cpu" and there.to_host().device is None
+    for protocol in (2, pickle.HIGHEST_PROTOCOL):
+        back = pickle.loads(pickle.dumps(there, protocol))
+        assert back.shape == (2, 3)
+        assert np.array_equal(integer_client.decrypt_integers(back), values)
+    back = integer.Ciphertexts.from_bytes(x.to_bytes(), (3, 2))
+    assert np.array_equal(integer_client.decrypt_integers(back), values.reshape(3, 2))
+    with pytest.raises(errors.PickleError):
+        pickle.dumps(integer_server)
+    before = integer_server.look_ups
+    with integer_server:
+        (there > 3).to_host()
+    integer_server.synchronize()
+    assert integer_server.look_ups > before
+    assert "uint8 on cpu" in repr(there)
+
+
+def test_what_does_not_fit_is_refused(client, integer_client, integer_server):
+    x = integer_client.encrypt_integers([1, 2], "uint8")
+    with pytest.raises(errors.NoServerError, match="with server"):
+        x + x
+    with pytest.raises(errors.MismatchError, match="uint7"):
+        integer_client.encrypt_integers([1], "uint7")
+    with pytest.raises(errors.MismatchError, match="does not fit"):
+        integer_client.encrypt_integers([300], "uint8")
+    with pytest.raises(errors.MismatchError, match="does not fit"):
+        integer_client.encrypt_integers([-1], "uint8")
+    with pytest.raises(TypeError):
+        integer_client.encrypt_integers([1.5])
+    with pytest.raises(TypeError, match="dtype"):
+        integer_client.encrypt_integers([2**70])
+    with pytest.raises(TypeError, match="truth value"):
+        bool(x)
+    with integer_server:
+        for wrong in (300, -1, x.astype("uint16"), x[:1], [1, 2, 3]):
+            with pytest.raises(errors.MismatchError):
+                x + wrong
+        with pytest.raises(TypeError):
+            x + 1.5
+        with pytest.raises(errors.MismatchError, match="conditions"):
+            x.select(x, x)
+        with pytest.raises(errors.MismatchError):
+            (x > 1).select(1, 2)
+        with pytest.raises(errors.MismatchError, match="x != 0"):
+            x.astype("bool")
+        with pytest.raises(errors.MismatchError):
+            (x > 1) + (x > 1)
+        with pytest.raises(TypeError):
+            x << -1
+    with pytest.raises(errors.Error):
+        # The set of gates has no room for four bits.
+        integer.ServerKey(client.evaluation_keys(), device="cpu")
+    with pytest.raises(errors.MismatchError):
+        girih.ClientKey.generate("INSECURE_INTEGERS").decrypt_integers(x)

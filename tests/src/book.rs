@@ -1,0 +1,323 @@
+//! The book over `docs/` (mdBook): its chapters, and whether what they link to and include is
+//! there. `cargo xtask book` builds it from what [`stage`] writes.
+
+use std::collections::BTreeSet;
+use std::io::{Error, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// Where chapters lie, seen from the root of the repository.
+const DOCS: &str = "docs";
+/// Files that tests run: all samples are taken from them. (What fences say, their folder.)
+const SAMPLES: [(&str, &str); 2] =
+    [("rust", "crates/girih/examples/guide"), ("python", "crates/python/examples")];
+
+/// A path without `.` and `..`; none where it leads out of its root.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => out.push(part),
+            Component::CurDir => {}
+            Component::ParentDir if out.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+/// The lines of a page with their numbers, those inside fences with what the fence is of.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Option<&str>, &str)> {
+    let mut fence = None;
+    text.lines().enumerate().filter_map(move |(i, line)| {
+        if let Some(rest) = line.trim_start().strip_prefix("```") {
+            fence = if fence.is_some() { None } else { Some(rest) };
+            return None;
+        }
+        Some((i + 1, fence, line))
+    })
+}
+
+/// A link of a page: its line, and what it points to.
+#[derive(Debug, PartialEq, Eq)]
+struct Link<'a> {
+    line: usize,
+    target: &'a str,
+}
+
+/// The links of a page, `](target)` and `[name]: target`, without those in code.
+fn links(text: &str) -> Vec<Link<'_>> {
+    let mut found = Vec::new();
+    for (number, _, line) in lines(text).filter(|(_, fence, _)| fence.is_none()) {
+        if line.starts_with('[')
+            && let Some((_, target)) = line.split_once("]: ")
+        {
+            found.push(Link { line: number, target });
+        }
+        // Every other part stands between backticks.
+        for (start, _) in line.match_indices("](") {
+            if line[..start].matches('`').count() % 2 == 1 {
+                continue;
+            }
+            if let Some((target, _)) = line[start + 2..].split_once(')') {
+                found.push(Link { line: number, target });
+            }
+        }
+    }
+    found
+}
+
+/// Whether a link points into the repository.
+fn is_local(target: &str) -> bool {
+    !["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme))
+}
+
+/// Of `{{#include FILE:ANCHOR}}`: the line, the fence it stands in, file and anchor.
+fn includes(text: &str) -> Vec<(usize, Option<&str>, &str, &str)> {
+    let all = lines(text).filter_map(|(number, fence, line)| {
+        let what = line.trim().strip_prefix("{{#include ")?.strip_suffix("}}")?;
+        let (file, anchor) = what.split_once(':').unwrap_or((what, ""));
+        Some((number, fence, file, anchor))
+    });
+    all.collect()
+}
+
+/// The ids that mdBook and code hosts give to the headings of a page.
+fn headings(text: &str) -> BTreeSet<String> {
+    let titles = lines(text).filter(|(_, fence, line)| fence.is_none() && line.starts_with('#'));
+    let id = |title: &str| {
+        let kept = title.trim_start_matches('#').trim().chars().filter_map(|c| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
+            _ => None,
+        });
+        kept.collect()
+    };
+    titles.map(|(_, _, line)| id(line)).collect()
+}
+
+/// Every Markdown file below a folder, but the table of contents.
+fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(pages(&path)?);
+        } else if path.extension().is_some_and(|e| e == "md") && !path.ends_with("SUMMARY.md") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path)
+        .map_err(|e| Error::new(e.kind(), format!("{}: {e}", path.display())))
+}
+
+/// What is wrong with the book of the repository at `root`, a sentence each: pages that are no
+/// chapters, links and includes that lead nowhere, samples that no test runs.
+///
+/// # Errors
+/// For files that cannot be read.
+pub fn faults(root: &Path) -> Result<Vec<String>> {
+    let docs = root.join(DOCS);
+    let summary = read(&docs.join("SUMMARY.md"))?;
+    let chapters: BTreeSet<PathBuf> =
+        links(&summary).iter().map(|link| docs.join(link.target)).collect();
+    let pages = pages(&docs)?;
+    let mut wrong = Vec::new();
+    for page in pages.iter().filter(|page| !chapters.contains(*page)) {
+        wrong.push(format!("{} is not in SUMMARY.md", page.display()));
+    }
+    for page in pages.iter().chain([&docs.join("SUMMARY.md")]) {
+        let name = page.strip_prefix(root).unwrap_or(page);
+        let text = read(page)?;
+        let found = [link_faults(root, name, &text), sample_faults(root, name, &text)?];
+        wrong.extend(found.concat());
+    }
+    Ok(wrong)
+}
+
+/// The links of the page `name` that lead nowhere.
+fn link_faults(root: &Path, name: &Path, text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for link in links(text).iter().filter(|link| is_local(link.target)) {
+        let (file, id) = link.target.split_once('#').unwrap_or((link.target, ""));
+        let to = if file.is_empty() { name.to_owned() } else { name.with_file_name(file) };
+        let why = match normal(&to).map(|to| root.join(to)).filter(|to| to.exists()) {
+            None => "no such file",
+            Some(_) if id.is_empty() => continue,
+            Some(to) if read(&to).is_ok_and(|text| headings(&text).contains(id)) => continue,
+            Some(_) => "no such heading",
+        };
+        wrong.push(format!("{}:{}: {}: {why}", name.display(), link.line, link.target));
+    }
+    wrong
+}
+
+/// Includes of the page `name` that lead nowhere, and samples that are none.
+fn sample_faults(root: &Path, name: &Path, text: &str) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let included = includes(text);
+    for (line, fence, file, anchor) in &included {
+        let path = normal(&name.with_file_name(file)).unwrap_or_default();
+        let why = match read(&root.join(&path)) {
+            Err(_) => "no such file".into(),
+            Ok(text) => include_fault(&path, &text, fence.unwrap_or_default(), anchor),
+        };
+        if !why.is_empty() {
+            wrong.push(format!("{}:{line}: {file}:{anchor}: {why}", name.display()));
+        }
+    }
+    for (number, fence, line) in lines(text) {
+        let of_a_test = included.iter().any(|(at, ..)| *at == number);
+        if SAMPLES.iter().any(|(language, _)| fence == Some(*language)) && !of_a_test {
+            let place = format!("{}:{number}", name.display());
+            wrong.push(format!("{place}: a sample that no test runs: {line}"));
+        }
+    }
+    Ok(wrong)
+}
+
+/// What is wrong with including `anchor` of a file, nothing if it is empty.
+fn include_fault(path: &Path, text: &str, fence: &str, anchor: &str) -> String {
+    if let Some((_, folder)) = SAMPLES.iter().find(|(language, _)| *language == fence)
+        && !path.starts_with(folder)
+    {
+        return format!("samples are in {folder}");
+    }
+    let has = |mark: &str| {
+        text.lines()
+            .any(|line| line.trim_start_matches(['/', '#', ' ']) == format!("{mark}{anchor}"))
+    };
+    match anchor.is_empty() || (has("ANCHOR: ") && has("ANCHOR_END: ")) {
+        true => String::new(),
+        false => "no such anchor".into(),
+    }
+}
+
+/// Writes the sources of the book below `out`, ready for `mdbook build OUT/docs`: the pages, what
+/// they include, and what they link to outside `docs/`, as files of the book (`sources/`).
+///
+/// # Errors
+/// For files that cannot be read or written.
+pub fn stage(root: &Path, out: &Path) -> Result<()> {
+    let docs = root.join(DOCS);
+    copy(&docs, &out.join(DOCS))?;
+    for page in pages(&docs)? {
+        let name = page.strip_prefix(root).expect("pages lie below the root");
+        let text = read(&page)?;
+        for (_, _, file, _) in includes(&text) {
+            let path = normal(&name.with_file_name(file)).unwrap_or_default();
+            copy(&root.join(&path), &out.join(&path))?;
+        }
+        let mut staged = text.clone();
+        let elsewhere = |link: &&Link<'_>| is_local(link.target) && !link.target.starts_with('#');
+        for link in links(&text).iter().filter(elsewhere) {
+            let path = normal(&name.with_file_name(link.target.split('#').next().unwrap_or("")));
+            let Some(path) = path.filter(|path| root.join(path).exists()) else { continue };
+            if let Some(to) = staged_link(root, out, name, &path)? {
+                let ends = [("](", ")"), ("]: ", "\n")];
+                for (before, after) in ends {
+                    let [old, new] =
+                        [link.target, &to].map(|target| format!("{before}{target}{after}"));
+                    staged = staged.replace(&old, &new);
+                }
+            }
+        }
+        std::fs::write(out.join(name), staged)?;
+    }
+    Ok(())
+}
+
+/// What a link of the page `name` to `path` becomes in the book; none if it stays.
+fn staged_link(root: &Path, out: &Path, name: &Path, path: &Path) -> Result<Option<String>> {
+    let up = "../".repeat(name.components().count() - 2);
+    if root.join(path).is_dir() {
+        let inside = path.strip_prefix(DOCS).unwrap_or(path);
+        if root.join(path).join("README.md").exists() {
+            return Ok(Some(format!("{up}{}/README.md", inside.display())));
+        }
+        list(&root.join(path), &out.join(DOCS).join(inside))?;
+        return Ok(Some(format!("{up}{}/index.html", inside.display())));
+    }
+    if path.starts_with(DOCS) {
+        return Ok(None);
+    }
+    // Of another page mdBook would expect a chapter.
+    let page = path.extension().is_some_and(|e| e == "md");
+    let to = format!("sources/{}{}", path.display(), if page { ".txt" } else { "" });
+    copy(&root.join(path), &out.join(DOCS).join(&to))?;
+    Ok(Some(format!("{up}{to}")))
+}
+
+/// A page that lists the files of a folder.
+fn list(folder: &Path, out: &Path) -> Result<()> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    let items: String =
+        names.iter().map(|name| format!("<li><a href=\"{name}\">{name}</a></li>\n")).collect();
+    std::fs::create_dir_all(out)?;
+    std::fs::write(out.join("index.html"), format!("<!doctype html>\n<ul>\n{items}</ul>\n"))
+}
+
+/// Copies a file or a folder.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if from.is_dir() {
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    let folder = to.parent().expect("a file lies in a folder");
+    std::fs::create_dir_all(folder)?;
+    std::fs::copy(from, to)
+        .map(drop)
+        .map_err(|e| Error::new(e.kind(), format!("{} to {}: {e}", from.display(), to.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_outside_code() {
+        let text = "a [b](c.md#d) `[e](f)` [g](h)\n```rust\n[i](j)\n```\n[k]: https://l\n";
+        let found: Vec<_> = links(text).iter().map(|link| (link.line, link.target)).collect();
+        assert_eq!(found, [(1, "c.md#d"), (1, "h"), (5, "https://l")]);
+        assert!(is_local("c.md") && !is_local("https://l"));
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_found() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let page = Path::new("docs/ckks.md");
+        let bad = "[a](nowhere.md) [b](tfhe.md#no-such-heading) [c](../../out.md)\n";
+        assert_eq!(link_faults(root, page, bad).len(), 3, "{:?}", link_faults(root, page, bad));
+        let good = "[a](tfhe.md#5-noise-model) [b](../README.md) [c](benchmarks/h200)\n";
+        assert_eq!(link_faults(root, page, good), [""; 0]);
+
+        let sample = "../crates/girih/examples/guide/keys.rs";
+        let of = |what: &str| {
+            let text = format!("```rust\n{what}\n```\n");
+            sample_faults(root, page, &text).expect("readable")
+        };
+        assert_eq!(of(&format!("{{{{#include {sample}:name}}}}")), [""; 0]);
+        for bad in [
+            format!("{{{{#include {sample}:no_such_anchor}}}}"),
+            "{{#include ../crates/girih/examples/guide/none.rs:name}}".into(),
+            "{{#include ../crates/girih/src/lib.rs}}".into(),
+            "let x = 1;".into(),
+        ] {
+            assert_eq!(of(&bad).len(), 1, "{bad}");
+        }
+    }
+}
