@@ -146,6 +146,107 @@ fn terms_are_those_of_their_formulas() {
     close(first_step(&raised), 1412.86);
 }
 
+/// Set, packing, variance of an accumulator with the integer and with the f64 transform, then
+/// `key_switch`, `shared`, `rounding`, `fresh`.
+type Terms = (&'static str, usize, [f64; 2], [f64; 4]);
+
+/// Computed from the formulas by another program, for each kind of set: the terms of digits, of
+/// bits that are dropped, of modulus raising, of binary secrets and of the native torus, for
+/// several indices a step and several bodies.
+const TERMS: [Terms; 12] = [
+    (
+        "G1",
+        1,
+        [4.607303e+11, 4.607303e+11],
+        [3.034105e+04, 9.463773e+02, 2.802778e+01, 1.017610e+01],
+    ),
+    (
+        "G2",
+        1,
+        [9.488351e+21, 4.125639e+22],
+        [6.068201e+04, 1.892755e+03, 3.341667e+01, 1.017610e+01],
+    ),
+    (
+        "G4_1X23",
+        1,
+        [9.149354e+23, 2.020462e+24],
+        [1.414395e+05, 4.416427e+03, 7.258333e+01, 1.017610e+01],
+    ),
+    (
+        "G5",
+        1,
+        [3.737960e+10, 3.737960e+10],
+        [7.071981e+04, 2.208214e+03, 7.258333e+01, 1.017610e+01],
+    ),
+    (
+        "INSECURE_TOY_ALL",
+        1,
+        [6.555836e+10, 6.555836e+10],
+        [9.783362e+03, 6.105660e+02, 2.750000e+00, 1.017610e+01],
+    ),
+    (
+        "INSECURE_TOY_BINARY",
+        1,
+        [7.332982e+09, 7.332982e+09],
+        [7.585768e+03, 2.405943e+02, 2.750000e+00, 1.017610e+01],
+    ),
+    (
+        "INSECURE_TOY_GROUP_4",
+        1,
+        [2.735073e+10, 2.735073e+10],
+        [7.585768e+03, 2.405943e+02, 2.750000e+00, 1.017610e+01],
+    ),
+    (
+        "M2",
+        1,
+        [1.200694e+05, 1.318259e+05],
+        [1.010608e+05, 3.154591e+03, 5.697222e+01, 1.017610e+01],
+    ),
+    (
+        "M4",
+        4,
+        [6.871687e+04, 6.871700e+04],
+        [4.146953e+04, 3.230912e+02, 2.852778e+01, 1.017610e+01],
+    ),
+    (
+        "TFHERS_2_2",
+        1,
+        [6.317194e+29, 9.669844e+29],
+        [7.887604e+31, 0.0, 1.920833e+01, 5.726623e+09],
+    ),
+    (
+        "TFHERS_2_2_GROUP_3",
+        1,
+        [8.104475e+29, 1.729903e+30],
+        [7.887604e+31, 0.0, 1.920833e+01, 5.726623e+09],
+    ),
+    (
+        "INSECURE_TOY_TORUS",
+        2,
+        [3.038056e+23, 3.226661e+23],
+        [8.539035e+29, 0.0, 1.416667e+00, 5.726623e+09],
+    ),
+];
+
+#[test]
+fn every_term_of_every_kind_of_set() {
+    for (name, packing, accumulators, rest) in TERMS {
+        let set = ParameterSet::by_name(name).expect("built in").with_packing(packing);
+        let set = set.expect("1 to 16");
+        for (transform, wanted) in [Transform::Ntt, Transform::Fft].into_iter().zip(accumulators) {
+            let model = NoiseModel::with_transform(&set, transform);
+            let found =
+                [model.accumulator, model.key_switch, model.shared, model.rounding, model.fresh];
+            let [key_switch, shared, rounding, fresh] = rest;
+            for (found, wanted) in
+                found.into_iter().zip([wanted, key_switch, shared, rounding, fresh])
+            {
+                assert!((found - wanted).abs() <= 1e-6 * wanted, "{name}: {found}, not {wanted}");
+            }
+        }
+    }
+}
+
 #[test]
 fn log2_erfc_is_continuous_and_never_underflows() {
     assert!((log2_erfc(0.0)).abs() < 1e-15);
