@@ -179,7 +179,7 @@ const LOG2_DEGREES: [u32; 3] = [10, 11, 12];
 const RECORDED: [(&str, &[&str]); 3] = [
     ("INSECURE_CKKS_D40_N10", &[]),
     ("INSECURE_CKKS_D40_N11", &["multiply", "rotate", "bootstrap"]),
-    ("INSECURE_CKKS_D40_30BIT_N10", &["multiply", "linear_transform"]),
+    ("INSECURE_CKKS_D40_30BIT_N10", &["multiply", "linear_transform", "joined"]),
 ];
 
 fn no_differences(differences: Vec<String>) -> Result<(), Failed> {
@@ -254,6 +254,10 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     if quick {
         return;
     }
+    add(
+        "ckks::joined_digits".into(),
+        Box::new(|device| no_differences(key_switching::joined_and_apart(device.backend())?)),
+    );
     add(
         "ckks::end_to_end".into(),
         Box::new(|device| no_differences(evaluator::end_to_end(device.backend())?)),

@@ -356,6 +356,14 @@ fn key_switchings_agree() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+/// Digits that are joined: the words of the CPU, with sums of keys and without.
+#[test]
+fn joined_digits_agree() {
+    let differences = key_switching::joined_and_apart(&device());
+    let differences = differences.unwrap_or_else(|e| panic!("{e}"));
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
 /// Memory that runs out while CKKS keys are loaded: how much, for what, and what to do about it.
 #[test]
 fn ckks_keys_without_room_say_what_to_do() {

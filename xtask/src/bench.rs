@@ -151,7 +151,7 @@ pub enum Operation {
     Majority,
     /// `select ? a : b`: three bootstrappings.
     Mux,
-    /// A look-up table on two-bit messages; on four-bit ones where the set is on the native torus.
+    /// A look-up table on two-bit messages; on four-bit ones where the set is made for them.
     Lut,
     /// EvalFunc: an arbitrary function of a message that fills its modulus.
     Func,
@@ -216,9 +216,9 @@ impl Operation {
     }
 
     /// Bits of a message: look-ups take what the set is made for.
-    fn message_bits(self, set: &ParameterSet) -> u32 {
+    pub fn message_bits(self, set: &ParameterSet) -> u32 {
         match self {
-            Self::Lut if set.shape().is_torus() => 4,
+            Self::Lut if NoiseModel::new(set).looks_up_four_bits() => 4,
             Self::Lut => 2,
             _ => 1,
         }
@@ -326,7 +326,7 @@ impl Operation {
 pub const TABLE_BATCH: usize = 16_384;
 
 /// Everything that one set of keys needs, loaded.
-struct Loaded {
+pub struct Loaded {
     client: ClientKey,
     server: ServerKey,
     keygen_s: f64,
@@ -547,7 +547,8 @@ pub fn load_options(arguments: &Arguments) -> LoadOptions {
     }
 }
 
-fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
+/// Makes and loads the keys of a run.
+pub fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
     let progress = Terminal::new();
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
@@ -567,7 +568,8 @@ pub fn messages(seed: u64, count: usize, bound: u64) -> Vec<u64> {
     (0..count).map(|_| words.next_word() % bound).collect()
 }
 
-fn measure(
+/// Runs and checks one batch size.
+pub fn measure(
     arguments: &Arguments,
     set: &ParameterSet,
     device: &Device,

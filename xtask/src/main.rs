@@ -23,6 +23,7 @@ mod python;
 mod rates;
 mod record;
 mod records;
+mod search;
 mod sets;
 mod soak;
 mod table;
@@ -78,6 +79,9 @@ enum Command {
     Memory(ckks::memory::Arguments),
     /// List the built-in parameter sets, or print one as a parameter file.
     Sets(sets::Arguments),
+    /// Search for parameter sets by message size, failure probability and security, and measure the
+    /// cheapest.
+    Search(search::Arguments),
     /// Make a folder of binaries that run on a machine without Rust: bench, conformance, examples.
     Bundle(bundle::Arguments),
     /// Replay vector files stage by stage, bit for bit.
@@ -155,6 +159,7 @@ fn main() -> ExitCode {
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Memory(arguments) => ckks::memory::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
         Command::Fold(arguments) => fold::run(&arguments),
@@ -176,7 +181,6 @@ fn main() -> ExitCode {
 }
 
 /// The arguments of a command as the command line would read them; `words` begins with its name.
-#[cfg(test)]
 fn parsed<A: clap::Args>(words: &[&str]) -> A {
     let command = A::augment_args(clap::Command::new("xtask"));
     A::from_arg_matches(&command.get_matches_from(words)).expect("arguments of this command")

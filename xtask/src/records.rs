@@ -58,10 +58,15 @@ pub fn kind(value: &Value) -> Result<String> {
     if record.get("phases").is_some() {
         return Ok("profile".into());
     }
+    if record.get("parts").is_some() {
+        return Ok("soak".into());
+    }
     let named = record.get("scheme").or(record.get("backend")).and_then(Value::as_str);
     match named.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric())) {
         Some(name) => Ok(name.into()),
-        None => bail!("a record names its scheme or its backend, is an example's or a profile"),
+        None => bail!(
+            "a record names its scheme or its backend, is an example's, a profile or a soak's"
+        ),
     }
 }
 

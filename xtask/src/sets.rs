@@ -17,7 +17,7 @@ pub struct Arguments {
 /// log2 of the probability that what a set is made for fails, by the noise model, and what that is.
 pub fn log2_failure(set: &ParameterSet, transform: Transform) -> (f64, &'static str) {
     let model = NoiseModel::with_transform(set, transform);
-    if set.shape().is_torus() {
+    if model.looks_up_four_bits() {
         // The norm for which TFHE-rs states how often its messages of four bits fail.
         return (model.log2_failure_table(4, &[5]), "a look-up of four bits of norm 5");
     }
@@ -52,8 +52,8 @@ fn row(set: &ParameterSet) -> [String; 7] {
 
 /// What the columns hold.
 const LEGEND: &str = "
-fails     a gate on bootstrapped bits, one bit a ciphertext (native torus: a look-up of four bits \
-of norm 5), f64 transform, by the noise model
+fails     a gate on bootstrapped bits, one bit a ciphertext (sets of 2+2 bits: a look-up of four \
+bits of norm 5), f64 transform, by the noise model
 security  bits against uSVP (BDGL16); against the cheapest attack that is computed (MATZOV); what \
 the source of the set claims
 SET_R5 packs five bits a ciphertext. `sets SET` prints a set as a parameter file; \
@@ -82,16 +82,22 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 fn print<const N: usize>(heads: [&str; N], rows: &[[String; N]]) {
+    lines(heads, rows).iter().for_each(|line| println!("{line}"));
+}
+
+/// A table, its columns as wide as their widest cells.
+pub fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> Vec<String> {
     let heads = heads.map(str::to_owned);
     let width = |column: usize| {
         rows.iter().chain([&heads]).map(|r| r[column].chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
-    for row in [&heads].into_iter().chain(rows) {
+    let line = |row: &[String; N]| {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
-    }
+        cells.join("  ").trim_end().to_owned()
+    };
+    [&heads].into_iter().chain(rows).map(line).collect()
 }
 
 #[cfg(test)]

@@ -96,6 +96,7 @@
 //! ```
 
 use crate::device::{BackendError, Device, LoadKeys, LoadOptions, PlanRequest, Progress};
+use std::collections::BTreeMap;
 
 #[doc(inline)]
 pub use girih_backend::poly::{PolyOptions, PolyPlan};
@@ -117,9 +118,10 @@ impl LoadKeys for EvaluationKeys {
     type Server = server::ServerKey;
     type Error = Error;
 
-    /// Of the plan, `klss` chooses the key switching (primes in a group; 0 is hybrid) and other
-    /// choices go to the device, which refuses names that it does not know. Transforms and tiles
-    /// are options of other schemes: what names one is refused.
+    /// Of the plan, `klss` chooses the key switching (primes in a group; 0 is hybrid),
+    /// `join_digits` and `sum_keys` are those of [`Options`](server::Options) (1: yes, 0: no), and
+    /// other choices go to the device, which refuses names that it does not know. Transforms and
+    /// tiles are options of other schemes: what names one is refused.
     fn load_on(
         &self,
         device: &Device,
@@ -136,9 +138,24 @@ impl LoadKeys for EvaluationKeys {
             0 => server::KeySwitching::Hybrid,
             group => server::KeySwitching::Klss { group: group as usize },
         });
+        let own = server::Options::default();
+        let join_digits = yes_or_no(&mut choices, "join_digits")?;
+        let sum_keys = yes_or_no(&mut choices, "sum_keys")?.unwrap_or(own.sum_keys);
         let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
         let options =
-            server::Options { key_switching, device: device_options, ..Default::default() };
+            server::Options { key_switching, join_digits, sum_keys, device: device_options, ..own };
         server::ServerKey::load(device.backend(), self, &options, progress)
+    }
+}
+
+/// Takes a choice that is 1 or 0.
+fn yes_or_no(choices: &mut BTreeMap<String, u32>, name: &str) -> Result<Option<bool>> {
+    match choices.remove(name) {
+        None => Ok(None),
+        Some(value @ (0 | 1)) => Ok(Some(value == 1)),
+        Some(value) => {
+            let why = format!("{name}={value}: it is 0 or 1");
+            Err(Error::Backend(BackendError::InvalidRequest(why)))
+        }
     }
 }

@@ -38,7 +38,7 @@ impl SwitchingNoise {
 
     /// T: the expected squared norm of the TFHE secret.
     fn lwe_norm(&self) -> f64 {
-        let square = match self.parameters.tfhe().shape().secret {
+        let square = match self.parameters.tfhe().stored_secret() {
             SecretKind::Ternary => 2.0 / 3.0,
             SecretKind::Binary => 0.5,
         };

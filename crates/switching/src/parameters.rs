@@ -157,7 +157,7 @@ impl SwitchingParameters {
     /// The problems of learning with errors that switching keys publish samples of: under the
     /// secret of TFHE, under that of the packing ring, under the dense secret of CKKS.
     pub fn problems(&self) -> [LweProblem; 3] {
-        let secret = match self.tfhe.shape().secret {
+        let secret = match self.tfhe.stored_secret() {
             girih_backend::SecretKind::Ternary => SecretDistribution::Ternary,
             girih_backend::SecretKind::Binary => SecretDistribution::Binary,
         };

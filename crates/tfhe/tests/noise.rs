@@ -37,9 +37,9 @@ fn check(set: &ParameterSet, samples: usize) {
     // Where the f64 transform's own error is most of it (G4), the accumulator is only known as well
     // as that error's bound.
     let approximate = measured.model.sigma_acc() > 1.5 * NoiseModel::new(set).sigma_acc();
-    // Of what a binary secret multiplies, 40 % lies at one frequency: two numbers an accumulator,
+    // Of what a binary secret of the ring multiplies, 40 % lies at one frequency: two numbers an accumulator,
     // of which four are read.
-    let binary = set.shape().secret == SecretKind::Binary;
+    let binary = set.ring_secret() == SecretKind::Binary;
     let (least, most) = match (approximate, binary) {
         (true, _) => (0.5, 1.1),
         (false, true) => (0.75, 1.25),
@@ -104,8 +104,10 @@ fn from_file(name: &str, changes: &[(&str, &str)]) -> ParameterSet {
 #[test]
 fn every_kind_of_set_of_a_parameter_file_keeps_to_the_model() {
     const BINARY: (&str, &str) = ("secret", "\"binary\"");
+    const TERNARY_RING: (&str, &str) = ("ring_secret", "\"ternary\"");
+    const BINARY_RING: (&str, &str) = ("ring_secret", "\"binary\"");
     const RAISED: [(&str, &str); 3] = [("mode", "\"MR\""), ("log2_Q", "18"), ("log2_T", "41")];
-    let gd: [(&str, &[(&str, &str)]); 7] = [
+    let gd: [(&str, &[(&str, &str)]); 9] = [
         ("GD_TERNARY", &[]),
         ("GD_TERNARY_K2_R3", &[("k", "2"), ("r", "3")]),
         ("GD_TWO_WORDS", &[("log2_Q", "50"), ("base_g", "33554432")]),
@@ -119,6 +121,18 @@ fn every_kind_of_set_of_a_parameter_file_keeps_to_the_model() {
             &[BINARY, ("n", "512"), ("grouping", "2"), ("q_ks", "4096"), ("base_ks", "64")],
         ),
         (
+            "GD_BINARY_PAIRS_TERNARY_RING",
+            &[
+                BINARY,
+                TERNARY_RING,
+                ("n", "512"),
+                ("grouping", "2"),
+                ("q_ks", "4096"),
+                ("base_ks", "64"),
+            ],
+        ),
+        ("GD_TERNARY_BINARY_RING", &[BINARY_RING, ("k", "2")]),
+        (
             "GD_BINARY_FOURS_R2",
             &[
                 BINARY,
@@ -130,9 +144,14 @@ fn every_kind_of_set_of_a_parameter_file_keeps_to_the_model() {
             ],
         ),
     ];
-    let mr: [(&str, &[(&str, &str)]); 4] = [
+    let mr: [(&str, &[(&str, &str)]); 6] = [
         ("MR_TERNARY_R2", &[("r", "2")]),
         ("MR_BINARY", &[BINARY, ("n", "512"), ("q_ks", "4096"), ("base_ks", "64")]),
+        (
+            "MR_BINARY_TERNARY_RING",
+            &[BINARY, TERNARY_RING, ("n", "512"), ("q_ks", "4096"), ("base_ks", "64")],
+        ),
+        ("MR_TERNARY_BINARY_RING", &[BINARY_RING, ("q_ks", "4096"), ("base_ks", "64")]),
         (
             "MR_BINARY_K3_R2",
             &[BINARY, ("n", "256"), ("k", "3"), ("r", "2"), ("q_ks", "16384"), ("base_ks", "128")],
@@ -197,7 +216,10 @@ fn what_results_share_moves_no_set_below_its_bound() {
         let margin = 2f64.powi(log2_q as i32 - 3);
         let figures = |inputs: f64| {
             let together = inputs * variance + inputs * (inputs - 1.0) * shared;
-            [inputs * variance, together].map(|v| model.log2_failure_input(margin, v))
+            let found = [inputs * variance, together].map(|v| model.log2_failure_input(margin, v));
+            let of_one_key = model.log2_failure_of_one_key(0.125, &vec![1; inputs as usize]);
+            assert!((of_one_key - found[1]).abs() < 1e-6, "{set}: {of_one_key} {found:?}");
+            found
         };
         let ([apart, together], [three_apart, three]) = (figures(2.0), figures(3.0));
         assert!(together >= apart && together < apart + 3.0, "{set}: {apart} {together}");

@@ -1,7 +1,7 @@
 //! Parameter sets: the published tables, files, and what is said of security.
 
-use girih_backend::{BootstrapShape, Gadget, KeyModulus, Transform};
-use girih_tfhe::{NoiseModel, ParameterLiteral, ParameterSet};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, Transform};
+use girih_tfhe::{ClientKey, NoiseModel, ParameterLiteral, ParameterSet};
 
 fn set(name: &str) -> ParameterSet {
     ParameterSet::by_name(name).expect("built in")
@@ -87,6 +87,54 @@ fn every_set_survives_its_file() {
             assert_eq!(read.description(), set.description());
         }
     }
+}
+
+/// A set of binary LWE secrets whose ring has a ternary one: another set than that of one kind, in
+/// files, keys, noise and security; a field that says what is so anyway is none.
+#[test]
+fn the_rings_secret_has_a_field_of_its_own() {
+    let toy = set("INSECURE_TOY_BINARY").literal();
+    let of = |name: &str, ring_secret| {
+        ParameterSet::new(&ParameterLiteral { name: name.into(), ring_secret, ..toy.clone() })
+    };
+    let plain = of("MINE", None).expect("valid");
+    assert_eq!(of("MINE", Some(SecretKind::Binary)).expect("valid"), plain);
+    assert!(!plain.to_toml().contains("ring_secret"), "{}", plain.to_toml());
+    let mixed = of("MINE", Some(SecretKind::Ternary)).expect("valid");
+    assert_ne!(mixed, plain);
+    assert_eq!(mixed.shape(), plain.shape(), "devices need not know");
+    let kinds = |set: &ParameterSet| [set.shape().secret, set.ring_secret(), set.stored_secret()];
+    let (binary, ternary) = (SecretKind::Binary, SecretKind::Ternary);
+    assert_eq!(kinds(&plain), [binary; 3]);
+    assert_eq!(kinds(&mixed), [binary, ternary, binary]);
+    assert_eq!(kinds(&mixed.with_packing(2).expect("valid")), [binary, ternary, binary]);
+    assert!(mixed.to_toml().contains("ring_secret = \"ternary\""), "{}", mixed.to_toml());
+    assert_eq!(ParameterSet::from_toml(&mixed.to_toml()).expect("own output"), mixed);
+    let why = of("INSECURE_TOY_BINARY", Some(ternary)).expect_err("another set").to_string();
+    assert!(why.contains("built-in set"), "{why}");
+
+    let torus = set("INSECURE_TOY_TORUS").literal();
+    let torus = ParameterLiteral { name: "MINE".into(), ring_secret: Some(ternary), ..torus };
+    assert_eq!(kinds(&ParameterSet::new(&torus).expect("valid")), [binary, ternary, ternary]);
+
+    let client = ClientKey::generate_seeded_for_tests(&mixed, [7; 32]).expect("a key");
+    let lwe = client.secret_coefficients(0).expect("one slot");
+    assert!(lwe.iter().all(|s| (0..=1).contains(s)));
+    let read = ClientKey::from_bytes(&client.to_bytes().expect("a key")).expect("own output");
+    assert_eq!(read.set(), &mixed);
+    let secrets = |lwe, glwe| ClientKey::from_secrets(&mixed, vec![lwe; 64], vec![glwe; 256]);
+    assert!(secrets(1, -1).is_ok());
+    let why = secrets(-1, 0).expect_err("not binary").to_string();
+    assert!(why.contains("the LWE secret") && why.contains("Binary"), "{why}");
+    let why = secrets(0, 2).expect_err("not ternary").to_string();
+    assert!(why.contains("the GLWE secret") && why.contains("Ternary"), "{why}");
+
+    // The ring's side is the weaker one here, and ternary secrets make it less so.
+    let bits = |set: &ParameterSet| set.security().estimate.cheapest_matzov;
+    assert!(bits(&mixed) > bits(&plain), "{} {}", bits(&mixed), bits(&plain));
+    // Digits that are left out meet more of the secret.
+    let noise = |set: &ParameterSet| NoiseModel::new(set).sigma_acc();
+    assert!(noise(&mixed) > noise(&plain));
 }
 
 #[test]

@@ -61,6 +61,54 @@ pub fn rotation_both_ways(device: &dyn Backend) -> Result<Vec<String>> {
     Ok(if same { Vec::new() } else { vec!["rotate: hybrid and KLSS differ".into()] })
 }
 
+/// A product and a rotation at a level whose digits can be joined: on `device` by sums of keys and
+/// without them, on the CPU by sums and by KLSS. One line if words differ, or if those of digits
+/// apart do not.
+///
+/// # Errors
+/// Failures of the device.
+pub fn joined_and_apart(device: &dyn Backend) -> Result<Vec<String>> {
+    let set = CkksParameters::by_name(SET)?;
+    let joins = |level: &usize| set.joined_digits_at(*level).iter().any(|of| of.digits.len() > 1);
+    let Some(level) = (0..=set.default_level()).find(joins) else {
+        return Ok(vec![format!("{set} has no level at which digits can be joined")]);
+    };
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
+    let kinds = [Some(KeyKind::Multiplication), KeyKind::rotation(&set, 1)];
+    let kinds = kinds.into_iter().flatten().map(|kind| kind.up_to(level));
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+    let x = client.encrypt_at(&slots(SLOTS, 1), level)?;
+    let run = |device: &dyn Backend, options: &Options| -> Result<Vec<Vec<u32>>> {
+        let server = ServerKey::load(device, &keys, options, &NoProgress)?;
+        let x = server.upload(std::slice::from_ref(&x))?;
+        let mut words = Vec::new();
+        for y in [server.mul_unscaled(&x, &x)?, server.rotate(&x, 1)?] {
+            let y = server.download(&y)?;
+            words.extend([y[0].b().to_vec(), y[0].a().to_vec()]);
+        }
+        Ok(words)
+    };
+    let hybrid = Some(KeySwitching::Hybrid);
+    let joined = Options { key_switching: hybrid, join_digits: Some(true), ..Options::default() };
+    let each = Options { sum_keys: false, ..joined.clone() };
+    let klss = Options { key_switching: Some(KeySwitching::klss(&set)), ..joined.clone() };
+    let apart = Options { join_digits: Some(false), ..joined.clone() };
+    let cpu = CpuBackend::new();
+    let wanted = run(&cpu, &joined)?;
+    let mut lines = Vec::new();
+    let all: [(&str, &dyn Backend, &Options); 3] =
+        [("by sums", device, &joined), ("key by key", device, &each), ("KLSS", &cpu, &klss)];
+    for (name, device, options) in all {
+        if run(device, options)? != wanted {
+            lines.push(format!("joined digits, {name}: not the words of the CPU"));
+        }
+    }
+    if run(&cpu, &apart)? == wanted {
+        lines.push("joined digits: the words of digits apart".into());
+    }
+    Ok(lines)
+}
+
 /// One line for each operation whose words differ.
 ///
 /// # Errors

@@ -59,6 +59,22 @@ fn inner_sum(r: &mut Recorder, _: &Place, [x, _]: [Recorded; 2]) -> Recording {
     Ok(vec![r.inner_sum(&x, 8, 1)?])
 }
 
+/// Key switches whose digits are joined: both kinds of key, one after the other.
+fn joined(r: &mut Recorder, place: &Place, [x, y]: [Recorded; 2]) -> Recording {
+    let joins = place.chain.digits_at(x.level)?.iter().any(|digit| digit.numbers.len() > 1);
+    if !joins {
+        let why = format!("no digits are joined at level {}", x.level);
+        return Err(RecordError::Shape { operation: "joined", why });
+    }
+    let product = r.multiply(&x, &y)?;
+    let digits = r.hoist(&product)?;
+    let turn = |by: i64| {
+        let g = r.rotation_of(x.slots, by);
+        r.galois_hoisted(&product, &digits, g)
+    };
+    [1, 3].into_iter().map(turn).collect()
+}
+
 fn adjust(r: &mut Recorder, _: &Place, [x, y]: [Recorded; 2]) -> Recording {
     Ok(vec![r.adjust(&x, x.level - 1)?, r.adjust(&y, 0)?])
 }
@@ -105,15 +121,18 @@ enum At {
     Highest,
     Half,
     Bottom,
+    /// Where slots-to-coefficients begins, with digits joined.
+    Joined,
 }
 
-const OPERATIONS: [(&str, Operation, At); 11] = [
+const OPERATIONS: [(&str, Operation, At); 12] = [
     ("multiply", multiply, At::Highest),
     ("square_low", square, At::Half),
     ("sums", sums, At::Highest),
     ("rotate", rotate, At::Highest),
     ("hoisted", hoisted, At::Half),
     ("inner_sum", inner_sum, At::Half),
+    ("joined", joined, At::Joined),
     ("adjust", adjust, At::Highest),
     ("linear_transform", linear_transform, At::Highest),
     ("divided_transform", divided_transform, At::Half),
@@ -133,7 +152,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn work(set: &str, operation: &str) -> Result<Work, Box<dyn std::error::Error>> {
     let known = OPERATIONS.iter().find(|(name, ..)| *name == operation);
     let (_, record, at) = known.ok_or_else(|| format!("no operation {operation}"))?;
-    let chain = Chain::new(ChainShape::from(&CkksParameters::by_name(set)?))?;
+    let mut shape = ChainShape::from(&CkksParameters::by_name(set)?);
+    shape.join_digits |= matches!(at, At::Joined);
+    let chain = Chain::new(shape)?;
     let encoder = Encoder::new(chain.degree().ilog2())?;
     let place = Place { chain, encoder };
     let highest = place.chain.highest_normal();
@@ -141,6 +162,7 @@ pub fn work(set: &str, operation: &str) -> Result<Work, Box<dyn std::error::Erro
         At::Highest => highest,
         At::Half => highest / 2,
         At::Bottom => 0,
+        At::Joined => place.chain.shape().bootstrapping.as_ref().ok_or("no bootstrapping")?.out(),
     };
     let scale = place.chain.scale(level).ok_or("a normal level has a scale")?;
     let mut r = Recorder::new(place.chain.clone());

@@ -227,6 +227,7 @@ impl<'a> Field<'a> {
             states,
             scale: (self.get("log2_scale")?.number()?.min(1023) as f64).exp2(),
             digits: (0..all).step_by(alpha).map(|i| alpha.min(all - i)).collect(),
+            join_digits: false,
             klss: self.get("klss_primes")?.words()?,
             klss_group: self.get("klss_group")?.number()?,
             bootstrapping,

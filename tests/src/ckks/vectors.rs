@@ -189,6 +189,7 @@ impl Keys {
     ) -> Result<HostPolynomials> {
         let words = |request: &ResidentRequest, shape: &ResidentShape| match request {
             ResidentRequest::Key { kind, digit, part } => self.get(root, (*kind, *digit, *part)),
+            ResidentRequest::JoinedKey { .. } => Err(root.wrong("has no digits that are joined")),
             ResidentRequest::Klss { kind, digit, part, group } => {
                 let mut groups = self.klss(root, chain, session, (*kind, *digit, *part))?;
                 if *group < groups.len() {

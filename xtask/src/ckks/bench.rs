@@ -66,6 +66,8 @@ struct Record {
     few_keys: bool,
     memory_limit: Option<u64>,
     key_switching: String,
+    join_digits: bool,
+    sum_keys: bool,
     plan: String,
     plan_from: PlanSource,
     seed: u64,
@@ -286,7 +288,13 @@ impl Loaded {
         let engine = server.engine();
         let plan = PolyOptions { plan: Some(*engine.plan()), ..options.device }.to_string();
         let plan_from = engine.plan_source();
-        say(format!("plan      key switching {}; {plan} ({plan_from:?})", server.key_switching()));
+        let joined = match (server.joins_digits(), options.sum_keys) {
+            (true, true) => "digits joined, their keys summed",
+            (true, false) => "digits joined",
+            (false, _) => "digits apart",
+        };
+        let switching = server.key_switching();
+        say(format!("plan      key switching {switching}, {joined}; {plan} ({plan_from:?})"));
         say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
         Ok(Self { client, server, keygen_s, load_s, plan, plan_from })
     }
@@ -424,6 +432,8 @@ fn measure(
         few_keys: job.op == Operation::Bootstrap && arguments.few_keys,
         memory_limit: arguments.memory_limit,
         key_switching: server.key_switching().to_string(),
+        join_digits: server.joins_digits(),
+        sum_keys: server.joins_digits() && server.options().sum_keys,
         plan: loaded.plan.clone(),
         plan_from: loaded.plan_from,
         seed: arguments.seed,

@@ -86,16 +86,24 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let made = ladder(&set, &plan)?;
             println!("{set}, up to {} slots of rows in a block:", plan.most_row_slots);
             println!(
-                "  {:<26}{:>5}{:>12}{:>12}{:>14}{:>14}{:>12}",
-                "", "keys", "of keys", "of vectors", "a ciphertext", "in all for 1", "for 4"
+                "  {:<26}{:>5}{:>12}{:>12}{:>12}{:>14}{:>14}{:>12}",
+                "",
+                "keys",
+                "of keys",
+                "of sums",
+                "of vectors",
+                "a ciphertext",
+                "in all for 1",
+                "for 4"
             );
             for rung in &made {
                 let need = &rung.need;
                 println!(
-                    "  {:<26}{:>5}{:>12}{:>12}{:>14}{:>14}{:>12}",
+                    "  {:<26}{:>5}{:>12}{:>12}{:>12}{:>14}{:>14}{:>12}",
                     rung.name,
                     rung.keys.len(),
                     gib(need.keys),
+                    gib(need.sums),
                     gib(need.vectors),
                     gib(need.working + need.ciphertexts),
                     gib(need.total(1)),

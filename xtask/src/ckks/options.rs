@@ -40,7 +40,8 @@ impl KeySwitch {
 }
 
 /// The options of a load: a key switching, and what `--plan` fixes. Numbers of the plan that every
-/// device has (`row_slots`, `column_sums`, `fuse`) change `own`; other names are the device's.
+/// device has (`row_slots`, `column_sums`, `fuse`) change `own`; `join_digits` and `sum_keys` are
+/// the server's; other names are the device's.
 pub fn options(
     set: &CkksParameters,
     key_switch: Option<KeySwitch>,
@@ -48,17 +49,23 @@ pub fn options(
     own: PolyPlan,
 ) -> Result<Options> {
     let (mut device, mut changed) = (PolyOptions::default(), own);
+    let mut options =
+        Options { key_switching: key_switch.map(|k| k.of(set)), ..Options::default() };
     for (name, value) in plan {
         match name.as_str() {
             "row_slots" => changed.most_row_slots = *value as usize,
             "column_sums" => changed.most_column_sums = *value as usize,
-            "fuse" if *value < 2 => changed.fuse = *value == 1,
-            "fuse" => bail!("--plan fuse={value}: it is 0 or 1"),
+            "fuse" | "join_digits" | "sum_keys" if *value > 1 => {
+                bail!("--plan {name}={value}: it is 0 or 1")
+            }
+            "fuse" => changed.fuse = *value == 1,
+            "join_digits" => options.join_digits = Some(*value == 1),
+            "sum_keys" => options.sum_keys = *value == 1,
             name => device = device.with(name, *value),
         }
     }
     device.plan = (changed != own).then_some(changed);
-    Ok(Options { key_switching: key_switch.map(|k| k.of(set)), device, ..Options::default() })
+    Ok(Options { device, ..options })
 }
 
 #[cfg(test)]
@@ -90,6 +97,11 @@ mod tests {
         assert_eq!(made.device.choices, [("threads".to_owned(), 1)].into());
         let none = options(&set, None, &[], own).expect("possible");
         assert_eq!(none, Options::default());
-        assert!(options(&set, None, &[("fuse".to_owned(), 2)], own).is_err());
+        let plan = [("join_digits".to_owned(), 1), ("sum_keys".to_owned(), 0)];
+        let joined = options(&set, None, &plan, own).expect("possible");
+        assert_eq!((joined.join_digits, joined.sum_keys), (Some(true), false));
+        for name in ["fuse", "join_digits", "sum_keys"] {
+            assert!(options(&set, None, &[(name.to_owned(), 2)], own).is_err());
+        }
     }
 }

@@ -90,12 +90,20 @@ pub const DEVIATIONS: f64 = 12.0;
 #[derive(Clone, Debug)]
 pub struct NoiseModel {
     set: CkksParameters,
+    joins_digits: bool,
 }
 
 impl NoiseModel {
-    /// The model of `set`.
+    /// The model of `set`, with digits joined where servers do so unasked
+    /// ([`CkksParameters::joins_digits`]).
     pub fn new(set: &CkksParameters) -> Self {
-        Self { set: set.clone() }
+        Self { set: set.clone(), joins_digits: set.joins_digits() }
+    }
+
+    /// The same with digits joined, or not.
+    #[must_use]
+    pub fn with_joined_digits(self, joins_digits: bool) -> Self {
+        Self { joins_digits, ..self }
     }
 
     fn degree(&self) -> f64 {
@@ -125,16 +133,21 @@ impl NoiseModel {
     }
 
     /// Variance of a key product at `level`, already divided by P: sum over the digits in use of
-    /// `N (|D| D^2 / 12) 3.19^2 / P^2`.
+    /// `N (|D| D^2 / 12) 3.19^2 / P^2`, times n where n digits are joined, as the errors of their
+    /// keys' rows add up.
     pub fn key_product(&self, level: usize) -> f64 {
         let chain = self.set.chain();
         let log2_p = chain.log2_product(chain.auxiliary());
-        let digit = |part: std::ops::Range<usize>| {
-            let len = part.len() as f64;
+        let digit = |rows: usize, part: Vec<usize>| {
+            let len = (rows * part.len()) as f64;
             len / 12.0 * libm::exp2(2.0 * (chain.log2_product(part) - log2_p))
         };
-        let digits = chain.digits_at(level);
-        let sum: f64 = digits.into_iter().map(|(_, part)| digit(part)).sum();
+        let sum: f64 = if self.joins_digits {
+            let digits = self.set.joined_digits_at(level).into_iter();
+            digits.map(|of| digit(of.digits.len(), of.positions)).sum()
+        } else {
+            chain.digits_at(level).into_iter().map(|(_, part)| digit(1, part.collect())).sum()
+        };
         self.degree() * ERROR_DEVIATION * ERROR_DEVIATION * sum
     }
 

@@ -8,7 +8,7 @@ fn model(name: &str) -> NoiseModel {
 #[test]
 fn the_noise_of_keys_is_negligible_beside_that_of_rounding() {
     for set in CkksParameters::all() {
-        let model = NoiseModel::new(&set);
+        let model = NoiseModel::new(&set).with_joined_digits(false);
         let noise = model.key_product(set.top_level());
         let limit = match set.name() {
             "CKKS_D40" | "CKKS_D35" | "CKKS_D30" => 0.25,
@@ -17,6 +17,17 @@ fn the_noise_of_keys_is_negligible_beside_that_of_rounding() {
         assert!(noise < limit, "{set}: {noise} against {limit}");
         for level in 0..set.top_level() {
             assert!(model.key_product(level) <= noise * 1.001, "{set} level {level}");
+        }
+        // Joined digits may add as much as rounding does, or 2^8 times that at the one level whose
+        // scale is as much larger.
+        let joined = model.clone().with_joined_digits(true);
+        for level in 0..=set.top_level() {
+            let own = set.bootstrapping().filter(|b| !b.slots_to_coefficients_first());
+            let first = own.is_some_and(|b| level == b.reduced_level());
+            let limit = model.rounding() * if first { 256.0 } else { 1.0 };
+            let (noise, apart) = (joined.key_product(level), model.key_product(level));
+            assert!(noise < limit, "{set} level {level}: {noise}");
+            assert!(noise >= apart, "{set} level {level}: {noise}, {apart}");
         }
     }
     assert!((model("CKKS_D40").rounding() - 3641.0).abs() < 1.0);

@@ -12,6 +12,7 @@ use girih_backend::poly::{Basis, Factor, RingShape};
 use girih_ring::Modulus;
 use num_bigint::{BigInt, BigUint};
 
+use super::digits::LevelDigits;
 use super::error::RecordError;
 use super::exact;
 use crate::CkksParameters;
@@ -34,6 +35,8 @@ pub struct ChainShape {
     pub scale: f64,
     /// Positions of F in each digit of key switching; they sum to those of F.
     pub digits: Vec<usize>,
+    /// Whether digits of a level are joined where they fit into one: other words, less work.
+    pub join_digits: bool,
     /// The basis T of KLSS; empty if that plan is not wanted.
     pub klss: Vec<u32>,
     /// Primes in a group of KLSS.
@@ -110,8 +113,8 @@ impl BootstrappingShape {
 }
 
 impl From<&CkksParameters> for ChainShape {
-    /// Everything but KLSS, which is a plan and no part of a set:
-    /// [`ChainShape::with_klss`] adds it.
+    /// Everything but KLSS, which is a plan and no part of a set: [`ChainShape::with_klss`] adds
+    /// it. Digits are joined where servers do so unasked.
     fn from(set: &CkksParameters) -> Self {
         let chain = set.chain();
         let primes = |range: std::ops::Range<usize>| range.map(|i| chain.prime(i)).collect();
@@ -125,6 +128,7 @@ impl From<&CkksParameters> for ChainShape {
             states: chain.states().iter().map(|s| (s.main, s.terminal)).collect(),
             scale: set.scale(0).expect("level 0 has a scale"),
             digits: chain.digits().iter().map(|digit| digit.len()).collect(),
+            join_digits: set.joins_digits(),
             klss: Vec::new(),
             klss_group: 0,
             bootstrapping: set.bootstrapping().map(|b| BootstrappingShape {
@@ -153,6 +157,7 @@ pub struct Chain {
     auxiliary: Basis,
     klss: Basis,
     digits: Vec<Basis>,
+    pub(super) level_digits: Vec<LevelDigits>,
     groups: Vec<Basis>,
     ratios: Vec<f64>,
     scales: Vec<f64>,
@@ -211,7 +216,8 @@ impl Chain {
             *end += len;
             Some((*end - len, *end))
         });
-        let digits = ends.map(|(start, end)| ring.basis(start..end)).collect();
+        let digits: Vec<Basis> = ends.map(|(start, end)| ring.basis(start..end)).collect();
+        let level_digits = LevelDigits::of(&shape, &ring, &levels, &digits);
         let groups = if shape.klss.is_empty() || shape.klss_group == 0 {
             Vec::new()
         } else {
@@ -252,6 +258,7 @@ impl Chain {
             ring,
             levels,
             digits,
+            level_digits,
             groups,
             ratios,
             scales,

@@ -30,25 +30,26 @@ pub struct Digits {
     level: usize,
     /// The polynomial itself, over B_l.
     of: Value,
-    /// Number of each digit in use, and the digit: over B_l and P, or over T.
-    digits: Vec<(usize, Value)>,
+    /// Numbers of the digits that each stands for, and the digit: over B_l and P, or over T.
+    digits: Vec<(Vec<usize>, Value)>,
     klss: bool,
 }
 
 impl Digits {
-    /// The numbers of the digits in use.
-    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        self.digits.iter().map(|&(number, _)| number)
+    /// The numbers of each digit in use: one, or those that it joins.
+    pub fn numbers(&self) -> impl Iterator<Item = &[usize]> + '_ {
+        self.digits.iter().map(|(numbers, _)| numbers.as_slice())
     }
 
     /// Each digit over B_l and P (over T where the recorder uses KLSS).
     pub fn values(&self) -> impl Iterator<Item = Value> + '_ {
-        self.digits.iter().map(|&(_, value)| value)
+        self.digits.iter().map(|(_, value)| *value)
     }
 }
 
 impl Recorder {
     /// The digits of `x`, a polynomial over B_level in evaluations: ModUp of each to B_level and P.
+    /// Joined digits are raised as one ([`Chain::digits_at`](super::Chain::digits_at)).
     ///
     /// # Errors
     /// When `x` is not over B_level.
@@ -62,12 +63,8 @@ impl Recorder {
         let extended = base.union(chain.auxiliary());
         let klss = self.uses_klss();
         let mut digits = Vec::new();
-        for (number, digit) in chain.digits().iter().enumerate() {
-            let part = digit.intersection(&base);
-            if part.is_empty() {
-                continue;
-            }
-            let limbs = self.limbs(x, &part)?;
+        for digit in chain.digits_at(level)? {
+            let limbs = self.limbs(x, &digit.basis)?;
             let coefficients = self.builder().transform(limbs, Domain::Coefficients);
             let value = if klss {
                 let builder = self.builder();
@@ -76,7 +73,7 @@ impl Recorder {
             } else {
                 self.raise(limbs, coefficients, &extended)?
             };
-            digits.push((number, value));
+            digits.push((digit.numbers.clone(), value));
         }
         Ok(Digits { level, of: x, digits, klss })
     }
@@ -127,13 +124,31 @@ impl Recorder {
             high.push(Term::plus(self.limbs(product, &auxiliary)?));
             return Ok(Extended { low: self.sum(low)?, high: Some(self.sum(high)?) });
         }
-        for &(digit, value) in &digits.digits {
-            let key = self.resident(ResidentRequest::Key { kind, digit, part })?;
-            for (basis, terms) in [(&base, &mut low), (&auxiliary, &mut high)] {
-                terms.push(Term::product(self.limbs(value, basis)?, self.limbs(key, basis)?));
+        for (numbers, value) in &digits.digits {
+            for key in self.key_rows(kind, numbers, part)? {
+                for (basis, terms) in [(&base, &mut low), (&auxiliary, &mut high)] {
+                    terms.push(Term::product(self.limbs(*value, basis)?, self.limbs(key, basis)?));
+                }
             }
         }
         Ok(Extended { low: self.sum(low)?, high: Some(self.sum(high)?) })
+    }
+
+    /// What a digit that stands for `numbers` is multiplied by, one product each: the row of the
+    /// key, or the sum of several, or these themselves.
+    fn key_rows(
+        &mut self,
+        kind: KeyKind,
+        numbers: &[usize],
+        part: Part,
+    ) -> Result<Vec<Value>, RecordError> {
+        if numbers.len() == 1 || !self.sums_keys() {
+            let row = |&digit| self.resident(ResidentRequest::Key { kind, digit, part });
+            return numbers.iter().map(row).collect();
+        }
+        let basis = self.chain().sum_basis(numbers, self.key_level(kind));
+        let digits = numbers.to_vec();
+        Ok(vec![self.resident(ResidentRequest::JoinedKey { kind, digits, part, basis })?])
     }
 
     /// A half of a key product over `wanted` by way of T: sums over T for each group, brought back.
@@ -152,9 +167,11 @@ impl Recorder {
                 continue;
             }
             let mut terms = Vec::new();
-            for &(digit, value) in &digits.digits {
-                let request = ResidentRequest::Klss { kind, digit, part, group };
-                terms.push(Term::product(value, self.resident(request)?));
+            for (numbers, value) in &digits.digits {
+                for &digit in numbers {
+                    let request = ResidentRequest::Klss { kind, digit, part, group };
+                    terms.push(Term::product(*value, self.resident(request)?));
+                }
             }
             let sum = self.sum(terms)?;
             let builder = self.builder();

@@ -12,9 +12,12 @@ fn wrong<T>(why: String) -> Result<T, RecordError> {
     Err(RecordError::Shape { operation: OPERATION, why })
 }
 
-/// What T must exceed: twice the largest sum over digits of products of a digit and a group.
+/// What T must exceed: twice the largest sum over digits of products of a digit and a group. A
+/// joined digit is multiplied by each of its rows, so that there are as many products; whether they
+/// are joined does not change T.
 fn needed(chain: &Chain, groups: &[BigUint]) -> BigUint {
-    let digit = chain.digits().iter().map(|d| (&*chain.product(d) >> 1u32) * d.len() as u64).max();
+    let digits = chain.digits().iter().chain(chain.joined_bases());
+    let digit = digits.map(|d| (&*chain.product(d) >> 1u32) * d.len() as u64).max();
     let group = groups.iter().map(|product| product >> 1u32).max();
     let (digit, group) = (digit.unwrap_or_default(), group.unwrap_or_default());
     digit * group * (2 * chain.digits().len() as u64 * chain.degree() as u64)

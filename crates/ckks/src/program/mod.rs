@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `chain` | primes, levels, digits and scales, as numbers of the ring's primes |
+//! | `digits` | the digits of each level, alone and joined |
 //! | `recorder` | the recorder, ciphertexts as it sees them, what must be resident |
 //! | `division` | ModUp and the one rounded division: rescale, ModDown, both at once |
 //! | `keys` | key products, key switches, relinearisation; by digits, or by KLSS |
@@ -23,11 +24,13 @@
 //! | `eval_mod` | the scaled sine, and its correction by an arcsine |
 //! | `bootstrap` | from level 0 back up, whole |
 //!
-//! Every residue is fixed: two recordings of one operation, by any plan, give the same words.
+//! Every residue is fixed: two recordings of one operation over one chain, by any plan, give the
+//! same words.
 
 mod bootstrap;
 mod chain;
 mod dft;
+mod digits;
 mod division;
 mod error;
 mod eval_mod;
@@ -45,6 +48,7 @@ mod transform;
 pub use bootstrap::{BootstrappingPlan, RaiseSteps, Variant};
 pub use chain::{BootstrappingShape, Chain, ChainShape};
 pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
+pub use digits::LevelDigit;
 pub use error::RecordError;
 pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};
 pub use keys::{Digits, Extended, KeyProduct};

@@ -83,6 +83,17 @@ pub enum ResidentRequest {
         /// Which of its polynomials.
         part: Part,
     },
+    /// The sum of several polynomials of a switching key, over the primes at which it is read.
+    JoinedKey {
+        /// Which key.
+        kind: KeyKind,
+        /// The digits' numbers, ascending.
+        digits: Vec<usize>,
+        /// Which of their polynomials.
+        part: Part,
+        /// The primes: the sum is taken limb by limb.
+        basis: Basis,
+    },
     /// The centred lift of a group's residues of a switching key to the basis
     /// T (ckks.md section 11).
     Klss {
@@ -97,6 +108,15 @@ pub enum ResidentRequest {
     },
     /// An encoded plaintext.
     Plain(PlainPolynomial),
+}
+
+impl ResidentRequest {
+    /// The polynomials that it is the sum of; none where it is no sum.
+    pub fn summands(&self) -> Vec<Self> {
+        let Self::JoinedKey { kind, digits, part, .. } = self else { return Vec::new() };
+        let (kind, part) = (*kind, *part);
+        digits.iter().map(|&digit| Self::Key { kind, digit, part }).collect()
+    }
 }
 
 /// A ciphertext of a program that is being recorded: b + a s = m + e.
@@ -131,6 +151,7 @@ pub struct Recorder {
     residents: Vec<ResidentRequest>,
     known: HashMap<ResidentRequest, Value>,
     klss: bool,
+    sums_keys: bool,
     key_levels: Arc<HashMap<KeyKind, usize>>,
 }
 
@@ -144,6 +165,7 @@ impl Recorder {
             residents: Vec::new(),
             known: HashMap::new(),
             klss: false,
+            sums_keys: true,
             key_levels: Arc::default(),
         }
     }
@@ -158,6 +180,18 @@ impl Recorder {
         }
         self.klss = klss;
         Ok(())
+    }
+
+    /// Lets joined digits be multiplied by sums of a key's rows, which are resident polynomials of
+    /// their own, or by each of the rows: results are the same. Sums take memory, and are read
+    /// instead of all rows; KLSS has none. It begins with sums.
+    pub fn use_key_sums(&mut self, sums: bool) {
+        self.sums_keys = sums;
+    }
+
+    /// Whether joined digits are multiplied by sums of a key's rows.
+    pub(crate) fn sums_keys(&self) -> bool {
+        self.sums_keys
     }
 
     /// Counts with keys that serve levels up to these alone; others serve all.
@@ -235,6 +269,7 @@ impl Recorder {
             ResidentRequest::Key { kind, .. } => {
                 (self.chain.key_basis_up_to(self.key_level(*kind)), 0)
             }
+            ResidentRequest::JoinedKey { basis, .. } => (basis.clone(), 0),
             ResidentRequest::Klss { .. } => (self.chain.klss().clone(), 0),
             ResidentRequest::Plain(plain) => (plain.basis.clone(), plain.log2_run),
         };

@@ -108,8 +108,8 @@ impl Estimate {
 pub(crate) struct Model(NoiseModel);
 
 impl Model {
-    pub fn new(set: &CkksParameters) -> Self {
-        Self(NoiseModel::new(set))
+    pub fn new(set: &CkksParameters, joins_digits: bool) -> Self {
+        Self(NoiseModel::new(set).with_joined_digits(joins_digits))
     }
 
     /// A rescale or level adjust that ends at `scale`.

@@ -62,11 +62,11 @@ impl KeySwitching {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for groups that the set cannot have.
     pub fn ring(self, set: &CkksParameters) -> Result<Arc<RingShape>> {
-        Ok(self.chain(set)?.ring().clone())
+        Ok(self.chain(set, set.joins_digits())?.ring().clone())
     }
 
-    pub(super) fn chain(self, set: &CkksParameters) -> Result<Arc<Chain>> {
-        let shape = ChainShape::from(set);
+    pub(super) fn chain(self, set: &CkksParameters, join_digits: bool) -> Result<Arc<Chain>> {
+        let shape = ChainShape { join_digits, ..ChainShape::from(set) };
         let shape = match self {
             Self::Hybrid => shape,
             Self::Klss { group } => shape.with_klss(group)?,

@@ -28,6 +28,17 @@ pub struct Options {
     /// How key products are computed; results are the same. None takes what was measured to be
     /// fastest on the device ([`KeySwitching::note`]), hybrid where nothing was.
     pub key_switching: Option<KeySwitching>,
+    /// Whether digits of a level are joined where they fit into one, which saves work and may add
+    /// noise, never as much as the rounding that follows
+    /// ([`CkksParameters::joined_digits_at`](crate::CkksParameters::joined_digits_at)). Results are
+    /// other words. None is the set's way
+    /// ([`CkksParameters::joins_digits`](crate::CkksParameters::joins_digits)).
+    pub join_digits: Option<bool>,
+    /// Whether sums of the keys of joined digits are kept on the device for as long as a recording
+    /// reads them, which is faster, or the products with each key are summed, which takes less
+    /// memory; results are the same. On by default but in browsers, where nothing may wait for
+    /// sums. KLSS always does without.
+    pub sum_keys: bool,
     /// What is not left to the device; results are the same.
     pub device: PolyOptions,
 }
@@ -38,6 +49,8 @@ impl Default for Options {
             bootstrap_when_needed: false,
             recordings: 256,
             key_switching: None,
+            join_digits: None,
+            sum_keys: !cfg!(target_family = "wasm"),
             device: PolyOptions::default(),
         }
     }
@@ -83,7 +96,8 @@ impl ServerKey {
     ) -> Result<Self> {
         let set = keys.set().clone();
         let switching = options.key_switching.unwrap_or_default();
-        let chain = switching.chain(&set)?;
+        let joins = options.join_digits.unwrap_or_else(|| set.joins_digits());
+        let chain = switching.chain(&set, joins)?;
         if engine.ring() != chain.ring() {
             return Err(other_ring(&set, switching));
         }
@@ -99,7 +113,7 @@ impl ServerKey {
         let levels = keys.kinds().into_iter().map(|kind| (kind, keys.range(kind).level));
         let library = Library::new(&set, residents, levels.collect());
         let encoder = Encoder::new(set.chain().log2_degree())?;
-        let model = Model::new(&set);
+        let model = Model::new(&set, joins);
         let shared = Shared { set, id: keys.key_id(), chain, engine, library, switching };
         Ok(Self {
             shared: Arc::new(shared),

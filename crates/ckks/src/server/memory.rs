@@ -3,7 +3,7 @@
 
 use super::bootstrapping::Bootstrapping;
 use crate::keys::{KeyKind, KeyRange};
-use crate::program::{BootstrappingPlan, Chain, ChainShape, Recorder, ResidentRequest};
+use crate::program::{BootstrappingPlan, Chain, ChainShape, Recorder, Recording, ResidentRequest};
 use crate::{CkksParameters, Encoder, Error, Result};
 use girih_backend::BackendError;
 use girih_backend::poly::{PolyPlan, lower};
@@ -14,6 +14,9 @@ use std::sync::Arc;
 pub struct MemoryNeed {
     /// Of switching keys.
     pub keys: u64,
+    /// Of sums of switching keys' rows, for digits that are joined
+    /// ([`Options::sum_keys`](super::Options::sum_keys)).
+    pub sums: u64,
     /// Of encoded vectors: diagonals, each stored once a period.
     pub vectors: u64,
     /// Of what one call computes on its way.
@@ -26,7 +29,7 @@ impl MemoryNeed {
     /// For `batch` ciphertexts at once. Tables of the ring and of routines, some per cent of this,
     /// are not in it.
     pub fn total(&self, batch: usize) -> u64 {
-        self.keys + self.vectors + batch as u64 * (self.working + self.ciphertexts)
+        self.keys + self.sums + self.vectors + batch as u64 * (self.working + self.ciphertexts)
     }
 }
 
@@ -75,6 +78,7 @@ impl Bootstrapping {
         let rung = |name, how, of: &BootstrappingPlan, keys: Vec<KeyRange>| -> Result<_> {
             let mut need = need(&chain, of, plan)?;
             need.keys = keys.iter().map(|key| key.bytes(set)).sum();
+            need.sums = sums(&chain, of, &keys)?;
             Ok(MemoryRung { name, how, keys, need })
         };
         let by_few = Self { few_keys: true, ..*self };
@@ -88,6 +92,7 @@ impl Bootstrapping {
         let mut own = all.clone();
         own.name = "keys for their levels";
         own.need.keys = keys.iter().map(|key| key.bytes(set)).sum();
+        own.need.sums = sums(&chain, &hoisted, &keys)?;
         own.keys = keys;
         let few = rung(
             "few keys for their levels",
@@ -99,24 +104,45 @@ impl Bootstrapping {
     }
 }
 
-/// What a bootstrapping takes beside keys.
-fn need(chain: &Arc<Chain>, of: &BootstrappingPlan, plan: &PolyPlan) -> Result<MemoryNeed> {
+/// A bootstrapping by keys of these levels, and the level of its result.
+fn recorded(
+    chain: &Arc<Chain>,
+    of: &BootstrappingPlan,
+    keys: &[KeyRange],
+) -> Result<(Recording, usize)> {
     let mut recorder = Recorder::new(chain.clone());
+    recorder.limit_keys(Arc::new(keys.iter().map(|key| (key.kind, key.level)).collect()));
     let start = of.start(chain);
     let scale = chain.scale(start).expect("bootstrappings start at normal levels");
     let x = recorder.input(start, scale, of.slots())?;
     let y = recorder.bootstrap(&x, of)?;
     recorder.output(&y);
-    let recording = recorder.finish();
+    Ok((recorder.finish(), y.level))
+}
+
+/// Bytes of the sums of keys that a bootstrapping by keys of these levels reads.
+fn sums(chain: &Arc<Chain>, of: &BootstrappingPlan, keys: &[KeyRange]) -> Result<u64> {
+    let (recording, _) = recorded(chain, of, keys)?;
+    let limbs = recording.residents.iter().map(|request| match request {
+        ResidentRequest::JoinedKey { basis, .. } => basis.len() as u64,
+        _ => 0,
+    });
+    Ok(4 * chain.degree() as u64 * limbs.sum::<u64>())
+}
+
+/// What a bootstrapping takes beside keys.
+fn need(chain: &Arc<Chain>, of: &BootstrappingPlan, plan: &PolyPlan) -> Result<MemoryNeed> {
+    let (recording, end) = recorded(chain, of, &[])?;
     let limb = 4 * chain.degree() as u64;
     let vector = |request: &ResidentRequest| match request {
         ResidentRequest::Plain(p) => 4 * (p.coefficients.len() * p.basis.len()) as u64,
         _ => 0,
     };
-    let limbs = chain.level(start)?.len() + chain.level(y.level)?.len();
+    let limbs = chain.level(of.start(chain))?.len() + chain.level(end)?.len();
     let schedule = lower(&recording.program, plan, &[])?;
     Ok(MemoryNeed {
         keys: 0,
+        sums: 0,
         vectors: recording.residents.iter().map(vector).sum(),
         working: schedule.arena_limbs as u64 * limb,
         ciphertexts: 2 * limbs as u64 * limb,

@@ -28,6 +28,7 @@ mod ciphertexts;
 mod eager;
 mod error;
 mod estimate;
+mod joined;
 mod key_switching;
 mod lift;
 mod load;
@@ -131,6 +132,11 @@ impl ServerKey {
     /// How it computes key products: what the options say, or what was measured to be fastest.
     pub fn key_switching(&self) -> KeySwitching {
         self.shared.switching
+    }
+
+    /// Whether it joins digits: what the options say, or the set's way.
+    pub fn joins_digits(&self) -> bool {
+        self.chain().shape().join_digits
     }
 
     /// What it holds on the device now.

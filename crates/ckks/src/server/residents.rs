@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::joined;
 use super::memory::{While, advised};
 use crate::keys::KeyKind;
 use crate::program::{PlainPolynomial, ResidentRequest};
@@ -21,6 +22,8 @@ pub(super) struct Library {
     rotations: Vec<usize>,
     /// Encoded vectors leave with the last recording that reads them.
     plain: Mutex<HashMap<Digest, Weak<Resident>>>,
+    /// Sums of keys' rows, for joined digits: made when first read, they leave likewise.
+    sums: Mutex<HashMap<ResidentRequest, Weak<Resident>>>,
 }
 
 /// What an encoded vector is known by.
@@ -43,6 +46,7 @@ impl Library {
             levels: Arc::new(levels),
             rotations,
             plain: Mutex::default(),
+            sums: Mutex::default(),
         }
     }
 
@@ -65,13 +69,15 @@ impl Library {
         self.rotations.iter().find(same).copied().unwrap_or(by) as i64
     }
 
-    /// What is asked for, in that order. Encoded vectors that are not there yet are loaded.
+    /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet are
+    /// loaded.
     pub fn find(
         &self,
         engine: &PolyEngine,
         requests: &[ResidentRequest],
     ) -> Result<Vec<Arc<Resident>>> {
         self.check_keys(requests)?;
+        let sums = self.sums(engine, requests)?;
         let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
         plain.retain(|_, resident| resident.strong_count() > 0);
         let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
@@ -98,9 +104,35 @@ impl Library {
         }
         let one = |request: &ResidentRequest| match request {
             ResidentRequest::Plain(polynomial) => found[&digest(polynomial)].clone(),
+            ResidentRequest::JoinedKey { .. } => sums[request].clone(),
             key => self.keys[key].clone(),
         };
         Ok(requests.iter().map(one).collect())
+    }
+
+    /// The sums of keys that are asked for; what is not there yet is made.
+    fn sums(
+        &self,
+        engine: &PolyEngine,
+        requests: &[ResidentRequest],
+    ) -> Result<HashMap<ResidentRequest, Arc<Resident>>> {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.retain(|_, resident| resident.strong_count() > 0);
+        let mut found = HashMap::new();
+        for request in requests {
+            let ResidentRequest::JoinedKey { basis, .. } = request else { continue };
+            let sum = match sums.get(request).and_then(Weak::upgrade) {
+                Some(sum) => sum,
+                None => {
+                    let rows = request.summands();
+                    let rows = rows.iter().map(|row| Resident::clone(&self.keys[row]));
+                    Arc::new(joined::sum(engine, &rows.collect::<Vec<_>>(), basis)?)
+                }
+            };
+            sums.insert(request.clone(), Arc::downgrade(&sum));
+            found.insert(request.clone(), sum);
+        }
+        Ok(found)
     }
 
     /// Encoded vectors on the device now.
@@ -113,7 +145,10 @@ impl Library {
     fn check_keys(&self, requests: &[ResidentRequest]) -> Result<()> {
         let mut missing: Vec<KeyKind> = requests
             .iter()
-            .filter(|request| !self.keys.contains_key(request))
+            .filter(|request| match request.summands().as_slice() {
+                [] => !self.keys.contains_key(request),
+                rows => rows.iter().any(|row| !self.keys.contains_key(row)),
+            })
             .filter_map(kind_of)
             .collect();
         if missing.is_empty() {
@@ -167,7 +202,9 @@ fn amounts(set: &CkksParameters, wanted: impl Fn(u32) -> bool) -> impl Iterator<
 
 fn kind_of(request: &ResidentRequest) -> Option<KeyKind> {
     match request {
-        ResidentRequest::Key { kind, .. } | ResidentRequest::Klss { kind, .. } => Some(*kind),
+        ResidentRequest::Key { kind, .. }
+        | ResidentRequest::JoinedKey { kind, .. }
+        | ResidentRequest::Klss { kind, .. } => Some(*kind),
         ResidentRequest::Plain(_) => None,
     }
 }

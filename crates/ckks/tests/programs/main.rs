@@ -2,6 +2,7 @@
 //! whole bootstrappings of small rings against their messages.
 
 mod bootstrapping;
+mod joined;
 mod support;
 mod toy;
 mod vectors;

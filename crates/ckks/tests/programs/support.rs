@@ -64,6 +64,7 @@ pub fn chain(params: &Json, bootstrapping: Option<BootstrappingShape>) -> Arc<Ch
         states,
         scale: 2f64.powi(number(&params["log2_scale"]) as i32),
         digits: (0..all).step_by(alpha).map(|i| alpha.min(all - i)).collect(),
+        join_digits: false,
         klss: list("klss_primes"),
         klss_group: number(&params["klss_group"]),
         bootstrapping,
@@ -109,6 +110,19 @@ impl Keys {
     ) -> Vec<u32> {
         match request {
             ResidentRequest::Key { kind, digit, part } => self.0[&(*kind, *digit, *part)].clone(),
+            ResidentRequest::JoinedKey { kind, digits, part, basis } => {
+                let (n, whole) = (chain.degree(), chain.key_basis());
+                let mut sum = vec![0; n * basis.len()];
+                for digit in digits {
+                    let row = &self.0[&(*kind, *digit, *part)];
+                    for (limb, &prime) in sum.chunks_exact_mut(n).zip(basis.primes()) {
+                        let q = chain.ring().primes[usize::from(prime)];
+                        let at = whole.position(prime).expect("a prime of keys") * n;
+                        limb.iter_mut().zip(&row[at..at + n]).for_each(|(s, &w)| *s = q.add(*s, w));
+                    }
+                }
+                sum
+            }
             ResidentRequest::Klss { kind, digit, part, group } => {
                 self.klss(chain, (*kind, *digit, *part)).swap_remove(*group)
             }

@@ -168,6 +168,12 @@ impl Client {
         self.pair(&basis, &secret, message.coefficients())
     }
 
+    /// An encryption of 0 at any level: b and a.
+    pub fn encrypt_zero(&mut self, level: usize) -> Vec<Vec<u32>> {
+        let (basis, secret) = (self.chain.level(level).unwrap().clone(), self.secret.clone());
+        self.pair(&basis, &secret, &vec![0; self.chain.degree()])
+    }
+
     /// The centred coefficients of b + a s.
     pub fn phase(&self, level: usize, words: &[Vec<u32>]) -> Vec<f64> {
         let basis = self.chain.level(level).unwrap();

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod bootstrapping;
 mod functions;
+mod joined;
 mod key_switching;
 mod recordings;
 mod slots;

@@ -90,10 +90,12 @@ impl ClientKey {
         let (lwe_len, glwe_len) = secret_lens(set);
         let root = entropy.key_seed()?;
         let secrets = root.secrets();
-        let sample = |len, index| {
-            Secret::sample(distribution(set), len, &mut secrets.stream(domain::SECRETS, index))
+        let sample = |distribution, len, index| {
+            Secret::sample(distribution, len, &mut secrets.stream(domain::SECRETS, index))
         };
-        Self::assemble(set, root.name(), sample(lwe_len, 0), sample(glwe_len, 1), entropy)
+        let lwe = sample(lwe_distribution(set), lwe_len, 0);
+        let glwe = sample(ring_distribution(set), glwe_len, 1);
+        Self::assemble(set, root.name(), lwe, glwe, entropy)
     }
 
     fn assemble(
@@ -115,9 +117,10 @@ impl ClientKey {
     pub fn from_secrets(set: &ParameterSet, lwe: Vec<i8>, glwe: Vec<i8>) -> Result<Self> {
         let (lwe_len, glwe_len) = secret_lens(set);
         // Both are in hands that wipe them before either is judged.
-        let lwe = Secret::checked(distribution(set), lwe_len, lwe);
-        let glwe = Secret::checked(distribution(set), glwe_len, glwe);
-        let (lwe, glwe) = (accept(set, "LWE", lwe)?, accept(set, "GLWE", glwe)?);
+        let lwe = Secret::checked(lwe_distribution(set), lwe_len, lwe);
+        let glwe = Secret::checked(ring_distribution(set), glwe_len, glwe);
+        let lwe = accept(set, ("LWE", set.shape().secret), lwe)?;
+        let glwe = accept(set, ("GLWE", set.ring_secret()), glwe)?;
         let id = KeyId::of_secrets(&[lwe.coefficients(), glwe.coefficients()]);
         Self::assemble(set, id, lwe, glwe, Entropy::system(SetId::of(set)))
     }
@@ -135,7 +138,8 @@ impl ClientKey {
     /// The same secrets, by the same name, under another set of equal dimensions, such as one with
     /// another gadget; what it makes has errors and masks of its own.
     pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
-        if distribution(set) != distribution(&self.set) {
+        let kinds = |set: &ParameterSet| (set.shape().secret, set.ring_secret());
+        if kinds(set) != kinds(&self.set) {
             return error::mismatch(format!("{set} has other secrets than {}", self.set));
         }
         if secret_lens(set) != secret_lens(&self.set) {
@@ -376,8 +380,10 @@ impl ClientKey {
         let (id, (lwe_len, glwe_len)) = (opened.named_key()?, secret_lens(&opened.set));
         opened.check_payload(lwe_len + glwe_len)?;
         let (set, (lwe, glwe)): (_, (&[u8], &[u8])) = opened.payload()?;
-        let lwe = accept(&set, "LWE", Secret::from_bytes(distribution(&set), lwe_len, lwe))?;
-        let glwe = accept(&set, "GLWE", Secret::from_bytes(distribution(&set), glwe_len, glwe))?;
+        let lwe = Secret::from_bytes(lwe_distribution(&set), lwe_len, lwe);
+        let lwe = accept(&set, ("LWE", set.shape().secret), lwe)?;
+        let glwe = Secret::from_bytes(ring_distribution(&set), glwe_len, glwe);
+        let glwe = accept(&set, ("GLWE", set.ring_secret()), glwe)?;
         Self::assemble(&set, id, lwe, glwe, Entropy::system(SetId::of(&set)))
     }
 }
@@ -385,23 +391,32 @@ impl ClientKey {
 /// A secret, or an error that says which of a key's it is.
 fn accept(
     set: &ParameterSet,
-    name: &str,
+    (name, kind): (&str, SecretKind),
     secret: std::result::Result<Secret, String>,
 ) -> Result<Secret> {
     secret.or_else(|why| {
         error::malformed(
             "client key",
-            format!("the {name} secret {why} ({:?} secrets of {set})", set.shape().secret),
+            format!("the {name} secret {why} ({kind:?} secrets of {set})"),
         )
     })
 }
 
-/// The distribution of both secrets.
-pub(super) fn distribution(set: &ParameterSet) -> SecretDistribution {
-    match set.shape().secret {
+fn distribution(kind: SecretKind) -> SecretDistribution {
+    match kind {
         SecretKind::Ternary => SecretDistribution::Ternary,
         SecretKind::Binary => SecretDistribution::Binary,
     }
+}
+
+/// The distribution of the LWE secret.
+fn lwe_distribution(set: &ParameterSet) -> SecretDistribution {
+    distribution(set.shape().secret)
+}
+
+/// The distribution of the GLWE secret.
+pub(super) fn ring_distribution(set: &ParameterSet) -> SecretDistribution {
+    distribution(set.ring_secret())
 }
 
 /// Whether any of the decrypted values (below 2^63) is above `most`: all are looked at alike, so

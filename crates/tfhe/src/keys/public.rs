@@ -1,6 +1,6 @@
 //! Encryption by whoever has no secret.
 
-use super::client::{Errors, distribution};
+use super::client::{Errors, ring_distribution};
 use super::packed::PackedWords;
 use super::{ClientKey, KeyId, domain};
 use crate::noise::variance_of;
@@ -109,7 +109,7 @@ impl PublicKey {
         let mut words = plain.words().to_vec();
         for (index, ciphertexts) in words.chunks_mut(size * len).enumerate() {
             let mut stream = fresh.errors.stream(domain::PUBLIC_ENCRYPTION, index as u64);
-            let u = Secret::sample(distribution(&self.set), size, &mut stream);
+            let u = Secret::sample(ring_distribution(&self.set), size, &mut stream);
             // (a, b) u and errors.
             let mut masked = |of: &[u64]| {
                 let mut sum = vec![0u64; size];
@@ -140,7 +140,7 @@ impl PublicKey {
     /// Of `e u + e2 - e1 s`.
     fn variance(&self) -> f64 {
         let shape = self.set.shape();
-        let square = crate::noise::secret_square(shape.secret);
+        let square = crate::noise::secret_square(self.set.ring_secret());
         let (_, error) = variance_of(self.set.errors());
         error * (1.0 + 2.0 * shape.polynomial_size as f64 * square)
     }

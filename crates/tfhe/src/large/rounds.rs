@@ -34,7 +34,7 @@ pub(super) fn rotate(
             input: Combination::new(&operands, constant, rotation.log2_input),
             table: rotation.table.first(),
             table_stride: 0,
-            output_offset: centred(server.set().shape(), rotation.offset, rotation.log2_output),
+            output_offset: centred(server.set(), rotation.offset, rotation.log2_output),
             log2_output_modulus: rotation.log2_output,
             output: out.at(c),
         }
@@ -51,7 +51,7 @@ pub(super) fn combine(
     input: impl Fn(usize) -> (Vec<Operand>, u32),
 ) -> Result<DeviceCiphertexts> {
     let out = server.allocate_at(len, log2_result)?;
-    let mean = if log2_result < log2_modulus { before_rounding(server.set().shape()) } else { 0 };
+    let mean = if log2_result < log2_modulus { before_rounding(server.set()) } else { 0 };
     let job = |c| {
         let (operands, constant) = input(c);
         LinearJob {

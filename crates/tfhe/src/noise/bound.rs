@@ -17,14 +17,17 @@ impl NoiseModel {
     /// bits or on fresh ones where these have larger errors; on the native torus a look-up of four
     /// bits in a sum of norm 5, where that is of use.
     pub fn log2_failure_own(&self) -> f64 {
-        if self.switches_first.is_some() {
-            let look_up = self.log2_failure_table(4, &[5]);
-            if look_up <= LARGEST_LOOK_UP {
-                return look_up;
-            }
+        if self.looks_up_four_bits() {
+            return self.log2_failure_table(4, &[5]);
         }
         let q = 2f64.powi(self.log2_lwe_modulus as i32);
         self.log2_failure_input(q / 8.0, 2.0 * self.variance_of_bits())
+    }
+
+    /// Whether the set is made for look-ups of four bits: on the native torus, where they are of use
+    /// in a sum of norm 5.
+    pub fn looks_up_four_bits(&self) -> bool {
+        self.switches_first.is_some() && self.log2_failure_table(4, &[5]) <= LARGEST_LOOK_UP
     }
 
     /// Variance of what gates read, in units of q: of bootstrapped bits, or of fresh ones where

@@ -61,10 +61,10 @@ impl Moduli {
 impl NoiseModel {
     /// The model of `set`.
     ///
-    /// With s2 = E[s^2] (2/3 ternary, 1/2 binary), K = k + r, g indices a step, G = GGSW
-    /// ciphertexts a step (2, or 2^g - 1 of binary secrets), t = 1 - (1 - s2)^g the share of steps
-    /// that turn the accumulator, and X^e - 1 of two terms,
-    /// each of the n / g steps adds to a phase coefficient:
+    /// With s2 = E[s^2] of the ring's secret and t2 that of the LWE secret (2/3 ternary, 1/2
+    /// binary), K = k + r, g indices a step, G = GGSW ciphertexts a step (2, or 2^g - 1 of binary
+    /// LWE secrets), t = 1 - (1 - t2)^g the share of steps that turn the accumulator, and X^e - 1
+    /// of two terms, each of the n / g steps adds to a phase coefficient:
     /// - key noise: `2 G K N sigma^2 sum_l V(D_l)`, times (Q/T)^2 for MR; V is B^2/12 of a full
     ///   digit, R^2/12 of the top digit's range R = Q / (2^dropped_bits B^(L-1)), Q^2/12 of MR's
     ///   one;
@@ -74,13 +74,14 @@ impl NoiseModel {
     ///
     /// Then, in units of Q_ks: the switch Q -> Q_ks, `(1 + k N s2) / 12`, and the key switch, `k N
     /// digits (1 - 1/B_ks) sigma^2` (one entry a digit, none for value 0; a shorter top digit is
-    /// counted as full); then the switch Q_ks -> q, `(1 + n s2) / 12`.
+    /// counted as full); then the switch Q_ks -> q, `(1 + n t2) / 12`.
     ///
     /// Words that are multiples of a fraction of a unit are rounded half up, by half a fraction too
     /// much on average. Times the coefficients of a ternary secret that is nothing; with a binary
     /// one it moves phases by `(1 - h) / 2` fractions, h ones in the secret. What is known of that,
     /// for h = n / 2, is added to every result beforehand; what the secret's own h leaves is `n /
-    /// 16` fractions squared, and `k N / 16` of MR's switch Q -> Q_ks.
+    /// 16` fractions squared, and with a binary secret of the ring `k N / 16` of MR's
+    /// switch Q -> Q_ks.
     ///
     /// Results of one key share what its key-switching table has on average over the values of a
     /// digit: `k N digits (B_ks - 1) / B_ks^2 sigma^2` of the above, a B_ks-th of the key switch's
@@ -88,9 +89,9 @@ impl NoiseModel {
     /// square of the sum of the weights, and the rest with the sum of their squares.
     ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
-    /// key switch adds `k N E[s^2] 2^(2 (64 - b' L')) / 12` and its digits times the error of its
-    /// rows; rounding to 2N adds `(1 + n V) / 12` with V the variance of a secret coefficient where
-    /// its mean is taken out (binary: 1/4), else `E[s^2]`.
+    /// key switch adds `k N s2 2^(2 (64 - b' L')) / 12` and its digits times the error of its
+    /// rows, a balanced digit's mean square being `(B^2 + 2) / 12`; rounding to 2N adds `(1 + n V) / 12` with V the variance of an LWE secret's
+    /// coefficient where its mean is taken out (binary: 1/4), else `t2`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
     }
@@ -103,16 +104,16 @@ impl NoiseModel {
     /// M (tfhe.md section 4; for MR the one range is Q, and e is scaled by Q/T). Rounding to
     /// integers takes it away from GD where e is small; the accumulator's phase sees it `1 + k N
     /// s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance
-    /// grows with their number. With binary secrets the first step counts more than any other
-    /// (tfhe.md section 4, too): the model takes the table that makes most of it.
+    /// grows with their number. With a binary secret of the ring the first step counts more
+    /// than any other (tfhe.md section 4, too): the model takes the table that makes most of it.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
         let mut model = Self::new(set);
         if transform == Transform::Fft {
             let shape = set.shape();
             let steps = shape.steps() as f64
-                * (1.0 + shape.ks_indices() as f64 * secret_square(shape.secret));
-            model.accumulator +=
-                (steps + first_step(shape)) * fft_variance(shape, Moduli::of(shape));
+                * (1.0 + shape.ks_indices() as f64 * secret_square(set.ring_secret()));
+            model.accumulator += (steps + first_step(shape, set.ring_secret()))
+                * fft_variance(shape, Moduli::of(shape));
         }
         model
     }
@@ -120,20 +121,18 @@ impl NoiseModel {
     fn with_moduli(set: &ParameterSet, moduli: Moduli) -> Self {
         let shape = set.shape();
         let (lwe_variance, variance) = variance_of(set.errors());
-        let square = secret_square(shape.secret);
+        let (square, lwe_square) = (secret_square(set.ring_secret()), secret_square(shape.secret));
         let indices = shape.ks_indices() as f64;
         let extracted = 1.0 + indices * square;
         let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
-        let accumulator = shape.steps() as f64 * step_variance(shape, moduli, variance);
+        let accumulator = shape.steps() as f64 * step_variance(shape, extracted, moduli, variance);
+        let means = what_means_leave(shape, set.ring_secret());
         let common = Self {
             accumulator,
             accumulator_modulus: moduli.accumulator,
-            key_switch: extracted / 12.0
-                + indices * digits * (1.0 - 1.0 / base) * variance
-                + what_means_leave(shape),
-            shared: indices * digits * (base - 1.0) / base.powi(2) * variance
-                + what_means_leave(shape),
-            rounding: (1.0 + shape.lwe_dimension as f64 * square) / 12.0,
+            key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance + means,
+            shared: indices * digits * (base - 1.0) / base.powi(2) * variance + means,
+            rounding: (1.0 + shape.lwe_dimension as f64 * lwe_square) / 12.0,
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
             fresh: variance,
@@ -145,11 +144,11 @@ impl NoiseModel {
         let left_out = 4f64.powi(64 - shape.log2_ks_modulus as i32) / 12.0;
         let spread = match shape.secret {
             SecretKind::Binary => 0.25,
-            SecretKind::Ternary => square,
+            SecretKind::Ternary => lwe_square,
         };
         Self {
             key_switch: indices * square * left_out
-                + indices * digits * base.powi(2) / 12.0 * lwe_variance,
+                + indices * digits * (base.powi(2) + 2.0) / 12.0 * lwe_variance,
             // Each bootstrapping has one key switch, before it: its error is in no sum.
             shared: 0.0,
             rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
@@ -231,6 +230,18 @@ impl NoiseModel {
         self.log2_failure_input(margin * 2f64.powi(self.log2_lwe_modulus as i32), variance)
     }
 
+    /// The same where all inputs are results of one key, which share what
+    /// [`NoiseModel::covariance_out_at`] says.
+    pub fn log2_failure_of_one_key(&self, margin: f64, weights: &[i32]) -> f64 {
+        let weights = || weights.iter().map(|&w| f64::from(w));
+        let squares: f64 = weights().map(|w| w * w).sum();
+        let together = weights().sum::<f64>().powi(2);
+        let log2_q = self.log2_lwe_modulus;
+        let shared = self.covariance_out_at(log2_q);
+        let variance = squares * (self.variance_out_at(log2_q) - shared) + together * shared;
+        self.log2_failure_input(margin * 2f64.powi(log2_q as i32), variance)
+    }
+
     /// log2 of the probability that a rotation reads another message than it is given: that an
     /// input whose error has this variance, with what happens to it before the rotation, is beyond
     /// `margin` either way; both in units of the input's modulus.
@@ -276,25 +287,33 @@ pub(crate) fn secret_square(secret: SecretKind) -> f64 {
 
 /// Variance, in units of Q_ks, of the mean of rounding errors times the ones that a binary secret
 /// has more or fewer than half: see [`NoiseModel::new`].
-fn what_means_leave(shape: &BootstrapShape) -> f64 {
-    if shape.secret == SecretKind::Ternary || shape.is_torus() {
+fn what_means_leave(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
+    if shape.is_torus() {
         return 0.0;
     }
+    let binary = |kind, coefficients: usize| match kind {
+        SecretKind::Ternary => 0.0,
+        SecretKind::Binary => coefficients as f64,
+    };
     let above = match shape.gadget {
         Gadget::ModulusRaising { log2_modulus } if log2_modulus > shape.log2_ks_modulus => {
             let fraction = 4f64.powi(shape.log2_ks_modulus as i32 - log2_modulus as i32);
-            shape.ks_indices() as f64 * fraction
+            binary(ring_secret, shape.ks_indices()) * fraction
         }
         _ => 0.0,
     };
-    (shape.lwe_dimension as f64 + above) / 16.0
+    (binary(shape.secret, shape.lwe_dimension) + above) / 16.0
 }
 
-/// Variance that one step of the blind rotation adds; the terms are those of [`NoiseModel::new`].
-fn step_variance(shape: &BootstrapShape, moduli: Moduli, error_variance: f64) -> f64 {
-    let square = secret_square(shape.secret);
-    let extracted = 1.0 + shape.ks_indices() as f64 * square;
-    let turning = 1.0 - (1.0 - square).powi(shape.grouping as i32);
+/// Variance that one step of the blind rotation adds; the terms are those of [`NoiseModel::new`],
+/// `extracted` is `1 + k N s2`.
+fn step_variance(
+    shape: &BootstrapShape,
+    extracted: f64,
+    moduli: Moduli,
+    error_variance: f64,
+) -> f64 {
+    let turning = 1.0 - (1.0 - secret_square(shape.secret)).powi(shape.grouping as i32);
     let key = 2.0
         * (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64
         * error_variance;
@@ -345,13 +364,13 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
 /// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md,
 /// section 4).
-fn first_step(shape: &BootstrapShape) -> f64 {
+fn first_step(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
     /// Share of the error's variance that is in proportion to the spectrum: what key entries,
     /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the mean
     /// of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and 0.68 for one, three and seven
     /// GGSW ciphertexts.
     const LOCAL: f64 = 0.7;
-    match shape.secret {
+    match ring_secret {
         SecretKind::Ternary => 0.0,
         SecretKind::Binary => {
             let polynomials =

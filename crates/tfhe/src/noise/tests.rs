@@ -138,12 +138,17 @@ fn terms_are_those_of_their_formulas() {
         gadget: Gadget::ModulusRaising { log2_modulus: 17 },
         ..toy.shape().clone()
     };
-    close(what_means_leave(&raised), (64.0 + 4.0) / 16.0);
+    let left = |shape: &BootstrapShape| what_means_leave(shape, SecretKind::Binary);
+    close(left(&raised), (64.0 + 4.0) / 16.0);
     let as_large = Gadget::ModulusRaising { log2_modulus: 14 };
-    close(what_means_leave(&BootstrapShape { gadget: as_large, ..raised.clone() }), 4.0);
-    assert_eq!(what_means_leave(toy.shape()), 0.0);
+    close(left(&BootstrapShape { gadget: as_large, ..raised.clone() }), 4.0);
+    // Each secret has its own part, and ternary ones have none.
+    close(what_means_leave(&raised, SecretKind::Ternary), 4.0);
+    close(left(&BootstrapShape { secret: SecretKind::Ternary, ..raised.clone() }), 0.25);
+    assert_eq!(what_means_leave(toy.shape(), toy.ring_secret()), 0.0);
     // 0.7 * 6 * (1/2) * 256^2 / pi^4.
-    close(first_step(&raised), 1412.86);
+    close(first_step(&raised, SecretKind::Binary), 1412.86);
+    assert_eq!(first_step(&raised, SecretKind::Ternary), 0.0);
 }
 
 /// Set, packing, variance of an accumulator with the integer and with the f64 transform, then

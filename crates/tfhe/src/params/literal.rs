@@ -28,8 +28,11 @@ pub struct ParameterLiteral {
     pub name: String,
     /// `GD`, `MR` or `TORUS`.
     pub mode: Mode,
-    /// Distribution of LWE and GLWE secrets.
+    /// Distribution of the LWE secret, and of the ring's unless `ring_secret` says otherwise.
     pub secret: SecretKind,
+    /// Distribution of the GLWE secret, where it is another one. Left out: that of `secret`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_secret: Option<SecretKind>,
     /// n, length of an LWE mask: 1..=8192.
     pub n: i64,
     /// q, modulus of LWE ciphertexts: a power of two that divides 2N. TORUS: 2N, to which a

@@ -9,7 +9,7 @@ pub use literal::{Mode, ParameterLiteral};
 pub use security::Security;
 
 use crate::{Error, NoiseModel, Result};
-use girih_backend::{BootstrapShape, Gadget, KeyModulus, ShapeError};
+use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
 use literal::{log2, unsigned};
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ pub struct ParameterSet(Arc<Inner>);
 struct Inner {
     name: String,
     shape: BootstrapShape,
+    /// Of the GLWE secret; the shape has that of the LWE secret, which devices must know.
+    ring_secret: SecretKind,
     errors: ErrorDistribution,
     origin: Origin,
 }
@@ -117,6 +119,7 @@ impl ParameterSet {
         if let Some(known) = builtin::find(set.name())
             && let Ok(known) = known.with_packing(set.packing())
             && known.shape() == set.shape()
+            && known.ring_secret() == set.ring_secret()
             && known.errors() == set.errors()
         {
             return Ok(known);
@@ -188,7 +191,14 @@ impl ParameterSet {
             })?,
         };
         shape.validate()?;
-        Self(Arc::new(Inner { name: literal.name.clone(), shape, errors, origin })).if_it_computes()
+        Self(Arc::new(Inner {
+            name: literal.name.clone(),
+            shape,
+            ring_secret: literal.ring_secret.unwrap_or(literal.secret),
+            errors,
+            origin,
+        }))
+        .if_it_computes()
     }
 
     /// The set, unless its gates fail too often to compute anything.
@@ -230,6 +240,7 @@ impl ParameterSet {
             name: self.name().to_owned(),
             mode: Mode::GD,
             secret: shape.secret,
+            ring_secret: (self.ring_secret() != shape.secret).then_some(self.ring_secret()),
             n: shape.lwe_dimension as i64,
             q: 1 << shape.log2_lwe_modulus,
             polynomial_size: shape.polynomial_size as i64,
@@ -304,7 +315,7 @@ impl ParameterSet {
         Err(Error::UnknownSet { name: name.chars().take(64).collect(), known: known.join(", ") })
     }
 
-    /// Every published set, with packing 1.
+    /// Every published set and this library's own, with packing 1.
     pub fn all() -> Vec<Self> {
         builtin::published()
     }
@@ -324,6 +335,7 @@ impl ParameterSet {
         Self(Arc::new(Inner {
             name: self.0.name.clone(),
             shape,
+            ring_secret: self.ring_secret(),
             errors: self.0.errors,
             origin: self.0.origin,
         }))
@@ -343,6 +355,17 @@ impl ParameterSet {
     /// The numbers that fix a device's kernels.
     pub fn shape(&self) -> &BootstrapShape {
         &self.0.shape
+    }
+
+    /// Distribution of the GLWE secret; [`BootstrapShape::secret`] is that of the LWE secret.
+    pub fn ring_secret(&self) -> SecretKind {
+        self.0.ring_secret
+    }
+
+    /// Distribution of the secret that stored ciphertexts are under: the LWE secret, on the native
+    /// torus the GLWE secret.
+    pub fn stored_secret(&self) -> SecretKind {
+        if self.shape().is_torus() { self.ring_secret() } else { self.shape().secret }
     }
 
     /// The distribution of errors.

@@ -21,7 +21,7 @@ pub struct Security {
 /// The problems that a set publishes samples of: LWE, and module LWE of the bootstrapping key.
 fn problems(set: &ParameterSet) -> [LweProblem; 2] {
     let shape = set.shape();
-    let secret = match shape.secret {
+    let distribution = |kind| match kind {
         SecretKind::Ternary => SecretDistribution::Ternary,
         SecretKind::Binary => SecretDistribution::Binary,
     };
@@ -41,13 +41,13 @@ fn problems(set: &ParameterSet) -> [LweProblem; 2] {
             dimension: shape.lwe_dimension,
             log2_modulus: f64::from(log2_lwe),
             error: lwe_error,
-            secret,
+            secret: distribution(shape.secret),
         },
         LweProblem {
             dimension: shape.ks_indices(),
             log2_modulus: log2_ring,
             error: ring_error,
-            secret,
+            secret: distribution(set.ring_secret()),
         },
     ]
 }

@@ -141,7 +141,7 @@ impl ServerKey {
             input: Combination::new(operands, constant, log2_q),
             table: table.held.first(),
             table_stride: 0,
-            output_offset: centred(self.set.shape(), table.offset, log2_q),
+            output_offset: centred(&self.set, table.offset, log2_q),
             log2_output_modulus: log2_q,
             output,
         }

@@ -330,7 +330,6 @@ impl ServerKey {
         let all: Vec<&Loaded> = (0..input.len()).map(loaded).collect();
         let twice: Vec<usize> = (0..input.len()).filter(|&c| all[c].twice).collect();
         let operand = |ciphertext, weight| Operand { ciphertext, weight };
-        let shape = self.set.shape();
         let mut half = None;
         if !twice.is_empty() {
             let modulus = self.accumulator_modulus()?;
@@ -343,7 +342,7 @@ impl ServerKey {
                     input,
                     table: table.first(),
                     table_stride: 0,
-                    output_offset: centred(shape, 0, f.log2_rotation),
+                    output_offset: centred(&self.set, 0, f.log2_rotation),
                     log2_output_modulus: f.log2_rotation,
                     output,
                 }
@@ -367,7 +366,7 @@ impl ServerKey {
                 input,
                 table: f.table.first(),
                 table_stride: 0,
-                output_offset: centred(shape, f.offset, log2_output),
+                output_offset: centred(&self.set, f.offset, log2_output),
                 log2_output_modulus: log2_output,
                 output: out.at(c),
             }

@@ -33,7 +33,7 @@ impl ServerKey {
             input: Combination::new(operands, constant, shape.log2_stored_modulus()),
             table,
             table_stride: 0,
-            output_offset: centred(shape, gate::eighth(shape), shape.log2_stored_modulus()),
+            output_offset: centred(&self.set, gate::eighth(shape), shape.log2_stored_modulus()),
             log2_output_modulus: shape.log2_stored_modulus(),
             output,
         }

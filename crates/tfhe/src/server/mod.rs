@@ -494,7 +494,7 @@ impl ServerKey {
                     input: Combination::new(&operands, tables.shift, log2_q),
                     table: tables.held.first(),
                     table_stride: tables.stride,
-                    output_offset: centred(self.set.shape(), tables.offset, log2_q),
+                    output_offset: centred(&self.set, tables.offset, log2_q),
                     log2_output_modulus: log2_q,
                     output: out.at(c),
                 }

@@ -101,12 +101,14 @@ impl LookUpTable {
 ///
 /// The first step of a rotation cuts digits of the test polynomial alone, and the f64 transform
 /// errs most where their spectrum is large. A mean stands at the lowest frequency, where a binary
-/// secret, of mean 1/2, is large too: tfhe.md, section 4. Ternary secrets have no such frequency.
+/// secret of the ring, of mean 1/2, is large too: tfhe.md, section 4. Ternary ones have no such
+/// frequency.
 /// Phases of messages keep to the half of the rotation where `v - c + c` is v.
-fn take_off_the_middle(shape: &BootstrapShape, polynomials: &mut [u64]) -> u64 {
-    if shape.secret == SecretKind::Ternary {
+fn take_off_the_middle(set: &ParameterSet, polynomials: &mut [u64]) -> u64 {
+    if set.ring_secret() == SecretKind::Ternary {
         return 0;
     }
+    let shape = set.shape();
     // Values are below Q / 2: neither sum nor difference passes Q.
     let (low, high) =
         polynomials.iter().fold((u64::MAX, 0), |(low, high), &v| (low.min(v), high.max(v)));
@@ -189,7 +191,7 @@ impl ServerKey {
         }
         let mut polynomials: Vec<u64> =
             tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();
-        let offset = take_off_the_middle(self.set.shape(), &mut polynomials);
+        let offset = take_off_the_middle(&self.set, &mut polynomials);
         Ok(LoadedTables {
             shift,
             held: self.table(polynomials)?,
@@ -214,7 +216,7 @@ mod tests {
                 let values =
                     LookUpTable::with_output_bits(2, 3, f).expect("fits").test_polynomial(shape);
                 let mut polynomial = values.clone();
-                let offset = take_off_the_middle(shape, &mut polynomial);
+                let offset = take_off_the_middle(&set, &mut polynomial);
                 (values, polynomial, offset)
             };
             let (values, polynomial, offset) = centred(|m| 2 * m + 1);

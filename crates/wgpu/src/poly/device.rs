@@ -53,6 +53,8 @@ struct State {
     uploads: Uploads,
     staging: Option<wgpu::Buffer>,
     last_id: u64,
+    #[cfg(test)]
+    scripts_made: usize,
 }
 
 struct Resident {
@@ -64,7 +66,8 @@ struct Routine {
     ready: Ready,
     residents: Vec<ResidentId>,
     records: wgpu::Buffer,
-    script: Option<Script>,
+    /// The last one used first.
+    scripts: Vec<Script>,
 }
 
 impl State {
@@ -105,6 +108,12 @@ impl WgpuPoly {
     #[cfg(test)]
     pub(crate) fn gathers(&self) -> bool {
         self.state().gathered.is_some()
+    }
+
+    /// Scripts that were made so far.
+    #[cfg(test)]
+    pub(crate) fn scripts_made(&self) -> usize {
+        self.state().scripts_made
     }
 
     fn scripter(&self) -> Scripter<'_> {
@@ -334,7 +343,7 @@ impl PolyDevice for WgpuPoly {
         // The device has them now.
         let ready = Ready { records: Vec::new(), ..ready };
         let residents = residents.to_vec();
-        state.routines.insert(id, Routine { ready, residents, records, script: None });
+        state.routines.insert(id, Routine { ready, residents, records, scripts: Vec::new() });
         self.gpu.check("preparing a routine")?;
         Ok(id)
     }

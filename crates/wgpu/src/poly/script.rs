@@ -1,5 +1,5 @@
-//! A routine's dispatches, for calls whose limbs lie where they do now. Made once, replayed until
-//! something lies elsewhere.
+//! A routine's dispatches, for calls whose limbs lie where they do now. Made once, and replayed
+//! whenever everything lies there again.
 //!
 //! A kernel binds a few segments of memory. Where there are more, tiles are dispatched by those
 //! that they touch; and what a tile reads of still more is copied together first.
@@ -86,16 +86,14 @@ enum Calls {
 }
 
 impl Script {
-    /// Whether it still says where everything is.
-    pub fn serves(
-        &self,
-        memory: &Memory,
-        addresses: &[Vec<Address>],
-        gathered: Option<Address>,
-    ) -> bool {
+    /// Whether the buffers of memory are still those that it binds.
+    pub fn is_of(&self, memory: &Memory) -> bool {
         self.generation == memory.generation()
-            && self.gathered == gathered
-            && self.addresses == addresses
+    }
+
+    /// Whether it says where everything lies.
+    pub fn serves(&self, addresses: &[Vec<Address>], gathered: Option<Address>) -> bool {
+        self.gathered == gathered && self.addresses == addresses
     }
 
     /// Dispatches of a run.

@@ -153,6 +153,34 @@ fn limbs_in_more_buffers_than_a_kernel_binds_are_copied_together() {
     assert!(device.gathers(), "no tile touched that many buffers");
 }
 
+/// A loop whose results take turns makes a script for each place once.
+#[test]
+fn places_that_take_turns_keep_their_scripts() {
+    let Some(device) = software(Profile::Core, None) else { return };
+    let ring = random::ring(6);
+    let engine = PolyEngine::open(&device, ring.clone()).expect("a ring in order");
+    let basis = ring.basis(0..1);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let x = builder.input(basis.clone(), Domain::Evaluations).expect("a prime of the ring");
+    let y = builder.sum(vec![Term::product(x, x)]).expect("one basis");
+    builder.output(y);
+    let routine = engine.prepare(&builder.finish(), &[]).expect("in order");
+    let buffer = engine.allocate(8).expect("small");
+    let own: &dyn std::any::Any = engine.device();
+    let own = own.downcast_ref::<WgpuPoly>().expect("it is what was opened");
+    for turn in 0..6 {
+        let input = vec![turn + 2; ring.degree()];
+        engine.write(buffer.place(0), &basis, &input).expect("canonical");
+        let output = buffer.place(1 + turn as usize % 2);
+        let call = Bindings { inputs: vec![buffer.place(0)], outputs: vec![output] };
+        engine.run(&routine, &[call]).expect("it runs");
+        let mut words = vec![0; ring.degree()];
+        engine.read(output, &mut words).expect("it is there");
+        assert_eq!(words, vec![(turn + 2).pow(2); ring.degree()], "turn {turn}");
+    }
+    assert_eq!(own.scripts_made(), 2);
+}
+
 #[test]
 fn memory_is_counted_and_given_back() {
     let Some(device) = software(Profile::Core, Some(1 << 20)) else { return };

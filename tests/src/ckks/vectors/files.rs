@@ -79,10 +79,10 @@ fn base_change(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
         let x = check.polynomial(&case.get("input")?, base)?;
         let digits = case.recorded(check.r.digits(x, level))?;
         let expected = case.get("digits")?.list_of(digits.numbers().count())?;
-        for ((number, value), json) in digits.numbers().zip(digits.values()).zip(&expected) {
+        for ((numbers, value), json) in digits.numbers().zip(digits.values()).zip(&expected) {
             let named = json.get("digit")?.number()?;
-            check.session.expect(|| format!("digit {number}, not {named}"), number == named);
-            check.value(format!("digit {number} at level {level}"), value, &json.get("output")?)?;
+            check.session.expect(|| format!("digit {numbers:?}, not {named}"), numbers == [named]);
+            check.value(format!("digit {named} at level {level}"), value, &json.get("output")?)?;
         }
     }
     for case in root.get("divide_round")?.list()? {

@@ -90,6 +90,7 @@ impl<'s> Builder<'s> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut recorder = Recorder::new(server.chain().clone());
         recorder.limit_keys(server.shared().library.levels().clone());
+        recorder.use_key_sums(server.options().sum_keys);
         recorder.use_klss(server.key_switching() != KeySwitching::Hybrid)?;
         Ok(Self {
             server,

@@ -7,6 +7,10 @@ use girih_backend::Result;
 use girih_backend::poly::schedule::Limb;
 use girih_backend::poly::{Bindings, Place, RoutineId};
 
+/// Scripts that a routine has at once: a loop whose results take turns in two places makes none
+/// after its first turns.
+const MOST_SCRIPTS: usize = 4;
+
 impl WgpuPoly {
     /// Where every limb of a call lies.
     fn addresses(
@@ -78,17 +82,26 @@ impl WgpuPoly {
             *gathered = Some(memory.allocate(&self.gpu, room, self.ring.degree(), what)?);
         }
         let gathered = gathered.as_ref().and_then(Block::whole);
-        let ours = |script: &Script| script.serves(memory, &addresses, gathered);
-        let script = match of.script.take().filter(ours) {
-            Some(script) => script,
-            None => scripter.script(&of.ready, &of.records, memory, addresses, gathered)?,
+        // One of memory that is gone would hold on to it.
+        of.scripts.retain(|script| script.is_of(memory));
+        let ours = |script: &Script| script.serves(&addresses, gathered);
+        let script = match of.scripts.iter().position(ours) {
+            Some(known) => of.scripts.remove(known),
+            None => {
+                #[cfg(test)]
+                {
+                    state.scripts_made += 1;
+                }
+                scripter.script(&of.ready, &of.records, memory, addresses, gathered)?
+            }
         };
         let mut encoder =
             self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut recorder = self.gpu.recorder(script.dispatches());
         script.encode(&mut encoder, recorder.as_mut());
         self.gpu.submit(encoder, recorder)?;
-        of.script = Some(script);
+        of.scripts.insert(0, script);
+        of.scripts.truncate(MOST_SCRIPTS);
         self.gpu.check("running a routine")?;
         Ok(kept)
     }

@@ -1,0 +1,86 @@
+//! The digits of each level: as the set cuts them, or joined where they fit into one
+//! ([`CkksParameters::joined_digits_at`](crate::CkksParameters::joined_digits_at) says when).
+
+use girih_backend::poly::{Basis, RingShape};
+
+use super::chain::{Chain, ChainShape};
+use super::error::RecordError;
+use crate::params::joined;
+
+/// What a key switch at a level raises as one: a digit's primes of that level, or those of several
+/// digits joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelDigit {
+    /// The numbers of the digits, ascending.
+    pub numbers: Vec<usize>,
+    /// Their primes of the level.
+    pub basis: Basis,
+}
+
+/// The digits of one level, both ways.
+#[derive(Clone, Debug)]
+pub(super) struct LevelDigits {
+    alone: Vec<LevelDigit>,
+    joined: Vec<LevelDigit>,
+}
+
+impl LevelDigits {
+    /// Those of every level.
+    pub fn of(
+        shape: &ChainShape,
+        ring: &RingShape,
+        levels: &[Basis],
+        digits: &[Basis],
+    ) -> Vec<Self> {
+        let primes = |basis: &Basis| -> Vec<u32> {
+            basis.primes().iter().map(|&p| ring.primes[usize::from(p)].value()).collect()
+        };
+        let first = shape.bootstrapping.as_ref().filter(|b| !b.stc_first).map(|b| b.out());
+        let one = |(level, base): (usize, &Basis)| {
+            let part = |(number, digit): (usize, &Basis)| LevelDigit {
+                numbers: vec![number],
+                basis: digit.intersection(base),
+            };
+            let alone = digits.iter().enumerate().map(part);
+            let alone: Vec<_> = alone.filter(|digit| !digit.basis.is_empty()).collect();
+            let parts: Vec<_> = alone.iter().map(|digit| primes(&digit.basis)).collect();
+            let allowance = joined::allowance(first == Some(level));
+            let group = |members: Vec<usize>| {
+                let of = members.iter().map(|&place| &alone[place]);
+                LevelDigit {
+                    numbers: of.clone().flat_map(|digit| digit.numbers.clone()).collect(),
+                    basis: of.fold(Basis::new([]), |all, digit| all.union(&digit.basis)),
+                }
+            };
+            let groups = joined::joined(&parts, &shape.auxiliary, allowance);
+            Self { joined: groups.into_iter().map(group).collect(), alone }
+        };
+        levels.iter().enumerate().map(one).collect()
+    }
+}
+
+impl Chain {
+    /// What a key switch at `level` raises, each as one.
+    ///
+    /// # Errors
+    /// When there is no such level.
+    pub fn digits_at(&self, level: usize) -> Result<&[LevelDigit], RecordError> {
+        self.level(level)?;
+        let of = &self.level_digits[level];
+        Ok(if self.shape().join_digits { &of.joined } else { &of.alone })
+    }
+
+    /// The primes of all joined digits of all levels, whether they are joined or not.
+    pub(super) fn joined_bases(&self) -> impl Iterator<Item = &Basis> {
+        self.level_digits.iter().flat_map(|of| &of.joined).map(|digit| &digit.basis)
+    }
+
+    /// The primes at which the sum of a key's rows `numbers` is read: those of all levels up to
+    /// `most` at which these digits are joined, and P.
+    pub(super) fn sum_basis(&self, numbers: &[usize], most: usize) -> Basis {
+        let levels = self.level_digits.iter().enumerate().take(most.saturating_add(1));
+        let joins = levels.filter(|(_, of)| of.joined.iter().any(|d| d.numbers == numbers));
+        let bases = joins.filter_map(|(level, _)| self.level(level).ok());
+        bases.fold(self.auxiliary().clone(), |all, base| all.union(base))
+    }
+}
