@@ -194,6 +194,25 @@ fn every_term_of_every_kind_of_set() {
     }
 }
 
+/// A bound is held to the last of its digits, an error to half a step either way.
+#[test]
+fn what_is_refused_and_when_a_message_is_misread() {
+    use super::bound::{check_log2_bound, log2_misread, refuse};
+    // Eight messages modulo 2^10 are 128 apart: an error beyond 64.
+    assert_eq!(log2_misread(8.0, 10, 256.0), log2_beyond(64.0, 16.0));
+    assert_eq!(log2_beyond(64.0, 0.0), f64::NEG_INFINITY);
+    // erfc(1 / sqrt(2)) = 0.317310507862914, beyond one deviation.
+    assert!((log2_beyond(3.0, 3.0) - 0.317_310_507_862_914f64.log2()).abs() < 1e-12);
+    refuse("what reaches it", -64.0, -64.0).expect("not above");
+    refuse("what is above it", -63.999, -64.0).expect_err("above");
+    for bound in [0.0, -1.0, f64::NEG_INFINITY] {
+        check_log2_bound(bound).expect("a bound");
+    }
+    for bound in [f64::NAN, 1e-9, f64::INFINITY] {
+        check_log2_bound(bound).expect_err("no bound");
+    }
+}
+
 #[test]
 fn log2_erfc_is_continuous_and_never_underflows() {
     assert!((log2_erfc(0.0)).abs() < 1e-15);
