@@ -24,8 +24,8 @@ impl NoiseModel {
         self.log2_failure_input(q / 8.0, 2.0 * self.variance_of_bits())
     }
 
-    /// Whether the set is made for look-ups of four bits: on the native torus, where they are of use
-    /// in a sum of norm 5.
+    /// Whether the set is made for look-ups of four bits: on the native torus, where they are of
+    /// use in a sum of norm 5.
     pub fn looks_up_four_bits(&self) -> bool {
         self.switches_first.is_some() && self.log2_failure_table(4, &[5]) <= LARGEST_LOOK_UP
     }

@@ -89,9 +89,10 @@ impl NoiseModel {
     /// square of the sum of the weights, and the rest with the sum of their squares.
     ///
     /// Native torus: digits of the closest representative, uniform, leave out `2^(64 - b L)`; the
-    /// key switch adds `k N s2 2^(2 (64 - b' L')) / 12` and its digits times the error of its
-    /// rows, a balanced digit's mean square being `(B^2 + 2) / 12`; rounding to 2N adds `(1 + n V) / 12` with V the variance of an LWE secret's
-    /// coefficient where its mean is taken out (binary: 1/4), else `t2`.
+    /// key switch adds `k N s2 2^(2 (64 - b' L')) / 12` and its digits times the error of its rows,
+    /// a balanced digit's mean square being `(B^2 + 2) / 12`; rounding to 2N adds `(1 + n V) / 12`
+    /// with V the variance of an LWE secret's coefficient where its mean is taken out (binary:
+    /// 1/4), else `t2`.
     pub fn new(set: &ParameterSet) -> Self {
         Self::with_moduli(set, Moduli::of(set.shape()))
     }
