@@ -356,9 +356,13 @@ fn key_switchings_agree() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Digits that are joined: the words of the CPU, with sums of keys and without.
+/// Digits that are joined: the words of the CPU, with sums of keys and without. In the long tests:
+/// it compiles the kernels of two servers.
 #[test]
 fn joined_digits_agree() {
+    if !long() {
+        return;
+    }
     let differences = key_switching::joined_and_apart(&device());
     let differences = differences.unwrap_or_else(|e| panic!("{e}"));
     assert!(differences.is_empty(), "{}", differences.join("\n"));

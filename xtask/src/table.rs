@@ -102,6 +102,9 @@ struct MeasuredCkks {
     _scheme: String,
     backend: String,
     key_switching: String,
+    /// Of older records, none: digits were apart.
+    #[serde(default)]
+    join_digits: bool,
     set: String,
     op: String,
     slots: String,
@@ -292,6 +295,7 @@ fn ckks(records: &Records) -> Result<String> {
             "hybrid" => m.op.clone(),
             other => format!("{}, {other}", m.op),
         };
+        let op = if m.join_digits { format!("{op}, digits joined") } else { op };
         writeln!(
             text,
             "| {} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \

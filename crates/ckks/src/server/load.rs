@@ -29,9 +29,9 @@ pub struct Options {
     /// fastest on the device ([`KeySwitching::note`]), hybrid where nothing was.
     pub key_switching: Option<KeySwitching>,
     /// Whether digits of a level are joined where they fit into one, which saves work and may add
-    /// noise, never as much as the rounding that follows
-    /// ([`CkksParameters::joined_digits_at`](crate::CkksParameters::joined_digits_at)). Results are
-    /// other words. None is the set's way
+    /// noise: less than the rounding that follows, but at the one level where slots-to-coefficients
+    /// begins ([`CkksParameters::joined_digits_at`](crate::CkksParameters::joined_digits_at)).
+    /// Results are other words. None is the set's way
     /// ([`CkksParameters::joins_digits`](crate::CkksParameters::joins_digits)).
     pub join_digits: Option<bool>,
     /// Whether sums of the keys of joined digits are kept on the device for as long as a recording

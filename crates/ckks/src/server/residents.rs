@@ -69,8 +69,8 @@ impl Library {
         self.rotations.iter().find(same).copied().unwrap_or(by) as i64
     }
 
-    /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet are
-    /// loaded.
+    /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet
+    /// are loaded.
     pub fn find(
         &self,
         engine: &PolyEngine,
