@@ -461,6 +461,31 @@ mod tests {
     }
 
     #[test]
+    #[allow(unsafe_code)] // Columns where they lie.
+    fn columns_of_another_shape_are_refused() {
+        let modulus = Modulus::new(2_147_352_577).expect("a prime");
+        let ntt = SplitNtt::with_row_len(modulus, 64, 8).expect("1 mod 2^17");
+        // As many rows and as wide, then one of both not.
+        for (rows, width, fits) in [(8, 4, true), (8, 3, false), (4, 4, false), (4, 8, false)] {
+            let (mut tile, mut limb) = (vec![0; 32], vec![0; 64]);
+            let call = std::panic::AssertUnwindSafe(|| {
+                // SAFETY: runs of at most eight words in each row of a limb that is there.
+                let to = unsafe { ColumnsOut::new(limb.as_mut_ptr(), 8, rows, width) };
+                ntt.forward_columns_to(&mut tile, to, &mut Ahead::none());
+            });
+            assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "to {rows} x {width}");
+            let (mut tile, limb) = (vec![0; 32], vec![0; 64]);
+            let call = std::panic::AssertUnwindSafe(|| {
+                // SAFETY: as above.
+                let from = unsafe { ColumnsIn::new(limb.as_ptr(), 8, rows, width) };
+                let factor = ntt.size_inverse();
+                ntt.inverse_columns_from(from, &mut tile, factor, &mut Ahead::none());
+            });
+            assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "from {rows} x {width}");
+        }
+    }
+
+    #[test]
     fn refuses_by_name() {
         let modulus = Modulus::new(1_048_609).expect("a prime");
         let refused = |size, row| SplitNtt::with_row_len(modulus, size, row).map(|_| ());

@@ -221,6 +221,16 @@ mod tests {
             prop_assert_eq!(m.reduce_signed(i64::from(c)), a);
         }
 
+        /// Numbers of every length, where either half counts.
+        #[test]
+        fn any_long_signed_number_is_reduced(m in moduli(), x: i128, shift in 1u32..127) {
+            let p = i128::from(m.value());
+            let ends = [-(1 << 126), (1 << 126) - 1, -(1 << 64), (1 << 64) - 1, 1 << 63, -1, 0];
+            for x in ends.into_iter().chain([x >> shift]) {
+                prop_assert_eq!(i128::from(m.reduce_i128(x)), x.rem_euclid(p), "{} mod {}", x, p);
+            }
+        }
+
         #[test]
         fn any_signed_number_is_reduced(m in moduli(), x: i64, small: i16) {
             let p = i64::from(m.value());

@@ -270,6 +270,18 @@ fn rounding_and_remainders_are_exact_on_every_instruction_set() {
     }
 }
 
+/// Else tests of every instruction set would pass on fewer than there are.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn finds_what_this_processor_has() {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = avx2 && is_x86_feature_detected!("avx512f");
+    let wanted = [(true, Simd::Portable), (avx2, Simd::Avx2), (avx512, Simd::Avx512)];
+    let wanted: Vec<Simd> = wanted.into_iter().filter(|w| w.0).map(|w| w.1).collect();
+    assert_eq!(Simd::available(), wanted);
+    assert_eq!(wanted.last(), Some(&Simd::detect()));
+}
+
 #[test]
 fn refuses_what_has_no_transform() {
     for size in [0, 1, 32, 96, 1000, 16_384] {

@@ -168,6 +168,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_are_rounded_where_steps_are_no_power_of_two() {
+        assert_eq!([2, 64, 1 << 40].map(encoding), [0.0; 3]);
+        assert_eq!([3, 7, 100].map(encoding), [1.0 / 12.0; 3]);
+    }
+
+    #[test]
+    fn variances_are_numbers_from_0_on() {
+        for variance in [0.0, 1e-300, 1e300] {
+            check_variance("ciphertexts", variance).expect("a variance");
+        }
+        for variance in [-1e-300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            check_variance("ciphertexts", variance).expect_err("no variance");
+        }
+    }
+
+    #[test]
     fn what_comes_twice_counts_with_the_sum_of_its_weights() {
         let variance = |weights: &[f64], pairs: &[(usize, usize)]| {
             let variances = vec![1.0; weights.len()];

@@ -151,6 +151,68 @@ fn terms_are_those_of_their_formulas() {
     assert_eq!(first_step(&raised, SecretKind::Ternary), 0.0);
 }
 
+/// Set, packing, variance of an accumulator with the integer and with the f64 transform, then
+/// `key_switch`, `shared`, `rounding`, `fresh`.
+type Terms = (&'static str, usize, [f64; 2], [f64; 4]);
+
+/// Computed from the formulas by another program, for each kind of set: the terms of digits, of
+/// bits that are dropped, of modulus raising, of binary secrets and of the native torus, for
+/// several indices a step and several bodies.
+#[rustfmt::skip]
+const TERMS: [Terms; 13] = [
+    ("G1", 1, [4.607304e11, 4.607304e11], [30341.05, 946.3773, 28.02778, 10.1761]),
+    ("G2", 1, [9.476901e21, 4.116748e22], [60682.01, 1892.755, 33.41667, 10.1761]),
+    ("G4_1X23", 1, [9.149326e23, 2.015611e24], [141439.5, 4416.427, 72.58333, 10.1761]),
+    ("G5", 1, [3.737960e10, 3.737960e10], [70719.81, 2208.214, 72.58333, 10.1761]),
+    ("INSECURE_TOY_ALL", 1, [6.555836e10, 6.555836e10], [9783.362, 610.566, 2.75, 10.1761]),
+    ("INSECURE_TOY_BINARY", 1, [7.332982e9, 7.332982e9], [7585.768, 240.5943, 2.75, 10.1761]),
+    ("INSECURE_TOY_GROUP_4", 1, [2.735073e10, 2.735073e10], [7585.768, 240.5943, 2.75, 10.1761]),
+    ("M2", 1, [120069.4, 131825.9], [101060.8, 3154.591, 56.97222, 10.1761]),
+    ("M4", 4, [68716.87, 68717.0], [41469.53, 323.0912, 28.52778, 10.1761]),
+    ("TFHERS_2_2", 1, [6.317194e29, 9.669844e29], [7.943944e31, 0.0, 19.20833, 5.726623e9]),
+    ("TFHERS_2_2_GROUP_3", 1, [8.104476e29, 1.729903e30], [7.943944e31, 0.0, 19.20833, 5.726623e9]),
+    ("INSECURE_TOY_TORUS", 2, [3.038056e23, 3.226661e23], [8.539723e29, 0.0, 1.416667, 5.726623e9]),
+    ("GIRIH_GATE", 1, [3.382382e32, 3.382384e32], [2.509610e34, 0.0, 13.41667, 6.004800e15]),
+];
+
+#[test]
+fn every_term_of_every_kind_of_set() {
+    for (name, packing, accumulators, rest) in TERMS {
+        let set = ParameterSet::by_name(name).expect("built in").with_packing(packing);
+        let set = set.expect("1 to 16");
+        for (transform, wanted) in [Transform::Ntt, Transform::Fft].into_iter().zip(accumulators) {
+            let model = NoiseModel::with_transform(&set, transform);
+            let found =
+                [model.accumulator, model.key_switch, model.shared, model.rounding, model.fresh];
+            let [key_switch, shared, rounding, fresh] = rest;
+            for (found, wanted) in
+                found.into_iter().zip([wanted, key_switch, shared, rounding, fresh])
+            {
+                assert!((found - wanted).abs() <= 1e-6 * wanted, "{name}: {found}, not {wanted}");
+            }
+        }
+    }
+}
+
+/// A bound is held to the last of its digits, an error to half a step either way.
+#[test]
+fn what_is_refused_and_when_a_message_is_misread() {
+    use super::bound::{check_log2_bound, log2_misread, refuse};
+    // Eight messages modulo 2^10 are 128 apart: an error beyond 64.
+    assert_eq!(log2_misread(8.0, 10, 256.0), log2_beyond(64.0, 16.0));
+    assert_eq!(log2_beyond(64.0, 0.0), f64::NEG_INFINITY);
+    // erfc(1 / sqrt(2)) = 0.317310507862914, beyond one deviation.
+    assert!((log2_beyond(3.0, 3.0) - 0.317_310_507_862_914f64.log2()).abs() < 1e-12);
+    refuse("what reaches it", -64.0, -64.0).expect("not above");
+    refuse("what is above it", -63.999, -64.0).expect_err("above");
+    for bound in [0.0, -1.0, f64::NEG_INFINITY] {
+        check_log2_bound(bound).expect("a bound");
+    }
+    for bound in [f64::NAN, 1e-9, f64::INFINITY] {
+        check_log2_bound(bound).expect_err("no bound");
+    }
+}
+
 #[test]
 fn log2_erfc_is_continuous_and_never_underflows() {
     assert!((log2_erfc(0.0)).abs() < 1e-15);
