@@ -9,7 +9,7 @@
 //! A derived key opens one ChaCha20 stream for each `(domain, index)` ([`girih_ring::sampler`]).
 
 use crate::{Error, KeyId, Result, SetId, wire};
-use girih_ring::sampler::{MaskSeed as PublicKey, RandomStream, SecretSeed};
+use girih_ring::sampler::{MaskSeed as PublicKey, PublicStream, RandomStream, SecretSeed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Contexts of key derivation. **Part of the serialized form**: what seeds expand to hangs on them.
@@ -85,6 +85,11 @@ impl MaskStreams {
     /// The stream of `index` (below 2^48) in `domain`.
     pub fn stream(&self, domain: u16, index: u64) -> RandomStream {
         self.0.stream(domain, index)
+    }
+
+    /// What [`MaskStreams::stream`] starts from.
+    pub fn public_stream(&self, domain: u16, index: u64) -> PublicStream {
+        self.0.public_stream(domain, index)
     }
 }
 

@@ -40,3 +40,37 @@ fn one_sentence(text: &str, error: &toml::de::Error) -> String {
         _ => message,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Fields {
+        name: String,
+        size: u32,
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let fields = Fields { name: "A".into(), size: 3 };
+        let text = write(&fields);
+        assert_eq!(text, "name = \"A\"\nsize = 3\n");
+        assert_eq!(read(&text), Ok(fields));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, wanted) in [
+            ("name = \"A\"\n  size = \"x\"", "in `size = \"x\"`: invalid type: string \"x\", "),
+            ("name = 1\nsize = 3", "in `name = 1`: invalid type: integer `1`, "),
+            // What is missing is in no line, and a line without a value says nothing.
+            ("name = \"A\"", "missing field `size`"),
+            ("name = \"A\"\nsize\n", "key with no value"),
+        ] {
+            let error = read::<Fields>(text).expect_err("wrong");
+            assert!(error.starts_with(wanted), "{text}: {error}");
+        }
+    }
+}

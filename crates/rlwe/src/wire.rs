@@ -202,21 +202,44 @@ impl<'a, S: ParameterSet> Opened<'a, S> {
     /// [`Error::Malformed`](crate::Error::Malformed) for a payload that is truncated, too long, or
     /// of another form.
     pub fn payload<T: Deserialize<'a>>(self) -> Result<(S, T)> {
-        let what = self.kind.name;
-        let (payload, rest) = match postcard::take_from_bytes(self.payload) {
-            Ok(read) => read,
-            Err(postcard::Error::DeserializeUnexpectedEnd) => {
-                return error::malformed(
-                    what,
-                    format!("truncated: their {} bytes end early", self.payload.len()),
-                );
-            }
-            Err(e) => return error::malformed(what, e.to_string()),
-        };
-        if !rest.is_empty() {
-            return error::malformed(what, format!("{} bytes too many at the end", rest.len()));
-        }
+        let (payload, rest) = self.take(self.payload)?;
+        self.check_end(rest)?;
         Ok((self.set, payload))
+    }
+
+    /// The same of a payload after which another may follow.
+    ///
+    /// # Errors
+    /// As [`Opened::payload`].
+    pub fn payload_and_more<T: Deserialize<'a>, U: Deserialize<'a>>(
+        self,
+    ) -> Result<(S, T, Option<U>)> {
+        let (payload, rest) = self.take(self.payload)?;
+        if rest.is_empty() {
+            return Ok((self.set, payload, None));
+        }
+        let (more, rest) = self.take(rest)?;
+        self.check_end(rest)?;
+        Ok((self.set, payload, Some(more)))
+    }
+
+    fn take<T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<(T, &'a [u8])> {
+        let what = self.kind.name;
+        match postcard::take_from_bytes(bytes) {
+            Ok(read) => Ok(read),
+            Err(postcard::Error::DeserializeUnexpectedEnd) => error::malformed(
+                what,
+                format!("truncated: their {} bytes end early", self.payload.len()),
+            ),
+            Err(e) => error::malformed(what, e.to_string()),
+        }
+    }
+
+    fn check_end(&self, rest: &[u8]) -> Result<()> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        error::malformed(self.kind.name, format!("{} bytes too many at the end", rest.len()))
     }
 }
 

@@ -161,7 +161,7 @@ impl Sparse {
     /// the shortest vector there.
     fn last_dimensions(&self, dimension: usize, ln_volume: f64, slope: f64) -> usize {
         let (d, ln_error) = (dimension as f64, self.error.ln());
-        let is_shortest = |count: usize| {
+        let is_hidden = |count: usize| {
             let (k, embedded) = (count as f64, count as f64 + 1.0);
             let ln_projected = k / d * ln_volume - (d - k) * k * slope + ln_error;
             let ln_expected = (ln_projected - ln_ball(embedded)) / embedded;
@@ -171,7 +171,7 @@ impl Sparse {
         let (mut least, mut most) = (0, dimension.min(MOST_FINAL));
         while least < most {
             let middle = least + (most - least).div_ceil(2);
-            if is_shortest(middle) { least = middle } else { most = middle - 1 }
+            if is_hidden(middle) { least = middle } else { most = middle - 1 }
         }
         least + 1
     }
@@ -344,6 +344,75 @@ mod tests {
                 "{dimension} {log2_modulus} {weight}, kind {kind}: {found:.3}, not {wanted}"
             );
         }
+    }
+
+    /// Dimension, log2 of the modulus, error, guessed places, block; then log2 of the gates of the
+    /// reduction, planes and search with the probabilities of each, halves that round alike.
+    type Terms = ((usize, f64, f64, usize, usize), [f64; 6]);
+
+    /// Computed from the formulas by another program, for secrets of weight 8: terms that are a
+    /// small part of what a whole attack takes, and in the last a lattice of the least dimension.
+    const TERMS: [Terms; 4] = [
+        ((200, 12.0, 3.19, 150, 60), [45.547647, 14.589241, 0.0, 21.098268, 0.0, -1.345991]),
+        ((100, 6.0, 3.19, 0, 60), [44.947734, 13.908393, -27.198675, 52.241508, 0.0, -46.907906]),
+        ((100, 5.0, 0.5, 0, 60), [45.591590, 14.643856, -13.288878, 43.971272, -2e-6, -33.217441]),
+        ((150, 3.0, 1.0, 0, 100), [55.713241, 14.476809, -40.755164, 62.686852, 0.0, -65.008273]),
+    ];
+
+    #[test]
+    fn terms_of_a_basis_are_those_of_their_formulas() {
+        let limits = Limits { log2_cost: 1e4, needs_alike: true };
+        for ((dimension, log2_modulus, error, guessed, block), wanted) in TERMS {
+            let secret = SecretDistribution::FixedWeight(8);
+            let problem = LweProblem { dimension, log2_modulus, error, secret };
+            let sparse = Sparse::of(problem).expect("a weight");
+            let basis = sparse.basis(guessed, block, limits).expect("it is found there");
+            let ([planes, lifted], [search, above]) = (basis.planes, basis.search);
+            let found = [basis.log2_reduction, planes, lifted, search, above, basis.log2_alike];
+            for (i, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
+                // What halves leave out is below 1e-3.
+                let most = if i == 5 { 2e-3 } else { 1e-6 };
+                assert!((found - wanted).abs() < most, "{problem:?}, {i}: {found}, not {wanted}");
+            }
+            // One guess, of nothing but zeros, has no halves.
+            let guess = guesses(dimension, 8, guessed).next().expect("there is one");
+            let [one_by_one, meeting] = [Search::ALL[1], Search::ALL[3]];
+            let of = |search| sparse.primal(&basis, &guess, search);
+            assert!(guess.log2_size > 0.0 || of(one_by_one) == of(meeting));
+        }
+        assert!(Sparse::of(problem(100, 5.0, 8)).expect("a weight").basis(0, 60, limits).is_none());
+        for weight in [0, 64, 65] {
+            assert!(Sparse::of(problem(64, 14.0, weight)).is_none(), "{weight}");
+        }
+        for (dimension, wanted) in
+            [(1, 21.727183), (10, 18.778875), (19, 18.523527), (20, 20.385207)]
+        {
+            let found = log2_shortest(dimension);
+            assert!((found - wanted).abs() < 1e-6, "{dimension}: {found}, not {wanted}");
+        }
+    }
+
+    /// Computed by another program, as [`TERMS`]: whether sieves are rounded up to whole ones, or
+    /// are too many to be, and what no attack takes any more.
+    #[test]
+    fn costs_of_dual_hybrids_are_those_of_their_formulas() {
+        let sparse = Sparse::of(problem(1024, 27.0, 64)).expect("a weight");
+        for (on, block, wanted) in [
+            (8, 196, 103.967175),
+            (4, 183, 111.507690),
+            (4, 184, 109.984958),
+            (8, 150, 360.225866),
+            (12, 250, 112.567155),
+        ] {
+            let guess = guesses(1024, 64, 336).nth(on).expect("a possible weight");
+            let found = sparse.dual(336, &guess, block);
+            assert!((found - wanted).abs() < 1e-6, "{on} {block}: {found}, not {wanted}");
+        }
+        let guess = guesses(1024, 64, 336).nth(8).expect("a possible weight");
+        assert_eq!(sparse.dual(336, &guess, 100), f64::INFINITY);
+        // C(100, 4) = 3,921,225 places and 2^4 signs.
+        let found = problem(100, 14.0, 4).secret_search().expect("a weight");
+        assert!((found - 0.3 * (3_921_225f64.log2() + 4.0)).abs() < 1e-9, "{found}");
     }
 
     /// The estimator's own example: Kyber's smallest set with a secret of weight 32.

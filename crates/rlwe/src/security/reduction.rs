@@ -76,3 +76,20 @@ pub(super) fn log2_sum(a: f64, b: f64) -> f64 {
     }
     large + (small - large).exp2().ln_1p() / LN_2
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_reductions_are_those_of_their_formulas() {
+        let infinite = f64::INFINITY;
+        assert_eq!(log2_sum(3.0, 3.0), 4.0);
+        assert_eq!(log2_sum(-infinite, 3.0), 3.0);
+        assert_eq!(log2_sum(-infinite, -infinite), -infinite);
+        assert_eq!(log2_sum(infinite, infinite), infinite);
+        // LLL counts in a large lattice, reduced little: 3 log2(2^18) of these.
+        let found = matzov::log2_reduction(60, 1 << 18);
+        assert!((found - 57.123268).abs() < 1e-6, "{found}");
+    }
+}

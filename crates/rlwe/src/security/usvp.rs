@@ -94,4 +94,13 @@ mod tests {
             );
         }
     }
+
+    /// Where no block finds the vector, the largest one that is looked at stands for all.
+    #[test]
+    fn what_no_block_finds_takes_the_largest_one() {
+        let secret = SecretDistribution::Ternary;
+        let none = LweProblem { dimension: 65_536, log2_modulus: 2.0, error: 1e9, secret };
+        let wanted = log2_bdgl16(MOST_BLOCK, 2 * 65_536);
+        assert_eq!(none.usvp_bdgl16(), wanted);
+    }
 }
