@@ -21,6 +21,14 @@ pub enum Error {
         /// What is wrong there.
         why: String,
     },
+    /// A program of HEIR that is no circuit.
+    #[error("line {line}: {why}")]
+    Heir {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong there.
+        why: String,
+    },
     /// Things that do not fit each other.
     #[error("{0}")]
     Mismatch(String),

@@ -5,9 +5,8 @@ use crate::circuit::Circuit;
 use crate::error::{Result, mismatch};
 use crate::optimise::{Instruction, Output, Source};
 use crate::report::{LevelTime, Report};
-use girih_backend::{BootstrapJob, Combination, LinearJob, Operand, Progress};
+use girih_backend::{BootstrapJob, Combination, Instant, LinearJob, Operand, Progress};
 use girih_tfhe::{DeviceCiphertexts, Gate, ServerKey};
-use std::time::Instant;
 
 /// One run: where everything is in the device's store.
 struct Run<'a> {

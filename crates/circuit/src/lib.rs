@@ -56,10 +56,10 @@
 //!
 //! # Files are not trusted
 //!
-//! [`Netlist::from_bristol`] and [`Netlist::from_yosys`] refuse what is wrong with the line or the
-//! name of the cell, and hold memory in proportion to the text, not to what it claims. What they
-//! return cannot have a cycle or an undriven wire: a gate of a [`Netlist`] reads only wires before
-//! its own.
+//! [`Netlist::from_bristol`], [`Netlist::from_yosys`] and [`Netlist::from_heir`] refuse what is
+//! wrong with the line or the name of the cell, and hold memory in proportion to the text, not to
+//! what it claims. What they return cannot have a cycle or an undriven wire: a gate of a
+//! [`Netlist`] reads only wires before its own.
 //!
 //! # Checking
 //!
@@ -74,6 +74,7 @@ mod circuit;
 mod error;
 mod evaluate;
 pub mod generate;
+mod heir;
 mod netlist;
 mod optimise;
 mod report;

@@ -108,7 +108,8 @@ pub struct Bus {
 /// A combinational circuit in which gate i drives wire i and reads lower wires only,
 /// so it has no cycle.
 ///
-/// Made by a [`Builder`](crate::Builder), [`Netlist::from_bristol`] or [`Netlist::from_yosys`].
+/// Made by a [`Builder`](crate::Builder), [`Netlist::from_bristol`], [`Netlist::from_yosys`] or
+/// [`Netlist::from_heir`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Netlist {
     gates: Vec<Gate>,

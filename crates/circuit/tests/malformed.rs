@@ -101,7 +101,8 @@ const YOSYS: &str = r#"{"creator": "Yosys", "modules": {"mux": {"attributes": {"
  "cells": {
   "$last": {"type": "$_OR_", "connections": {"A": [7], "B": [8], "Y": [9]}},
   "$one": {"type": "$_AND_", "connections": {"A": [2], "B": [3], "Y": [7]}},
-  "$two": {"type": "$_ANDNOT_", "connections": {"A": [4], "B": [2], "Y": [8]}}}}}}"#;
+  "$two": {"type": "$_ANDNOT_", "connections": {"A": [4], "B": [2], "Y": [8]}}},
+ "netnames": {"$hidden": {"bits": [9]}, "wide": {"bits": ["x", 9]}}}}}"#;
 
 #[test]
 fn yosys_cells_are_read_in_any_order() {
@@ -163,10 +164,17 @@ fn every_yosys_cell_computes_what_yosys_says() {
 #[test]
 fn each_yosys_fault_is_refused_by_name() {
     let cases = [
-        ("$_OR_", "$_DFF_P_", "cell `$last`", "type `$_DFF_P_`"),
+        ("$_OR_", "$_DFF_P_", "cell `$last`, `wide`", "`$_DFF_P_`: a flip-flop, which a clock"),
+        ("$_OR_", "$_SDFFCE_PP0P_", "cell `$last`", "a flip-flop"),
+        ("$_OR_", "$_DLATCH_P_", "cell `$last`", "a latch"),
+        ("$_OR_", "$_SR_PP_", "cell `$last`", "a latch"),
+        ("$_OR_", "$mem_v2", "cell `$last`", "a memory"),
+        ("$_OR_", "$_TBUF_", "cell `$last`", "tri-state"),
+        ("$_OR_", "$add", "cell `$last`", "abc -g simple; opt_clean"),
+        ("$_OR_", "half_adder", "cell `$last`", "an instance of another module"),
         (r#""A": [7]"#, r#""A": [9]"#, "cell `$last`", "part of a cycle"),
         (r#""A": [7]"#, r#""A": [77]"#, "cell `$last`", "net 77 is not driven"),
-        (r#""A": [7]"#, r#""A": ["x"]"#, "cell `$last`", "a bit is `x`"),
+        (r#""A": [7]"#, r#""A": ["x"]"#, "cell `$last`", "`x`: it has no driver"),
         (r#""A": [7]"#, r#""A": [7, 8]"#, "cell `$last`", "port A has 2 bits"),
         (r#""A": [7], "#, "", "cell `$last`", "port A is not connected"),
         (r#""A": [7]"#, r#""C": [3], "A": [7]"#, "cell `$last`", "no port `C`"),
@@ -175,7 +183,8 @@ fn each_yosys_fault_is_refused_by_name() {
         (r#""Y": [8]"#, r#""Y": ["0"]"#, "cell `$two`", "drives the constant `0`"),
         ("[3, 4]", "[3, 3]", "port `ab`", "net 3 is driven twice"),
         ("[3, 4]", r#"[3, "0"]"#, "port `ab`", "a constant"),
-        (r#"[9, "1"]"#, r#"[9, "z"]"#, "port `y`", "a bit is `z`"),
+        (r#"[9, "1"]"#, r#"[9, "x"]"#, "port `y`, bit 1", "it has no driver"),
+        (r#"[9, "1"]"#, r#"[9, "z"]"#, "port `y`, bit 1", "a bit is `z`"),
         (r#"[9, "1"]"#, "[9, 99]", "port `y`", "net 99 is not driven"),
         (r#"[9, "1"]"#, "[]", "module `mux`", "no output"),
         (r#""output""#, r#""inout""#, "port `y`", "direction `inout`"),
@@ -256,11 +265,20 @@ proptest! {
     }
 
     #[test]
+    fn damaged_programs_of_heir_never_panic(edits in edits()) {
+        let text = damage(include_str!("heir/lut3.mlir"), &edits);
+        if let Ok(netlist) = Netlist::from_heir(&text, None) {
+            prop_assert!(netlist.evaluate(&vec![true; netlist.input_bits()]).is_ok());
+        }
+    }
+
+    #[test]
     fn any_text_is_refused_or_read(
         text in "[0-9 \nANDXORINVEQWM]{0,80}",
         other in any::<String>(),
     ) {
         let _ = (Netlist::from_bristol(&text), Netlist::from_bristol(&other));
         let _ = Netlist::from_yosys(&other);
+        let _ = Netlist::from_heir(&other, None);
     }
 }

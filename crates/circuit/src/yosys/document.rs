@@ -53,6 +53,24 @@ pub struct Module {
     pub ports: Ordered<Port>,
     #[serde(default)]
     pub cells: Ordered<Cell>,
+    #[serde(default)]
+    pub netnames: Ordered<Net>,
+}
+
+impl Module {
+    /// What the source calls what a cell of any type drives, where it has a name for it.
+    pub fn name_driven_by(&self, cell: &Cell) -> Option<&str> {
+        let driven = ["Q", "Y"].iter().find_map(|port| cell.connections.get(*port)?.first())?;
+        let Bit::Net(driven) = driven else { return None };
+        let is_it = |bit: &Bit| matches!(bit, Bit::Net(net) if net == driven);
+        let mut names = self.netnames.0.iter().filter(|(name, _)| !name.starts_with('$'));
+        names.find(|(_, net)| net.bits.iter().any(is_it)).map(|(name, _)| name.as_str())
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Net {
+    pub bits: Vec<Bit>,
 }
 
 #[derive(Deserialize)]

@@ -33,6 +33,26 @@ fn kind_of(cell_type: &str) -> Option<(GateKind, &'static [&'static str])> {
     })
 }
 
+/// Why a cell whose type is no simple gate is not read.
+fn why_not(cell: &Cell) -> &'static str {
+    let name = cell.kind.trim_start_matches('$').trim_start_matches('_').to_ascii_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    if !cell.kind.starts_with('$') {
+        "an instance of another module; `synth -flatten` puts it into this one"
+    } else if begins(&["dlatch", "adlatch", "sr_"]) || name == "sr" {
+        "a latch, as of an `always` block that leaves a value as it was; circuits are combinational"
+    } else if begins(&["dff", "sdff", "adff", "aldff", "ff"]) {
+        "a flip-flop, which a clock drives; circuits are combinational"
+    } else if begins(&["mem"]) {
+        "a memory; circuits are combinational"
+    } else if begins(&["tbuf"]) {
+        "a tri-state buffer; circuits have one driver for each bit"
+    } else {
+        "not among $_BUF_, $_NOT_, $_AND_, $_NAND_, $_OR_, $_NOR_, $_XOR_, $_XNOR_, $_ANDNOT_, \
+         $_ORNOT_, $_MUX_; `synth -flatten; abc -g simple; opt_clean` makes these"
+    }
+}
+
 /// A cell whose type and ports have been checked.
 struct Checked<'a> {
     name: &'a str,
@@ -42,12 +62,13 @@ struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    fn new(name: &'a str, cell: &'a Cell) -> Result<Self> {
+    fn new(module: &'a Module, name: &'a str, cell: &'a Cell) -> Result<Self> {
         let place = || format!("cell `{}`", shown(name));
         let Some((kind, ports)) = kind_of(&cell.kind) else {
-            let known = "$_BUF_, $_NOT_, $_AND_, $_NAND_, $_OR_, $_NOR_, $_XOR_, $_XNOR_, \
-                         $_ANDNOT_, $_ORNOT_, $_MUX_";
-            return refuse(place(), format!("type `{}` is not among {known}", shown(&cell.kind)));
+            // Cells have names of Yosys, what they drive those of the source.
+            let drives = module.name_driven_by(cell);
+            let place = place() + &drives.map_or(String::new(), |d| format!(", `{}`", shown(d)));
+            return refuse(place, format!("type `{}`: {}", shown(&cell.kind), why_not(cell)));
         };
         let port = |port: &str| match cell.connections.get(port).map(Vec::as_slice) {
             Some([bit]) => Ok(bit),
@@ -94,7 +115,7 @@ impl Netlist {
             .cells
             .0
             .iter()
-            .map(|(name, cell)| Checked::new(name, cell))
+            .map(|(name, cell)| Checked::new(module, name, cell))
             .collect::<Result<Vec<_>>>()?;
         let mut nets =
             Nets { builder: Builder::new(), wires: HashMap::new(), constants: [None; 2] };
@@ -115,8 +136,11 @@ impl Netlist {
         }
         for (name, port) in module.ports.0.iter().filter(|(_, p)| p.direction == "output") {
             let place = format!("port `{}`", shown(name));
-            let wires =
-                port.bits.iter().map(|bit| nets.wire(&place, bit)).collect::<Result<Vec<_>>>()?;
+            let at = |i: usize| if port.bits.len() > 1 { format!(", bit {i}") } else { "".into() };
+            let bits = port.bits.iter().enumerate();
+            let wires = bits
+                .map(|(i, bit)| nets.wire(&format!("{place}{}", at(i)), bit))
+                .collect::<Result<Vec<_>>>()?;
             nets.builder.output(name.as_str(), &wires);
         }
         nets.builder
@@ -182,6 +206,7 @@ impl Nets {
                 let value = match value.as_str() {
                     "0" => false,
                     "1" => true,
+                    "x" => return refuse(place, "a bit is `x`: it has no driver"),
                     other => {
                         return refuse(
                             place,
