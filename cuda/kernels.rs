@@ -57,10 +57,12 @@ pub mod poly {
         COLUMN_TILE = "column_tile.cuh",
         COLUMNS = "columns.cu",
         COLUMNS_ANY = "columns_any.cu",
+        MASKS = "masks.cu",
         MODULAR = "modular.cuh",
         POINTWISE = "pointwise.cu",
         ROW_TRANSFORM = "row_transform.cuh",
         ROWS = "rows.cu",
+        STEPS = "steps.cuh",
         SUMS = "sums.cuh",
     }
 }

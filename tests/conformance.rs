@@ -59,7 +59,7 @@ const LONG_TO_COMPILE: [&str; 18] = [
     "gd_std128_group_2",
     "gd_n512_k2_r3_group_3",
     "torus_ternary",
-    "torus_n256_36_bits",
+    "torus_n256_40_bits",
     "gd_31_bits_group_4",
     "gd2_g4_group_2",
     "mr_m3_r5_group_2",

@@ -7,13 +7,14 @@
 use girih::ckks::server::{Options, ServerKey};
 use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind};
 use girih_backend::poly::random::{RandomProgram, random_program};
-use girih_backend::poly::{Bindings, Place, PolyEngine, interpret};
+use girih_backend::poly::{Bindings, Place, PolyEngine, PolyOptions, interpret};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, LoadRequest, NoProgress, PlanRequest, Transform,
 };
 use girih_conformance::ckks::key_switching;
 use girih_conformance::compare::Differences;
 use girih_conformance::planned::Planned;
+use girih_conformance::poly::kernels;
 use girih_conformance::synthetic::SyntheticKeys;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
 use girih_conformance::{compare, shapes, tables};
@@ -289,6 +290,32 @@ fn shapes_by_tiles() {
     assert!(kinds.contains(&(1, true)), "a shape with many rows a digit: {kinds:?}");
 }
 
+/// Tiles whose products are data, not text: the words of the interpreter. In the long tests all
+/// programs at rows of both kinds.
+#[test]
+fn lists_of_steps_agree() {
+    let device = device();
+    let chosen = ["products_", "convolution", "random_1"];
+    let degrees = if long() { vec![9, 10, 11] } else { vec![10] };
+    for work in degrees.into_iter().flat_map(kernels::all) {
+        if !long() && !chosen.iter().any(|name| work.name.starts_with(name)) {
+            continue;
+        }
+        let options = PolyOptions::default().with("most_products", 0);
+        let ring = work.program.ring().clone();
+        let engine = PolyEngine::open_with(&device, ring, &options, &NoProgress);
+        let engine = engine.unwrap_or_else(|e| panic!("{e}"));
+        let wanted = interpret(&work.program, &work.residents, &work.inputs, &[]);
+        let wanted = wanted.unwrap_or_else(|e| panic!("{}: {e}", work.name)).outputs;
+        let found = girih_conformance::poly::compare::run(&engine, &work, engine.plan());
+        let found = found.unwrap_or_else(|e| panic!("{}: {e}", work.name));
+        for (slot, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+            let wrong = found.iter().zip(wanted).position(|(x, y)| x != y);
+            assert_eq!(wrong, None, "{}: a word of output {slot} differs", work.name);
+        }
+    }
+}
+
 /// Two devices as one: calls are divided, and their words are those of the interpreter. A member
 /// whose memory is too small is named, with what there was no room for.
 #[test]
@@ -333,8 +360,13 @@ fn two_devices_divide_programs() {
         call.outputs = outputs.collect();
         call
     };
-    let calls: Vec<Bindings> = (0..3).map(|_| call(&mut place)).collect();
+    let mut calls: Vec<Bindings> = (0..3).map(|_| call(&mut place)).collect();
     engine.run(&routine, &calls).expect("they run");
+    // What one member holds, both read: it is copied from one to the other.
+    let shared: Vec<Bindings> =
+        (0..2).map(|_| Bindings { inputs: calls[0].inputs.clone(), ..call(&mut place) }).collect();
+    engine.run(&routine, &shared).expect("they run");
+    calls.extend(shared);
     for call in &calls {
         for (place, wanted) in call.outputs.iter().zip(&wanted) {
             let mut words = vec![0; wanted.len()];

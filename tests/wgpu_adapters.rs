@@ -81,7 +81,7 @@ const SOFTWARE: [&str; 13] = [
     "gd_n512_k2_r3_group_3",
     "torus_ternary",
     "torus_n256_23_bits",
-    "torus_n256_36_bits",
+    "torus_n256_40_bits",
 ];
 
 /// A test of a whole device.
@@ -90,7 +90,7 @@ type DeviceTest = (&'static str, fn(&WgpuBackend) -> Result<(), Failed>);
 /// Plans that nobody gets by default and `tune` may choose: the other form of words in each
 /// profile, other items and exchanges, and blind rotations split over several launches with the
 /// accumulator parked in between.
-const PLANS: [Plan; 14] = [
+const PLANS: [Plan; 15] = [
     ("other_words", "gd_std128", &[("signed", 2)], None),
     ("other_words", "mr_m3_r1", &[("signed", 2)], None),
     ("items_4_staged_3", "gd_std128", &[("items", 4), ("staged", 3)], None),
@@ -106,9 +106,10 @@ const PLANS: [Plan; 14] = [
     // The variant for few ciphertexts, unrolled and rolled.
     ("few_staged_3", "gd_std128", &[("few", 3)], None),
     ("few_staged_4", "mr_m3_r1", &[("few", 4)], None),
-    // The native torus: split, its key switch in parts; other words.
+    // The native torus: split, its key switch in parts; words unrolled; other words.
     ("split_in_3", "torus_n256_23_bits", &[("key_switch_parts", 4)], Some(2)),
-    ("other_words", "torus_n256_23_bits", &[("signed", 2)], None),
+    ("words_unrolled", "torus_n256_23_bits", &[("looped", 0)], None),
+    ("other_words", "torus_n256_40_bits", &[("signed", 2)], None),
 ];
 
 /// Whether a plan runs in a profile: everything but the form of words is the same code in both. A
@@ -165,7 +166,7 @@ fn many(device: &WgpuBackend, shape: &BootstrapShape) -> Result<(), Failed> {
 fn unknown_choices(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = shapes::all().swap_remove(0).shape;
     for (name, value, known) in [
-        ("itemz", 8, "items, staged, rolled, signed, key_switch_parts, few"),
+        ("itemz", 8, "items, staged, rolled, signed, looped, key_switch_parts, few"),
         ("items", 5, "[4, 8, 16]"),
     ] {
         let plan =

@@ -11,7 +11,8 @@ The third prints such files as a table.
 
 A profiler samples what every warp does. Each sampled instruction came from a line of
 cuda/bootstrap/ or cuda/lib/, inlined at other lines; the functions around those lines name the
-phase. Needs ncu with its Python module, nvdisasm, and counters that the user may read.
+phase. Needs ncu with its Python module, nvdisasm, counters that the user may read, and an xtask
+built with --features line-info.
 """
 
 import argparse
@@ -244,6 +245,8 @@ def analyse(report, cache, sources):
             break
     else:
         sys.exit(f"no cubin under {cache} is the kernel of {report}")
+    if not any(chain for _, chain in code.values()):
+        sys.exit("the kernel names no lines: build xtask with --features line-info")
 
     begins, phases, stalls = functions(sources), Counter(), Counter()
     for pc, counts in samples.items():

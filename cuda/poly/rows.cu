@@ -6,9 +6,11 @@
 // How many rows they transform is a number that is read when the kernel runs: the transforms, which
 // are most of its text, are there once for all shapes of a class of primes. Where operands lie,
 // primes and constants are records in memory. Tiles of several shapes share a launch.
+// Tiles with too many products for that are lists of steps (steps.cuh).
 // A team asks for what its next row needs while it works on one.
 #include "constants.cuh"
 #include "row_transform.cuh"
+#include "steps.cuh"
 #include "sums.cuh"
 
 constexpr int LOG2_ROW = LOG2_DEGREE < 10 ? LOG2_DEGREE : 10;
@@ -23,9 +25,9 @@ struct ShapeNumbers {
     u32 halves, half_stores; // rows that are transformed forward, and inversely
     u32 operands, constants; // of a record
     u32 record;              // its length, in units of 16 bytes
-    u32 flags;               // IS_ALONE, IS_WIDE
+    u32 flags;               // IS_ALONE, IS_WIDE, HAS_STEPS, 2^8 times its text
 };
-constexpr u32 IS_ALONE = 1, IS_WIDE = 2;
+constexpr u32 IS_ALONE = 1, IS_WIDE = 2, HAS_STEPS = 4;
 
 struct RowsArguments {
     Tables tables;
@@ -117,10 +119,10 @@ FUNCTION Item item_of(const RowsArguments& a, u32 id, u32 warp) {
     return item;
 }
 
-// Runs body(Shape) for shape number `number`.
+// Runs body(Shape) for text number `number`.
 template<int k = 0, class Body>
 FUNCTION void with_shape(u32 number, const Body& body) {
-    if constexpr (k + 1 < SHAPES) {
+    if constexpr (k + 1 < TEXTS) {
         if (number != k) return with_shape<k + 1>(number, body);
     }
     body(Shape<k>{});
@@ -199,6 +201,8 @@ struct Work {
     const TeamMemory& memory;
     const Operand* operands;
     const u32* constants;
+    const uint4* record; // of the tile; steps read it, and bases, themselves
+    const u64* bases;
     Field<S::WIDE> f;
     u32 inverse;
     u32 first_word; // of the row
@@ -206,10 +210,10 @@ struct Work {
     int place;      // of `word` in a padded row
     Four fetched[S::FETCHED > 0 ? S::FETCHED : 1];
 
-    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, u32 row)
+    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, const Item& item)
         : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)),
-          constants(m.constants + turn * 2 * CONSTANTS), f(p), inverse(p.inverse),
-          first_word(row * ROW), word(0), place(0) {}
+          constants(m.constants + turn * 2 * CONSTANTS), record(item.record), bases(item.bases),
+          f(p), inverse(p.inverse), first_word(item.row * ROW), word(0), place(0) {}
 
     template<int i>
     FUNCTION Four load(Int<i>, u32 chunk) const {
@@ -235,12 +239,22 @@ struct Work {
             return read_four<S::form(i), LOG2_DEGREE>(operands[S::HALVES + i], word);
         }
     }
+    template<int form>
+    FUNCTION Four read_from(const Operand& from) const {
+        return read_four<form, LOG2_DEGREE>(from, word);
+    }
     // The constant of the words before N / 2, or of those from there on.
-    FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
+    FUNCTION u32 constant(int i) const { return constants[constant_place(i)]; }
+    FUNCTION u32 constant_place(u32 i) const { return 2 * i + (word >> (LOG2_DEGREE - 1)); }
     template<bool is_moved>
     FUNCTION void store(int i, const Four& v) const {
-        write_four<is_moved, LOG2_DEGREE>(operands[S::HALVES + S::READS + i], word, v);
+        store_to<is_moved>(operands[S::HALVES + S::READS + i], v);
     }
+    template<bool is_moved>
+    FUNCTION void store_to(const Operand& to, const Four& v) const {
+        write_four<is_moved, LOG2_DEGREE>(to, word, v);
+    }
+    FUNCTION void run_steps() const { run_list<S>(*this, record); }
     // Into a buffer, to be transformed: over a transformed load, perhaps, whose words this thread
     // has read.
     FUNCTION void keep(int buffer, const Four& v) const {
@@ -333,7 +347,9 @@ FUNCTION void inverse_row(
     const Prime& p, u32 turn, int lane) {
     const u32 operand = item.shape.operands - item.shape.half_stores + buffer_number;
     const Operand to = ((const Operand*)(memory.operands + turn * OPERANDS * 4))[operand];
-    u32* buffer = memory.buffers + buffer_number * BUFFER;
+    // Steps keep sums behind the transformed loads, not over them.
+    const u32 kept = item.shape.flags & HAS_STEPS ? item.shape.halves : 0;
+    u32* buffer = memory.buffers + (kept + buffer_number) * BUFFER;
     // The operand holds the inverse of the automorphism, which says where words go.
     const bool is_moved = to.automorphism != 1;
     const u32 g = odd_inverse(to.automorphism);
@@ -389,7 +405,7 @@ FUNCTION void
 sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
     constexpr int warps = S::ALONE ? 1 : TEAM,
                   chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
-    Work<S> work(memory, turn, p, item.row);
+    Work<S> work(memory, turn, p, item);
     const u32 first_chunk = thread % (32 * warps);
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
     if constexpr (S::HALVES > 0) item.barrier();
@@ -417,7 +433,9 @@ FUNCTION void process(
     const Prime p = memory.prime_of(turn);
     const int thread = warp * 32 + lane;
     forward_rows(item, a, memory, p, turn, lane, between);
-    with_shape(item.number, [&](auto shape) { sums_of_row(shape, item, memory, p, turn, thread); });
+    with_shape(item.shape.flags >> 8, [&](auto shape) {
+        sums_of_row(shape, item, memory, p, turn, thread);
+    });
     if (item.shape.half_stores > 0) {
         item.barrier();
         for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)

@@ -6,8 +6,8 @@ use girih_ckks::CkksParameters;
 use girih_rlwe::wire;
 use girih_switching::{SwitchingKeys, SwitchingParameters};
 use girih_tfhe::{
-    ClientKey, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral, ParameterSet, PublicKey,
-    SeededCiphertexts,
+    ClientKey, CompressedResults, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral,
+    ParameterSet, PublicKey, SeededCiphertexts,
 };
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -234,6 +234,31 @@ pub fn targets() -> Vec<Target> {
             EvaluationKeys::to_bytes,
         ),
         serialized(
+            "compressing keys",
+            sets(),
+            |set| {
+                let client = tfhe_client(set);
+                let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
+                let keys = keys.with_compression(&client).expect("of this client");
+                keys.to_bytes().expect("serializes")
+            },
+            EvaluationKeys::from_bytes,
+            EvaluationKeys::from_bytes_for,
+            EvaluationKeys::to_bytes,
+        ),
+        serialized(
+            "compressed results",
+            sets(),
+            |set| {
+                let batch = tfhe_client(set).encrypt_bits(&[true, false]).expect("two ciphertexts");
+                let results = batch.compress_bits().expect("fresh ones are read");
+                results.to_bytes().expect("serializes")
+            },
+            CompressedResults::from_bytes,
+            CompressedResults::from_bytes_for,
+            CompressedResults::to_bytes,
+        ),
+        serialized(
             "ciphertexts",
             sets(),
             |set| {
@@ -332,6 +357,14 @@ pub fn targets() -> Vec<Target> {
             "yosys netlist",
             vec![include_str!("../../crates/circuit/tests/yosys/saturating.json").into()],
             Netlist::from_yosys,
+        ),
+        text(
+            "HEIR program",
+            vec![
+                include_str!("../../crates/circuit/tests/heir/boolean.mlir").into(),
+                include_str!("../../crates/circuit/tests/heir/lut3.mlir").into(),
+            ],
+            |text| Netlist::from_heir(text, None),
         ),
         of_file("tuned plans", tuned, |path| {
             TunedPlans::read(path).map(|(_, note)| note.is_none()).map_err(|e| e.to_string())

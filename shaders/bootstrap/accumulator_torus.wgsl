@@ -4,11 +4,20 @@
 
 #include closest
 
+// Declares signed_TARGET, the digit of level `level` of accumulator coefficient (column, item).
+#def digit_of(level, column, item, target)
+let closest_${target} = closest(acc_0_${column}_${item}, acc_1_${column}_${item});
+#call closest_digit(${level}, closest_${target}, signed_${target})
+#end
+
 // Declares TARGET as the digit of level `level` of accumulator coefficient (column, item) as a
 // residue modulo P_word, and traces the signed digit.
 #def decompose(word, level, column, item, target)
-let closest_${target} = closest(acc_0_${column}_${item}, acc_1_${column}_${item});
-#call closest_digit(${level}, closest_${target}, signed_${target})
+#if LOOPED
+let signed_${target} = digit_${level}_${column}_${item};
+#else
+#call digit_of(${level}, ${column}, ${item}, ${target})
+#end
 #call digit_residue(${word}, ${level}, ${column}, ${item}, ${target}, ${1 << (LOG2_BASE - 1)})
 #end
 
@@ -48,6 +57,33 @@ fn scaled(constant: vec2<u32>, x: u32) -> wide {
     // Minus M modulo 2^64, so many times.
 #call constant_words(MINUS_PRODUCT, ${crt_minus_product()})
     sum = wide_add(sum, scaled(MINUS_PRODUCT, multiple >> 28u));
+    acc_0_${column}_${item} = wide_low(sum);
+    acc_1_${column}_${item} = wide_high(sum);
+}
+#end
+
+// The same word by word, where a loop counts words: adds what one of them brings to the sum and to
+// the multiple. Digits of this step were taken before.
+#def accumulate_word(column, item)
+#canonical 0 y_${column}_${item}
+{
+    let part = u32(y_${column}_${item});
+    let sum = wide_add(
+        wide_make(acc_0_${column}_${item}, acc_1_${column}_${item}),
+        scaled(crt_weight, part));
+    acc_0_${column}_${item} = wide_low(sum);
+    acc_1_${column}_${item} = wide_high(sum);
+    multiple_${column}_${item} += (part >> ${quotient_shift(0)}u) * quotient_factor;
+}
+#end
+
+// Ends that: takes the multiple of M away.
+#def accumulate_end(column, item)
+#call constant_words(MINUS_PRODUCT, ${crt_minus_product()})
+{
+    let sum = wide_add(
+        wide_make(acc_0_${column}_${item}, acc_1_${column}_${item}),
+        scaled(MINUS_PRODUCT, multiple_${column}_${item} >> 28u));
     acc_0_${column}_${item} = wide_low(sum);
     acc_1_${column}_${item} = wide_high(sum);
 }

@@ -24,8 +24,8 @@
 // Transformed bootstrapping key in the order of reading, [step][word][column][quarter of
 // items][row][GGSW][thread].
 @group(0) @binding(4) var<storage, read> key: array<vec4<u32>>;
-// Twiddles of the passes for each thread, then (X^i - 1, X^-i - 1)
-// for each power of the root of unity.
+// For each prime the twiddles of the passes for each thread, (X^i, X^-i) for each power of the root
+// of unity, and the twiddles of a root of order ITEMS.
 @group(0) @binding(5) var<storage, read> roots: array<vec2<u32>>;
 // [job][kN + r] modulo Q_ks, ${KS_WORDS} word(s) each; native torus: ciphertexts that jobs write.
 @group(0) @binding(6) var<storage, read_write> results: array<u32>;
@@ -100,6 +100,23 @@ fn exponent(job: Job, ciphertext: u32, i: u32) -> u32 {
     }
 #end
 
+// One step modulo P_w: digits of the accumulator, transformed, STAGED at a time; products and
+// monomials; what comes back is added to the accumulator, or kept until its last word is there.
+#def external_product(w)
+#set F 0
+#if ROLLED == 2
+#call transformed_digits_rolled(${w})
+#else
+#call transformed_digits(${w})
+#end
+#call monomial_starts(${w})
+#if ROLLED
+#call products_rolled(${w}, ${F})
+#else
+#call products(${w}, ${F})
+#end
+#end
+
 @compute @workgroup_size(${THREADS})
 fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let job_index = launch.first_job + group.x;
@@ -149,7 +166,9 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
     for (var step = launch.first_step; step < launch.last_step; step++) {
 #if GROUPING == 1
-        let e = next_0;
+        // Modulo 2^32, of which 2N is a divisor.
+        let e_0 = next_0;
+        let e_1 = 0u - next_0;
 #else
         // Of each non-empty set of the step's indices: the sum of their exponents.
 #for g in 0..GGSW
@@ -164,10 +183,33 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
         // Asked for one step ahead, so that no thread waits for it.
         let ahead = min(step + 1u, ${STEPS - 1}u) * ${GROUPING}u;
         #for i in 0..GROUPING: next_${i} = exponent(job, group.x, ahead + ${i}u);
-        let key_base = (step - launch.first_block) * ${KEY_STEP}u + t;
+        let step_base = (step - launch.first_block) * ${KEY_STEP}u + t;
 #if TRACE
         let traced = step == launch.trace_step;
 #end
+#if LOOPED
+#for level in 0..LEVELS, c in 0..COLUMNS, j in 0..ITEMS
+#call digit_of(${level}, ${c}, ${j}, ${level}_${c}_${j})
+        let digit_${level}_${c}_${j} = signed_${level}_${c}_${j};
+#end
+        #for c in 0..COLUMNS, j in 0..ITEMS: var multiple_${c}_${j} = ${1 << 27}u;
+        for (var word = 0u; word < ${WORDS}u; word++) {
+        let key_base = step_base + word * ${KEY_STEP / WORDS}u;
+        let word_at = word * ${word_pairs()}u;
+        let prime = roots[word_at + ${prime_base(0)}u];
+        let P_0 = prime.x;
+        let LP_0 = lane(prime.x);
+        let P_NEG_INVERSE_0 = prime.y;
+        let unit = roots[word_at + ${prime_base(1)}u];
+        let UNIT_0 = unit.x;
+        let quotient_factor = unit.y;
+        let crt_weight = roots[word_at + ${prime_base(2)}u];
+        let ONE_0 = roots[word_at + ${prime_base(3)}u];
+#call external_product(0)
+        }
+        #for c in 0..COLUMNS, j in 0..ITEMS: #call accumulate_end(${c}, ${j})
+#else
+        let key_base = step_base;
 #if WORDS > 1 && !ROLLED
 #for b in 0..WORDS - 1, c in 0..COLUMNS, j in 0..ITEMS
         var delta_${b}_${c}_${j} = lane(0);
@@ -175,27 +217,9 @@ fn blind_rotate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
 #end
 #for w in 0..WORDS
         {
-        // external_product modulo P_${w}: digits of the accumulator, transformed, staged ${STAGED}
-        // at a time.
-#set F 0
-#if ROLLED == 2
-#call transformed_digits_rolled(${w})
-#else
-#call transformed_digits(${w})
-#end
-#if GROUPING == 1
-        // (X^e - 1) and (X^-e - 1) at this thread's positions, in Montgomery form.
-#for j in 0..ITEMS
-        let power_${j} = (e * (point + ${2 * reversed_item(j)}u)) & ${2 * N - 1}u;
-        let monomial_${j} = roots[${monomial_base(w)}u + power_${j}];
-#end
-#end
-#if ROLLED
-#call products_rolled(${w}, ${F})
-#else
-#call products(${w}, ${F})
-#end
+#call external_product(${w})
         }
+#end
 #end
     }
 

@@ -60,7 +60,7 @@ if (traced) {
 #if TRACE
         if (traced) {
 #for row in 0..ROWS, j in 0..ITEMS
-            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u
+            scratch[${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + ${WORD_AT} * ${ROWS * N}u
                 + index_${PASSES - 1} + ${item_index(j)}u] = residue(f_${row}_${j}, LP_${w});
 #end
         }
@@ -106,13 +106,15 @@ if (traced) {
 #set count min(STAGED, COLUMNS - first)
         {
         let key_at = key_base;
-#for c in first..first + count: #call column_products(${w}, ${c}, ${CHUNK}, ${F})
+#call column_products(${w}, ${first}, ${count}, ${CHUNK}, ${F})
 #if g > 0 && PASSES > 1
         workgroupBarrier();
 #end
 #call inverse_transform(${w}, y, ${first}, ${count})
 #for c in first..first + count, j in 0..ITEMS
-#if w < WORDS - 1
+#if LOOPED
+#call accumulate_word(${c}, ${j})
+#elif w < WORDS - 1
         delta_${w}_${c}_${j} = y_${c}_${j};
 #bound delta_${w}_${c}_${j} @y_${c}_${j}
 #else
@@ -129,7 +131,7 @@ if (traced) {
 #set CHUNK chunk_rows(p, ROWS, F)
         for (var column = 0u; column < ${COLUMNS}u; column += ${STAGED}u) {
         let key_at = key_base + column * ${ITEMS / 4 * ROWS * GGSW * THREADS}u;
-#for s in 0..STAGED: #call column_products(${w}, ${s}, ${CHUNK}, ${F})
+#call column_products(${w}, 0, ${STAGED}, ${CHUNK}, ${F})
         // The transform before has been read by all.
         workgroupBarrier();
 #call inverse_transform(${w}, y, 0, ${STAGED})
@@ -150,27 +152,104 @@ if (traced) {
         }
 #end
 
-// Declares y_{c}_{item}, column c of the products times their monomials; a loop's first column is
-// in `key_at`.
-#def column_products(w, c, CHUNK, F)
-        #for j in 0..ITEMS: var y_${c}_${j}: lane;
+// Declares y_{c}_{item}, columns c of the products times their monomials, `count` of them; a loop's
+// first column is in `key_at`.
+#def column_products(w, first, count, CHUNK, F)
+        #for c in first..first + count, j in 0..ITEMS: var y_${c}_${j}: lane;
 #for h in 0..ITEMS / 4
+        {
+#call quarter_monomials(${w}, ${h})
+#for c in first..first + count
         {
 #if ROLLED == 2
 #call quarter_sums_rolled(${w}, ${c}, ${h}, ${CHUNK}, ${F})
 #else
 #call quarter_sums(${w}, ${c}, ${h}, ${CHUNK}, ${F})
 #end
-#call quarter_monomials(${w}, ${c}, ${h})
+#call quarter_turned(${w}, ${c}, ${h})
+        }
+#end
         }
 #end
 #if TRACE
         if (traced) {
-#for j in 0..ITEMS
-            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u + ${COLUMN_AT} * ${N}u
+#for c in first..first + count, j in 0..ITEMS
+            scratch[${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u
+                + (${WORD_AT} * ${COLUMNS}u + ${COLUMN_AT}) * ${N}u
                 + index_${PASSES - 1} + ${item_index(j)}u] = residue(y_${c}_${j}, LP_${w});
 #end
         }
+#end
+#end
+
+// Declares start_{g}, X^e_g at this thread's first position in Montgomery form: the one monomial
+// that it looks up, since neighbours find theirs in different lines of memory.
+#def monomial_starts(w)
+#for g in 0..GGSW
+#if GROUPING == 1 && g == 1
+        let start_1 = lane(pair_0.y);
+#else
+        let pair_${g} = roots[${ROOTS_AT}${monomial_base(w)}u
+            + ((e_${g} * point) & ${2 * N - 1}u)];
+        let start_${g} = lane(pair_${g}.x);
+#end
+#end
+#end
+
+// Declares monomial_{g}_{q}, X^e_g - 1 at items 4h .. 4h + 3 in Montgomery form. From one of a
+// thread's positions to another X^e turns by a power of a root of unity of order ITEMS: from item q
+// to q + 2 by its fourth root's e-th power, from q to q + 1 by (-1)^e. Where a product is made of
+// 16-bit halves it takes longer than a look-up.
+#def quarter_monomials(w, h)
+#for g in 0..GGSW
+        var turn_${g}_0 = start_${g};
+#bound turn_${g}_0 least(p)
+#if !INT64
+#if GROUPING == 1 && g == 1
+        turn_1_0 = lane(seen_0_0.y);
+        var turn_1_2 = lane(seen_0_2.y);
+#else
+        let seen_${g}_0 = roots[${ROOTS_AT}${monomial_base(w)}u
+            + ((e_${g} * (point + ${2 * THREADS * turn(4 * h)}u)) & ${2 * N - 1}u)];
+        let seen_${g}_2 = roots[${ROOTS_AT}${monomial_base(w)}u
+            + ((e_${g} * (point + ${2 * THREADS * turn(4 * h + 2)}u)) & ${2 * N - 1}u)];
+        turn_${g}_0 = lane(seen_${g}_0.x);
+        var turn_${g}_2 = lane(seen_${g}_2.x);
+#end
+#bound turn_${g}_2 least(p)
+#else
+#if h > 0
+        turn_${g}_0 = shoup(turn_${g}_0, twiddle_of(roots[${ROOTS_AT}${turn_base(w)}u
+            + ((e_${g} * ${turn(4 * h)}u) & ${ITEMS - 1}u)]), LP_${w});
+#bound turn_${g}_0 product_bound(p, least(p))
+#reduce ${w} turn_${g}_0 least(p)
+#end
+        var turn_${g}_2 = shoup(turn_${g}_0, twiddle_of(roots[${ROOTS_AT}${turn_base(w)}u
+            + ((e_${g} * ${turn(2)}u) & ${ITEMS - 1}u)]), LP_${w});
+#bound turn_${g}_2 product_bound(p, least(p))
+#reduce ${w} turn_${g}_2 least(p)
+#end
+        let odd_${g} = (e_${g} & 1u) == 1u;
+#if !LOOPED
+#constant UNIT_${w} lane(${unit(w)})
+#end
+#for q in 0..4
+#if q % 2 == 0
+        var monomial_${g}_${q} = turn_${g}_${q} - UNIT_${w};
+#elif SIGNED
+        var monomial_${g}_${q} = select(turn_${g}_${q - 1}, -turn_${g}_${q - 1}, odd_${g})
+            - UNIT_${w};
+#else
+        var monomial_${g}_${q} = select(turn_${g}_${q - 1}, LP_${w} - turn_${g}_${q - 1}, odd_${g})
+            - UNIT_${w};
+#end
+#if SIGNED
+#bound monomial_${g}_${q} least(p) + p / 2 + 1
+#reduce ${w} monomial_${g}_${q} least(p)
+#else
+        monomial_${g}_${q} = min(monomial_${g}_${q}, monomial_${g}_${q} + LP_${w});
+#end
+#end
 #end
 #end
 
@@ -246,7 +325,7 @@ if (traced) {
 
 // y = the sum of (X^e_g - 1) * part_g over the GGSW ciphertexts g, e_1 = -e_0 for ternary secrets:
 // with one reduction, or as few as sums of large primes take.
-#def quarter_monomials(w, c, h)
+#def quarter_turned(w, c, h)
 #set MOST chunk_rows(p, GGSW, least(p))
 #for q in 0..4
 #for chunk in 0..(GGSW + MOST - 1) / MOST
@@ -256,20 +335,12 @@ if (traced) {
 #for g in from..to
 #reduce ${w} part_${g}_${q} sum_limit(p, to - from)
 #update total total + @part_${g}_${q}
-#if GROUPING > 1
-        let monomial_${g}_${q} = roots[${monomial_base(w)}u
-            + ((e_${g} * (point + ${2 * reversed_item(4 * h + q)}u)) & ${2 * N - 1}u)].x;
-#elif g == 0
-        let monomial_0_${q} = monomial_${4 * h + q}.x;
-#else
-        let monomial_1_${q} = monomial_${4 * h + q}.y;
-#end
 #if g == from
         let product_${g}_${q} =
-            sum_mul(factor_of(part_${g}_${q}), factor_of(lane(monomial_${g}_${q})));
+            sum_mul(factor_of(part_${g}_${q}), factor_of(monomial_${g}_${q}));
 #else
         let product_${g}_${q} = sum_mac(
-            product_${g - 1}_${q}, factor_of(part_${g}_${q}), factor_of(lane(monomial_${g}_${q})));
+            product_${g - 1}_${q}, factor_of(part_${g}_${q}), factor_of(monomial_${g}_${q}));
 #end
 #end
 #if chunk == 0

@@ -7,8 +7,9 @@
 // lane and a key word. Bounds are those of crates/wgpu/src/runtime/numbers.rs, where each form is
 // tested in exact arithmetic.
 
-// What comes from a prime is declared behind everything else.
-#for w in 0..WORDS
+// What comes from a prime is declared behind everything else; where words are counted by a loop,
+// inside it.
+#for w in 0..CONSTANT_WORDS
 #constant P_${w} ${prime(w)}u
 // -p^-1 mod 2^32, the constant of Montgomery reduction.
 #constant P_NEG_INVERSE_${w} ${neg_inverse(w)}u
@@ -38,7 +39,7 @@ alias twiddle = vec2<u32>;
 #twiddle ${name} ${word} ${factor}
 #end
 
-#for w in 0..WORDS
+#for w in 0..CONSTANT_WORDS
 // Multiplying by it reduces.
 #call constant_twiddle(ONE_${w}, ${w}, 1)
 #end

@@ -36,7 +36,12 @@ ${name}_${first + s}_${j} = exchange[address_${to} + ${s * PADDED + item_address
 {
 #if p > 0
 #for slot in 0..slots(p)
-let w_${slot} = twiddle_of(roots[${forward_base(word, p) + slot * THREADS}u + t]);
+let w_${slot} =
+    twiddle_of(roots[${ROOTS_AT}${forward_base(word, p) + slot * THREADS}u + t]);
+#end
+#elif LOOPED
+#for slot in 0..slots(p)
+let w_${slot} = twiddle_of(roots[word_at + ${first_base(slot)}u]);
 #end
 #else
 // The first pass has the same twiddles in every thread.
@@ -63,7 +68,12 @@ const w_${slot} = ROOT_${word}_${slot};
 {
 #if p > 0
 #for slot in 0..slots(p)
-let w_${slot} = twiddle_of(roots[${inverse_base(word, p) + slot * THREADS}u + t]);
+let w_${slot} =
+    twiddle_of(roots[${ROOTS_AT}${inverse_base(word, p) + slot * THREADS}u + t]);
+#end
+#elif LOOPED
+#for slot in 0..slots(p)
+let w_${slot} = twiddle_of(roots[word_at + ${first_inverse_base(slot)}u]);
 #end
 #else
 #for slot in 0..slots(p)

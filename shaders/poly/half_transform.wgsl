@@ -18,30 +18,31 @@ fn gap(i: u32) -> u32 {
 }
 
 fn write_own(x: vec4<u32>, t: u32) {
-    exchange[gap(4u * t)] = x.x;
-    exchange[gap(4u * t + 1u)] = x.y;
-    exchange[gap(4u * t + 2u)] = x.z;
-    exchange[gap(4u * t + 3u)] = x.w;
+    write_four(4u * t, 1u, x);
 }
 
 fn read_own(t: u32) -> vec4<u32> {
     return read_four(4u * t, 1u);
 }
 
+// Words at i, i + d, i + 2 d and i + 3 d, for a power of two d; i has neither bit, d nor 2 d, so
+// gaps add up as indices do, and a constant d makes constants of all but the first place.
 fn read_four(i: u32, d: u32) -> vec4<u32> {
+    let at = gap(i);
     return vec4<u32>(
-        exchange[gap(i)],
-        exchange[gap(i + d)],
-        exchange[gap(i + 2u * d)],
-        exchange[gap(i + 3u * d)]
+        exchange[at],
+        exchange[at + gap(d)],
+        exchange[at + gap(2u * d)],
+        exchange[at + gap(3u * d)]
     );
 }
 
 fn write_four(i: u32, d: u32, x: vec4<u32>) {
-    exchange[gap(i)] = x.x;
-    exchange[gap(i + d)] = x.y;
-    exchange[gap(i + 2u * d)] = x.z;
-    exchange[gap(i + 3u * d)] = x.w;
+    let at = gap(i);
+    exchange[at] = x.x;
+    exchange[at + gap(d)] = x.y;
+    exchange[at + gap(2u * d)] = x.z;
+    exchange[at + gap(3u * d)] = x.w;
 }
 
 // (u + w v, u - w v)
@@ -73,31 +74,30 @@ fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         workgroupBarrier();
     }
 #end
-#if PAIRS > 0
-    for (var pair = 0u; pair < ${PAIRS}u; pair++) {
+#for pair in 0..PAIRS
+    {
         // The distance of the second stage of the two, and the blocks of the first.
-        let log_d = ${LOG_BLOCK - 2 - ODD}u - 2u * pair;
-        let d = 1u << log_d;
-        let block = t >> log_d;
-        let i = (block << (log_d + 2u)) + (t & (d - 1u));
-        let k = (head << (${LOG_BLOCK - 2}u - log_d)) + block;
-        let v = read_four(i, d);
+#set LOG_D LOG_BLOCK - 2 - ODD - 2 * pair
+        let block = t >> ${LOG_D}u;
+        let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
+        let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
+        let v = read_four(i, ${1 << LOG_D}u);
         let w = roots[table + k];
         let ac = forward_butterfly(v.x, v.z, w, p);
         let bd = forward_butterfly(v.y, v.w, w, p);
         let ab = forward_butterfly(ac.x, bd.x, roots[table + 2u * k], p);
         let cd = forward_butterfly(ac.y, bd.y, roots[table + 2u * k + 1u], p);
-        let y = vec4<u32>(ab, cd);
-#if LEAST == 0
-        if (log_d == 0u) {
-            return y;
-        }
-#end
-        write_four(i, d, y);
+#if LOG_D == 0
+        return vec4<u32>(ab, cd);
+#else
+        write_four(i, ${1 << LOG_D}u, vec4<u32>(ab, cd));
         workgroupBarrier();
+#end
     }
 #end
+#if LEAST > 0 || PAIRS == 0
     return read_own(t);
+#end
 #end
 }
 
@@ -109,20 +109,19 @@ fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
     workgroupBarrier();
     write_own(x, t);
     workgroupBarrier();
-#if PAIRS > 0
-    for (var pair = 0u; pair < ${PAIRS}u; pair++) {
-        let log_d = ${LEAST}u + 2u * pair;
-        let d = 1u << log_d;
-        let block = t >> log_d;
-        let i = (block << (log_d + 2u)) + (t & (d - 1u));
-        let k = (head << (${LOG_BLOCK - 2}u - log_d)) + block;
-        let v = read_four(i, d);
+#for pair in 0..PAIRS
+    {
+#set LOG_D LEAST + 2 * pair
+        let block = t >> ${LOG_D}u;
+        let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
+        let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
+        let v = read_four(i, ${1 << LOG_D}u);
         let ab = inverse_butterfly(v.x, v.y, roots[table + 2u * k], p);
         let cd = inverse_butterfly(v.z, v.w, roots[table + 2u * k + 1u], p);
         let w = roots[table + k];
         let ac = inverse_butterfly(ab.x, cd.x, w, p);
         let bd = inverse_butterfly(ab.y, cd.y, w, p);
-        write_four(i, d, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
 #end

@@ -49,6 +49,16 @@ fn sums_with(s: Sums, a: vec4<u32>, b: vec4<u32>, p: u32) -> Sums {
     );
 }
 
+// Both products, each below 2^31 p, leave a sum below 2 p 2^32: one subtraction is enough for them.
+fn sums_with_both(s: Sums, a: vec4<u32>, b: u32, c: vec4<u32>, d: u32, p: u32) -> Sums {
+    return Sums(
+        accumulated(s.x + u64(a.x) * u64(b), c.x, d, p),
+        accumulated(s.y + u64(a.y) * u64(b), c.y, d, p),
+        accumulated(s.z + u64(a.z) * u64(b), c.z, d, p),
+        accumulated(s.w + u64(a.w) * u64(b), c.w, d, p)
+    );
+}
+
 // The sums times 2^-32 modulo p, canonical, for n = -1/p mod 2^32.
 fn sums_reduced(s: Sums, p: u32, n: u32) -> vec4<u32> {
     let x = montgomery(s.x, p, n);
@@ -81,6 +91,15 @@ fn sums_with(s: Sums, a: vec4<u32>, b: vec4<u32>, p: u32) -> Sums {
     let low = s.low + a * b;
     let carry = select(vec4<u32>(0u), vec4<u32>(1u), low < s.low);
     return Sums(low, once_each(s.high + high_each(a, b) + carry, p));
+}
+
+// Both products, each below 2^31 p, leave a sum below 2 p 2^32: one subtraction is enough for them.
+fn sums_with_both(s: Sums, a: vec4<u32>, b: u32, c: vec4<u32>, d: u32, p: u32) -> Sums {
+    let product = a * vec4<u32>(b);
+    let first = s.low + product;
+    let high = s.high + high_each(a, vec4<u32>(b))
+        + select(vec4<u32>(0u), vec4<u32>(1u), first < product);
+    return sums_with(Sums(first, high), c, vec4<u32>(d), p);
 }
 
 fn sums_reduced(s: Sums, p: u32, n: u32) -> vec4<u32> {

@@ -84,8 +84,7 @@ fn poly_columns(
         for (var j = 0u; j < record.z; j++) {
             let terms = records[at];
             at += 1u;
-            sums = sums_with(sums, slots[terms.x], vec4<u32>(terms.y), prime.x);
-            sums = sums_with(sums, slots[terms.z], vec4<u32>(terms.w), prime.x);
+            sums = sums_with_both(sums, slots[terms.x], terms.y, slots[terms.z], terms.w, prime.x);
         }
         let x = sums_reduced(sums, prime.x, prime.y);
         if (record.x == KEEP) {

@@ -47,7 +47,10 @@ struct Link<'a> {
 /// The links of a page, `](target)` and `[name]: target`, without those in code.
 fn links(text: &str) -> Vec<Link<'_>> {
     let mut found = Vec::new();
+    // Code may go on in the next line, not in the next paragraph.
+    let mut in_code = false;
     for (number, _, line) in lines(text).filter(|(_, fence, _)| fence.is_none()) {
+        in_code &= !line.trim().is_empty();
         if line.starts_with('[')
             && let Some((_, target)) = line.split_once("]: ")
         {
@@ -55,13 +58,14 @@ fn links(text: &str) -> Vec<Link<'_>> {
         }
         // Every other part stands between backticks.
         for (start, _) in line.match_indices("](") {
-            if line[..start].matches('`').count() % 2 == 1 {
+            if in_code != (line[..start].matches('`').count() % 2 == 1) {
                 continue;
             }
             if let Some((target, _)) = line[start + 2..].split_once(')') {
                 found.push(Link { line: number, target });
             }
         }
+        in_code ^= line.matches('`').count() % 2 == 1;
     }
     found
 }
@@ -236,18 +240,23 @@ fn staged_link(root: &Path, out: &Path, name: &Path, path: &Path) -> Result<Opti
     let up = "../".repeat(name.components().count() - 2);
     if root.join(path).is_dir() {
         let inside = path.strip_prefix(DOCS).unwrap_or(path);
-        if root.join(path).join("README.md").exists() {
-            return Ok(Some(format!("{up}{}/README.md", inside.display())));
+        // mdBook makes `index.html` of a chapter of that name.
+        if path.starts_with(DOCS) && root.join(path).join("README.md").exists() {
+            return Ok(Some(format!("{up}{}/index.html", inside.display())));
         }
         list(&root.join(path), &out.join(DOCS).join(inside))?;
         return Ok(Some(format!("{up}{}/index.html", inside.display())));
     }
-    if path.starts_with(DOCS) {
-        return Ok(None);
+    if let Ok(inside) = path.strip_prefix(DOCS) {
+        let index = inside.ends_with("README.md");
+        return Ok(index.then(|| format!("{up}{}", inside.with_file_name("index.html").display())));
     }
     // Of another page mdBook would expect a chapter.
-    let page = path.extension().is_some_and(|e| e == "md");
-    let to = format!("sources/{}{}", path.display(), if page { ".txt" } else { "" });
+    let mut to = Path::new("sources").join(path);
+    if path.extension().is_some_and(|e| e == "md") {
+        to.set_extension("txt");
+    }
+    let to = to.display().to_string();
     copy(&root.join(path), &out.join(DOCS).join(&to))?;
     Ok(Some(format!("{up}{to}")))
 }
@@ -290,9 +299,11 @@ mod tests {
 
     #[test]
     fn links_are_found_outside_code() {
-        let text = "a [b](c.md#d) `[e](f)` [g](h)\n```rust\n[i](j)\n```\n[k]: https://l\n";
+        let text = "a [b](c.md#d) `[e](f)` [g](h)\n```rust\n[i](j)\n```\n[k]: https://l\n\
+                    `m\n[n](o)` [p](q)\n\n[r](s)\n";
         let found: Vec<_> = links(text).iter().map(|link| (link.line, link.target)).collect();
-        assert_eq!(found, [(1, "c.md#d"), (1, "h"), (5, "https://l")]);
+        let wanted = [(1, "c.md#d"), (1, "h"), (5, "https://l"), (7, "q"), (9, "s")];
+        assert_eq!(found, wanted);
         assert!(is_local("c.md") && !is_local("https://l"));
     }
 

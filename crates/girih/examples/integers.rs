@@ -69,8 +69,11 @@ fn main() -> ExitCode {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    // With a compression key results come home in few bytes.
     let Parties { client, server, device } =
-        Parties::start(&arguments.options, "TFHERS_2_2_GROUP_2")?;
+        Parties::start_with(&arguments.options, "TFHERS_2_2_GROUP_2", |client, keys| {
+            keys.with_compression(client)
+        })?;
     let integers = Integers::new(server)?;
 
     let orders: Vec<(u16, u16)> = (0..arguments.orders)
@@ -85,9 +88,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     integers.synchronize()?;
     let seconds = start.elapsed().as_secs_f64();
 
-    let read = |money: &Money| integers.download(money)?.decrypt(&client);
+    let read = |money: &Money| integers.download_compressed(money)?.decrypt(&client);
     let (prices, discounts) = (read(&priced.price)?, read(&priced.discount)?);
     let (parts, fits) = (read(&priced.part)?, integers.download(&priced.fits)?.decrypt(&client)?);
+    let bytes = |b: usize| b as f64 / orders.len() as f64;
+    let home = bytes(integers.download_compressed(&priced.price)?.results().bytes());
+    let whole = bytes(4 * integers.download(&priced.price)?.ciphertexts().words().len());
     for (i, &(pieces, each)) in orders.iter().enumerate() {
         let (price, discount, part) = (prices[i], discounts[i], parts[i]);
         let pays = price - discount;
@@ -104,7 +110,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let look_ups = integers.look_ups();
     println!("{look_ups} look-ups for {} orders in {seconds:.1} s", orders.len());
-    let figures =
-        serde_json::json!({ "orders": orders.len(), "look_ups": look_ups, "seconds": seconds });
+    println!("a price came home in {home:.0} bytes, where its ciphertexts have {whole:.0}");
+    let figures = serde_json::json!({
+        "orders": orders.len(), "look_ups": look_ups, "seconds": seconds, "price_bytes": home,
+    });
     parties::record(&arguments.options, "integers", (&device, integers.server()), &figures)
 }

@@ -10,7 +10,8 @@
 //! - a ReLU x (1 + sign x) / 2, the sign a composition of minimax polynomials. One half of the
 //!   slots takes the real parts, the other the imaginary ones, so that it serves both images, too.
 //!
-//! Bootstrapping and ReLU are one recording each for all layers. The default is a small network on
+//! Bootstrapping and ReLU are one recording each for all layers; all recordings are made before the
+//! first is run, side by side. The default is a small network on
 //! a small ring without any security, so that it ends in a minute anywhere; `--full` is the real
 //! thing: 18 bootstrappings at CKKS_D35, whose 16 levels have room for degrees 15, 15 and 27.
 
@@ -21,6 +22,8 @@ mod packing;
 mod parties;
 #[path = "common/resnet.rs"]
 mod resnet;
+#[path = "common/steps.rs"]
+mod steps;
 #[path = "common/tensors.rs"]
 mod tensors;
 
@@ -28,13 +31,13 @@ use clap::Parser;
 use common::Failure;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
-use girih::ckks::server::{Estimate, Node, Recording};
+use girih::ckks::server::{Estimate, Node};
 use packing::{PackedBeside, PackedLayer, Plan, both};
 use parties::Parties;
-use resnet::{Network, images, label};
+use resnet::{Beside, Network, images, label};
 use std::f64::consts::SQRT_2;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use steps::{Ahead, Steps};
 
 /// Classifies encrypted images by a residual network.
 #[derive(Parser)]
@@ -128,123 +131,93 @@ fn keys(
     Ok(keys)
 }
 
+/// Parts of the time, each the recordings that it is spent in.
+const PARTS: [&str; 3] = ["convolutions", "bootstrappings", "ReLUs"];
+
+/// Names of the steps that all layers share.
+const REFRESH: &str = "bootstrapping";
+const ACTIVATE: &str = "ReLU";
+const HEAD: &str = "head";
+
+fn layer_name(i: usize) -> String {
+    format!("layer {i}")
+}
+
 /// Whoever computes.
 struct Evaluator<'a> {
-    server: &'a ServerKey,
+    steps: Steps<'a>,
     plan: &'a Plan<'a>,
-    how: Bootstrapping,
     levels: Levels,
-    /// (1 + sign) / 2.
-    step: CompositeSign,
-    warm: bool,
-    /// The large steps, the same for all layers: recorded when they are first wanted.
-    refreshing: Option<Recording>,
-    activating: Option<Recording>,
     bootstrappings: usize,
-    /// How long recordings ran, those of convolutions, of bootstrappings and of ReLUs; what making
-    /// them takes is not in it.
-    spent: [Duration; 3],
-    /// How long it took to encode weights and to record their layers.
-    prepared: Duration,
-    /// The most that the device held.
-    bytes: u64,
 }
 
 impl Evaluator<'_> {
+    /// Records all that [`Evaluator::run`] runs, for `images` like these; `step` is (1 + sign) / 2.
+    fn record(
+        &mut self,
+        images: &Ciphertexts,
+        how: &Bootstrapping,
+        step: &CompositeSign,
+    ) -> girih::ckks::Result<()> {
+        let (plan, levels, slots) = (self.plan, self.levels, self.plan.slots());
+        let set = self.steps.server.set();
+        let at = |level: usize| (level, set.scale(level).unwrap_or(1.0), slots);
+        let image = (images.level(), images.scale(), images.slots());
+        let refresh = Ahead::new(REFRESH, vec![at(levels.start)], |b, x| {
+            let fresh = b.bootstrap_with(&x[0], how)?;
+            Ok(vec![if fresh.level() > levels.relu {
+                b.adjust(&fresh, levels.relu)?
+            } else {
+                fresh
+            }])
+        });
+        let activate =
+            Ahead::new(ACTIVATE, vec![at(levels.relu)], |b, x| Ok(vec![activate(b, &x[0], step)?]));
+        // What ReLUs leave has one level for the next convolution.
+        let low = at(levels.start + 1);
+        let layer = |(i, beside): (usize, Beside<'_>)| {
+            let first = if i == 0 { image } else { low };
+            let inputs = if beside == Beside::Nothing { vec![first] } else { vec![first, low] };
+            Ahead::new(layer_name(i), inputs, move |b, x| {
+                Ok(vec![convolve(b, &plan.layer(i)?, x, slots)?])
+            })
+        };
+        let layers = plan.network.layers().into_iter().map(|layer| layer.beside).enumerate();
+        let head = Ahead::new(HEAD, vec![low], |b, x| {
+            let head = plan.head()?;
+            let y = b.matrix_vector(&head, &x[0])?;
+            Ok(vec![b.with_slots(&y, head.rows().next_power_of_two())?])
+        });
+        // Those with the most kernels first.
+        let steps = [refresh, activate].into_iter().chain(layers.map(layer)).chain([head]);
+        self.steps.record_ahead(steps.collect())
+    }
+
     /// What the network's head leaves for each ciphertext of images.
     fn run(&mut self, images: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
         let (mut before, mut x) = (images.clone(), images.clone());
-        for i in 0..self.plan.layers() {
-            let y = self.convolve(i, &x, &before)?;
+        for (i, layer) in self.plan.network.layers().into_iter().enumerate() {
+            let inputs: &[_] = if layer.beside == Beside::Nothing { &[&x] } else { &[&x, &before] };
+            let y = self.steps.again(PARTS[0], &layer_name(i), inputs)?.remove(0);
+            let y = y.with_magnitude(1.0)?;
             let y = if y.level() < self.levels.relu { self.refresh(&y)? } else { y };
             (before, x) = (x, self.activate(&y)?);
         }
-        let head = self.plan.head()?;
-        let head = self.recorded(&[&x], |b, x| {
-            let y = b.matrix_vector(&head, &x[0])?;
-            b.with_slots(&y, head.rows().next_power_of_two())
-        })?;
-        self.timed(0, &head, &[&x])
-    }
-
-    /// Layer `i` up to its bootstrapping.
-    fn convolve(
-        &mut self,
-        i: usize,
-        x: &Ciphertexts,
-        before: &Ciphertexts,
-    ) -> girih::ckks::Result<Ciphertexts> {
-        let slots = self.plan.slots();
-        let start = Instant::now();
-        let layer = self.plan.layer(i)?;
-        let inputs: &[_] = match layer.beside {
-            PackedBeside::Nothing => &[x],
-            _ => &[x, before],
-        };
-        let recording = self.recorded(inputs, |b, x| convolve(b, &layer, x, slots))?;
-        self.prepared += start.elapsed();
-        self.timed(0, &recording, inputs)?.with_magnitude(1.0)
+        Ok(self.steps.again(PARTS[0], HEAD, &[&x])?.remove(0))
     }
 
     fn refresh(&mut self, x: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
-        let (how, to) = (self.how, self.levels.relu);
-        let recording = match self.refreshing.take() {
-            Some(recording) => recording,
-            None => self.recorded(&[x], |b, x| {
-                let fresh = b.bootstrap_with(&x[0], &how)?;
-                if fresh.level() > to { b.adjust(&fresh, to) } else { Ok(fresh) }
-            })?,
-        };
-        let fresh = self.timed(1, &recording, &[x])?;
-        self.refreshing = Some(recording);
         self.bootstrappings += x.len();
-        Ok(fresh)
+        Ok(self.steps.again(PARTS[1], REFRESH, &[x])?.remove(0))
     }
 
     fn activate(&mut self, x: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
-        let recording = match self.activating.take() {
-            Some(recording) => recording,
-            None => self.recorded(&[x], |b, x| activate(b, &x[0], &self.step))?,
-        };
-        let y = self.timed(2, &recording, &[x])?;
-        self.activating = Some(recording);
+        let y = self.steps.again(PARTS[2], ACTIVATE, &[x])?.remove(0);
         // The rules of single operations count with the steepest slope of each polynomial; a ReLU
         // makes errors no larger. What it is off by is that of the polynomials, with which results
         // are compared.
         let deviation = SQRT_2 * x.estimate().deviation;
         y.with_estimate(Estimate { deviation, bias: 0.0, magnitude: SQRT_2 })
-    }
-
-    /// A recording of one result, for inputs like these.
-    fn recorded(
-        &self,
-        inputs: &[&Ciphertexts],
-        record: impl FnOnce(&mut Builder<'_>, &[Node]) -> girih::ckks::Result<Node>,
-    ) -> girih::ckks::Result<Recording> {
-        self.server.record(|b| {
-            let nodes = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots()));
-            let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-            Ok(vec![record(b, &nodes)?])
-        })
-    }
-
-    /// The result of a recording; the time is noted under `what`.
-    fn timed(
-        &mut self,
-        what: usize,
-        recording: &Recording,
-        inputs: &[&Ciphertexts],
-    ) -> girih::ckks::Result<Ciphertexts> {
-        if self.warm {
-            recording.run(inputs)?;
-            self.server.synchronize()?;
-        }
-        let start = Instant::now();
-        let result = recording.run(inputs)?.remove(0);
-        self.server.synchronize()?;
-        self.spent[what] += start.elapsed();
-        self.bytes = self.bytes.max(self.server.memory().device_bytes);
-        Ok(result)
     }
 }
 
@@ -376,22 +349,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let x = server.upload(&x)?;
 
     // Whoever computes.
-    let mut evaluator = Evaluator {
-        server,
-        plan: &plan,
-        how,
-        levels,
-        step: sign.clone().affine(0.5, 0.5),
-        warm: arguments.warm,
-        refreshing: None,
-        activating: None,
-        bootstrappings: 0,
-        spent: [Duration::ZERO; 3],
-        prepared: Duration::ZERO,
-        bytes: 0,
-    };
+    let steps = Steps::new(server, arguments.warm);
+    let mut evaluator = Evaluator { steps, plan: &plan, levels, bootstrappings: 0 };
+    evaluator.record(&x, &how, &sign.clone().affine(0.5, 0.5))?;
     let result = evaluator.run(&x)?;
-    let [convolving, refreshing, activating] = evaluator.spent.map(|d| d.as_secs_f64());
+    let Evaluator { steps, bootstrappings, .. } = evaluator;
+    let [convolving, refreshing, activating] =
+        PARTS.map(|part| steps.spent.get(part).map_or(0.0, std::time::Duration::as_secs_f64));
     let seconds = convolving + refreshing + activating;
 
     // The owner again.
@@ -409,7 +373,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let each = 1e3 * seconds / count as f64;
     let (layers, degrees) = (plan.layers(), sign.degrees());
-    let bootstrappings = evaluator.bootstrappings;
     println!("{layers} ReLUs, of degrees {degrees:?}, off by {:.1e}", sign.relu_error());
     println!("{count} images, {bootstrappings} bootstrappings, {seconds:.1} s");
     println!("{each:.0} ms an image");
@@ -426,9 +389,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ("seconds_convolutions", convolving),
         ("seconds_bootstrappings", refreshing),
         ("seconds_relus", activating),
-        ("seconds_preparing", evaluator.prepared.as_secs_f64()),
+        ("seconds_preparing", steps.prepared.as_secs_f64()),
         ("bootstrappings", bootstrappings as f64),
-        ("device_bytes", evaluator.bytes as f64),
+        ("device_bytes", steps.bytes as f64),
         ("relu_error", sign.relu_error()),
         ("largest_error", error),
         ("labels_as_in_the_plain", same as f64),

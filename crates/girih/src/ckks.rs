@@ -119,9 +119,9 @@ impl LoadKeys for EvaluationKeys {
     type Error = Error;
 
     /// Of the plan, `klss` chooses the key switching (primes in a group; 0 is hybrid),
-    /// `join_digits` and `sum_keys` are those of [`Options`](server::Options) (1: yes, 0: no), and
-    /// other choices go to the device, which refuses names that it does not know. Transforms and
-    /// tiles are options of other schemes: what names one is refused.
+    /// `join_digits`, `sum_keys` and `divide_sines` are those of [`Options`](server::Options) (1:
+    /// yes, 0: no), and other choices go to the device, which refuses names that it does not know.
+    /// Transforms and tiles are options of other schemes: what names one is refused.
     fn load_on(
         &self,
         device: &Device,
@@ -141,9 +141,16 @@ impl LoadKeys for EvaluationKeys {
         let own = server::Options::default();
         let join_digits = yes_or_no(&mut choices, "join_digits")?;
         let sum_keys = yes_or_no(&mut choices, "sum_keys")?.unwrap_or(own.sum_keys);
+        let divide_sines = yes_or_no(&mut choices, "divide_sines")?.unwrap_or(own.divide_sines);
         let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
-        let options =
-            server::Options { key_switching, join_digits, sum_keys, device: device_options, ..own };
+        let options = server::Options {
+            key_switching,
+            join_digits,
+            sum_keys,
+            divide_sines,
+            device: device_options,
+            ..own
+        };
         server::ServerKey::load(device.backend(), self, &options, progress)
     }
 }

@@ -2,6 +2,7 @@
 
 use girih_backend::NoProgress;
 use girih_cpu::CpuBackend;
+#[cfg(not(target_arch = "wasm32"))]
 use girih_multi::MultiBackend;
 use std::sync::Arc;
 
@@ -177,6 +178,12 @@ impl Device {
                 why: format!("{} is named twice", twice.1),
             });
         }
+        #[cfg(target_arch = "wasm32")]
+        return Err(BackendError::NoDevice {
+            requested: requested.into(),
+            why: "several devices need a thread each, and a page has one".into(),
+        });
+        #[cfg(not(target_arch = "wasm32"))]
         Ok(Self { backend: Arc::new(MultiBackend::new(members)?) })
     }
 

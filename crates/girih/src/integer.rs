@@ -7,5 +7,7 @@ pub use girih_integer::*;
 pub mod prelude {
     pub use crate::device::prelude::*;
     pub use crate::tfhe::prelude::{ClientKey, EvaluationKeys, KeyId, ParameterSet, ServerKey};
-    pub use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer, Integers};
+    pub use girih_integer::{
+        CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, Integer, Integers,
+    };
 }

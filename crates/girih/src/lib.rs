@@ -182,9 +182,9 @@ pub use girih_backend::{
 };
 #[doc(inline)]
 pub use girih_tfhe::{
-    Batch, ClientKey, Decryption, DeviceCiphertexts, Error, ErrorDistribution, Estimate,
-    EvaluationKeys, Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts, Mode,
-    NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
+    Batch, ClientKey, CompressedResults, Decryption, DeviceCiphertexts, Error, ErrorDistribution,
+    Estimate, EvaluationKeys, Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts,
+    Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
 };
 
 /// What most programs need.

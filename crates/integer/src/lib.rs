@@ -52,6 +52,7 @@
 //! are taken for one and the same, since arrays may be made of each other.
 
 mod array;
+mod compressed;
 mod costs;
 mod error;
 mod host;
@@ -61,6 +62,7 @@ mod record;
 mod server;
 mod types;
 
+pub use compressed::CompressedIntegers;
 pub use costs::{Cost, costs};
 pub use error::{Error, Result};
 pub use host::Encrypted;

@@ -7,11 +7,12 @@ use crate::program::{Instruction, Place, Program};
 use crate::record::{DigitState, Values};
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
-use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term};
+use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
     CentredTable, DeviceCiphertexts, KeyId, LoadedTable, LweCiphertexts, NoiseModel, ParameterSet,
     ServerKey,
 };
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     programs: Mutex<HashMap<Request, Arc<Loaded>>>,
     scratch_bytes: AtomicUsize,
     look_ups: AtomicU64,
+    listener: Mutex<Option<Arc<dyn Progress + Send>>>,
 }
 
 /// A program whose tables are on the device.
@@ -109,11 +111,12 @@ impl Integers {
             programs: Mutex::default(),
             scratch_bytes: AtomicUsize::new(Self::SCRATCH_BYTES),
             look_ups: AtomicU64::new(0),
+            listener: Mutex::default(),
         })))
     }
 
     /// The limit of [`Integers::limit_scratch`] until another is set.
-    pub const SCRATCH_BYTES: usize = 4 << 30;
+    pub const SCRATCH_BYTES: usize = if usize::BITS > 32 { 4 << 30 } else { 1 << 30 };
 
     /// Limits what operations store on the device beside their operands and results: arrays are
     /// computed in parts that keep below it, of one element at least.
@@ -134,6 +137,13 @@ impl Integers {
     /// Bootstrappings that its operations have asked for so far.
     pub fn look_ups(&self) -> u64 {
         self.0.look_ups.load(Ordering::Relaxed)
+    }
+
+    /// Tells `listener` how many look-ups of an operation have been asked for, level by level; none
+    /// of them with `None`. Of a device that takes them without waiting, that is ahead of what it
+    /// has done.
+    pub fn report_to(&self, listener: Option<Arc<dyn Progress + Send>>) {
+        *self.0.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }
 
     /// Copies an array to the device.
@@ -166,13 +176,17 @@ impl Integers {
     /// # Errors
     /// [`Error::Mismatch`] for an array of another server, and failures of the device.
     pub fn download<T: Integer>(&self, array: &T) -> Result<Encrypted<T>> {
+        let array = self.clean(array)?;
+        Ok(Encrypted::new(self.0.server.download(&array.words)?, array.count))
+    }
+
+    /// An array of this server with no carries to come.
+    pub(crate) fn clean<T: Integer>(&self, array: &T) -> Result<Array> {
         let array = array.array();
         if !Arc::ptr_eq(&array.inner, &self.0) {
             return mismatch("these integers live with another server");
         }
-        let clean = array.resolved(T::values())?;
-        let words = self.0.server.download(&clean.as_ref().unwrap_or(array).words)?;
-        Ok(Encrypted::new(words, array.count))
+        Ok(array.resolved(T::values())?.unwrap_or_else(|| array.clone()))
     }
 
     /// Waits for all work.
@@ -289,10 +303,22 @@ impl Inner {
             0 => None,
             slots => Some(self.server.allocate(slots * part)?),
         };
+        let told = Told {
+            listener: self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            done: Cell::new(0),
+            total: program.look_ups() * count,
+        };
         for first in (0..count).step_by(part) {
             let elements = first..count.min(first + part);
-            let run =
-                Run { loaded, arrays, results: &results, scratch: scratch.as_ref(), count, part };
+            let run = Run {
+                loaded,
+                arrays,
+                results: &results,
+                scratch: scratch.as_ref(),
+                count,
+                part,
+                told: &told,
+            };
             run.part(&self.server, elements)?;
         }
         self.look_ups.fetch_add((program.look_ups() * count) as u64, Ordering::Relaxed);
@@ -309,6 +335,22 @@ impl Inner {
     }
 }
 
+/// Look-ups asked for so far, and who hears of them.
+struct Told {
+    listener: Option<Arc<dyn Progress + Send>>,
+    done: Cell<usize>,
+    total: usize,
+}
+
+impl Told {
+    fn add(&self, look_ups: usize) {
+        self.done.set(self.done.get() + look_ups);
+        if let Some(listener) = &self.listener {
+            listener.report("look-ups", self.done.get(), self.total);
+        }
+    }
+}
+
 /// One run of a program: where everything is in the device's store.
 struct Run<'a> {
     loaded: &'a Loaded,
@@ -318,6 +360,7 @@ struct Run<'a> {
     count: usize,
     /// Elements that scratch has room for.
     part: usize,
+    told: &'a Told,
 }
 
 impl Run<'_> {
@@ -367,6 +410,9 @@ impl Run<'_> {
             let jobs: &[BootstrapJob] = &jobs;
             jobs.chunks(MOST_JOBS).try_for_each(|jobs| server.engine().bootstrap(jobs))?;
             server.engine().combine(&sums)?;
+            if !jobs.is_empty() {
+                self.told.add(jobs.len());
+            }
         }
         Ok(())
     }

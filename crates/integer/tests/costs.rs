@@ -2,7 +2,7 @@
 
 use girih_backend::Transform;
 use girih_integer::{Cost, Error, costs};
-use girih_tfhe::ParameterSet;
+use girih_tfhe::{NoiseModel, ParameterSet};
 use std::sync::OnceLock;
 
 fn set(name: &str) -> ParameterSet {
@@ -32,11 +32,39 @@ fn table(costs: &[Cost]) -> String {
     rows.join("\n")
 }
 
+fn page() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/integers.md");
+    std::fs::read_to_string(page).expect("the page")
+}
+
+#[test]
+fn the_documented_failures_are_those_of_the_noise_model() {
+    let page = page();
+    let wrong = |set: &ParameterSet, transform| {
+        NoiseModel::with_transform(set, transform).log2_failure_table(4, &[5])
+    };
+    for name in ["TFHERS_2_2", "TFHERS_2_2_GROUP_2", "TFHERS_2_2_GROUP_3", "GIRIH_2_2"] {
+        let set = set(name);
+        let [exact, f64] = [Transform::Ntt, Transform::Fft].map(|t| wrong(&set, t));
+        let row = format!("| {name} | {exact:.1} | {f64:.1} |");
+        assert!(page.contains(&row), "docs/integers.md should have {row}");
+    }
+    let [sum, product, quotient] =
+        ["a + b, carries propagated", "a * b", "a / b, a % b"].map(|of| {
+            let cost = wide().iter().find(|c| c.operation == of && c.bits == 64);
+            cost.expect("such an operation").log2_failure
+        });
+    let line = format!(
+        "2^{sum:.1} for a sum, 2^{product:.1} for a product, 2^{quotient:.1} for a quotient"
+    );
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&page).contains(&line), "docs/integers.md should have: {line}");
+}
+
 #[test]
 fn the_documented_costs_are_those_of_the_programs() {
     let (costs, table) = (wide(), table(wide()));
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/integers.md");
-    let page = std::fs::read_to_string(page).expect("the page");
+    let page = page();
     assert!(page.contains(&table), "docs/integers.md should have this table:\n{table}\n{costs:?}");
 }
 

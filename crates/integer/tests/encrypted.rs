@@ -2,7 +2,9 @@
 //! refused.
 
 use girih_backend::{LoadOptions, NoProgress};
-use girih_integer::{Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result};
+use girih_integer::{
+    CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result,
+};
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
 use proptest::prelude::*;
 use std::sync::OnceLock;
@@ -224,4 +226,64 @@ fn what_does_not_fit_is_refused() {
     server.limit_failure(-1000.0).expect("a bound");
     let error = Integers::new(server).map(|_| ()).expect_err("too strict");
     assert!(matches!(error, Error::Tfhe(girih_tfhe::Error::TooNoisy { .. })), "{error}");
+}
+
+#[test]
+fn compressed_arrays_come_back() -> Result<()> {
+    let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32])?;
+    let keys = EvaluationKeys::generate(&client, &NoProgress)?.with_compression(&client)?;
+    let keys = EvaluationKeys::from_bytes_for(&set, &keys.to_bytes()?)?;
+    let device = girih_cpu::CpuBackend::new();
+    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
+    let t = Toy { client, integers: Integers::new(server)? };
+    let (a, b): (Vec<u64>, Vec<u64>) = (0..40).map(|i| (u64::MAX / (i + 1), i * i * i)).unzip();
+    let (x, y): (FheUint<64>, FheUint<64>) = (t.up(&a), t.up(&b));
+    // Carries are to come.
+    let sum = (&x + &y)?;
+    let results = t.integers.download_compressed(&sum)?;
+    assert_eq!(results.decrypt(&t.client)?, wide(map(&a, &b, u64::wrapping_add)));
+    assert_eq!((results.len(), results.results().messages()), (40, 40 * 16));
+    assert_eq!(results.key_id(), Some(t.client.key_id()));
+    let (bytes, whole) = (results.to_bytes()?, t.integers.download(&sum)?.to_bytes()?);
+    assert!(bytes.len() < whole.len() / 500, "{} of {}", bytes.len(), whole.len());
+    for read in [
+        CompressedIntegers::<FheUint<64>>::from_bytes(&bytes)?,
+        CompressedIntegers::<FheUint<64>>::from_bytes_for(&set, &bytes)?,
+    ] {
+        assert!(read == results);
+    }
+    let signed: FheInt<8> = t.up(&[-128i8, -1, 0, 127]);
+    let results = t.integers.download_compressed(&signed)?;
+    assert_eq!(results.decrypt(&t.client)?, [-128, -1, 0, 127]);
+    let less = t.integers.download_compressed(&x.less(&y)?)?;
+    assert_eq!(less.decrypt(&t.client)?, map(&a, &b, |a, b| a < b));
+    assert_eq!(less.results().modulus(), 2);
+    let read = CompressedIntegers::<FheBool>::from_bytes(&less.to_bytes()?)?;
+    assert!(read == less);
+    // Noisy ones have a message for each digit.
+    let noisy = Encrypted::<FheUint<8>>::encrypt(&t.client, &[7u8, 200])?;
+    let stated = t.integers.server().noise_model().variance_of_bits() * 3e9;
+    let noisy = noisy.ciphertexts().clone().with_variance(stated)?;
+    let noisy = t.integers.upload(&Encrypted::<FheUint<8>>::from_ciphertexts(noisy, 2)?)?;
+    let results = t.integers.download_compressed(&noisy)?;
+    assert_eq!((results.results().modulus(), results.results().messages()), (4, 8));
+    assert_eq!(results.decrypt(&t.client)?, [7, 200]);
+    // What is none of these.
+    let error = CompressedIntegers::<FheInt<64>>::from_bytes(&bytes).expect_err("another kind");
+    assert!(matches!(error, Error::Malformed(_)), "{error}");
+    let bits = t.integers.server().compress_bits(&t.client.encrypt_bits(&[true])?)?;
+    let bytes = [&b"girih 1 compressed FheUint64\n"[..], &bits.to_bytes()?].concat();
+    let error = CompressedIntegers::<FheUint<64>>::from_bytes(&bytes).expect_err("bits");
+    assert!(error.to_string().contains("modulo 2"), "{error}");
+    let three = t.integers.server().compress(&t.client.encrypt(&[1, 2, 3], 16)?, 16)?;
+    let bytes = [&b"girih 1 compressed FheUint64\n"[..], &three.to_bytes()?].concat();
+    let error = CompressedIntegers::<FheUint<64>>::from_bytes(&bytes).expect_err("three");
+    assert!(error.to_string().contains("no whole number of integers"), "{error}");
+    let without = toy().integers.download_compressed(&toy().up::<FheUint<8>, u8>(&[1]));
+    let error = without.expect_err("no compression key").to_string();
+    assert!(error.contains("with_compression"), "{error}");
+    let error = t.integers.download_compressed(&toy().up::<FheUint<8>, u8>(&[1]));
+    assert!(error.expect_err("elsewhere").to_string().contains("another server"));
+    Ok(())
 }

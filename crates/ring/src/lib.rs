@@ -44,5 +44,5 @@ pub use prime::{
 };
 pub use rns::Rns;
 pub use split_ntt::SplitNtt;
-pub use torus::TorusCrt;
+pub use torus::{TorusCrt, round_torus};
 pub use word::{Modulus, Shoup};

@@ -12,4 +12,4 @@ mod error;
 mod stream;
 
 pub use error::{Gaussian, TUniform};
-pub use stream::{MaskSeed, RandomStream, SecretSeed};
+pub use stream::{MaskSeed, PublicStream, RandomStream, SecretSeed};

@@ -3,6 +3,14 @@
 
 use crate::Modulus;
 
+/// The signed word modulo 2^64 over `2^bits`, rounded half up; `bits` is at most 63.
+pub fn round_torus(word: u64, bits: u32) -> i64 {
+    match bits {
+        0 => word as i64,
+        _ => (word.wrapping_add(1 << (bits - 1)) as i64) >> bits,
+    }
+}
+
 /// Distinct primes `p_0 .. p_(n-1)` of product M below 2^127, and what their CRT to words modulo
 /// 2^64 needs.
 ///
@@ -92,6 +100,25 @@ mod tests {
                     prop_assert_eq!(crt.compose(residue), x as u64);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn rounds_half_up_and_wraps() {
+        for (word, bits, want) in [
+            (5, 0, 5),
+            (u64::MAX, 0, -1),
+            (5, 1, 3),
+            (4, 3, 1),
+            (3, 3, 0),
+            (4u64.wrapping_neg(), 3, 0),
+            (5u64.wrapping_neg(), 3, -1),
+            // Half of 2^64 less 2^9 and more is minus half of it.
+            ((1 << 63) - (1 << 9), 10, -1 << 53),
+            ((1 << 63) - (1 << 9) - 1, 10, (1 << 53) - 1),
+            (1 << 63, 10, -1 << 53),
+        ] {
+            assert_eq!(round_torus(word, bits), want, "{word} over 2^{bits}");
         }
     }
 

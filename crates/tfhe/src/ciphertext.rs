@@ -4,7 +4,7 @@ mod linear;
 mod noise;
 mod seeded;
 
-use noise::check_variance;
+pub(crate) use noise::check_variance;
 
 pub use noise::Decryption;
 pub(crate) use noise::largest_variance;

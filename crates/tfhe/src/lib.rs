@@ -61,6 +61,11 @@
 //! block on demand ([`KeySource`](girih_backend::KeySource)), from several threads, while the
 //! device loads. What the seed expands to is part of the format and pinned by tests.
 //!
+//! # Results in few bytes
+//!
+//! With a compression key ([`EvaluationKeys::with_compression`]) a server sends many results with
+//! one mask, rounded to what reading takes ([`ServerKey::compress`]): some bytes a message.
+//!
 //! # Bytes, and whose they are
 //!
 //! What is serialized ends with a checksum, which finds damage on the way and authenticates
@@ -88,6 +93,7 @@
 //!   model alone.
 
 mod ciphertext;
+mod compression;
 mod error;
 mod keys;
 pub mod large;
@@ -97,6 +103,7 @@ mod server;
 mod wire;
 
 pub use ciphertext::{Decryption, LweCiphertexts, SeededCiphertexts};
+pub use compression::CompressedResults;
 pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId, PublicKey};
 pub use noise::NoiseModel;

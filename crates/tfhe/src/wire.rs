@@ -10,11 +10,18 @@ pub(crate) const EVALUATION_KEYS: Kind = Kind::new(2, "evaluation keys");
 pub(crate) const CIPHERTEXTS: Kind = Kind::new(3, "ciphertexts");
 pub(crate) const SEEDED_CIPHERTEXTS: Kind = Kind::new(4, "seeded ciphertexts");
 pub(crate) const PUBLIC_KEY: Kind = Kind::new(5, "public key");
+pub(crate) const COMPRESSED_RESULTS: Kind = Kind::new(6, "compressed results");
 
 impl girih_rlwe::ParameterSet for ParameterSet {
     const SCHEME: Scheme = Scheme::Tfhe;
-    const KINDS: &'static [Kind] =
-        &[CLIENT_KEY, EVALUATION_KEYS, CIPHERTEXTS, SEEDED_CIPHERTEXTS, PUBLIC_KEY];
+    const KINDS: &'static [Kind] = &[
+        CLIENT_KEY,
+        EVALUATION_KEYS,
+        CIPHERTEXTS,
+        SEEDED_CIPHERTEXTS,
+        PUBLIC_KEY,
+        COMPRESSED_RESULTS,
+    ];
 
     /// The set as a parameter file with all of its fields, primes included.
     fn to_canonical(&self) -> Vec<u8> {

@@ -69,7 +69,7 @@ fn nothing_secret_is_left_in_freed_memory() {
     girih_rlwe::wire::reseal(&mut damaged);
 
     type Case<'a> = (&'a str, Box<dyn Fn() + 'a>);
-    let cases: [Case<'_>; 9] = [
+    let cases: [Case<'_>; 11] = [
         (
             "a key",
             Box::new(|| {
@@ -109,6 +109,21 @@ fn nothing_secret_is_left_in_freed_memory() {
         (
             "evaluation keys",
             Box::new(|| drop(EvaluationKeys::generate(&client, &NoProgress).expect("memory"))),
+        ),
+        (
+            "a compression key",
+            Box::new(|| {
+                let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
+                drop(keys.with_compression(&client).expect("memory"));
+            }),
+        ),
+        (
+            "compressed results",
+            Box::new(|| {
+                let batch = client.encrypt_bits(&[true, false]).expect("two");
+                let results = batch.compress_bits().expect("few errors");
+                client.decrypt_compressed_bits(&results).expect("bits");
+            }),
         ),
         (
             "use",

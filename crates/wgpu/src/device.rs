@@ -5,11 +5,11 @@ use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::WgpuPlan;
 use crate::poly::kernels::Kernels;
-use crate::runtime::gpu::Gpu;
+use crate::runtime::gpu::{Gpu, name_of};
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit,
-    LoadOptions, LoadRequest, Result, Transform, Waiting, at_once, choose_plan,
+    LoadOptions, LoadRequest, Result, Transform, Waiting, at_once, block_on, choose_plan,
 };
 use std::sync::Arc;
 
@@ -69,14 +69,22 @@ fn rank(kind: wgpu::DeviceType) -> u8 {
 /// Adapters with compute shaders: GPUs of their own memory first, software last; the numbers in
 /// their names count real ones only.
 fn adapters() -> Vec<Found> {
+    #[cfg(target_arch = "wasm32")]
+    if !girih_backend::can_wait() {
+        return Vec::new();
+    }
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    descriptor.backends = if cfg!(target_arch = "wasm32") {
+        wgpu::Backends::BROWSER_WEBGPU
+    } else {
+        wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12
+    };
     // A buffer beyond what the driver says is left is refused, instead of being swapped out or
     // ending the process.
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
     let instance = wgpu::Instance::new(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
-    let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let mut all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
     for adapter in all {
         if !adapter
@@ -86,7 +94,10 @@ fn adapters() -> Vec<Found> {
         {
             continue;
         }
-        if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
+        // A browser hands out one, and does not tell what it is.
+        if cfg!(target_arch = "wasm32") {
+            real.push(Found { id: "wgpu:browser".into(), adapter });
+        } else if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
             let number = software.len();
             // A second software driver, such as WARP beside llvmpipe, gets a number of its own.
             let id = if number == 0 {
@@ -112,7 +123,7 @@ fn describe(
     let info = adapter.get_info();
     DeviceInfo {
         id: id.to_string(),
-        name: info.name.clone(),
+        name: name_of(info.clone()),
         kind: DeviceKind::Wgpu,
         transforms: vec![Transform::Ntt],
         limits: DeviceLimits {
@@ -219,7 +230,11 @@ impl WgpuBackend {
         let Some(at) = found.iter().position(|f| f.id == id) else {
             let there: Vec<String> =
                 found.iter().map(|f| format!("{} ({})", f.id, f.adapter.get_info().name)).collect();
-            let why = if there.is_empty() {
+            let why = if there.is_empty() && cfg!(target_arch = "wasm32") {
+                "this browser has no adapter to hand out (WebGPU is missing or switched off), or \
+                 cannot suspend a call until a device is done (JSPI is missing)"
+                    .into()
+            } else if there.is_empty() {
                 "no adapter found; a Vulkan, Metal or DX12 driver is needed (the software one: \
                  Debian package mesa-vulkan-drivers)"
                     .into()

@@ -15,12 +15,15 @@ mod poly;
 mod runtime;
 
 pub use bootstrap::choices::Rolled;
+#[cfg(not(target_arch = "wasm32"))]
 pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
 pub use bootstrap::plan::{Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};
+#[cfg(not(target_arch = "wasm32"))]
 pub use poly::check::poly_builds;
 pub use poly::kernels::{PolyBuild, PolyKernel};
+#[cfg(not(target_arch = "wasm32"))]
 pub use runtime::check::KernelCheck;
 pub use runtime::profile::Profile;

@@ -218,13 +218,13 @@ pub fn torus() -> Vec<NamedShape> {
 }
 
 /// Shapes on the native torus for the integer transform alone: one with the single digit of the
-/// set in use, and digits that only integers hold, of more than 32 bits together and so large that
-/// their sums take primes of 31 bits.
+/// set in use, for which the key is rounded, and digits that only integers hold, of more than 32
+/// bits together, which take the key as it is, and so large that their sums take primes of 31 bits.
 pub fn torus_in_integers() -> Vec<NamedShape> {
     use SecretKind::Binary;
     vec![
         on_torus("torus_n256_23_bits", [256, 1, 1], Binary, (23, 1), (4, 4)),
-        on_torus("torus_n256_36_bits", [256, 1, 1], Binary, (12, 3), (1, 20)),
+        on_torus("torus_n256_40_bits", [256, 1, 1], Binary, (20, 2), (1, 20)),
         in_groups(
             "torus_n256_31_bits_group_4",
             4,

@@ -17,14 +17,13 @@ impl GateBatch {
     /// newly loaded.
     ///
     /// # Errors
-    /// Failures of the device, and [`BackendError::InvalidRequest`] on the native torus.
+    /// Failures of the device.
     pub fn prepare(engine: &Engine, ciphertexts: usize) -> Result<Self, BackendError> {
         let shape = engine.shape();
-        let modulus = shape
-            .accumulator_modulus()
-            .ok_or(BackendError::InvalidRequest("random gates need a modulus of words".into()))?;
+        let modulus = shape.accumulator_modulus();
         let mut words = Words::new(5);
-        let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(modulus)).collect();
+        let below = modulus.unwrap_or(u64::MAX);
+        let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(below)).collect();
         let table = engine.add_tables(&table)?;
         engine.reserve(3 * ciphertexts)?;
         let length = shape.ciphertext_len();
@@ -33,17 +32,17 @@ impl GateBatch {
             input: Combination::new(
                 &[operand(2 * i), operand(2 * i + 1)],
                 0,
-                shape.log2_lwe_modulus,
+                shape.log2_stored_modulus(),
             ),
             table,
             table_stride: 0,
-            output_offset: modulus / 8,
-            log2_output_modulus: shape.log2_lwe_modulus,
+            output_offset: modulus.map_or(1 << 61, |m| m / 8),
+            log2_output_modulus: shape.log2_stored_modulus(),
             output: (2 * ciphertexts + i) as u32,
         };
         Ok(Self {
             input: (0..2 * ciphertexts * length)
-                .map(|_| words.below(1 << shape.log2_lwe_modulus) as u32)
+                .map(|_| words.below(1 << shape.log2_stored_modulus().min(32)) as u32)
                 .collect(),
             jobs: (0..ciphertexts).map(job).collect(),
             output: vec![0; ciphertexts * length],

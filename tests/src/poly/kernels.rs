@@ -6,6 +6,7 @@ use girih_backend::poly::{
     Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, Term,
     Value,
 };
+use girih_ring::sampler::{MaskSeed, PublicStream};
 
 /// A program in the making, with random inputs and resident polynomials.
 struct Maker {
@@ -13,6 +14,7 @@ struct Maker {
     numbers: Numbers,
     inputs: Vec<Vec<u32>>,
     residents: Vec<(ResidentShape, Vec<u32>)>,
+    masks: Vec<(Basis, Vec<PublicStream>)>,
 }
 
 type Made = Result<Vec<Value>, ProgramError>;
@@ -34,6 +36,13 @@ impl Maker {
         let words = self.numbers.limbs(&ring, basis, ring.degree() >> log2_run);
         self.residents.push((shape.clone(), words));
         self.builder.resident(shape)
+    }
+
+    /// A resident polynomial of public streams; no other kind comes after it.
+    fn mask(&mut self, basis: &Basis, seed: u8) -> Result<Value, ProgramError> {
+        let stream = |&prime: &u16| MaskSeed([seed; 32]).public_stream(2, u64::from(prime));
+        self.masks.push((basis.clone(), basis.primes().iter().map(stream).collect()));
+        self.builder.resident(ResidentShape { basis: basis.clone(), log2_run: 0 })
     }
 }
 
@@ -97,15 +106,65 @@ fn views(m: &mut Maker) -> Made {
     Ok(vec![m.builder.sum(vec![Term::product(part, turned), Term::plus(part)])?])
 }
 
+/// Masks expanded from their seeds, on all primes and on some, beside a polynomial that is not.
+fn masks(m: &mut Maker) -> Made {
+    let (all, some) = (m.basis(0..12), m.basis(3..9));
+    let (x, y) = (m.input(&all, Domain::Evaluations)?, m.input(&some, Domain::Evaluations)?);
+    let (body, mask, short) = (m.resident(&all, 0)?, m.mask(&all, 5)?, m.mask(&some, 6)?);
+    let sum = m.builder.sum(vec![Term::product(x, mask), Term::plus(body)])?;
+    Ok(vec![sum, m.builder.sum(vec![Term::product(y, short)])?])
+}
+
+/// Sums as those of a convolution: products of limbs that are transformed, by resident polynomials
+/// and by each other, with factors or without, in sums that later ones read.
+fn convolution(m: &mut Maker) -> Made {
+    let basis = m.basis(4..6);
+    let mut xs = Vec::new();
+    for i in 0..5 {
+        let domain = if i % 3 == 2 { Domain::Evaluations } else { Domain::Coefficients };
+        let x = m.input(&basis, domain)?;
+        xs.push(m.builder.transform(x, Domain::Evaluations));
+    }
+    let keys: Vec<Value> = (0..3).map(|i| m.resident(&basis, i % 3)).collect::<Result<_, _>>()?;
+    let turned = m.builder.automorphism(xs[2], 5)?;
+    let halves = basis.primes().iter().map(|&p| m.builder.ring().imaginary_unit(p));
+    let imaginary = Factor::Residues(halves.collect());
+    let (mut sums, mut outputs) = (Vec::new(), Vec::new());
+    for s in 0..4 {
+        let mut terms = Vec::new();
+        for (i, &x) in xs.iter().enumerate() {
+            // No two sums have the same keys.
+            let keys = keys.iter().enumerate().filter(|(k, _)| (i + k + s) % 5 != 0);
+            terms.extend(keys.map(|(_, &key)| Term::product(x, key)));
+            terms.push(Term::scaled_product(Factor::MinusOne, x, xs[(i + s) % 5]));
+            terms.push(Term::scaled_product(imaginary.clone(), turned, x));
+        }
+        terms.push(Term::scaled(imaginary.clone(), xs[s]));
+        terms.push(Term::constant(imaginary.clone()));
+        terms.extend(sums.last().map(|&sum| Term::product(sum, keys[0])));
+        sums.push(m.builder.sum(terms)?);
+    }
+    for (s, &sum) in sums.iter().enumerate() {
+        outputs.push(match s {
+            0 => m.builder.transform(sum, Domain::Coefficients),
+            1 => m.builder.automorphism(sum, 25)?,
+            _ => sum,
+        });
+    }
+    Ok(outputs)
+}
+
 type Make = fn(&mut Maker) -> Made;
 
-const KERNELS: [(&str, Make); 6] = [
+const KERNELS: [(&str, Make); 8] = [
     ("forward", forward),
     ("inverse", inverse),
     ("conversions", conversions),
     ("products", products),
     ("automorphisms", automorphisms),
     ("views", views),
+    ("masks", masks),
+    ("convolution", convolution),
 ];
 
 /// Seeds of the random programs.
@@ -125,13 +184,18 @@ pub fn all(log2_degree: u32) -> Vec<Work> {
             numbers: Numbers::new(number as u64),
             inputs: Vec::new(),
             residents: Vec::new(),
+            masks: Vec::new(),
         };
         let outputs = make(&mut maker).unwrap_or_else(|error| panic!("{name}: {error}"));
         outputs.into_iter().for_each(|value| {
             maker.builder.output(value);
         });
         let residents = HostPolynomials::new(&ring, maker.residents);
-        let residents = residents.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut residents = residents.unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (basis, streams) in maker.masks {
+            let pushed = residents.push_streams(&ring, basis, &streams);
+            pushed.unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
         let name = format!("{name}_n{log2_degree}");
         Work { name, program: maker.builder.finish(), residents, inputs: maker.inputs }
     });

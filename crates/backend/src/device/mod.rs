@@ -8,6 +8,8 @@ mod info;
 mod progress;
 mod report;
 mod split_mix;
+#[cfg(target_arch = "wasm32")]
+mod suspension;
 pub mod timeline;
 mod tune;
 mod waiting;
@@ -19,5 +21,9 @@ pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};
 pub(crate) use split_mix::SplitMix64;
+#[cfg(target_arch = "wasm32")]
+pub use suspension::{Suspension, can_wait, suspend_by};
 pub use tune::{PlanSource, TunedPlan, TunedPlans};
 pub use waiting::{Waiting, at_once, block_on, may_block};
+#[doc(no_inline)]
+pub use web_time::Instant;

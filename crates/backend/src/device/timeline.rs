@@ -4,7 +4,7 @@
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use web_time::Instant;
 
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -13,7 +13,8 @@ pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 thread_local!(static MAY_BLOCK: Cell<bool> = const { Cell::new(false) });
 
-/// Runs `future` to its end on this thread, which may block meanwhile.
+/// Runs `future` to its end on this thread, which may block meanwhile; in a browser the calling
+/// function is suspended (`suspend_by`).
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     /// Restores what was there, also where the future panics.
     struct Restore(bool);
@@ -23,6 +24,9 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         }
     }
     let _restore = Restore(MAY_BLOCK.replace(true));
+    #[cfg(target_arch = "wasm32")]
+    return super::suspension::block_on(future);
+    #[cfg(not(target_arch = "wasm32"))]
     pollster::block_on(future)
 }
 

@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use girih_ring::sampler::PublicStream;
+
 use super::{ResidentShape, RingShape, Schedule};
 use crate::{Progress, Result, Waiting, at_once};
 
@@ -42,6 +44,15 @@ pub trait ResidentSource: Sync {
 
     /// Writes limb `limb` of polynomial `polynomial`: N / 2^log2_run canonical words.
     fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]);
+
+    /// The public stream that [`ResidentSource::limb`] takes this limb's words from, one after the
+    /// other by [`RandomStream::uniform_below`] its prime, if it does: a device that can may expand
+    /// the stream itself instead of asking for the words.
+    ///
+    /// [`RandomStream::uniform_below`]: girih_ring::sampler::RandomStream::uniform_below
+    fn stream(&self, _polynomial: usize, _limb: usize) -> Option<PublicStream> {
+        None
+    }
 
     /// What these are, for progress and for errors, such as "rotation keys".
     fn what(&self) -> &str {
@@ -90,6 +101,22 @@ pub trait PolyDevice: Any + Send + Sync {
     /// # Errors
     /// When the device fails.
     fn copy(&self, from: Place, to: Place, limbs: usize) -> Result<()>;
+
+    /// Copies `limbs` limbs from another device with the same ring, after all calls made there so
+    /// far and before those that come. `false`, and nothing is done, where there is no way between
+    /// the two: they are read there and written here instead.
+    ///
+    /// # Errors
+    /// When one of the devices fails.
+    fn copy_from(
+        &self,
+        _peer: &dyn PolyDevice,
+        _from: Place,
+        _to: Place,
+        _limbs: usize,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Makes polynomials resident; one number each, in order.
     ///

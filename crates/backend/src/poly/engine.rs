@@ -13,6 +13,7 @@ use super::{
 };
 use crate::poly::program::ValueType;
 use crate::{Backend, BackendError, NoProgress, PlanSource, Progress, Result, block_on};
+use girih_ring::sampler::PublicStream;
 
 use handles::ResidentInner;
 pub use handles::{Buffer, Resident, Routine};
@@ -379,6 +380,11 @@ impl ResidentSource for Checked<'_> {
             // Devices may count on canonical words.
             out.fill(0);
         }
+    }
+
+    // Words of a stream are canonical however they are expanded.
+    fn stream(&self, polynomial: usize, limb: usize) -> Option<PublicStream> {
+        self.source.stream(polynomial, limb)
     }
 
     fn what(&self) -> &str {

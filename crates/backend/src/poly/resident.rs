@@ -1,6 +1,10 @@
 //! Resident polynomials that lie on the host as they are.
 
-use super::{ResidentShape, ResidentSource, RingShape, check};
+use std::collections::BTreeMap;
+
+use girih_ring::sampler::PublicStream;
+
+use super::{Basis, ResidentShape, ResidentSource, RingShape, check};
 use crate::{BackendError, Result};
 
 /// Polynomials in host memory, to be made resident or read by `interpret`.
@@ -8,6 +12,8 @@ use crate::{BackendError, Result};
 pub struct HostPolynomials {
     polynomials: Vec<(ResidentShape, Vec<u32>)>,
     log2_degree: u32,
+    /// Of some limbs, by polynomial and limb.
+    streams: BTreeMap<(usize, usize), PublicStream>,
 }
 
 impl HostPolynomials {
@@ -34,7 +40,38 @@ impl HostPolynomials {
                 check::canonical(ring, prime, limb, &what)?;
             }
         }
-        Ok(Self { polynomials, log2_degree: ring.log2_degree })
+        Ok(Self { polynomials, log2_degree: ring.log2_degree, streams: BTreeMap::new() })
+    }
+
+    /// Adds a polynomial of whole limbs, expanded from one public stream a limb, which devices may
+    /// expand again.
+    ///
+    /// # Errors
+    /// For unknown primes, and another number of streams than limbs.
+    pub fn push_streams(
+        &mut self,
+        ring: &RingShape,
+        basis: Basis,
+        streams: &[PublicStream],
+    ) -> Result<()> {
+        let number = self.polynomials.len();
+        if streams.len() != basis.len() {
+            let (have, want) = (streams.len(), basis.len());
+            let why = format!("polynomial {number} has {have} streams for {want} limbs");
+            return Err(BackendError::InvalidRequest(why));
+        }
+        let shape = ResidentShape { basis, log2_run: 0 };
+        check::resident_shape(ring, &shape, &format!("polynomial {number}"))?;
+        let mut words = Vec::with_capacity(streams.len() * ring.degree());
+        for ((limb, stream), &prime) in streams.iter().enumerate().zip(shape.basis.primes()) {
+            let bound = u64::from(ring.primes[usize::from(prime)].value());
+            let mut expanded = stream.expand();
+            words.extend((0..ring.degree()).map(|_| expanded.uniform_below(bound) as u32));
+            self.streams.insert((number, limb), *stream);
+        }
+        self.log2_degree = ring.log2_degree;
+        self.polynomials.push((shape, words));
+        Ok(())
     }
 }
 
@@ -47,5 +84,9 @@ impl ResidentSource for HostPolynomials {
         let (shape, words) = &self.polynomials[polynomial];
         let degree = (1 << self.log2_degree) >> shape.log2_run;
         out.copy_from_slice(&words[limb * degree..(limb + 1) * degree]);
+    }
+
+    fn stream(&self, polynomial: usize, limb: usize) -> Option<PublicStream> {
+        self.streams.get(&(polynomial, limb)).copied()
     }
 }

@@ -4,6 +4,7 @@ use super::switching::{SecretLimbs, SwitchingKey};
 use super::{ClientKey, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::{CkksParameters, Error, Result, error, wire};
 use girih_backend::Progress;
+use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
 use std::collections::BTreeMap;
@@ -211,5 +212,16 @@ impl SwitchingKeySource for EvaluationKeys {
         out: &mut [u32],
     ) -> Result<()> {
         self.require(kind)?.limb(&self.set, &self.set_id, (digit, part, position), out)
+    }
+
+    fn stream(
+        &self,
+        kind: KeyKind,
+        digit: usize,
+        part: KeyPart,
+        position: usize,
+    ) -> Option<PublicStream> {
+        let key = self.keys.get(&kind).filter(|_| part == KeyPart::Mask)?;
+        Some(key.mask_stream(&self.set_id, digit, position))
     }
 }

@@ -20,6 +20,7 @@ pub use range::KeyRange;
 pub use switching::SwitchingKey;
 
 use crate::{CkksParameters, Error, Result};
+use girih_ring::sampler::PublicStream;
 
 /// One half of a switching key's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +59,20 @@ pub trait SwitchingKeySource: Sync {
         position: usize,
         out: &mut [u32],
     ) -> Result<()>;
+
+    /// The public stream that a limb comes from by [`RandomStream::uniform_below`] its prime, if
+    /// there is one: a device may expand it instead of asking for the limb.
+    ///
+    /// [`RandomStream::uniform_below`]: girih_ring::sampler::RandomStream::uniform_below
+    fn stream(
+        &self,
+        _kind: KeyKind,
+        _digit: usize,
+        _part: KeyPart,
+        _position: usize,
+    ) -> Option<PublicStream> {
+        None
+    }
 }
 
 /// The error for a key that is not there: what is needed and what there is, in words of slots.

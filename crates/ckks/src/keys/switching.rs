@@ -7,7 +7,7 @@ use crate::params::{ERROR_DEVIATION, SPARSE_AUXILIARY};
 use crate::{CkksParameters, Error, Result, error};
 use girih_backend::BackendError;
 use girih_ring::Automorphism;
-use girih_ring::sampler::Gaussian;
+use girih_ring::sampler::{Gaussian, PublicStream};
 use girih_rlwe::{Fresh, MaskSeed, SetId};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -183,6 +183,12 @@ impl SwitchingKey {
         Self { range, seed, bodies }
     }
 
+    /// What the mask of one limb is expanded from.
+    pub(super) fn mask_stream(&self, id: &SetId, digit: usize, position: usize) -> PublicStream {
+        let index = mask_index(self.range.kind, digit, position);
+        self.seed.streams(id).public_stream(domain::MASKS, index)
+    }
+
     /// Writes one limb.
     pub(super) fn limb(
         &self,
@@ -196,8 +202,7 @@ impl SwitchingKey {
             KeyPart::Body => out.copy_from_slice(&self.bodies[start..start + out.len()]),
             KeyPart::Mask => {
                 let p = u64::from(set.chain().prime(position));
-                let index = mask_index(self.range.kind, digit, position);
-                let mut stream = self.seed.streams(id).stream(domain::MASKS, index);
+                let mut stream = self.mask_stream(id, digit, position).expand();
                 out.fill_with(|| stream.uniform_below(p) as u32);
             }
         }

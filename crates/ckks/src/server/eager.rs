@@ -75,11 +75,21 @@ impl ServerKey {
         inputs: &[&Ciphertexts],
         record: impl FnOnce(&mut Builder<'_>, &[Node]) -> Result<Vec<Node>>,
     ) -> Result<Vec<Ciphertexts>> {
+        self.recording_of(key, inputs, record)?.run(inputs)
+    }
+
+    /// The recording of one operation on batches like these, made now if there is none yet.
+    fn recording_of(
+        &self,
+        key: Key,
+        inputs: &[&Ciphertexts],
+        record: impl FnOnce(&mut Builder<'_>, &[Node]) -> Result<Vec<Node>>,
+    ) -> Result<Arc<Recording>> {
         for x in inputs {
             x.check_server(self.shared())?;
         }
         let key = inputs.iter().fold(key, |key, x| key.ciphertexts(x)).finish();
-        let recording = self.kept(key, || {
+        self.kept(key, || {
             self.record(|b| {
                 let nodes = inputs
                     .iter()
@@ -87,8 +97,7 @@ impl ServerKey {
                     .collect::<Result<Vec<_>>>()?;
                 record(b, &nodes)
             })
-        })?;
-        recording.run(inputs)
+        })
     }
 
     fn one(

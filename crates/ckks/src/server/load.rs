@@ -14,6 +14,7 @@ use crate::program::{Part, ResidentRequest};
 use crate::{Encoder, Error, Result};
 use girih_backend::poly::{Basis, PolyEngine, PolyOptions, ResidentShape, ResidentSource};
 use girih_backend::{Backend, Progress, block_on};
+use girih_ring::sampler::PublicStream;
 
 /// Choices of a [`ServerKey`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,11 @@ pub struct Options {
     /// memory; results are the same. On by default but in browsers, where nothing may wait for
     /// sums. KLSS always does without.
     pub sum_keys: bool,
+    /// Whether the sines of a bootstrapping's two halves are calls of their own, which several
+    /// devices as one run side by side: one bootstrapping then ends sooner where devices reach each
+    /// other's memory. It takes three recordings instead of one; results are the same. Where
+    /// bootstrappings are part of a recording, they are not divided. Off by default.
+    pub divide_sines: bool,
     /// What is not left to the device; results are the same.
     pub device: PolyOptions,
 }
@@ -51,6 +57,7 @@ impl Default for Options {
             key_switching: None,
             join_digits: None,
             sum_keys: !cfg!(target_family = "wasm"),
+            divide_sines: false,
             device: PolyOptions::default(),
         }
     }
@@ -178,6 +185,11 @@ impl ResidentSource for KeyLimbs<'_> {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
         }
+    }
+
+    fn stream(&self, polynomial: usize, limb: usize) -> Option<PublicStream> {
+        let p = &self.polynomials[polynomial];
+        self.keys.stream(p.kind, p.digit, p.part, p.positions[limb])
     }
 
     fn what(&self) -> &str {

@@ -67,6 +67,10 @@ impl ServerKey {
     /// Records a computation, to be run many times: what becomes one graph on a device that has
     /// graphs. `record` declares inputs, computes with them, and names the outputs.
     ///
+    /// Threads may record at once: what a device compiles for one does not hold up the others, and
+    /// what several need is made once. Not from tasks of a thread pool that may take up another
+    /// recording while they wait: use threads of their own, `std::thread::scope`.
+    ///
     /// # Errors
     /// Those of the operations, [`Error::MissingKey`] for keys that it would need, and failures of
     /// the device.
@@ -121,6 +125,26 @@ impl Recording {
     }
 
     pub(super) fn run_operands(&self, operands: &[Operand<'_>]) -> Result<Vec<Ciphertexts>> {
+        let mut runs = self.run_all(&[operands])?;
+        Ok(runs.pop().unwrap_or_default())
+    }
+
+    /// Several runs at once, which a device may do side by side.
+    pub(super) fn run_all(&self, runs: &[&[Operand<'_>]]) -> Result<Vec<Vec<Ciphertexts>>> {
+        let (mut calls, mut outputs) = (Vec::new(), Vec::new());
+        for operands in runs {
+            outputs.push(self.bind(operands, &mut calls)?);
+        }
+        self.shared.engine.run(&self.routine, &calls).map_err(advised(While::Computing))?;
+        Ok(outputs)
+    }
+
+    /// Adds the calls of one run; returns where their results go.
+    fn bind(
+        &self,
+        operands: &[Operand<'_>],
+        calls: &mut Vec<Bindings>,
+    ) -> Result<Vec<Ciphertexts>> {
         if operands.len() != self.inputs.len() {
             return Err(Error::Length {
                 what: "the list of inputs",
@@ -162,8 +186,8 @@ impl Recording {
                 Ciphertexts::allocate(&self.shared, first.len(), &node.at, estimates[node.estimate])
             })
             .collect::<Result<_>>()?;
-        let calls: Vec<Bindings> = (0..first.len())
-            .map(|i| Bindings {
+        calls.extend((0..first.len()).map(|i| {
+            Bindings {
                 inputs: operands
                     .iter()
                     .flat_map(|operand| match operand {
@@ -172,9 +196,8 @@ impl Recording {
                     })
                     .collect(),
                 outputs: outputs.iter().flat_map(|batch| batch.places(i)).collect(),
-            })
-            .collect();
-        self.shared.engine.run(&self.routine, &calls).map_err(advised(While::Computing))?;
+            }
+        }));
         Ok(outputs)
     }
 }

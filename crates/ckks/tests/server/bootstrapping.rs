@@ -75,6 +75,34 @@ fn keys_for_their_levels_alone_are_enough() {
     }
 }
 
+/// Sines of two halves as calls of their own yield the same words and the same estimate, of one
+/// ciphertext and of two.
+#[test]
+fn divided_sines_yield_the_same_words() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [8; 32]).expect("a key");
+    let start = set.bootstrapping().expect("it has one").input_level();
+    let x = [93, 94].map(|seed| client.encrypt_at(&complex(16, seed), start + 1).unwrap());
+    let hows = [Bootstrapping::default(), Bootstrapping { real: true, ..Default::default() }];
+    let kinds = [KeyKind::Multiplication, KeyKind::conjugation(&set)];
+    let kinds = hows[0].keys(&set, 16).unwrap().into_iter().chain(kinds);
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).unwrap();
+    let run = |divide_sines, how: &Bootstrapping| {
+        let server = server_of(&keys, Options { divide_sines, ..Options::default() });
+        let y = server.bootstrap_with(&server.upload(&x).unwrap(), how).unwrap();
+        (server.download(&y).unwrap(), y.estimate())
+    };
+    for how in &hows {
+        let (whole, divided) = (run(false, how), run(true, how));
+        assert_eq!(whole.0.len(), 2);
+        for (a, b) in whole.0.iter().zip(&divided.0) {
+            assert!(a.b() == b.b() && a.a() == b.a(), "{how:?}");
+            assert_eq!((a.scale(), a.level()), (b.scale(), b.level()));
+        }
+        assert_eq!(whole.1, divided.1);
+    }
+}
+
 /// Two keys a transform: fewer bytes, the same slots within the same estimate.
 #[test]
 fn few_keys_bootstrap_as_well() {

@@ -12,7 +12,7 @@ use girih_backend::{
 };
 use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
-use girih_ring::{Modulus, NttTable, Rns, TorusCrt};
+use girih_ring::{Modulus, NttTable, Rns, TorusCrt, round_torus};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,8 +20,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 enum Recomposition {
     /// Modulo the key modulus.
     Words(Rns),
-    /// Modulo 2^64, by way of the centred integer.
-    Torus(TorusCrt),
+    /// Modulo 2^64, by way of the centred integer, times `2^rounding`: so many bits of the key's
+    /// words were rounded away.
+    Torus { crt: TorusCrt, rounding: u32 },
 }
 
 /// Key and transforms of the integer twin.
@@ -92,7 +93,8 @@ impl Twin {
         // The shape was validated: words are distinct primes that admit the transform.
         let (recomposition, modulus) = if shape.is_torus() {
             let crt = TorusCrt::new(&words).ok_or_else(|| refused("are not distinct primes"))?;
-            (Recomposition::Torus(crt), 0)
+            let rounding = shape.transform_rounding()?;
+            (Recomposition::Torus { crt, rounding }, 0)
         } else {
             let rns =
                 Rns::new(&words).ok_or_else(|| refused("are not one or two distinct primes"))?;
@@ -104,7 +106,10 @@ impl Twin {
             .map(|&w| NttTable::new(Modulus::new(w)?, shape.polynomial_size))
             .collect::<Option<_>>()
             .ok_or_else(|| refused(&format!("do not admit N = {}", shape.polynomial_size)))?;
-        let torus = shape.is_torus();
+        let rounding = match recomposition {
+            Recomposition::Torus { rounding, .. } => Some(rounding),
+            Recomposition::Words(_) => None,
+        };
         let block = shape.bootstrapping_block_len();
         let mut key = vec![0u32; shape.steps() * block * transforms.len()];
         let done = AtomicUsize::new(0);
@@ -121,10 +126,9 @@ impl Twin {
                     {
                         for (o, &c) in o.iter_mut().zip(polynomial) {
                             // Of the torus the centred word: half as large.
-                            *o = if torus {
-                                table.modulus().reduce_signed(c as i64)
-                            } else {
-                                table.modulus().reduce(c)
+                            *o = match rounding {
+                                Some(bits) => table.modulus().reduce_signed(round_torus(c, bits)),
+                                None => table.modulus().reduce(c),
                             };
                         }
                         table.forward(o);
@@ -197,9 +201,9 @@ impl Twin {
         let len = accumulator.len();
         let residue = |w: usize, i: usize| products.get(w * len + i).copied().unwrap_or(0);
         match &self.recomposition {
-            Recomposition::Torus(crt) => {
+            Recomposition::Torus { crt, rounding } => {
                 for (i, acc) in accumulator.iter_mut().enumerate() {
-                    *acc = acc.wrapping_add(crt.compose(|w| residue(w, i)));
+                    *acc = acc.wrapping_add(crt.compose(|w| residue(w, i)) << rounding);
                 }
             }
             Recomposition::Words(rns) => {

@@ -2,9 +2,11 @@
 
 mod calls;
 
+use crate::poly::kernels::Kernels;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{ReadyLaunch, ready};
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
+use crate::poly::masks;
 use crate::poly::memory::{Block, Memory};
 use crate::poly::tables::RingTables;
 use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
@@ -16,12 +18,10 @@ use girih_backend::poly::{
 };
 use girih_backend::{BackendError, DeviceLimits, Progress};
 use rayon::prelude::*;
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a thread's spilled registers that are put up with: less than what fewer blocks a
-/// multiprocessor cost.
-const MOST_SPILLED_BYTES: i32 = 48;
 /// Limbs of resident polynomials that are asked for at once: enough for every host thread, few
 /// enough for host memory.
 const LIMBS_AT_ONCE: usize = 64;
@@ -32,6 +32,7 @@ pub(crate) struct CudaPoly {
     knobs: PolyKnobs,
     ring: Arc<RingShape>,
     tables: RingTables,
+    kernels: Kernels,
     state: Mutex<State>,
 }
 
@@ -40,8 +41,8 @@ struct State {
     buffers: HashMap<BufferId, Block>,
     residents: HashMap<ResidentId, Resident>,
     routines: HashMap<RoutineId, Routine>,
-    /// With the most dynamic shared memory that a launch of each has.
-    kernels: HashMap<(&'static str, String), (Kernel, usize)>,
+    /// The most dynamic shared memory that a launch of each kernel has.
+    shared_bytes: HashMap<Kernel, usize>,
     /// All calls of all routines compute here: one queue runs them one after the other.
     arena: Option<Block>,
     last_id: u64,
@@ -101,11 +102,12 @@ impl CudaPoly {
             buffers: HashMap::new(),
             residents: HashMap::new(),
             routines: HashMap::new(),
-            kernels: HashMap::new(),
+            shared_bytes: HashMap::new(),
             arena: None,
             last_id: 0,
         };
-        Ok(Self { machine, limits, knobs, ring, tables, state: Mutex::new(state) })
+        let kernels = Kernels::new(machine.clone());
+        Ok(Self { machine, limits, knobs, ring, tables, kernels, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -129,39 +131,21 @@ impl CudaPoly {
         4 * self.ring.degree()
     }
 
-    /// Compiles the kernels of `launches` that are new, on all host threads.
-    fn load_kernels(
-        &self,
-        state: &mut State,
-        launches: &[ReadyLaunch],
-    ) -> Result<(), BackendError> {
-        let key = |l: &ReadyLaunch| (l.source.file.name, l.source.constants.clone());
-        let new: HashMap<_, _> = launches
-            .iter()
-            .map(|l| (key(l), l))
-            .filter(|(k, _)| !state.kernels.contains_key(k))
-            .collect();
-        let loaded = new
-            .into_par_iter()
-            .map(|(key, launch)| {
-                let mut source = launch.source.clone();
-                loop {
-                    let kernel = self.machine.load(&source)?.first().copied();
-                    let missing = || BackendError::DeviceFailed {
-                        device: self.machine.id().into(),
-                        what: format!("{} has no kernel", source.file.name),
-                    };
-                    let kernel = kernel.ok_or_else(missing)?;
-                    let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
-                    match launch.roomier(&source) {
-                        Some(roomier) if cost.local_bytes > MOST_SPILLED_BYTES => source = roomier,
-                        _ => return Ok((key, (kernel, 0))),
-                    }
-                }
-            })
-            .collect::<Result<Vec<_>, BackendError>>()?;
-        state.kernels.extend(loaded);
-        Ok(())
+    /// Expands the limbs that have these records.
+    fn expand(&self, records: &[u32]) -> Result<(), BackendError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let kernels = self.machine.load(&masks::source(self.ring.log2_degree))?;
+        let kernel = *kernels.first().ok_or_else(|| unknown("kernel", 0))?;
+        let size = masks::size(records.len() / masks::RECORD_WORDS);
+        self.machine.prepare(kernel, size)?;
+        let block = self.state().memory.allocate(4 * records.len(), "seeds of evaluation keys")?;
+        let launched = self
+            .upload(block.address, bytes_of(records))
+            .and_then(|()| self.machine.launch(PROGRAMS, kernel, size, bytes_of(&[block.address])));
+        self.state().memory.free(block);
+        launched
     }
 
     /// A limb, as it is on the device.
@@ -236,6 +220,22 @@ impl PolyDevice for CudaPoly {
         self.machine.copy(PROGRAMS, from, to, limbs * self.limb_bytes())
     }
 
+    fn copy_from(
+        &self,
+        peer: &dyn PolyDevice,
+        from: girih_backend::poly::Place,
+        to: girih_backend::poly::Place,
+        limbs: usize,
+    ) -> Result<bool, BackendError> {
+        let peer: &dyn Any = peer;
+        let Some(peer) = peer.downcast_ref::<Self>() else { return Ok(false) };
+        let (from, to) = (peer.address(from)?, self.address(to)?);
+        match peer.machine.offer(PROGRAMS)? {
+            Some(offer) => self.machine.take(PROGRAMS, &offer, from, to, limbs * self.limb_bytes()),
+            None => Ok(false),
+        }
+    }
+
     fn load(
         &self,
         source: &dyn ResidentSource,
@@ -245,6 +245,7 @@ impl PolyDevice for CudaPoly {
         let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
         let mut done = 0usize;
         let mut loaded: Vec<Resident> = Vec::new();
+        let mut expanded = Vec::new();
         let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
             let words = self.ring.degree() >> shape.log2_run;
             let block =
@@ -254,8 +255,20 @@ impl PolyDevice for CudaPoly {
                 log2_run: shape.log2_run,
                 primes: shape.basis.primes().to_vec(),
             });
-            let limbs: Vec<usize> = (0..shape.basis.len()).collect();
-            for some in limbs.chunks(LIMBS_AT_ONCE) {
+            let mut limbs = Vec::new();
+            for (limb, &prime) in shape.basis.primes().iter().enumerate() {
+                match source.stream(number, limb).filter(|_| shape.log2_run == 0) {
+                    Some(stream) => {
+                        let prime = &self.ring.primes[usize::from(prime)];
+                        let address = block.address + (4 * words * limb) as u64;
+                        expanded.extend(masks::record(&stream, prime, address));
+                        done += 1;
+                    }
+                    None => limbs.push(limb),
+                }
+            }
+            // What is uploaded at once lies side by side.
+            for some in limbs.chunk_by(|a, b| a + 1 == *b).flat_map(|l| l.chunks(LIMBS_AT_ONCE)) {
                 // Kernels multiply by residents and divide by 2^32 at once.
                 let made: Vec<Vec<u32>> = some
                     .par_iter()
@@ -277,6 +290,10 @@ impl PolyDevice for CudaPoly {
             }
             Ok(())
         });
+        let result = result.and_then(|()| self.expand(&expanded));
+        if result.is_ok() && !expanded.is_empty() {
+            progress.report(source.what(), total, total);
+        }
         let mut state = self.state();
         if let Err(error) = result {
             for resident in loaded {
@@ -305,19 +322,21 @@ impl PolyDevice for CudaPoly {
         schedule: &Arc<Schedule>,
         residents: &[ResidentId],
     ) -> Result<RoutineId, BackendError> {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let resident_places = residents
-            .iter()
-            .map(|id| {
-                let resident =
-                    state.residents.get(id).ok_or_else(|| unknown("resident polynomial", *id))?;
-                Ok(ResidentPlace { address: resident.block.address, log2_run: resident.log2_run })
-            })
-            .collect::<Result<Vec<_>, BackendError>>()?;
+        let place = |state: &State, id: &ResidentId| {
+            let resident =
+                state.residents.get(id).ok_or_else(|| unknown("resident polynomial", *id))?;
+            Ok(ResidentPlace { address: resident.block.address, log2_run: resident.log2_run })
+        };
+        let resident_places = {
+            let state = self.state();
+            residents.iter().map(|id| place(&state, id)).collect::<Result<_, BackendError>>()?
+        };
         let places = Places::new(self.ring.log2_degree, schedule, resident_places);
         let launches = ready(&self.ring, &self.limits, &self.knobs, &places, schedule)?;
-        self.load_kernels(state, &launches)?;
+        // While compilers run, other threads may prepare routines, and run them.
+        let kernels = self.kernels.of(&launches)?;
+        let mut guard = self.state();
+        let state = &mut *guard;
         // All data in one piece, each part on a unit of 16 bytes.
         let mut words: Vec<u32> = Vec::new();
         let mut offsets = Vec::new();
@@ -332,17 +351,14 @@ impl PolyDevice for CudaPoly {
         }
         let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
         let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
-            let step = |(mut launch, own): (ReadyLaunch, Vec<u64>)| {
-                let key = (launch.source.file.name, launch.source.constants.clone());
-                let (kernel, most_bytes) =
-                    state.kernels.get_mut(&key).ok_or_else(|| unknown("kernel", 0))?;
-                let cost = self.machine.prepare(*kernel, launch.block(launch.shared_bytes))?;
+            let step = |((mut launch, kernel), own): ((ReadyLaunch, Kernel), Vec<u64>)| {
+                let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
                 // What is allowed to a kernel is allowed to all its launches: the largest counts.
+                let most_bytes = state.shared_bytes.entry(kernel).or_default();
                 *most_bytes = launch.shared_bytes.max(*most_bytes);
                 if *most_bytes > launch.shared_bytes {
-                    self.machine.prepare(*kernel, launch.block(*most_bytes))?;
+                    self.machine.prepare(kernel, launch.block(*most_bytes))?;
                 }
-                let kernel = *kernel;
                 launch.data.clear();
                 Ok(Step {
                     launch,
@@ -351,7 +367,12 @@ impl PolyDevice for CudaPoly {
                     resident_blocks: cost.resident_blocks as usize * self.limits.multiprocessors,
                 })
             };
-            launches.into_iter().zip(offsets).map(step).collect::<Result<Vec<_>, BackendError>>()
+            launches
+                .into_iter()
+                .zip(kernels)
+                .zip(offsets)
+                .map(step)
+                .collect::<Result<Vec<_>, BackendError>>()
         });
         let steps = match made {
             Ok(steps) => steps,

@@ -21,6 +21,9 @@ pub struct PolyKnobs {
     pub wide_teams: bool,
     /// Whether rows are copied ahead of their transforms.
     pub stages_rows: bool,
+    /// Products that the text of a kernel of rows spells out. Tiles beyond are lists of steps, so
+    /// that compiling takes no longer.
+    pub most_products: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
@@ -36,6 +39,7 @@ impl Default for PolyKnobs {
             most_fetched: 10,
             wide_teams: true,
             stages_rows: true,
+            most_products: 256,
             column_blocks: 2,
             overlaps_launches: true,
         }
@@ -45,12 +49,13 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 7] = [
+const KNOBS: [Knob; 8] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
     ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
+    ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
 ];

@@ -4,7 +4,7 @@
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::limbs::{Places, ResidentPlace};
 use crate::poly::tables::TableAddresses;
-use crate::poly::{column_records, pointwise, rows};
+use crate::poly::{column_records, masks, pointwise, rows};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::LaunchSize;
 use crate::runtime::source::Source;
@@ -133,13 +133,17 @@ pub fn kernel_sources(
     schedule: &Schedule,
     residents: &[ResidentShape],
 ) -> Result<Vec<(Source, usize)>, BackendError> {
-    let residents =
+    let bound =
         residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
-    let places = Places::new(ring.log2_degree, schedule, residents);
+    let places = Places::new(ring.log2_degree, schedule, bound);
     let mut seen = BTreeSet::new();
     let launches = ready(ring, limits, &PolyKnobs::default(), &places, schedule)?;
     let new = launches
         .into_iter()
         .filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
-    Ok(new.map(|l| (l.source, l.shared_bytes)).collect())
+    let new = new.map(|l| (l.source, l.shared_bytes));
+    // What expands the keys among the residents.
+    let masks = (!residents.is_empty())
+        .then(|| (masks::source(ring.log2_degree), masks::size(1).shared_bytes));
+    Ok(new.chain(masks).collect())
 }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of a padded row, and what a team needs beside its rows.
-const ROW_BYTES: usize = 4608;
-const TEAM_BYTES: usize = 12 << 10;
+pub(crate) const ROW_BYTES: usize = 4608;
+pub(crate) const TEAM_BYTES: usize = 12 << 10;
 
 /// What `lower` should assume of a device with these limits.
 pub fn plan(limits: &DeviceLimits) -> PolyPlan {

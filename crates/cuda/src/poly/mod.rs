@@ -9,23 +9,28 @@
 //! | `columns` | what a tile of columns computes: places, phases, matrices |
 //! | `column_layout` | how tiles of columns lie in a block's memory |
 //! | `column_records` | the same as records; launches of `poly_columns` and `poly_columns_any` |
+//! | `masks` | the launch of `poly_masks`, which expands keys' masks from their seeds |
 //! | `memory` | device memory that is handed out again |
 //! | `knobs` | what is measured, not derived |
+//! | `kernels` | what was compiled, once for all threads |
 //! | `launch` | a launch, ready but for the number of calls |
 //! | `loader` | rings opened on a GPU, or on the host in its place |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
 //!
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
+//! Where a text would have too many products, these are data, too: `shape/steps.rs`.
 
 pub(crate) mod column_layout;
 pub(crate) mod column_records;
 pub(crate) mod columns;
 pub(crate) mod device;
+pub(crate) mod kernels;
 pub(crate) mod knobs;
 pub(crate) mod launch;
 pub(crate) mod limbs;
 pub(crate) mod loader;
+pub(crate) mod masks;
 pub(crate) mod memory;
 pub(crate) mod pointwise;
 pub(crate) mod rows;
@@ -45,6 +50,7 @@ pub(crate) const HEADERS: &[Header] = &[
     WORD,
     ("modular.cuh", girih_kernels::poly::MODULAR),
     ("row_transform.cuh", girih_kernels::poly::ROW_TRANSFORM),
+    ("steps.cuh", girih_kernels::poly::STEPS),
     ("sums.cuh", girih_kernels::poly::SUMS),
     ("column_tile.cuh", girih_kernels::poly::COLUMN_TILE),
 ];

@@ -3,13 +3,14 @@
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;
+use crate::poly::loader::{ROW_BYTES, TEAM_BYTES};
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
 use crate::poly::{HEADERS, log2_row};
 use crate::runtime::source::{KernelFile, Source};
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::RowTile;
 use girih_backend::{BackendError, DeviceLimits};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// `cuda/poly/rows.cu`.
@@ -36,14 +37,69 @@ pub(crate) fn by_shape(
     tiles: &[RowTile],
 ) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
     let normalizer = Normalizer { ring, places };
+    let tiles = tiles.iter().map(|tile| normalizer.normal(tile));
+    Ok(grouped(tiles.collect::<Result<_, _>>()?))
+}
+
+fn grouped(tiles: Vec<NormalTile>) -> Vec<(RowShape, Vec<NormalTile>)> {
     let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
     for tile in tiles {
-        let normal = normalizer.normal(tile)?;
-        shapes.entry(normal.shape.clone()).or_default().push(normal);
+        shapes.entry(tile.shape.clone()).or_default().push(tile);
     }
     let mut shapes: Vec<_> = shapes.into_iter().collect();
+    for (shape, tiles) in shapes.iter_mut().filter(|(shape, _)| shape.is_listed()) {
+        let words = tiles.iter().map(|t| t.record.len()).max().unwrap_or(0);
+        shape.set_record_words(words);
+        tiles.iter_mut().for_each(|t| t.record.resize(words, 0));
+    }
     shapes.sort_by_key(|(shape, _)| std::cmp::Reverse(shape.cost()));
-    Ok(shapes)
+    shapes
+}
+
+/// Makes lists of steps of the tiles with the most products until at most `most_products` are left
+/// in the text of all, where a block's memory has room for their rows.
+fn listed(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    shapes: Vec<(RowShape, Vec<NormalTile>)>,
+    most_products: usize,
+) -> Vec<(RowShape, Vec<NormalTile>)> {
+    let mut products: usize = shapes.iter().map(|(shape, _)| shape.products()).sum();
+    if products <= most_products {
+        return shapes;
+    }
+    let mut order: Vec<usize> = (0..shapes.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(shapes[i].0.products()));
+    let mut lists = BTreeSet::new();
+    for i in order {
+        let (shape, tiles) = &shapes[i];
+        // Operands of lists are not held there, those of texts are.
+        let others = (0..shapes.len()).filter(|&k| k != i && !lists.contains(&k));
+        let operands = others.map(|k| shapes[k].0.operands()).max().unwrap_or(0);
+        let beside = TEAM_BYTES.max(32 * operands + TEAM_BYTES / 2);
+        let buffers = tiles.first().map_or(0, NormalTile::listed_buffers);
+        // Lists name operands by 16 bits.
+        let fits = buffers * ROW_BYTES + beside <= limits.workgroup_memory_bytes
+            && shape.operands() < 1 << 16;
+        if products > most_products && fits {
+            products -= shape.products();
+            lists.insert(i);
+        }
+    }
+    // All lists of a class of primes share a text: it has the kinds of all.
+    let mut kinds = [BTreeSet::new(), BTreeSet::new()];
+    for &i in &lists {
+        let (shape, tiles) = &shapes[i];
+        let of = &mut kinds[usize::from(shape.is_wide())];
+        tiles.first().into_iter().for_each(|tile| of.extend(tile.kinds()));
+    }
+    let (kinds, lists) = (&kinds, &lists);
+    let tile = |(i, (shape, tiles)): (usize, (RowShape, Vec<NormalTile>))| {
+        let list = lists.contains(&i);
+        let kinds = &kinds[usize::from(shape.is_wide())];
+        tiles.into_iter().map(move |t| if list { t.listed(ring, kinds) } else { t })
+    };
+    grouped(shapes.into_iter().enumerate().flat_map(tile).collect())
 }
 
 /// Records of tiles by shape, and for each shape where its items and records begin.
@@ -104,7 +160,8 @@ pub(crate) fn ready(
     places: &Places,
     tiles: &[RowTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let mut shapes = by_shape(ring, places, tiles)?;
+    let shapes = by_shape(ring, places, tiles)?;
+    let mut shapes = listed(ring, limits, shapes, knobs.most_products);
     let mut launches = Vec::new();
     while !shapes.is_empty() {
         let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
@@ -194,6 +251,15 @@ fn launch(
     let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
     let threads = 32 * team * teams;
 
+    // The number of each shape's text, and the shape that it is of.
+    let (mut texts, mut text_of): (Vec<&RowShape>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (shape, _) in shapes {
+        let known = texts.iter().position(|text| text.shares_text(shape));
+        text_of.push(known.unwrap_or(texts.len()));
+        if known.is_none() {
+            texts.push(shape);
+        }
+    }
     let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
     for (name, value) in [
         ("LOG2_DEGREE", log2_degree as usize),
@@ -206,6 +272,7 @@ fn launch(
         ("MIN_BLOCKS", min_blocks),
         ("PARTS", size.parts),
         ("SHAPES", shapes.len()),
+        ("TEXTS", texts.len()),
         ("MOST_SHAPES", MOST_SHAPES),
         ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
         ("HAS_NARROW", usize::from(shapes.iter().any(|(s, _)| !s.is_wide()))),
@@ -214,7 +281,7 @@ fn launch(
         let _ = writeln!(constants, "constexpr int {name} = {value};");
     }
     constants.push_str("template <int> struct Shape;\n");
-    for (i, (shape, _)) in shapes.iter().enumerate() {
+    for (i, shape) in texts.iter().enumerate() {
         constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched));
     }
 
@@ -228,17 +295,21 @@ fn launch(
     ]);
     arguments.extend(shape_words(&records.first_item));
     arguments.extend(shape_words(&records.first_record));
-    let numbers = |s: &RowShape| {
+    let numbers = |(s, text): (&RowShape, usize)| {
         [
             s.halves(),
             s.half_stores(),
             s.operands(),
             s.constants(),
             s.record_words() / 4,
-            usize::from(is_alone(s)) | usize::from(s.is_wide()) << 1,
+            usize::from(is_alone(s))
+                | usize::from(s.is_wide()) << 1
+                | usize::from(s.is_listed()) << 2
+                | text << 8,
         ]
     };
-    let numbers: Vec<usize> = shapes.iter().flat_map(|(s, _)| numbers(s)).collect();
+    let texts = shapes.iter().map(|(s, _)| s).zip(text_of);
+    let numbers: Vec<usize> = texts.flat_map(numbers).collect();
     arguments.extend(
         (0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))),
     );
@@ -266,4 +337,55 @@ pub(crate) fn shape_words(values: &[u32]) -> impl Iterator<Item = Argument> + '_
 /// Most shapes of a kernel.
 pub(crate) const fn most_shapes() -> usize {
     MOST_SHAPES
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::limits_of;
+    use crate::poly::kernel_sources;
+    use girih_backend::poly::random::ring;
+    use girih_backend::poly::schedule::*;
+    use girih_backend::poly::{ResidentShape, RingShape};
+
+    /// The text of a tile of `sums` sums of `terms` products, of eight transformed limbs and
+    /// resident ones.
+    fn text(ring: &RingShape, sums: u32, terms: u32) -> String {
+        let load = |from, form| Load { from, form, automorphism: 1 };
+        let term = |slot: u32| RowTerm {
+            factor: [1; 2],
+            a: Some(Source::Slot((slot % 8) as u16)),
+            b: Some(Source::Stream(load(Limb::Resident { slot, limb: 0 }, Form::Evaluations))),
+        };
+        let sum = |sum: u32| RowSum {
+            terms: (0..terms).map(|t| term(sum * terms + t)).collect(),
+            stores: vec![Store {
+                to: Limb::Arena(8 + sum),
+                form: Form::Evaluations,
+                automorphism: 1,
+            }],
+        };
+        let tile = RowTile {
+            prime: 0,
+            loads: (0..8).map(|i| load(Limb::Arena(i), Form::Half)).collect(),
+            sums: (0..sums).map(sum).collect(),
+        };
+        let launches = vec![Launch::Rows(vec![tile])];
+        let schedule = Schedule { launches, ..Default::default() };
+        let resident = ResidentShape { basis: ring.basis(0..1), log2_run: 0 };
+        let residents = vec![resident; (sums * terms) as usize];
+        let sources = kernel_sources(ring, &limits_of(90), &schedule, &residents);
+        let sources = sources.expect("it fits");
+        // Of the rows, and of the masks of keys.
+        assert_eq!(sources.len(), 2);
+        sources[0].0.constants.clone()
+    }
+
+    #[test]
+    fn texts_do_not_grow_without_end() {
+        let ring = ring(11);
+        let few = text(&ring, 4, 50);
+        let many = text(&ring, 16, 55);
+        assert!(!few.contains("run_steps"), "{few}");
+        assert!(many.contains("run_steps") && many.len() < few.len(), "{many}");
+    }
 }

@@ -6,10 +6,12 @@
 //! constant once. An operand alone is multiplied by its constant.
 
 mod normal;
+mod steps;
 
 pub(crate) use normal::{NormalTile, Normalizer};
 
 use std::fmt::Write;
+use steps::StepShape;
 
 /// How a thread reads four words of evaluations (`Form` of `sums.cuh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +73,16 @@ impl TermShape {
         }
     }
 
+    /// What it reads.
+    fn values(&self) -> Vec<Value> {
+        match self {
+            Self::Copy(a) | Self::Scaled(a, _) => vec![*a],
+            Self::Product(a, b) => vec![*a, *b],
+            Self::Group(pairs, _) => pairs.iter().flat_map(|&(a, b)| [a, b]).collect(),
+            Self::Constant(_) => Vec::new(),
+        }
+    }
+
     /// What it reads, in the order of the kernel's text.
     fn values_mut(&mut self) -> Vec<&mut Value> {
         match self {
@@ -101,6 +113,9 @@ pub(crate) struct RowShape {
     stores: Vec<bool>,
     half_stores: usize,
     constants: usize,
+    /// Of tiles that are lists of steps: what their text depends on. They have neither reads nor
+    /// sums nor stores nor constants then.
+    steps: Option<StepShape>,
 }
 
 impl RowShape {
@@ -136,22 +151,54 @@ impl RowShape {
 
     /// Words of a record.
     pub fn record_words(&self) -> usize {
+        if let Some(steps) = &self.steps {
+            return 4 * steps.record;
+        }
         4 * (1 + self.operands() + self.constants.div_ceil(2))
     }
 
-    /// Padded rows that a row's team holds: sums lie over transformed loads.
+    /// Padded rows that a row's team holds: sums lie over transformed loads, except where they are
+    /// lists of steps.
     pub fn buffers(&self) -> usize {
-        self.transforms()
+        self.steps.as_ref().map_or(self.transforms(), |steps| steps.buffers)
+    }
+
+    /// Whether its tiles are lists of steps.
+    pub fn is_listed(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Whether one text serves both: lists of steps differ in numbers alone.
+    pub fn shares_text(&self, other: &Self) -> bool {
+        let steps = self.steps.as_ref().zip(other.steps.as_ref());
+        self.wide == other.wide && steps.is_some_and(|(own, other)| own.shares_text(other))
+    }
+
+    /// Products in its text.
+    pub fn products(&self) -> usize {
+        let terms = self.sums.iter().flat_map(|s| &s.terms);
+        terms.map(|t| if let TermShape::Group(p, _) = t { p.len() } else { 1 }).sum()
+    }
+
+    /// Makes room for records of `words` words, of a list of steps.
+    pub fn set_record_words(&mut self, words: usize) {
+        if let Some(steps) = &mut self.steps {
+            steps.record = words / 4;
+        }
     }
 
     /// Warps that share a row, four at most.
     pub fn team(&self) -> usize {
-        let warps = self.transforms().max(if self.reads.len() > 3 { 2 } else { 1 });
+        let many = self.reads.len() > 3 || self.is_listed();
+        let warps = self.transforms().max(if many { 2 } else { 1 });
         warps.next_power_of_two().min(4)
     }
 
     /// What a row costs, roughly, in products: to start with the longest.
     pub fn cost(&self) -> usize {
+        if let Some(steps) = &self.steps {
+            return 15 * (self.halves + self.half_stores) + 4 * steps.record;
+        }
         let terms: usize = self
             .sums
             .iter()
@@ -197,6 +244,9 @@ impl RowShape {
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
     /// `most_fetched` reads are held in registers ahead.
     pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
+        if let Some(steps) = &self.steps {
+            return steps.text(number, self.wide);
+        }
         let mut t = String::new();
         // Transformed words stay in registers from sum to sum, four of each slot.
         let fetched =

@@ -54,12 +54,21 @@ pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
     Ok(cubin)
 }
 
+/// What NVRTC is told beside the architecture. Lambdas in kernels carry no annotation:
+/// `-default-device` makes them device code.
+const OPTIONS: &[&str] = if cfg!(feature = "line-info") {
+    &["--std=c++17", "-default-device", "-lineinfo"]
+} else {
+    &["--std=c++17", "-default-device"]
+};
+
 /// Where the cubin is kept; nowhere if the system has no cache folder.
 fn cached_path(source: &Source, capability: u32) -> Option<PathBuf> {
     let key = cache_key(&[
         source.whole_text().as_bytes(),
         capability.to_string().as_bytes(),
         compiler_version().as_bytes(),
+        OPTIONS.join(" ").as_bytes(),
     ]);
     Some(
         cache_folder()?
@@ -123,13 +132,10 @@ fn compile_now(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError
         )
     };
     check(created, "creating a program")?;
-    // Lambdas in kernels carry no annotation: `-default-device` makes them device code.
-    let options = [
-        text(&format!("--gpu-architecture=sm_{capability}"))?,
-        text("--std=c++17")?,
-        text("-default-device")?,
-        text("-lineinfo")?,
-    ];
+    let mut options = vec![text(&format!("--gpu-architecture=sm_{capability}"))?];
+    for option in OPTIONS {
+        options.push(text(option)?);
+    }
     let option_pointers = pointers(&options);
     // SAFETY: `options` lives until the call returns.
     let compiled = unsafe {

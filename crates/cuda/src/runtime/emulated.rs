@@ -3,7 +3,7 @@
 // Loads and calls compiled kernels, and hands out raw addresses as device memory does.
 #![allow(unsafe_code)]
 
-use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Offer, Queue};
 use crate::runtime::source::{CONSTANTS, Source};
 use girih_backend::{BackendError, Result, cache_key};
 use std::alloc::Layout;
@@ -195,6 +195,17 @@ impl Machine for Emulated {
         // SAFETY: as in `upload`; the buffers are different ones.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
         Ok(())
+    }
+
+    fn offer(&self, _: Queue) -> Result<Option<Offer>> {
+        Ok(Some(Offer::Host))
+    }
+
+    fn take(&self, queue: Queue, offer: &Offer, from: u64, to: u64, bytes: usize) -> Result<bool> {
+        match offer {
+            Offer::Host => self.copy(queue, from, to, bytes).map(|()| true),
+            Offer::Gpu { .. } => Ok(false),
+        }
     }
 
     fn write(&self, _: Queue, to: u64, bytes: &[u8]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A machine with less memory: what a large card needs to behave like a small one.
 
 use crate::runtime::machine::RecordedLaunch;
-use crate::runtime::machine::{Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue};
+use crate::runtime::machine::{Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Offer, Queue};
 use crate::runtime::source::Source;
 use girih_backend::{BackendError, Result};
 use std::collections::HashMap;
@@ -83,6 +83,14 @@ impl Machine for Limited {
 
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.inner.copy(queue, from, to, bytes)
+    }
+
+    fn offer(&self, queue: Queue) -> Result<Option<Offer>> {
+        self.inner.offer(queue)
+    }
+
+    fn take(&self, queue: Queue, offer: &Offer, from: u64, to: u64, bytes: usize) -> Result<bool> {
+        self.inner.take(queue, offer, from, to, bytes)
     }
 
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()> {

@@ -7,7 +7,7 @@ use girih_backend::Result;
 use std::sync::Arc;
 
 /// A kernel ready to launch: whatever its machine knows it by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel(pub usize);
 
 /// What a compiled kernel takes of a multiprocessor.
@@ -91,6 +91,16 @@ pub(crate) struct RecordedLaunch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Graph(pub usize);
 
+/// A point in a queue of one machine, for another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// Of a GPU, as the driver's handles: its context, the queue's stream, an event at that point.
+    Gpu { context: usize, stream: usize, event: usize },
+    /// Of a machine whose memory is the host's and whose calls are over when they return.
+    #[cfg(feature = "emulation")]
+    Host,
+}
+
 pub(crate) trait Machine: Send + Sync {
     /// The name that opens it.
     fn id(&self) -> &str;
@@ -107,6 +117,23 @@ pub(crate) trait Machine: Send + Sync {
     /// Lets what is called in `queue` from now on come after `mark`.
     fn wait(&self, queue: Queue, mark: Mark) -> Result<()>;
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()>;
+    /// This point of a queue, as other machines know it; `None` where they cannot.
+    fn offer(&self, _queue: Queue) -> Result<Option<Offer>> {
+        Ok(None)
+    }
+    /// Copies from the memory of the machine that made `offer`, in `queue`: after that point of its
+    /// queue, and before whatever is called there next. `false`, and nothing is done, where this
+    /// machine cannot.
+    fn take(
+        &self,
+        _queue: Queue,
+        _offer: &Offer,
+        _from: u64,
+        _to: u64,
+        _bytes: usize,
+    ) -> Result<bool> {
+        Ok(false)
+    }
     /// Writes a little, such as a table of addresses, in `queue` itself;
     /// has read `bytes` when it returns.
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()>;

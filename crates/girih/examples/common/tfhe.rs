@@ -12,7 +12,17 @@ pub struct Parties {
 
 impl Parties {
     /// Opens the device, makes keys of the chosen set or `default_set`, and loads them.
+    #[allow(dead_code, reason = "an example may make its keys by `start_with`")]
     pub fn start(options: &Options, default_set: &str) -> Result<Self, Failure> {
+        Self::start_with(options, default_set, |_, keys| Ok(keys))
+    }
+
+    /// The same with what `more` makes of the keys.
+    pub fn start_with(
+        options: &Options,
+        default_set: &str,
+        more: impl FnOnce(&ClientKey, EvaluationKeys) -> girih::Result<EvaluationKeys>,
+    ) -> Result<Self, Failure> {
         let device = options.open()?;
         let set = ParameterSet::by_name(options.set(default_set))?;
         println!("{} ({}), {set}", device.info().id, device.info().name);
@@ -20,7 +30,7 @@ impl Parties {
             println!("warning: {warning}");
         }
         let client = ClientKey::generate(&set)?;
-        let keys = EvaluationKeys::generate(&client, &Bar::default())?;
+        let keys = more(&client, EvaluationKeys::generate(&client, &Bar::default())?)?;
         let server = device.loader().progress(&Bar::default()).load(&keys)?;
         Ok(Self { client, server, device: device.info().name.clone() })
     }

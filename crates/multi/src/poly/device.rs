@@ -156,10 +156,15 @@ impl MultiPoly {
                 At::Member(from) if from == member => continue,
                 At::Host => held.on_host(run.clone()),
                 At::Member(from) => {
+                    let source = Place { buffer: self.on(held, from)?, first: run.start };
+                    let place = Place { buffer: to, first: run.start };
+                    let peer = self.members[from].as_ref();
+                    if self.members[member].copy_from(peer, source, place, run.len())? {
+                        held.add(member, run);
+                        continue;
+                    }
                     let mut words = vec![0; run.len() * degree];
-                    let buffer = self.on(held, from)?;
-                    let place = Place { buffer, first: run.start };
-                    self.members[from].read(place, &mut words)?;
+                    peer.read(source, &mut words)?;
                     words
                 }
             };

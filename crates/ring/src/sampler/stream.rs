@@ -24,6 +24,32 @@ impl MaskSeed {
     pub fn stream(&self, domain: u16, index: u64) -> RandomStream {
         RandomStream::new(&self.0, domain, index)
     }
+
+    /// What [`MaskSeed::stream`] starts from.
+    pub fn public_stream(&self, domain: u16, index: u64) -> PublicStream {
+        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|j| self.0[4 * i + j]));
+        PublicStream { key: std::array::from_fn(word), nonce: nonce(domain, index) }
+    }
+}
+
+/// What a public [`RandomStream`] starts from, for devices that expand it themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicStream {
+    /// The key of ChaCha20, as little-endian words.
+    pub key: [u32; 8],
+    /// Its 64-bit nonce; blocks are counted from 0.
+    pub nonce: u64,
+}
+
+impl PublicStream {
+    /// The stream.
+    pub fn expand(&self) -> RandomStream {
+        let mut seed = [0; 32];
+        for (bytes, word) in seed.chunks_exact_mut(4).zip(self.key) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        RandomStream::from_nonce(&seed, self.nonce)
+    }
 }
 
 impl SecretSeed {
@@ -50,6 +76,11 @@ impl SecretSeed {
     }
 }
 
+fn nonce(domain: u16, index: u64) -> u64 {
+    assert!(index < 1 << 48, "stream indices are below 2^48");
+    u64::from(domain) << 48 | index
+}
+
 /// One ChaCha20 key stream; its state is wiped when dropped.
 ///
 /// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0,
@@ -64,9 +95,12 @@ impl std::fmt::Debug for RandomStream {
 
 impl RandomStream {
     fn new(seed: &[u8; 32], domain: u16, index: u64) -> Self {
-        assert!(index < 1 << 48, "stream indices are below 2^48");
+        Self::from_nonce(seed, nonce(domain, index))
+    }
+
+    fn from_nonce(seed: &[u8; 32], nonce: u64) -> Self {
         let mut rng = ChaCha20Rng::from_seed(*seed);
-        rng.set_stream(u64::from(domain) << 48 | index);
+        rng.set_stream(nonce);
         Self(rng)
     }
 
@@ -263,6 +297,17 @@ mod tests {
             .iter()
             .fold(0xcbf2_9ce4_8422_2325u64, |h, &w| (h ^ w).wrapping_mul(0x100_0000_01b3));
         assert_eq!(hash, PINNED_HASH, "{hash:#x}");
+    }
+
+    #[test]
+    fn a_public_stream_is_the_stream_it_was_taken_from() {
+        let seed = MaskSeed(std::array::from_fn(|i| 3 * i as u8));
+        let public = seed.public_stream(7, 0xFEDC_BA98_7654);
+        assert_eq!(public.key[1], 0x1512_0F0C);
+        assert_eq!(public.nonce, 0x0007_FEDC_BA98_7654);
+        let mut streams = [seed.stream(7, 0xFEDC_BA98_7654), public.expand()];
+        let drawn = streams.each_mut().map(|s| [(); 40].map(|()| s.next_u32()));
+        assert_eq!(drawn[0], drawn[1]);
     }
 
     const PINNED_BELOW: [u64; 3] = [42_885_177, 2_083_507_000_579, 3_230_422_087_395_440_672];

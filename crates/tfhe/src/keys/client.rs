@@ -2,7 +2,10 @@
 
 use super::{KeyId, domain};
 use crate::wire::CLIENT_KEY;
-use crate::{ErrorDistribution, LweCiphertexts, ParameterSet, Result, SeededCiphertexts, error};
+use crate::{
+    CompressedResults, ErrorDistribution, LweCiphertexts, ParameterSet, Result, SeededCiphertexts,
+    error,
+};
 use girih_backend::SecretKind;
 use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
 use girih_rlwe::wire::{self, Bytes, Opened};
@@ -325,6 +328,40 @@ impl ClientKey {
             ));
         }
         Ok(values)
+    }
+
+    /// Decrypts compressed results: messages modulo [`CompressedResults::modulus`].
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for results of another set or under another key.
+    pub fn decrypt_compressed(&self, results: &CompressedResults) -> Result<Vec<u64>> {
+        results.decrypt(self)
+    }
+
+    /// Decrypts compressed bits.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt_compressed`], and for results that are not modulo 2.
+    pub fn decrypt_compressed_bits(&self, results: &CompressedResults) -> Result<Vec<bool>> {
+        if results.modulus() != 2 {
+            return error::mismatch(format!(
+                "{results:?} has messages modulo {}, and bits are modulo 2: compress them by \
+                 compress_bits",
+                results.modulus()
+            ));
+        }
+        Ok(results.decrypt(self)?.into_iter().map(|v| v == 1).collect())
+    }
+
+    /// How far every compressed message is from what it is read as, in steps between two messages:
+    /// what noise is measured on ([`CompressedResults::variance`]).
+    ///
+    /// **They are as secret as the key**, as [`ClientKey::phases`] are.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt_compressed`].
+    pub fn compressed_errors(&self, results: &CompressedResults) -> Result<Vec<f64>> {
+        results.errors(self)
     }
 
     /// Phases `b_j - <a, s_j>` of every slot modulo the ciphertexts' modulus, error included: what

@@ -2,6 +2,7 @@
 
 mod bootstrapping;
 mod client;
+mod compression;
 mod evaluation;
 mod explicit;
 mod key_switching;
@@ -11,6 +12,7 @@ mod public;
 mod tests;
 
 pub use client::ClientKey;
+pub(crate) use compression::{CompressionKey, entry_blocks};
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
 pub use girih_rlwe::KeyId;
@@ -30,4 +32,6 @@ pub(crate) mod domain {
     pub const PUBLIC_KEY: u16 = 5;
     /// What public keys encrypt, one stream for each N messages of a batch.
     pub const PUBLIC_ENCRYPTION: u16 = 6;
+    /// Compression key, one stream for each polynomial that it switches from.
+    pub const COMPRESSION: u16 = 7;
 }

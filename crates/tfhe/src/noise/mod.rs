@@ -98,7 +98,7 @@ impl NoiseModel {
     }
 
     /// The model of `set` on a device that multiplies polynomials by `transform`: the f64 transform
-    /// adds an error of its own.
+    /// adds an error of its own, and the integer one on the native torus may round the key.
     ///
     /// Before a step rounds, that error has deviation `e = c u sqrt(K N sum_l R_l^2) M / 6` with u
     /// = 2^-53, c = 4.4 (3.0 to 4.3 measured) and digits of range R_l, in units of the key modulus
@@ -107,15 +107,25 @@ impl NoiseModel {
     /// s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance
     /// grows with their number. With a binary secret of the ring the first step counts more
     /// than any other (tfhe.md section 4, too): the model takes the table that makes most of it.
+    ///
+    /// A key rounded by d bits ([`BootstrapShape::transform_rounding`]) makes products err with
+    /// `e^2 = 2 G K N L (4^d / 12) (B^2 / 12)`, which phases see as often, and in the first step as
+    /// they see what the f64 transform adds in proportion to the spectrum.
     pub fn with_transform(set: &ParameterSet, transform: Transform) -> Self {
+        /// Share of the error's variance that is in proportion to the spectrum: what key entries,
+        /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the
+        /// mean of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and 0.68 for one, three
+        /// and seven GGSW ciphertexts.
+        const LOCAL: f64 = 0.7;
         let mut model = Self::new(set);
-        if transform == Transform::Fft {
-            let shape = set.shape();
-            let steps = shape.steps() as f64
-                * (1.0 + shape.ks_indices() as f64 * secret_square(set.ring_secret()));
-            model.accumulator += (steps + first_step(shape, set.ring_secret()))
-                * fft_variance(shape, Moduli::of(shape));
-        }
+        let shape = set.shape();
+        let steps = shape.steps() as f64
+            * (1.0 + shape.ks_indices() as f64 * secret_square(set.ring_secret()));
+        let first = first_step(shape, set.ring_secret());
+        model.accumulator += match transform {
+            Transform::Fft => (steps + LOCAL * first) * fft_variance(shape, Moduli::of(shape)),
+            Transform::Ntt => (steps + first) * rounding_variance(shape),
+        };
         model
     }
 
@@ -363,20 +373,15 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// the lowest frequency, z = exp(i pi / N), and there the transform errs in proportion. A binary
 /// secret is large at that very frequency: its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2
 /// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
-/// having K N Q^2 / 12, so a phase gets `LOCAL 6 k r N^2 / (pi^4 K)` times e^2 (tfhe.md,
-/// section 4).
+/// having K N Q^2 / 12, so of an error in proportion to the spectrum a phase gets `6 k r N^2 /
+/// (pi^4 K)` times e^2 (tfhe.md, section 4).
 fn first_step(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
-    /// Share of the error's variance that is in proportion to the spectrum: what key entries,
-    /// products and the transforms' stages of small blocks make. Measured with N = 2048 in the mean
-    /// of keys: 0.40 on the CPU; of the CUDA kernels 0.49, 0.62 and 0.68 for one, three and seven
-    /// GGSW ciphertexts.
-    const LOCAL: f64 = 0.7;
     match ring_secret {
         SecretKind::Ternary => 0.0,
         SecretKind::Binary => {
             let polynomials =
                 (shape.glwe_dimension * shape.packing) as f64 / shape.columns() as f64;
-            LOCAL * 6.0 * polynomials * (shape.polynomial_size as f64).powi(2)
+            6.0 * polynomials * (shape.polynomial_size as f64).powi(2)
                 / std::f64::consts::PI.powi(4)
         }
     }
@@ -404,6 +409,18 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
         Gadget::ClosestRepresentative { .. } => (scale * moduli.key).powi(2),
     }
+}
+
+/// Variance that a key rounded for the integer transform adds to a coefficient of a mask or a body
+/// in one step, in units of 2^64; see [`NoiseModel::with_transform`].
+fn rounding_variance(shape: &BootstrapShape) -> f64 {
+    let rounding = match shape.transform_rounding() {
+        // Such a set has no integer transform, and no engine of it is ever asked about.
+        Ok(0) | Err(_) => return 0.0,
+        Ok(bits) => 4f64.powi(bits as i32) / 12.0,
+    };
+    let rows = (shape.ggsw_per_step() * shape.columns() * shape.polynomial_size) as f64;
+    2.0 * rows * rounding * digit_squares(shape, Moduli::of(shape)) / 12.0
 }
 
 /// log2 of erfc(x) for any x, also where erfc itself is below the smallest number.

@@ -1,9 +1,10 @@
 //! Batches on the host and on the device, under one trait, so that every function is written once.
 
 use super::{DeviceCiphertexts, ServerKey};
-use crate::{LweCiphertexts, Result, error};
+use crate::{KeyId, LweCiphertexts, Result, error};
 use girih_backend::timeline;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -106,6 +107,18 @@ pub trait Batch: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn same(&self, other: &Self, index: usize) -> bool;
 
+    /// Name of the client key that they are under, if they name one.
+    #[doc(hidden)]
+    fn key_id(&self) -> Option<KeyId>;
+
+    /// Refuses ciphertexts that are not for this server.
+    #[doc(hidden)]
+    fn check_owner(&self, server: &ServerKey) -> Result<()>;
+
+    /// The words of a range of ciphertexts on the host.
+    #[doc(hidden)]
+    fn host_words(&self, server: &ServerKey, range: Range<usize>) -> Result<Cow<'_, [u32]>>;
+
     /// Inputs must all be modulo `2^log2_modulus`.
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed; only the server calls this")]
@@ -134,6 +147,22 @@ fn check_alike<B: Batch>(inputs: &[&B], log2_modulus: u32) -> Result<()> {
 }
 
 impl Batch for DeviceCiphertexts {
+    fn key_id(&self) -> Option<KeyId> {
+        self.key_id()
+    }
+
+    fn check_owner(&self, server: &ServerKey) -> Result<()> {
+        server.check_owner(self)
+    }
+
+    fn host_words(&self, server: &ServerKey, range: Range<usize>) -> Result<Cow<'_, [u32]>> {
+        let mut words = vec![0; range.len() * server.set().shape().ciphertext_len()];
+        if !range.is_empty() {
+            server.engine().read(self.at(range.start) as usize, &mut words)?;
+        }
+        Ok(Cow::Owned(words))
+    }
+
     fn ciphertexts(&self) -> usize {
         self.len()
     }
@@ -164,6 +193,19 @@ impl Batch for DeviceCiphertexts {
 }
 
 impl Batch for LweCiphertexts {
+    fn key_id(&self) -> Option<KeyId> {
+        self.key_id()
+    }
+
+    fn check_owner(&self, server: &ServerKey) -> Result<()> {
+        server.check(self)
+    }
+
+    fn host_words(&self, _: &ServerKey, range: Range<usize>) -> Result<Cow<'_, [u32]>> {
+        let len = self.set().shape().ciphertext_len();
+        Ok(Cow::Borrowed(&self.words()[range.start * len..range.end * len]))
+    }
+
     fn ciphertexts(&self) -> usize {
         self.len()
     }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod centred;
+mod compress;
 mod failure;
 mod function;
 mod gate;
@@ -18,6 +19,7 @@ pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
+use crate::compression::Merger;
 use crate::{EvaluationKeys, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 pub(crate) use batch::Words;
 use failure::{Bound, variance_of_sum};
@@ -49,6 +51,8 @@ pub struct ServerKey {
     tables: Arc<TableCache>,
     model: NoiseModel,
     bound: Bound,
+    /// Where the keys have a compression key.
+    merger: Option<Merger>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -78,7 +82,7 @@ impl ServerKey {
     ) -> Result<Self> {
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
         let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Ok(Self::on(keys, engine, Arc::default(), Arc::new(tables)))
+        Self::on(keys, engine, Arc::default(), Arc::new(tables))
     }
 
     fn on(
@@ -86,11 +90,12 @@ impl ServerKey {
         engine: Engine,
         store: Arc<Store>,
         tables: Arc<TableCache>,
-    ) -> Self {
+    ) -> Result<Self> {
         let set = keys.set().clone();
         let model = NoiseModel::with_transform(&set, engine.transform());
         let bound = Bound::new(model.default_bound());
-        Self { set, id: keys.key_id(), engine, store, tables, model, bound }
+        let merger = keys.compression().map(|key| Merger::new(&set, key)).transpose()?;
+        Ok(Self { set, id: keys.key_id(), engine, store, tables, model, bound, merger })
     }
 
     /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these:
@@ -120,7 +125,7 @@ impl ServerKey {
             .beside(&self.engine)
             .progress(progress)
             .load(backend)?;
-        Ok(Self::on(keys, engine, Arc::clone(&self.store), Arc::clone(&self.tables)))
+        Self::on(keys, engine, Arc::clone(&self.store), Arc::clone(&self.tables))
     }
 
     /// The parameter set.

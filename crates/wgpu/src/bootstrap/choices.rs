@@ -14,25 +14,28 @@ pub enum Rolled {
 }
 
 /// The values of [`PlanRequest::choices`] that these kernels know.
-pub(crate) const CHOICES: [(&str, &[u32]); 6] = [
+pub(crate) const CHOICES: [(&str, &[u32]); 7] = [
     ("items", &[4, 8, 16]),
     ("staged", &[1, 2, 3, 4, 6, 8]),
     ("rolled", &[0, 1, 2]),
     ("signed", &[0, 1]),
+    ("looped", &[0, 1]),
     ("key_switch_parts", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
     ("few", &[0, 2, 3, 4, 6, 8]),
 ];
 
 /// [`PlanRequest::choices`], read: `items` a thread, polynomials `staged` in an exchange, what is
-/// `rolled`, whether words are `signed`, workgroups that share the key switch of one ciphertext
-/// (left open, by the size of the batch), polynomials staged by the variant for `few` ciphertexts
-/// (0: none; left open, the model's, where loading finds it faster).
+/// `rolled`, whether words are `signed`, whether a loop counts primes (`looped`, on the native
+/// torus), workgroups that share the key switch of one ciphertext (left open, by the size of the
+/// batch), polynomials staged by the variant for `few` ciphertexts (0: none; left open, the
+/// model's, where loading finds it faster).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Choices {
     pub items: Option<usize>,
     pub staged: Option<usize>,
     pub rolled: Option<Rolled>,
     pub signed: Option<bool>,
+    pub looped: Option<bool>,
     pub key_switch_parts: Option<usize>,
     pub few: Option<usize>,
 }
@@ -61,6 +64,7 @@ impl Choices {
                     )
                 }
                 "signed" => all.signed = Some(value == 1),
+                "looped" => all.looped = Some(value == 1),
                 "key_switch_parts" => all.key_switch_parts = Some(value as usize),
                 _ => all.few = Some(value as usize),
             }

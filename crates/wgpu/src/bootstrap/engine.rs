@@ -169,6 +169,7 @@ impl BootstrapDevice for WgpuEngine {
             .with("workgroup_bytes", tile.workgroup_bytes)
             .with("staged_polynomials", tile.staged)
             .with("signed", self.loaded.plan.signed)
+            .with("looped", self.loaded.plan.looped)
             .with("rolled", format!("{:?}", self.loaded.plan.rolled))
             .with("barriers_per_step", self.loaded.plan.barriers_per_step())
             .with("launches_per_batch", self.loaded.ranges(self.loaded.plan.shape.steps()).len())

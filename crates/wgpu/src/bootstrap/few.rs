@@ -6,8 +6,7 @@ use crate::bootstrap::pass::{CHUNK_BYTES, NO_STEP, Words, Work, Workspace};
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::gpu::{Pipeline, STORAGE};
 use crate::runtime::script::ScriptBuffers;
-use girih_backend::Result;
-use std::time::Instant;
+use girih_backend::{Instant, Result};
 
 /// Sizes of batch to try: below, at and above what fills GPUs of today.
 const BATCHES: [usize; 4] = [32, 128, 512, 2048];

@@ -5,6 +5,7 @@ use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::{Recomposition, Tables};
 use crate::runtime::gpu::Gpu;
 use girih_backend::{BackendError, KeySource, Progress, Result};
+use girih_ring::round_torus;
 use rayon::prelude::*;
 
 /// A run of steps (or table indices) whose key lives in one buffer.
@@ -116,7 +117,12 @@ fn arrange_block(plan: &WgpuPlan, tables: &Tables, block: &[u64], out: &mut [u32
             let (g, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
             for (to, &from) in polynomial.iter_mut().zip(coefficients) {
                 // Of the native torus the centred word: half as large.
-                *to = if shape.is_torus() { m.reduce_signed(from as i64) } else { m.reduce(from) };
+                *to = match tables.recomposition() {
+                    Recomposition::Torus { rounding, .. } => {
+                        m.reduce_signed(round_torus(from, *rounding))
+                    }
+                    Recomposition::Words(_) => m.reduce(from),
+                };
             }
             table.forward(&mut polynomial);
             for t in 0..threads {
@@ -142,7 +148,7 @@ pub(crate) fn key_scale(plan: &WgpuPlan, tables: &Tables, word: usize) -> u32 {
     let scale = m.mul(m.reduce(1 << plan.numbers().montgomery_bits()), table.size_inverse().value);
     match (plan.shape.accumulator_modulus(), tables.recomposition()) {
         (Some(q), _) if plan.modulus_raising() => m.mul(scale, m.reduce(q)),
-        (_, Recomposition::Torus(crt)) => m.mul(scale, crt.inverse(word)),
+        (_, Recomposition::Torus { crt, .. }) => m.mul(scale, crt.inverse(word)),
         _ => scale,
     }
 }

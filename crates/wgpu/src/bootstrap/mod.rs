@@ -4,6 +4,7 @@ pub(crate) mod choices;
 pub(crate) mod engine;
 mod few;
 pub(crate) mod job;
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod kernels;
 mod key_switch_plan;
 mod key_switch_torus;

@@ -44,6 +44,9 @@ pub struct WgpuPlan {
     pub rolled: Rolled,
     /// Whether words are signed: centred residues, for primes below 2^28.
     pub signed: bool,
+    /// Whether a step is written once and a loop counts its primes, which are data then: the
+    /// native torus, where it would be written three or four times.
+    pub looped: bool,
     /// Workgroups that share the key switch of one ciphertext; left open,
     /// as many as fill the device.
     pub key_switch_parts: Option<usize>,
@@ -99,10 +102,22 @@ impl WgpuPlan {
             ));
         }
         let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
+        // Measured on an H200: with 64-bit products signed words gain for
+        // one word and lose for two.
+        let signed = choices
+            .signed
+            .unwrap_or(small_primes && (profile == Profile::Core || primes.len() == 1));
+        // Measured on an H200 (docs/performance.md): three texts of two columns outrun a loop over
+        // three primes, four texts do not.
+        let is_short = primes.len() <= 3 && shape.columns() == 2;
+        let unrolls = is_short && profile == Profile::Int64 && !device.software;
+        let loops = shape.is_torus() && !signed && choices.looped.unwrap_or(!unrolls);
+        // How often the text of a step is there: once a prime, or once in a loop over them.
+        let texts = if loops { 1 } else { primes.len() };
         let rolled = choices
             .rolled
             .or(rolled)
-            .unwrap_or_else(|| Self::rolling(shape, primes.len(), device.software));
+            .unwrap_or_else(|| Self::rolling(shape, texts, device.software));
         let lanes = device.limits.subgroup_threads.max(1);
         let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
             (Some(items), _) => vec![items],
@@ -125,12 +140,14 @@ impl WgpuPlan {
                 vec![4, 8, 16]
             }
             // Four words make a long kernel, which the software driver takes minutes to compile.
-            (None, None) if device.software && primes.len() > 2 => vec![4, 8, 16],
+            (None, None) if device.software && texts > 2 => vec![4, 8, 16],
             (None, None) => vec![8, 16],
         };
         let staged = match choices.staged {
             Some(staged) => vec![staged],
-            None if device.software && primes.len() > 2 => vec![1],
+            None if device.software && texts > 2 => vec![1],
+            // With room for a third, fewer workgroups share a multiprocessor, which is faster.
+            None if shape.is_torus() && unrolls && !loops => vec![3, 2, 1],
             None => vec![2, 1],
         };
         // Loops over columns count whole groups of staged polynomials.
@@ -141,15 +158,19 @@ impl WgpuPlan {
                 .map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 })
                 .collect(),
         };
-        // Measured on an H200: with 64-bit products signed words gain for
-        // one word and lose for two.
-        let signed = choices
-            .signed
-            .unwrap_or(small_primes && (profile == Profile::Core || primes.len() == 1));
         if signed && !small_primes {
             return Err(unsupported(
                 format!("signed words for the primes {primes:?}"),
                 "they must be below 2^28",
+            ));
+        }
+        let can_loop = shape.is_torus() && rolled == Rolled::Nothing && !signed;
+        let looped = choices.looped.unwrap_or(loops && can_loop);
+        if looped && !can_loop {
+            return Err(unsupported(
+                "a loop over words".into(),
+                "they must be unsigned, of the native torus, and columns unrolled (`signed` and \
+                 `rolled` 0)",
             ));
         }
         let mut refusal = None;
@@ -164,6 +185,7 @@ impl WgpuPlan {
                             profile,
                             rolled,
                             signed,
+                            looped,
                             key_switch_parts: choices.key_switch_parts,
                             filling_workgroups: if device.software {
                                 rayon::current_num_threads()
@@ -250,13 +272,15 @@ impl WgpuPlan {
                 tile.staged as u32,
                 plan.rolled as u32,
                 u32::from(plan.signed),
+                u32::from(plan.looped),
             ];
             // The last two stay open: they are chosen by the size of each batch.
             let choices = CHOICES.iter().map(|(name, _)| (*name).to_string()).zip(values).collect();
             PlanRequest { choices, ..Default::default() }
         };
         let mut all = vec![request(&model)];
-        for signed in [model.signed, !model.signed] {
+        let words = [(model.signed, 1), (!model.signed, 1), (model.signed, 0), (!model.signed, 0)];
+        for (signed, looped) in words {
             for rolled in [Rolled::Nothing, Rolled::Columns, Rolled::RowsAndColumns] {
                 // Unrolled kernels of many columns take minutes to compile and outgrow every
                 // instruction cache.
@@ -270,6 +294,7 @@ impl WgpuPlan {
                             ("staged", staged),
                             ("rolled", rolled as u32),
                             ("signed", u32::from(signed)),
+                            ("looped", looped),
                         ];
                         let asked = PlanRequest {
                             choices: choices.map(|(n, v)| (n.to_string(), v)).into(),

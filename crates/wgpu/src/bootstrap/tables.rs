@@ -9,27 +9,45 @@ use girih_ring::{Modulus, NttTable, Rns, TorusCrt};
 /// Top bits of each word that the recomposition on the native torus estimates a quotient from.
 pub(crate) const QUOTIENT_BITS: u32 = 14;
 
+/// Pairs of words that a loop over words reads of a prime before the twiddles of the first pass.
+const PRIME_PAIRS: usize = 4;
+
+/// Functions of templates whose first argument is a word and whose value comes from its prime.
+const OF_A_PRIME: [&str; 8] = [
+    "prime",
+    "neg_inverse",
+    "root",
+    "inverse_root",
+    "crt_weight",
+    "quotient_shift",
+    "quotient_factor",
+    "unit",
+];
+
 /// Number-theoretic tables of one plan.
 pub struct Tables {
     layout: Layout,
     transforms: Vec<NttTable>,
     recomposition: Recomposition,
     numbers: Numbers,
+    /// Whether kernels read what comes from a prime as data.
+    looped: bool,
 }
 
 /// How residues are put together again.
 pub(crate) enum Recomposition {
     /// Modulo the key modulus.
     Words(Rns),
-    /// Modulo 2^64.
-    Torus(TorusCrt),
+    /// Modulo 2^64, times `2^rounding`: so many bits of the key's words were rounded away.
+    Torus { crt: TorusCrt, rounding: u32 },
 }
 
 impl Tables {
     /// The tables of `plan`, whose shape has been validated.
     pub fn new(plan: &WgpuPlan) -> Self {
         let recomposition = if plan.shape.is_torus() {
-            TorusCrt::new(plan.primes()).map(Recomposition::Torus)
+            let rounding = plan.shape.transform_rounding().expect("a validated shape has primes");
+            TorusCrt::new(plan.primes()).map(|crt| Recomposition::Torus { crt, rounding })
         } else {
             Rns::new(plan.primes()).map(Recomposition::Words)
         };
@@ -43,7 +61,8 @@ impl Tables {
                     .expect("a validated shape's primes admit the transform")
             })
             .collect();
-        Self { layout: plan.layout(), transforms, recomposition, numbers: plan.numbers() }
+        let (layout, numbers) = (plan.layout(), plan.numbers());
+        Self { layout, transforms, recomposition, numbers, looped: plan.looped }
     }
 
     pub(crate) fn transforms(&self) -> &[NttTable] {
@@ -68,7 +87,7 @@ impl Tables {
     pub(crate) fn coefficient(&self, words: &[u32]) -> u64 {
         match (&self.recomposition, words) {
             (Recomposition::Words(rns), &[first, second]) => rns.compose(first, second),
-            (Recomposition::Torus(_), &[low, high]) => u64::from(low) | u64::from(high) << 32,
+            (Recomposition::Torus { .. }, &[low, high]) => u64::from(low) | u64::from(high) << 32,
             _ => u64::from(words[0]),
         }
     }
@@ -77,7 +96,7 @@ impl Tables {
     pub(crate) fn digit_residue(&self, digit: i32) -> u64 {
         match &self.recomposition {
             Recomposition::Words(rns) => rns.reduce_signed(i64::from(digit)),
-            Recomposition::Torus(_) => i64::from(digit) as u64,
+            Recomposition::Torus { .. } => i64::from(digit) as u64,
         }
     }
 
@@ -95,7 +114,8 @@ impl Tables {
         let pairs = |p: usize| self.layout.slots(p) * self.layout.threads();
         let all: usize = (1..passes).map(pairs).sum();
         let monomials = 2 << self.layout.passes()[0].low << self.layout.passes()[0].width;
-        word * (2 * all + monomials)
+        let data = if self.looped { PRIME_PAIRS + 2 * self.layout.slots(0) } else { 0 };
+        word * (2 * all + monomials + self.layout.items() + data)
             + usize::from(inverse) * all
             + (1..pass).map(pairs).sum::<usize>()
     }
@@ -111,12 +131,18 @@ impl Tables {
         self.pass_base(word, true, self.layout.passes().len())
     }
 
+    /// Where what a loop reads of the first prime starts.
+    fn prime_base(&self) -> usize {
+        self.monomial_base(0) + self.transforms[0].powers().len() + self.layout.items()
+    }
+
     /// The buffer `roots` of `blind_rotate`: for each word the twiddles (factor, quotient) of
     /// passes 1 and up, [pass][slot][thread], forward then inverse; then for each i < 2N the pair
-    /// (X^i - 1, X^-i - 1) times what a Montgomery reduction divides by.
+    /// (X^i, X^-i) times what a Montgomery reduction divides by; then the twiddles of the powers of
+    /// a root of unity of as high an order as a thread has items.
     pub(crate) fn roots(&self) -> Vec<[u32; 2]> {
         let mut out = Vec::new();
-        for table in &self.transforms {
+        for (word, table) in self.transforms.iter().enumerate() {
             for roots in [table.roots(), table.inverse_roots()] {
                 for pass in 1..self.layout.passes().len() {
                     for slot in 0..self.layout.slots(pass) {
@@ -129,16 +155,47 @@ impl Tables {
             }
             let (m, powers) = (table.modulus(), table.powers());
             let radix = m.reduce(1 << self.numbers.montgomery_bits());
-            let entry = |i: usize| {
-                self.numbers.factor(m.value(), m.mul(m.sub(powers[i % powers.len()], 1), radix))
-            };
+            let entry =
+                |i: usize| self.numbers.factor(m.value(), m.mul(powers[i % powers.len()], radix));
             out.extend((0..powers.len()).map(|i| [entry(i), entry(powers.len() - i)]));
+            let turns = powers.iter().step_by(powers.len() / self.layout.items());
+            out.extend(turns.map(|&x| self.numbers.twiddle_words(m.value(), x)));
+            if self.looped {
+                self.push_prime(word, &mut out);
+            }
         }
         out
     }
 
-    /// The functions that templates call.
-    pub(crate) fn function(&self, name: &str, arguments: &[i128]) -> Option<i128> {
+    /// What a loop over words reads of a prime: p and -1/p mod 2^32; the residue that a Montgomery
+    /// reduction divides by, and the factor of the quotient's estimate; the weight of its CRT
+    /// residues, low and high; the twiddle of 1; then those of the first pass, forward and inverse.
+    fn push_prime(&self, word: usize, out: &mut Vec<[u32; 2]>) {
+        let p = self.transforms[word].modulus();
+        let number = |name: &str| {
+            self.function(0, name, &[word as i128]).expect("known of each prime") as u64
+        };
+        let weight = number("crt_weight");
+        out.push([p.value(), p.neg_inverse()]);
+        out.push([number("unit") as u32, number("quotient_factor") as u32]);
+        out.push([weight as u32, (weight >> 32) as u32]);
+        out.push(self.numbers.twiddle_words(p.value(), 1));
+        for roots in [self.transforms[word].roots(), self.transforms[word].inverse_roots()] {
+            out.extend((0..self.layout.slots(0)).map(|slot| {
+                let root = roots[self.layout.root_index(0, 0, slot)].value;
+                self.numbers.twiddle_words(p.value(), root)
+            }));
+        }
+    }
+
+    /// The functions that templates call, about words from `first` on.
+    pub(crate) fn function(&self, first: usize, name: &str, arguments: &[i128]) -> Option<i128> {
+        // What kernels read from `roots` lies where word 0 has it, and a loop adds the rest.
+        if first > 0 && OF_A_PRIME.contains(&name) {
+            let mut moved = arguments.to_vec();
+            moved[0] += first as i128;
+            return self.function(0, name, &moved);
+        }
         let at = |i: usize| arguments.get(i).map(|&a| a as usize);
         let int = |x: usize| Some(x as i128);
         let layout = &self.layout;
@@ -152,14 +209,14 @@ impl Tables {
             }
             "garner" => match &self.recomposition {
                 Recomposition::Words(rns) => Some(i128::from(rns.first_inverse())),
-                Recomposition::Torus(_) => None,
+                Recomposition::Torus { .. } => None,
             },
             "crt_weight" | "crt_minus_product" => match (&self.recomposition, arguments) {
-                (Recomposition::Torus(crt), &[w]) => {
-                    Some(i128::from(crt.weight(w as usize) as u64))
+                (Recomposition::Torus { crt, rounding }, &[w]) => {
+                    Some(i128::from((crt.weight(w as usize) as u64) << rounding))
                 }
-                (Recomposition::Torus(crt), []) => {
-                    Some(i128::from((crt.product() as u64).wrapping_neg()))
+                (Recomposition::Torus { crt, rounding }, []) => {
+                    Some(i128::from(((crt.product() << rounding) as u64).wrapping_neg()))
                 }
                 _ => None,
             },
@@ -172,7 +229,6 @@ impl Tables {
             "inverse_pow2" => Some(i128::from(inverse_pow2(arguments[0] as u64))),
             "item_address" => int(layout.item_address(at(0)?, at(1)?)),
             "item_index" => int(layout.position(0, at(0)?)),
-            "reversed_item" => int(layout.reversed_item(at(0)?)),
             "slots" => int(layout.slots(at(0)?)),
             "width" => int(layout.passes()[at(0)?].width),
             "upper" => int(layout.butterfly(at(0)?, at(1)?, at(2)?).0),
@@ -180,7 +236,19 @@ impl Tables {
             "slot" => int(layout.butterfly(at(0)?, at(1)?, at(2)?).2),
             "forward_base" => int(self.pass_base(at(0)?, false, at(1)?)),
             "inverse_base" => int(self.pass_base(at(0)?, true, at(1)?)),
+            "word_pairs" => int(self.pass_base(1, false, 1)),
+            "prime_base" => int(self.prime_base() + at(0)?),
+            "first_base" => int(self.prime_base() + PRIME_PAIRS + at(0)?),
+            "first_inverse_base" => int(self.prime_base() + PRIME_PAIRS + layout.slots(0) + at(0)?),
             "monomial_base" => int(self.monomial_base(at(0)?)),
+            "turn_base" => int(self.monomial_base(at(0)?) + self.transforms[at(0)?].powers().len()),
+            // By which power of that root a thread's item is turned against its first.
+            "turn" => int(layout.reversed_item(at(0)?) / layout.threads()),
+            "unit" => {
+                let p = self.modulus(arguments[0]);
+                let one = p.reduce(1 << self.numbers.montgomery_bits());
+                Some(i128::from(self.numbers.factor(p.value(), one) as i32))
+            }
             _ => None,
         }
     }
@@ -190,4 +258,62 @@ impl Tables {
 fn inverse_pow2(x: u64) -> u64 {
     // Newton's iteration doubles the correct low bits; an odd number is its own inverse to 3 bits.
     (0..5).fold(x, |y, _| y.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(y))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, desktop_gpu};
+    use girih_backend::{BootstrapShape, Gadget, KeyModulus, PlanRequest, SecretKind};
+
+    fn torus(log2_base: u32, levels: usize, grouping: usize) -> BootstrapShape {
+        BootstrapShape {
+            lwe_dimension: 12,
+            log2_lwe_modulus: 12,
+            polynomial_size: 2048,
+            glwe_dimension: 1,
+            packing: 1,
+            secret: SecretKind::Binary,
+            grouping,
+            gadget: Gadget::ClosestRepresentative { log2_base, levels },
+            key_modulus: KeyModulus::Torus64,
+            log2_ks_modulus: 16,
+            log2_ks_base: 4,
+        }
+    }
+
+    /// What `accumulate` of accumulator_torus.wgsl computes, in checked arithmetic, of the largest
+    /// sums that a step may bring.
+    #[test]
+    fn the_largest_sums_come_back_modulo_2_to_the_64() {
+        for (log2_base, levels, grouping) in [(23, 1, 1), (23, 1, 2), (23, 1, 3), (15, 2, 1)] {
+            let shape = torus(log2_base, levels, grouping);
+            let request = PlanRequest::default();
+            let plan = WgpuPlan::new(&shape, Profile::Int64, &desktop_gpu(), &request, None);
+            let plan = plan.expect("it fits");
+            let tables = Tables::new(&plan);
+            let Recomposition::Torus { crt, rounding } = tables.recomposition() else {
+                unreachable!("the native torus")
+            };
+            let number = |name: &str, arguments: &[i128]| {
+                tables.function(0, name, arguments).expect("known of each prime") as u64
+            };
+            let products = shape.ggsw_per_step() * levels * shape.columns() * 2048;
+            let most = ((products as i128) << (log2_base + 63)) >> rounding;
+            for x in [0, 1, -1, most, -most, most - 1, most / 3, -most / 7, most / 2 + 12_345] {
+                let (mut sum, mut multiple) = (0u64, 1u32 << 27);
+                for (w, p) in crt.primes().iter().enumerate() {
+                    let residue = x.rem_euclid(i128::from(p.value())) as u32;
+                    let part = p.mul(residue, crt.inverse(w));
+                    let of = [w as i128];
+                    sum = sum.wrapping_add(number("crt_weight", &of).wrapping_mul(u64::from(part)));
+                    multiple += (part >> number("quotient_shift", &of))
+                        * number("quotient_factor", &of) as u32;
+                }
+                let minus = number("crt_minus_product", &[]);
+                sum = sum.wrapping_add(minus.wrapping_mul(u64::from(multiple >> 28)));
+                assert_eq!(sum, (x << rounding) as u64, "{shape:?}: {x}");
+            }
+        }
+    }
 }

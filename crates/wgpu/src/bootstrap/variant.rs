@@ -124,17 +124,33 @@ impl Kernel {
     /// A sentence naming the template line, for a shape whose bounds cannot be kept in 32 bits.
     pub fn wgsl(self, plan: &WgpuPlan, tables: &Tables, trace: bool) -> Result<String, String> {
         let numbers = plan.numbers();
-        let functions = |name: &str, arguments: &[i128]| {
-            bounds_of(numbers, name, arguments).or_else(|| tables.function(name, arguments))
-        };
-        let lazy = Lazy::new(plan.primes(), numbers);
         let mut constants = constants(self, plan, trace);
         let mut set = |name: &str, value| constants.insert(name.to_string(), Value::Int(value));
         set("SIGNED", i128::from(numbers.signed()));
         set("LIMBS", i128::from(numbers == Numbers::SignedLimbs));
         set("COARSE", i128::from(numbers == Numbers::Unsigned { coarse: true }));
         set("CAP", numbers.cap());
-        Expander::new(SOURCES, constants, &functions, lazy).expand(self.name())
+        let expanded = |first: usize| {
+            let functions = |name: &str, arguments: &[i128]| {
+                bounds_of(numbers, name, arguments)
+                    .or_else(|| tables.function(first, name, arguments))
+            };
+            let lazy = Lazy::new(&plan.primes()[first..], numbers);
+            Expander::new(SOURCES, constants.clone(), &functions, lazy).expand_apart(self.name())
+        };
+        let (text, declared) = expanded(0)?;
+        // A loop's body is written for the first prime and must be that of every other.
+        let looped = if plan.looped { plan.primes().len() } else { 1 };
+        for first in 1..looped {
+            if expanded(first)? != (text.clone(), declared.clone()) {
+                return Err(format!(
+                    "{}: the primes {:?} need different text and cannot be counted by a loop",
+                    self.name(),
+                    plan.primes()
+                ));
+            }
+        }
+        Ok(text + &declared)
     }
 }
 
@@ -195,6 +211,8 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
     let int = |x: usize| x as i128;
     set("WORD", 1 << 32);
     set("TRACE", i128::from(trace));
+    set("LOOPED", i128::from(plan.looped));
+    set("CONSTANT_WORDS", int(if plan.looped { 0 } else { plan.primes().len() }));
     set("INT64", i128::from(plan.profile == Profile::Int64));
     set("TORUS", i128::from(shape.is_torus()));
     set("SWITCHED_LENGTH", int(shape.switched_len()));
@@ -297,6 +315,10 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
                 _ => "column",
             };
             all.insert("COLUMN_AT".into(), Value::Text(column.into()));
+            // Likewise the word, and where what comes from its prime begins in `roots`.
+            let (word, roots) = if plan.looped { ("word", "word_at + ") } else { ("0u", "") };
+            all.insert("WORD_AT".into(), Value::Text(word.into()));
+            all.insert("ROOTS_AT".into(), Value::Text(roots.into()));
             all.insert("THREAD_REVERSED".into(), Value::Text(layout.reversed_expression()));
         }
     }

@@ -113,7 +113,7 @@ impl PolyBuild {
             ("SIGNED", 0),
             ("LIMBS", 0),
             ("COARSE", 0),
-            ("WORDS", 0),
+            ("CONSTANT_WORDS", 0),
             ("SEGMENTS", self.segments as i128),
             ("SLOTS", self.slots as i128),
             ("THREADS", self.threads() as i128),

@@ -19,6 +19,7 @@
 //! thread on four words. Drivers compile a kernel for a degree, not for a shape of tile, so that
 //! any schedule runs on a handful of pipelines.
 
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod check;
 pub(crate) mod columns;
 pub(crate) mod device;

@@ -12,7 +12,7 @@ use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use crate::runtime::spans::Recorder;
 use girih_backend::{BackendError, Result};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Distance between launches in their buffer: WebGPU's alignment of dynamic uniform offsets.
@@ -83,6 +83,22 @@ enum Calls {
         number: usize,
         copied: Vec<(u32, Address)>,
     },
+}
+
+/// The places of one call's limbs for tiles that have some of them copied: several tiles share a
+/// table where none looks up a limb that another has elsewhere.
+struct Table {
+    call: usize,
+    first: usize,
+    /// Where tiles look up a limb; others may be anywhere.
+    fixed: HashMap<u32, Address>,
+}
+
+impl Table {
+    fn serves(&self, call: usize, wanted: &HashMap<u32, Address>) -> bool {
+        let agrees = |(limb, at)| self.fixed.get(limb).is_none_or(|fixed| fixed == at);
+        self.call == call && wanted.iter().all(agrees)
+    }
 }
 
 impl Script {
@@ -223,6 +239,7 @@ impl Scripter<'_> {
             }
         }
         // Places: the limbs of all calls, then those of single calls with copies, then tiles.
+        let mut tables: Vec<Table> = Vec::new();
         let entry = |a: &Address| [a.segment, a.word];
         let mut places: Vec<[u32; 2]> = addresses.iter().flatten().map(entry).collect();
         let mut planned = Vec::with_capacity(groups.len());
@@ -230,10 +247,29 @@ impl Scripter<'_> {
             let (first_limb, calls, copies) = match &group.calls {
                 Calls::All => (0, calls, Vec::new()),
                 Calls::One { number, copied } => {
-                    let (first, call) = (places.len(), &addresses[*number]);
-                    places.extend(call.iter().map(entry));
+                    let call = &addresses[*number];
+                    let mut wanted: HashMap<u32, Address> = HashMap::new();
+                    for &limb in group.tiles.iter().flat_map(|tile| &tile.limbs) {
+                        wanted.insert(limb, call[limb as usize]);
+                    }
+                    wanted.extend(copied.iter().copied());
+                    let known = tables.iter().position(|table| table.serves(*number, &wanted));
+                    let table = known.unwrap_or_else(|| {
+                        tables.push(Table {
+                            call: *number,
+                            first: places.len(),
+                            fixed: HashMap::new(),
+                        });
+                        places.extend(call.iter().map(entry));
+                        tables.len() - 1
+                    });
+                    let table = &mut tables[table];
+                    let first = table.first;
+                    for (&limb, address) in &wanted {
+                        places[first + limb as usize] = entry(address);
+                    }
+                    table.fixed.extend(wanted);
                     let copies = copied.iter().map(|&(limb, to)| {
-                        places[first + limb as usize] = entry(&to);
                         let at =
                             |a: Address| (memory.buffer(a.segment).clone(), 4 * u64::from(a.word));
                         let bytes = 4 * u64::from(ready.limb_words[limb as usize]);

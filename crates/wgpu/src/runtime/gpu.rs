@@ -8,10 +8,9 @@
 use crate::runtime::pipeline_cache;
 use crate::runtime::signal::Signal;
 use crate::runtime::spans::Spans;
-use girih_backend::{BackendError, Result, block_on};
+use girih_backend::{BackendError, Instant, Result, block_on};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 use wgpu::{Buffer, BufferUsages};
 
 /// An open device.
@@ -41,6 +40,11 @@ struct Failures {
     first: Option<String>,
     /// The loss of the device, which every later call reports.
     lost: Option<String>,
+}
+
+/// What an adapter is called; browsers may not say.
+pub(crate) fn name_of(info: wgpu::AdapterInfo) -> String {
+    if info.name.is_empty() { "an adapter without a name".into() } else { info.name }
 }
 
 /// What kernels read and write, and what is copied in and out of it.
@@ -100,20 +104,16 @@ impl Gpu {
             .map(|key| format!("{key} {} {} {}", info.name, info.driver, info.driver_info));
         let memory_bytes =
             if info.device_type == wgpu::DeviceType::Cpu { host_memory() } else { None };
-        let name = info.name;
+        let name = name_of(info);
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("girih"),
             required_features: features,
             required_limits: limits.clone(),
             ..Default::default()
         };
-        let (device, queue) =
-            pollster::block_on(adapter.request_device(&descriptor)).map_err(|e| {
-                BackendError::DeviceFailed {
-                    device: name.clone(),
-                    what: format!("opening it: {e}"),
-                }
-            })?;
+        let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(|e| {
+            BackendError::DeviceFailed { device: name.clone(), what: format!("opening it: {e}") }
+        })?;
         let failures = Arc::new(Mutex::new(Failures::default()));
         let keep = |record: fn(&mut Failures, String)| {
             let failures = Arc::clone(&failures);
@@ -163,6 +163,10 @@ impl Gpu {
 
     /// Waits for everything submitted.
     pub fn wait(&self, running: &str) -> Result<()> {
+        // A browser says on its own when it is done: polling it waits for nothing.
+        if cfg!(target_arch = "wasm32") {
+            return block_on(self.idle(running));
+        }
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         self.check(running)?;
         polled.map(|_| ()).map_err(|e| self.failed(format!("{running}: {e}")))
@@ -211,7 +215,7 @@ impl Gpu {
             usage,
             mapped_at_creation,
         });
-        match pollster::block_on(memory.pop()) {
+        match block_on(memory.pop()) {
             Some(_) => Err(refuse(String::new())),
             None => Ok(buffer),
         }
@@ -340,7 +344,7 @@ impl Gpu {
             },
             cache: cache.as_ref().map(|(cache, ..)| cache),
         });
-        let errors = [pollster::block_on(internal.pop()), pollster::block_on(scope.pop())];
+        let errors = [block_on(internal.pop()), block_on(scope.pop())];
         match errors.into_iter().flatten().next() {
             Some(error) => Err(self.failed(format!("compiling {name}: {error}"))),
             None => {
@@ -437,14 +441,18 @@ impl Gpu {
         Ok(())
     }
 
-    /// Waits for everything submitted, then tells a timeline when it ran.
-    pub async fn finished(&self, running: &str) -> Result<()> {
+    async fn idle(&self, running: &str) -> Result<()> {
         let signal = Signal::default();
         self.queue.on_submitted_work_done({
             let done = signal.sender();
             move || done(())
         });
-        signal.driven(self, running).await?;
+        signal.driven(self, running).await
+    }
+
+    /// Waits for everything submitted, then tells a timeline when it ran.
+    pub async fn finished(&self, running: &str) -> Result<()> {
+        self.idle(running).await?;
         self.hand_over_spans(Instant::now()).await
     }
 }

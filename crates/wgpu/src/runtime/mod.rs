@@ -1,6 +1,7 @@
 //! What runs kernels of any family: device, buffers, pipelines and their cache, scripts of
 //! dispatches, the template language and its lazily reduced words.
 
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod check;
 mod expression;
 pub(crate) mod gpu;

@@ -72,9 +72,10 @@ impl Numbers {
         if self.signed() { 17 * p / 32 } else { p }
     }
 
-    /// Bound of the keys and monomials that a sum multiplies.
+    /// Bound of the keys and monomials that a sum multiplies: keys are residues, monomials as
+    /// reductions leave them.
     fn key_bound(self, p: i128) -> i128 {
-        if self.signed() { p / 2 + 1 } else { p }
+        self.least(p) + i128::from(self.signed())
     }
 
     /// The largest bound of factors of which `rows` products may be summed before a reduction.

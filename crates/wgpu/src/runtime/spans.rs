@@ -3,9 +3,8 @@
 
 use crate::runtime::gpu::Gpu;
 use crate::runtime::signal::Signal;
-use girih_backend::{Result, timeline};
+use girih_backend::{Instant, Result, timeline};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 /// Dispatches whose timestamps one query set holds.
 const SET_DISPATCHES: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;

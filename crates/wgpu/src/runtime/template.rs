@@ -55,10 +55,18 @@ impl<'a> Expander<'a> {
     /// # Errors
     /// A sentence with the offending line, for a template that does not parse or a bound that
     /// cannot be kept.
-    pub fn expand(mut self, name: &str) -> Result<String> {
+    pub fn expand(self, name: &str) -> Result<String> {
+        let (text, constants) = self.expand_apart(name)?;
+        Ok(text + &constants)
+    }
+
+    /// The same as the text and the declarations of constants that follow it.
+    ///
+    /// # Errors
+    /// As [`Expander::expand`].
+    pub fn expand_apart(mut self, name: &str) -> Result<(String, String)> {
         self.include(name)?;
-        self.out.push_str(&self.lazy.constants());
-        Ok(self.out)
+        Ok((self.out, self.lazy.constants()))
     }
 
     fn include(&mut self, name: &str) -> Result<()> {

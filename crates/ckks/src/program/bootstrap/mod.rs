@@ -29,6 +29,66 @@ impl Recorder {
         x: &Recorded,
         plan: &BootstrappingPlan,
     ) -> Result<Recorded, RecordError> {
+        let coefficients = self.coefficients(x, plan)?;
+        let joined = self.sine(&coefficients, plan)?;
+        self.finished(&joined, plan)
+    }
+
+    /// The first of three parts of a bootstrapping, up to where real and imaginary parts of the
+    /// coefficients, each doubled, are ciphertexts of their own:
+    /// [`Recorder::bootstrapped_half`] takes each on its own, and [`Recorder::bootstrapped`] both
+    /// together. The result is that of [`Recorder::bootstrap`] bit for bit.
+    ///
+    /// # Errors
+    /// As [`Recorder::bootstrap`]; for a plan that packs both halves.
+    pub fn bootstrap_halves(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<[Recorded; 2], RecordError> {
+        if plan.variant() != Variant::Pair {
+            let why = "its halves lie side by side in one ciphertext".into();
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
+        let x = self.coefficients(x, plan)?;
+        let conjugate = self.conjugate(&x)?;
+        let re = self.add(&x, &conjugate)?;
+        let im = self.sub(&conjugate, &x)?;
+        Ok([re, self.multiply_i(&im)?])
+    }
+
+    /// The second part: the sine of one half.
+    ///
+    /// # Errors
+    /// For a chain without a bootstrapping.
+    pub fn bootstrapped_half(
+        &mut self,
+        half: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        self.part(half, plan)
+    }
+
+    /// The third part: both halves in one again, and the way back to slots where it comes last.
+    ///
+    /// # Errors
+    /// For a chain without a bootstrapping.
+    pub fn bootstrapped(
+        &mut self,
+        [re, im]: [&Recorded; 2],
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let im = self.multiply_i(im)?;
+        let joined = self.add(re, &im)?;
+        self.finished(&joined, plan)
+    }
+
+    /// Steps up to coefficients-to-slots, which leaves coefficients in slots.
+    fn coefficients(
+        &mut self,
+        x: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
         let chain = self.chain().clone();
         let shape = shape_of(&chain)?;
         if x.slots != plan.slots() {
@@ -47,12 +107,21 @@ impl Recorder {
         }
         let raised = self.raise_modulus(&x, plan.factor(), plan.raised_scale)?.result;
         let raised = self.sub_sum(&raised)?;
-        let coefficients = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
-        let joined = self.sine(&coefficients, plan)?;
+        self.transform_chain(&raised, plan.to_slots(), plan.few_keys())
+    }
+
+    /// What comes after the sine.
+    fn finished(
+        &mut self,
+        joined: &Recorded,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let chain = self.chain().clone();
+        let shape = shape_of(&chain)?;
         if shape.stc_first && shape.arcsine_levels > 0 {
-            return Ok(joined);
+            return Ok(*joined);
         }
-        let joined = Recorded { scale: plan.joined_scale, ..joined };
+        let joined = Recorded { scale: plan.joined_scale, ..*joined };
         if shape.stc_first {
             return self.adjust(&joined, shape.effective_level);
         }
@@ -153,8 +222,16 @@ impl Recorder {
         plan: &BootstrappingPlan,
     ) -> Result<Recorded, RecordError> {
         let y = self.bootstrap(x, plan)?;
-        let conjugate = self.conjugate(&y)?;
-        let sum = self.add(&y, &conjugate)?;
+        self.real_part(&y)
+    }
+
+    /// The real parts of all slots, at twice the scale.
+    ///
+    /// # Errors
+    /// As conjugations.
+    pub fn real_part(&mut self, y: &Recorded) -> Result<Recorded, RecordError> {
+        let conjugate = self.conjugate(y)?;
+        let sum = self.add(y, &conjugate)?;
         Ok(Recorded { scale: 2.0 * y.scale, ..sum })
     }
 

@@ -36,6 +36,54 @@ impl Builder<'_> {
         Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
     }
 
+    /// The first of three parts of [`Builder::bootstrap_with`]: the halves of its coefficients,
+    /// with the estimate that the input has where the bootstrapping starts.
+    pub(in crate::server) fn bootstrap_halves(
+        &mut self,
+        x: &Node,
+        how: &Bootstrapping,
+    ) -> Result<[Node; 2]> {
+        self.check(&[x])?;
+        let plan = self.server.plan(x.at.slots, how)?;
+        let adjust = self.adjustment(how, x)?;
+        let halves = self.recorder.bootstrap_halves(&x.at, &plan)?;
+        let x = x.estimate;
+        Ok(halves.map(|at| self.noted(at, move |e| e[x].with_noise(adjust))))
+    }
+
+    /// The second part, of each half on its own.
+    pub(in crate::server) fn bootstrapped_half(
+        &mut self,
+        half: &Node,
+        how: &Bootstrapping,
+    ) -> Result<Node> {
+        self.check(&[half])?;
+        let plan = self.server.plan(half.at.slots, how)?;
+        let at = self.recorder.bootstrapped_half(&half.at, &plan)?;
+        let half = half.estimate;
+        Ok(self.noted(at, move |e| e[half]))
+    }
+
+    /// The third part, of both.
+    pub(in crate::server) fn bootstrapped(
+        &mut self,
+        [re, im]: [&Node; 2],
+        how: &Bootstrapping,
+    ) -> Result<Node> {
+        self.check(&[re, im])?;
+        let plan = self.server.plan(re.at.slots, how)?;
+        let noise = self.server.refresh_noise(re.at.slots, how)?;
+        let at = self.recorder.bootstrapped([&re.at, &im.at], &plan)?;
+        let (at, switching) = if how.real {
+            let at = self.recorder.real_part(&at)?;
+            (at, self.model().key_switch(at.level, at.scale))
+        } else {
+            (at, 0.0)
+        };
+        let re = re.estimate;
+        Ok(self.noted(at, move |e| noise.after(e[re], e[re].magnitude).with_noise(switching)))
+    }
+
     /// The first half of a bootstrapping: from coefficients at level 0 to slots at
     /// [`CkksParameters::default_level`](crate::CkksParameters::default_level). Slot j of the
     /// result is sin(2 pi m / Q_0), m the coefficient of the input's polynomial at exponent
@@ -66,13 +114,19 @@ impl Builder<'_> {
         x: &Node,
     ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
+        let adjust = self.adjustment(how, x)?;
+        Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
+    }
+
+    /// The deviation that is added on the way of `x` to where a bootstrapping starts.
+    fn adjustment(&self, how: &Bootstrapping, x: &Node) -> Result<f64> {
         let start = self.server.plan(x.at.slots, how)?.start(self.server.chain());
         let scale = self.canonical("a bootstrapping", start)?;
         let mut adjust = if x.at.level > start { self.model().rounding(scale) } else { 0.0 };
         if how.phases.is_some() {
             adjust = adjust.hypot(self.model().rounding(self.canonical("a bootstrapping", 0)?));
         }
-        Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
+        Ok(adjust)
     }
 
     /// Two ciphertexts of real slots bootstrapped as u + i v, at the cost of one. The results have

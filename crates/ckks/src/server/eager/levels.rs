@@ -1,8 +1,10 @@
 //! Levels, and bootstrapping.
 
+use super::super::recording::Operand;
 use super::super::{Bootstrapping, Ciphertexts, ServerKey};
 use super::{Key, only};
 use crate::Result;
+use crate::program::Variant;
 
 impl ServerKey {
     /// Divides by the ratio of the level and goes down one.
@@ -44,7 +46,26 @@ impl ServerKey {
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
     pub fn bootstrap_with(&self, x: &Ciphertexts, how: &Bootstrapping) -> Result<Ciphertexts> {
+        if self.options().divide_sines && self.plan(x.slots(), how)?.variant() == Variant::Pair {
+            return self.bootstrap_divided(x, how);
+        }
         self.one(how.key(Key::new("bootstrap")), x, |b, x| b.bootstrap_with(x, how))
+    }
+
+    /// The same in three parts, of which the second runs twice for each ciphertext: calls that
+    /// several devices share.
+    fn bootstrap_divided(&self, x: &Ciphertexts, how: &Bootstrapping) -> Result<Ciphertexts> {
+        let key = how.key(Key::new("bootstrap, halves"));
+        let halves = self.all(key, &[x], |b, n| Ok(b.bootstrap_halves(&n[0], how)?.to_vec()))?;
+        let key = how.key(Key::new("bootstrap, one half"));
+        let sine = self
+            .recording_of(key, &[&halves[0]], |b, n| Ok(vec![b.bootstrapped_half(&n[0], how)?]))?;
+        let calls: Vec<_> = halves.iter().map(|half| [Operand::Ciphertexts(half)]).collect();
+        let calls: Vec<&[Operand<'_>]> = calls.iter().map(|call| &call[..]).collect();
+        let sines = sine.run_all(&calls)?;
+        let [re, im] = [&sines[0][0], &sines[1][0]];
+        let key = how.key(Key::new("bootstrap, both halves"));
+        only(self.all(key, &[re, im], |b, n| Ok(vec![b.bootstrapped([&n[0], &n[1]], how)?]))?)
     }
 
     /// From coefficients at level 0 to slots, the first half of a bootstrapping; see

@@ -7,7 +7,7 @@ mod kernels;
 mod staging;
 
 use crate::runtime::machine::{
-    Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Queue, RecordedLaunch,
+    Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Offer, Queue, RecordedLaunch,
 };
 use crate::runtime::source::Source;
 use crate::runtime::spans::DeviceSpans;
@@ -18,7 +18,7 @@ use facts::{describe, no_device};
 use girih_backend::{BackendError, Result, timeline};
 use kernels::aligned;
 use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +42,8 @@ pub(crate) struct Gpu {
     modules: Mutex<Vec<sys::CUmodule>>,
     /// What kernels are called, for the timeline.
     names: Mutex<HashMap<usize, &'static str>>,
+    /// Contexts of others whose memory this one was allowed to reach, or cannot reach directly.
+    peers: Mutex<BTreeSet<usize>>,
     spans: DeviceSpans,
 }
 
@@ -95,6 +97,7 @@ impl Gpu {
             marks: (0..streams.len()).map(|_| Mutex::default()).collect(),
             modules: Mutex::default(),
             names: Mutex::default(),
+            peers: Mutex::default(),
             spans: DeviceSpans::default(),
             streams,
         };
@@ -158,6 +161,28 @@ impl Gpu {
 
     fn marks(&self, queue: Queue) -> MutexGuard<'_, Marks> {
         self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets this context reach the memory of `context`, where the hardware has a way; copies go
+    /// through the host where it has none.
+    fn reach(&self, context: sys::CUcontext) {
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if context != self.context && peers.insert(context as usize) {
+            // Whatever it answers, copies work.
+            // SAFETY: both contexts are retained, this one is current.
+            let _ = unsafe { sys::cuCtxEnablePeerAccess(context, 0) };
+        }
+    }
+
+    fn wait_for(&self, stream: sys::CUstream, event: sys::CUevent) -> Result<()> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: stream and event are alive; the stream's context is current.
+        unsafe { result::stream::wait_event(stream, event, flags) }
+            .map_err(|e| self.failed("waiting for earlier work", e))
+    }
+
+    fn event_of(&self, mark: Mark) -> sys::CUevent {
+        self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize]
     }
 
     fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
@@ -273,16 +298,7 @@ impl Machine for Gpu {
 
     fn wait(&self, queue: Queue, mark: Mark) -> Result<()> {
         self.enter()?;
-        let event = self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize];
-        // SAFETY: stream and event are alive and of this context.
-        unsafe {
-            result::stream::wait_event(
-                self.stream(queue),
-                event,
-                sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
-            )
-        }
-        .map_err(|e| self.failed("waiting for earlier work", e))
+        self.wait_for(self.stream(queue), self.event_of(mark))
     }
 
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
@@ -317,6 +333,37 @@ impl Machine for Gpu {
         // SAFETY: both ranges lie in live buffers of this device.
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream(queue)) }
             .map_err(|e| self.failed("copying", e))
+    }
+
+    fn offer(&self, queue: Queue) -> Result<Option<Offer>> {
+        let event = self.event_of(self.mark(queue)?) as usize;
+        let (context, stream) = (self.context as usize, self.stream(queue) as usize);
+        Ok(Some(Offer::Gpu { context, stream, event }))
+    }
+
+    fn take(&self, queue: Queue, offer: &Offer, from: u64, to: u64, bytes: usize) -> Result<bool> {
+        let (context, stream, event) = match *offer {
+            Offer::Gpu { context, stream, event } => (context, stream, event),
+            #[cfg(feature = "emulation")]
+            Offer::Host => return Ok(false),
+        };
+        let context = context as sys::CUcontext;
+        self.enter()?;
+        self.reach(context);
+        let own = self.stream(queue);
+        self.wait_for(own, event as sys::CUevent)?;
+        // SAFETY: both ranges lie in live buffers of these contexts.
+        let copy =
+            || unsafe { result::memcpy_peer_async(self.context, to, context, from, bytes, own) };
+        self.spans
+            .around(own, queue, || format!("{bytes} bytes from another device"), copy)
+            .map_err(|e| self.failed("copying from another device", e))?;
+        let done = self.event_of(self.mark(queue)?);
+        // SAFETY: whoever made the offer retains its context.
+        unsafe { result::ctx::set_current(context) }
+            .map_err(|e| self.failed("entering another device's context", e))?;
+        self.wait_for(stream as sys::CUstream, done)?;
+        Ok(true)
     }
 
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()> {

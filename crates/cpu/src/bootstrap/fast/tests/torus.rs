@@ -2,6 +2,7 @@
 
 use super::*;
 use girih_ring::gadget::closest_representative_digits;
+use girih_ring::round_torus;
 
 /// Keys of any 64-bit words, others for each seed.
 struct TorusKeys(BootstrapShape, u64);
@@ -38,9 +39,11 @@ fn torus(
     shape
 }
 
-/// One step on the native torus by the definition, in wrapping 64-bit integers.
+/// One step on the native torus by the definition, in wrapping 64-bit integers, of a key whose
+/// words are rounded by so many bits.
 fn torus_step_naive(
     keys: &TorusKeys,
+    rounding: u32,
     index: usize,
     exponents: &[u32],
     accumulator: &[u64],
@@ -52,6 +55,7 @@ fn torus_step_naive(
     let (n, columns) = (shape.polynomial_size, shape.columns());
     let mut block = vec![0; shape.bootstrapping_block_len()];
     keys.bootstrapping_block(index, &mut block);
+    block.iter_mut().for_each(|c| *c = (round_torus(*c, rounding) as u64) << rounding);
     let mut digits = vec![0i32; levels * accumulator.len()];
     for (i, &x) in accumulator.iter().enumerate() {
         let mut one = vec![0; levels];
@@ -124,7 +128,7 @@ fn torus_steps_stay_within_the_stated_error() {
             // half of one.
             let stated = (rotator.error_per_step() + 1.0) * 2f64.powi(TORUS_DROPPED as i32);
             for ((start, after), (exponents, _)) in start.iter().zip(&after).zip(&inputs) {
-                let want = torus_step_naive(&keys, 1, &of_step(&shape, exponents, 1), start);
+                let want = torus_step_naive(&keys, 0, 1, &of_step(&shape, exponents, 1), start);
                 let off = |a: &[u64], b: &[u64]| -> f64 {
                     let squares =
                         a.iter().zip(b).map(|(a, b)| (a.wrapping_sub(*b) as i64 as f64).powi(2));
@@ -151,24 +155,28 @@ fn torus_steps_stay_within_the_stated_error() {
     }
 }
 
-/// The integer twin has every bit, with primes of 27 bits and of 31.
+/// The integer twin has every bit: with three primes, where the key is rounded and where it is not,
+/// and with four of 27 bits and of 31.
 #[test]
 fn torus_steps_of_the_twin_are_exact() {
     let (ternary, binary) = (SecretKind::Ternary, SecretKind::Binary);
-    for shape in [
-        torus(256, 1, 1, binary, 23, 1),
-        torus(64, 2, 1, binary, 31, 2),
-        torus(128, 1, 2, ternary, 10, 3),
-        torus(64, 1, 1, binary, 4, 12),
-        grouped(3, torus(64, 1, 1, binary, 23, 1)),
+    for (shape, words, rounding) in [
+        (torus(256, 1, 1, binary, 23, 1), 3, 7),
+        (torus(64, 2, 1, binary, 31, 2), 4, 0),
+        (torus(128, 1, 2, ternary, 10, 3), 3, 0),
+        (torus(64, 1, 1, binary, 4, 12), 3, 0),
+        (torus(64, 1, 1, binary, 20, 2), 4, 0),
+        (grouped(3, torus(64, 1, 1, binary, 23, 1)), 3, 7),
     ] {
+        assert_eq!(shape.transform_words().map(|w| w.len()), Ok(words), "{shape:?}");
+        assert_eq!(shape.transform_rounding(), Ok(rounding), "{shape:?}");
         let keys = TorusKeys(shape.clone(), 5);
         let order = 2 * shape.polynomial_size as u64;
         let exponents: Vec<u32> =
             (0..shape.switched_len()).map(|i| (mix(77 + i as u64) % order) as u32).collect();
         let table: Vec<u64> =
             (0..shape.packing * shape.polynomial_size).map(|i| mix(i as u64) << 3).collect();
-        let twin = Twin::new(&keys, &NoProgress).expect("four primes");
+        let twin = Twin::new(&keys, &NoProgress).expect("enough primes");
         let after = |steps: usize| {
             let tables = table.chunks_exact(shape.polynomial_size).collect();
             let mut out = vec![0; shape.columns() * shape.polynomial_size];
@@ -178,7 +186,7 @@ fn torus_steps_of_the_twin_are_exact() {
         };
         for step in 0..2 {
             let of = of_step(&shape, &exponents, step);
-            let want = torus_step_naive(&keys, step, &of, &after(step));
+            let want = torus_step_naive(&keys, rounding, step, &of, &after(step));
             assert_eq!(after(step + 1), want, "{:?}", shape.gadget);
             assert_ne!(after(step), want, "a step that changes nothing proves nothing");
         }
@@ -231,7 +239,7 @@ fn first_steps_err_where_the_test_polynomial_stands() {
             .collect();
         let inputs = [(exponents, vec![1u64 << 62; size])];
         let [start, after] = [0, 1].map(|steps| rotate_fast(&rotator, &inputs, steps).remove(0));
-        let want = torus_step_naive(&keys, 0, &inputs[0].0[..1], &start);
+        let want = torus_step_naive(&keys, 0, 0, &inputs[0].0[..1], &start);
         // The mask's error at exp(i pi / N).
         let (mut re, mut im) = (0.0, 0.0);
         for (j, (&got, &want)) in after.iter().zip(&want).take(size).enumerate() {
