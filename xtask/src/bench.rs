@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BITS")]
     pub message: Option<u32>,
     /// Messages in a batch, a multiple of the packing [default: 256 on the CPU (16 large-precision
-    /// ones), 16384 on a GPU, rounded up; 2 integers on the CPU, 1000 on a GPU].
+    /// ones), 16384 on a GPU, rounded up; as many integers as take two seconds, at most 1000].
     #[arg(long)]
     pub batch: Option<usize>,
     /// Timed runs, after one that warms up; at least 1.
@@ -179,6 +179,8 @@ pub enum Operation {
     Bitand64,
     /// Encrypted integers: `condition ? a : b`.
     Select64,
+    /// Encrypted integers: results in few bytes on the host.
+    Compress64,
     /// CKKS: a whole bootstrapping.
     Bootstrap,
     /// CKKS: the product of two ciphertexts, relinearised and rescaled.
@@ -246,7 +248,13 @@ impl Operation {
     pub fn is_integer(self) -> bool {
         matches!(
             self,
-            Self::Add64 | Self::Mul64 | Self::Div64 | Self::Cmp64 | Self::Bitand64 | Self::Select64
+            Self::Add64
+                | Self::Mul64
+                | Self::Div64
+                | Self::Cmp64
+                | Self::Bitand64
+                | Self::Select64
+                | Self::Compress64
         )
     }
 

@@ -5,13 +5,17 @@ use crate::progress::Terminal;
 use crate::record::{self, IntegerFigures, Milliseconds, Noise, Record};
 use anyhow::{Result, bail};
 use girih::device::Device;
-use girih::integer::{Encrypted, FheBool, FheUint, Integers};
-use girih::{ClientKey, DeviceKind, EvaluationKeys, ParameterSet};
+use girih::integer::{CompressedIntegers, Encrypted, FheBool, FheUint, Integers};
+use girih::{ClientKey, EvaluationKeys, ParameterSet};
 use girih_backend::timeline;
 use std::time::Instant;
 
-/// Integers of an array unless told.
+/// The most integers of an array unless told.
 const BATCH: usize = 1000;
+
+/// How long one run of an array takes unless told how many integers it has: minutes, of some
+/// operations on a thousand.
+const RUN_MS: f64 = 2000.0;
 
 /// The set that the figures of issue and documentation are of.
 const SET: &str = "TFHERS_2_2_GROUP_2";
@@ -28,7 +32,12 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(client: &ClientKey, integers: &Integers, seed: u64, count: usize) -> Result<Self> {
+    fn new(
+        client: &ClientKey,
+        integers: &Integers,
+        (op, seed): (Operation, u64),
+        count: usize,
+    ) -> Result<Self> {
         let all = bench::messages(seed, 3 * count, u64::MAX);
         // Divisors of all sizes.
         let b: Vec<u64> =
@@ -37,8 +46,13 @@ impl Operands {
         let a = all[..count].to_vec();
         let words = [&a, &b].map(|values| integers.upload(&Word::encrypt(client, values)?));
         let [x, y] = words;
+        let (mut x, y) = (x?, y?);
+        if op == Operation::Compress64 {
+            // What is compressed has the errors of results.
+            x = x.and(&y)?;
+        }
         let flags = integers.upload(&FheBool::encrypt(client, &condition)?)?;
-        Ok(Self { a, b, condition, words: [x?, y?], flags })
+        Ok(Self { a, b, condition, words: [x, y], flags })
     }
 
     fn want(&self, op: Operation) -> Vec<u128> {
@@ -59,12 +73,16 @@ impl Operands {
 enum Output {
     Word(Word),
     Flags(FheBool),
+    Compressed(CompressedIntegers<Word>),
 }
 
 impl Output {
-    fn of(op: Operation, x: &Operands) -> girih::integer::Result<Self> {
+    fn of(op: Operation, integers: &Integers, x: &Operands) -> girih::integer::Result<Self> {
         let [a, b] = &x.words;
         Ok(Self::Word(match op {
+            Operation::Compress64 => {
+                return Ok(Self::Compressed(integers.download_compressed(a)?));
+            }
             // Sums wait for their carries: they are propagated here, as others' are.
             Operation::Add64 => a.add(b)?.propagate()?,
             Operation::Mul64 => a.mul(b)?,
@@ -92,12 +110,27 @@ impl Output {
                 let values = output.decrypt(client)?.into_iter().map(u128::from).collect();
                 Ok((values, errors(client, &output)?))
             }
+            Self::Compressed(output) => {
+                let results = output.results();
+                let errors = client.compressed_errors(results)?;
+                let squares = errors.iter().map(|e| e * e).sum();
+                Ok((output.decrypt(client)?, (squares, errors.len(), results.variance())))
+            }
+        }
+    }
+
+    /// Bytes of an integer that was compressed.
+    fn bytes_each(&self) -> Option<f64> {
+        match self {
+            Self::Compressed(output) => Some(output.results().bytes() as f64 / output.len() as f64),
+            _ => None,
         }
     }
 }
 
 /// How far phases are from the nearest message, squared and summed up; how many they are; the
-/// variance that ciphertexts state. In units of q.
+/// variance that ciphertexts state. In units of q; of compressed results, in steps between two
+/// messages.
 fn errors<T: girih::integer::Integer>(
     client: &ClientKey,
     output: &Encrypted<T>,
@@ -123,20 +156,19 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let set = bench::parameter_set_or(arguments, SET)?;
     let device = arguments.open()?;
-    let gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
-    let batch = match arguments.batch {
-        Some(0) => bail!("--batch 0: there must be at least one integer"),
-        Some(batch) => batch,
-        None if gpu => BATCH,
-        None => 2,
-    };
+    if arguments.batch == Some(0) {
+        bail!("--batch 0: there must be at least one integer");
+    }
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {}: {}", set.name(), set.description()));
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(&set, bench::seed_bytes(arguments.seed))?;
     let progress = Terminal::new();
-    let keys = EvaluationKeys::generate(&client, &progress)?;
+    let mut keys = EvaluationKeys::generate(&client, &progress)?;
+    if arguments.op == Operation::Compress64 {
+        keys = keys.with_compression(&client)?;
+    }
     let keygen_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let options = bench::load_options(arguments);
@@ -145,9 +177,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let integers = Integers::new(server)?;
     let load_s = start.elapsed().as_secs_f64();
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
+    let run = Run { arguments, set: &set, device: &device, client: &client, integers: &integers };
+    let batch = match arguments.batch {
+        Some(batch) => batch,
+        None => run.batch()?,
+    };
     bench::measure_all(arguments, vec![batch], &say, |batch| {
-        let run =
-            Run { arguments, set: &set, device: &device, client: &client, integers: &integers };
         let record = run.measure(batch, (keygen_s, load_s))?;
         report(&record, &say);
         Ok(record)
@@ -172,22 +207,34 @@ struct Measured {
     variance: f64,
     /// Bootstrappings of an element.
     look_ups: u64,
+    bytes_each: Option<f64>,
 }
 
 impl Run<'_> {
+    /// As many integers as a run of [`RUN_MS`] takes, by runs of eight times as many each.
+    fn batch(&self) -> Result<usize> {
+        let (mut batch, mut ms) = (1, self.array(1, 1)?.ms.median);
+        while batch < BATCH && 8.0 * ms <= RUN_MS {
+            batch = BATCH.min(8 * batch);
+            ms = self.array(batch, 1)?.ms.median;
+        }
+        Ok(((batch as f64 * RUN_MS / ms) as usize).clamp(1, BATCH))
+    }
+
     fn array(&self, batch: usize, repeat: usize) -> Result<Measured> {
         let op = self.arguments.op;
-        let x = Operands::new(self.client, self.integers, self.arguments.seed, batch)?;
+        let x = Operands::new(self.client, self.integers, (op, self.arguments.seed), batch)?;
         self.integers.synchronize()?;
         let want = x.want(op);
         let (mut samples, mut checked, mut wrong) = (Vec::new(), 0, 0);
         let (mut squares, mut variance, mut look_ups) = ((0.0, 0), 0.0, 0);
+        let mut bytes_each = None;
         // One that warms up: it also records the operation and loads its tables.
         for round in 0..=repeat {
             let before = self.integers.look_ups();
             let start = Instant::now();
             let span = timeline::host("a batch");
-            let output = Output::of(op, &x)?;
+            let output = Output::of(op, self.integers, &x)?;
             self.integers.synchronize()?;
             if round > 0 {
                 samples.push(1e3 * start.elapsed().as_secs_f64());
@@ -199,8 +246,10 @@ impl Run<'_> {
             wrong += got.iter().zip(&want).filter(|(got, want)| got != want).count();
             squares = (squares.0 + errors.0, squares.1 + errors.1);
             variance = errors.2;
+            bytes_each = output.bytes_each();
         }
-        Ok(Measured { ms: Milliseconds::of(&samples), checked, wrong, squares, variance, look_ups })
+        let ms = Milliseconds::of(&samples);
+        Ok(Measured { ms, checked, wrong, squares, variance, look_ups, bytes_each })
     }
 
     fn measure(&self, batch: usize, (keygen_s, load_s): (f64, f64)) -> Result<Record> {
@@ -221,7 +270,7 @@ impl Run<'_> {
             repeat,
             bootstraps_per_s: per_s((batch as u64 * all.look_ups) as f64),
             ms: all.ms,
-            transfers_included: false,
+            transfers_included: op == Operation::Compress64,
             checked: one.checked + all.checked,
             wrong: one.wrong + all.wrong,
             function: None,
@@ -229,6 +278,7 @@ impl Run<'_> {
                 look_ups_each: all.look_ups,
                 operations_per_s: per_s(batch as f64),
                 one_ms: one.ms,
+                bytes_each: all.bytes_each.zip(one.bytes_each).map(|(all, one)| [all, one]),
             }),
             noise: Noise {
                 sigma_out: (all.squares.0 / all.squares.1 as f64).sqrt(),
@@ -261,6 +311,9 @@ fn report(record: &Record, say: &dyn Fn(String)) {
         record.noise.sigma_out,
         record.noise.model
     ));
+    if let Some([all, one]) = integers.bytes_each {
+        say(format!("{all:.1} bytes each, {one:.0} alone"));
+    }
 }
 
 #[cfg(test)]
@@ -287,6 +340,7 @@ mod tests {
             ("cmp64", 43, 2),
             ("bitand64", 32, 2),
             ("select64", 32, 2),
+            ("compress64", 0, 2),
         ] {
             let batch_text = batch.to_string();
             let set =
@@ -302,6 +356,16 @@ mod tests {
             );
             assert!(record["operations_per_s"].as_f64().is_some_and(|rate| rate > 0.0));
         }
+        // Without --batch, as many as a run of two seconds takes.
+        assert!(
+            run(&arguments(&["--set", "INSECURE_INTEGERS", "--json", &json, "--op", "cmp64"]))
+                .expect("a toy")
+        );
+        let text = std::fs::read_to_string(&file).expect("written");
+        let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let (batch, ms) = (record["batch"].as_u64(), record["ms"]["median"].as_f64());
+        assert!(batch.is_some_and(|batch| (2..=1000).contains(&batch)), "{record}");
+        assert!(ms.is_some_and(|ms| ms < 5.0 * RUN_MS), "{record}");
         std::fs::remove_file(&file).expect("ours");
         let refused =
             run(&arguments(&["--op", "add64", "--packing", "2"])).expect_err("no packing");

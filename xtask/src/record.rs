@@ -59,6 +59,9 @@ pub struct IntegerFigures {
     pub operations_per_s: f64,
     /// An array of one.
     pub one_ms: Milliseconds,
+    /// Of results that were compressed: bytes of an integer, in the whole array and alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_each: Option<[f64; 2]>,
 }
 
 /// One run.

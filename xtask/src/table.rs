@@ -44,13 +44,28 @@ const ROWS: [Row; 12] = [
     row("M6", 2, 105_042.0, 35_206.0),
 ];
 
-/// The sets on the native torus, whose look-ups take four bits: name, f64 bound, what TFHE-rs
-/// reaches on the same card.
-const TORUS: [(&str, Option<f64>, &str); 3] = [
-    ("TFHERS_2_2", Some(112_289.0), "47,900; 4.17 ms (TFHE-rs 1.8.2, H200)"),
-    ("TFHERS_2_2_GROUP_2", None, "22,400; 0.995 ms (TFHE-rs 1.8.2, its own multi-bit set, H200)"),
-    ("TFHERS_2_2_GROUP_3", None, "the same"),
+/// The sets on the native torus: name, what a bootstrapping is, f64 bound, what TFHE-rs reaches on
+/// the same card.
+const TORUS: [(&str, &str, Option<f64>, &str); 5] = [
+    ("TFHERS_2_2", LOOK_UPS, Some(112_289.0), "47,900; 4.17 ms (TFHE-rs 1.8.2, H200)"),
+    (
+        "TFHERS_2_2_GROUP_2",
+        LOOK_UPS,
+        None,
+        "22,400; 0.995 ms (TFHE-rs 1.8.2, its own multi-bit set, H200)",
+    ),
+    ("TFHERS_2_2_GROUP_3", LOOK_UPS, None, "the same"),
+    ("GIRIH_2_2", LOOK_UPS, None, "the same"),
+    ("GIRIH_GATE", "gates", None, ""),
 ];
+
+const LOOK_UPS: &str = "look-ups of 4 bits";
+
+/// A rate with transfers, and one of resident ciphertexts where it was measured.
+fn rates(transfers: Option<f64>, resident: Option<f64>) -> String {
+    let resident = resident.map(|rate| format!("; resident {}", thousands(Some(rate))));
+    thousands(transfers) + &resident.unwrap_or_default()
+}
 
 /// The part of a record that tables show.
 #[derive(Deserialize)]
@@ -105,6 +120,9 @@ struct MeasuredCkks {
     /// Of older records, none: digits were apart.
     #[serde(default)]
     join_digits: bool,
+    /// Of older records, none: a bootstrapping was one recording.
+    #[serde(default)]
+    divide_sines: bool,
     /// Bytes; of older records, none.
     #[serde(default)]
     memory_limit: Option<u64>,
@@ -272,14 +290,11 @@ fn short(records: &Records) -> Result<String> {
             thousands(best)
         )?;
     }
-    for (set, _, peer) in TORUS {
-        let [transfers, resident, wgpu] = records.torus(set).map(thousands);
+    for (set, what, _, peer) in TORUS {
+        let [transfers, resident, wgpu] = records.torus(set);
+        let (cuda, wgpu) = (rates(transfers, resident), thousands(wgpu));
         let one = decimals(records.one(set, 1), 2);
-        writeln!(
-            text,
-            "| {set}, look-ups of 4 bits | 1 | {transfers}; resident {resident} | {one} | {wgpu} \
-             | {peer} |"
-        )?;
+        writeln!(text, "| {set}, {what} | 1 | {cuda} | {one} | {wgpu} | {peer} |")?;
     }
     Ok(text)
 }
@@ -299,6 +314,7 @@ fn ckks(records: &Records) -> Result<String> {
             other => format!("{}, {other}", m.op),
         };
         let op = if m.join_digits { format!("{op}, digits joined") } else { op };
+        let op = if m.divide_sines { format!("{op}, sines divided") } else { op };
         let op = match m.memory_limit {
             Some(bytes) => format!("{op}, limited to {} GiB", bytes >> 30),
             None => op,
@@ -341,17 +357,15 @@ fn against_bounds(records: &Records) -> Result<String> {
             decimals(ratio, 1)
         )?;
     }
-    for (set, bound, _) in TORUS {
+    for (set, what, bound, _) in TORUS {
         let [transfers, resident, wgpu] = records.torus(set);
         let share = bound.map(|bound| {
             [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; ")
         });
-        let [transfers, resident, wgpu] = [transfers, resident, wgpu].map(thousands);
+        let (cuda, wgpu) = (rates(transfers, resident), thousands(wgpu));
+        let what = what.split_whitespace().next().unwrap_or_default();
         let share = share.unwrap_or_default();
-        writeln!(
-            text,
-            "| {set} (look-ups) | {transfers}; resident {resident} | {share} | | | {wgpu} | |"
-        )?;
+        writeln!(text, "| {set} ({what}) | {cuda} | {share} | | | {wgpu} | |")?;
     }
     Ok(text)
 }

@@ -14,7 +14,7 @@ pub struct Arguments {
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What a browser can run: everything but CUDA.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "girih-backend",
     "girih-rlwe",
     "girih-tfhe",
@@ -23,6 +23,7 @@ const PACKAGES: [&str; 8] = [
     "girih-switching",
     "girih-wgpu",
     "girih",
+    "girih-web",
 ];
 
 /// Checks that the crates compile for a browser.
@@ -51,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// Whether the standard library of the target lies beside the compiler.
-fn has_target() -> Result<bool> {
+pub(crate) fn has_target() -> Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output =
         Command::new(rustc).args(["--print", "sysroot"]).output().context("the Rust compiler")?;

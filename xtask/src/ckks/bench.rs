@@ -68,6 +68,7 @@ struct Record {
     key_switching: String,
     join_digits: bool,
     sum_keys: bool,
+    divide_sines: bool,
     plan: String,
     plan_from: PlanSource,
     seed: u64,
@@ -365,32 +366,26 @@ fn measure(
                 })
                 .collect::<ckks::Result<Vec<Ciphertexts>>>()?;
             let start = Instant::now();
-            let recording = server.record(|b| {
-                let x: Vec<Node> = inputs
-                    .iter()
-                    .map(|x| b.input_with(x.level(), x.scale(), x.slots()))
-                    .collect::<ckks::Result<_>>()?;
-                job.record(b, &x)
-            })?;
+            let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
+            let run = runner(server, job, &inputs)?;
             record_s = start.elapsed().as_secs_f64();
             say(format!("recorded  in {record_s:.2} s"));
-            let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
             let mut outputs = Vec::new();
             samples = timed(arguments.repeat, || {
-                outputs = recording.run(&inputs)?;
+                outputs = run()?;
                 Ok(server.synchronize()?)
             })?;
             ms_queued = Some(queued(
                 arguments.repeat,
                 || {
-                    outputs = recording.run(&inputs)?;
+                    outputs = run()?;
                     Ok(())
                 },
                 || Ok(server.synchronize()?),
             )?);
             if let Some(path) = &arguments.timeline {
                 let recorded = Timeline::start(path);
-                recording.run(&inputs)?;
+                run()?;
                 server.synchronize()?;
                 recorded.write(say)?;
             }
@@ -436,6 +431,7 @@ fn measure(
         key_switching: server.key_switching().to_string(),
         join_digits: server.joins_digits(),
         sum_keys: server.joins_digits() && server.options().sum_keys,
+        divide_sines: job.op == Operation::Bootstrap && server.options().divide_sines,
         plan: loaded.plan.clone(),
         plan_from: loaded.plan_from,
         seed: arguments.seed,
@@ -443,6 +439,28 @@ fn measure(
         commit: record::commit(),
         date: record::today(),
     })
+}
+
+/// Runs a job's operation, which is one recording; a bootstrapping that is divided records its
+/// parts itself, when it first runs.
+fn runner<'a>(
+    server: &'a ServerKey,
+    job: &'a Job,
+    inputs: &'a [&'a Ciphertexts],
+) -> Result<Box<dyn Fn() -> Result<Vec<Ciphertexts>> + 'a>> {
+    if let (Operation::Bootstrap, true) = (job.op, server.options().divide_sines) {
+        let run = || Ok(vec![server.bootstrap_with(inputs[0], job.bootstrapping())?]);
+        run()?;
+        return Ok(Box::new(run));
+    }
+    let recording = server.record(|b| {
+        let x: Vec<Node> = inputs
+            .iter()
+            .map(|x| b.input_with(x.level(), x.scale(), x.slots()))
+            .collect::<ckks::Result<_>>()?;
+        job.record(b, &x)
+    })?;
+    Ok(Box::new(move || Ok(recording.run(inputs)?)))
 }
 
 /// Compares every slot of every output; the model's deviation.

@@ -77,6 +77,10 @@ impl Job {
         })
     }
 
+    pub fn bootstrapping(&self) -> &Bootstrapping {
+        &self.bootstrapping
+    }
+
     pub fn inputs(&self) -> usize {
         if self.op == Operation::Multiply { 2 } else { 1 }
     }

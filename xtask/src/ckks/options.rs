@@ -40,8 +40,8 @@ impl KeySwitch {
 }
 
 /// The options of a load: a key switching, and what `--plan` fixes. Numbers of the plan that every
-/// device has (`row_slots`, `column_sums`, `fuse`) change `own`; `join_digits` and `sum_keys` are
-/// the server's; other names are the device's.
+/// device has (`row_slots`, `column_sums`, `fuse`) change `own`; `join_digits`, `sum_keys` and
+/// `divide_sines` are the server's; other names are the device's.
 pub fn options(
     set: &CkksParameters,
     key_switch: Option<KeySwitch>,
@@ -55,12 +55,13 @@ pub fn options(
         match name.as_str() {
             "row_slots" => changed.most_row_slots = *value as usize,
             "column_sums" => changed.most_column_sums = *value as usize,
-            "fuse" | "join_digits" | "sum_keys" if *value > 1 => {
+            "fuse" | "join_digits" | "sum_keys" | "divide_sines" if *value > 1 => {
                 bail!("--plan {name}={value}: it is 0 or 1")
             }
             "fuse" => changed.fuse = *value == 1,
             "join_digits" => options.join_digits = Some(*value == 1),
             "sum_keys" => options.sum_keys = *value == 1,
+            "divide_sines" => options.divide_sines = *value == 1,
             name => device = device.with(name, *value),
         }
     }
@@ -100,7 +101,7 @@ mod tests {
         let plan = [("join_digits".to_owned(), 1), ("sum_keys".to_owned(), 0)];
         let joined = options(&set, None, &plan, own).expect("possible");
         assert_eq!((joined.join_digits, joined.sum_keys), (Some(true), false));
-        for name in ["fuse", "join_digits", "sum_keys"] {
+        for name in ["fuse", "join_digits", "sum_keys", "divide_sines"] {
             assert!(options(&set, None, &[(name.to_owned(), 2)], own).is_err());
         }
     }
