@@ -82,9 +82,9 @@ impl From<circuit::Error> for Failure {
     fn from(error: circuit::Error) -> Self {
         match error {
             circuit::Error::Tfhe(error) => error.into(),
-            circuit::Error::Bristol { .. } | circuit::Error::Yosys { .. } => {
-                Self::new("CircuitError", error.to_string())
-            }
+            circuit::Error::Bristol { .. }
+            | circuit::Error::Yosys { .. }
+            | circuit::Error::Heir { .. } => Self::new("CircuitError", error.to_string()),
             _ => Self::mismatch(error.to_string()),
         }
     }

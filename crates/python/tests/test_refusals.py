@@ -17,8 +17,9 @@ NONSENSE = [
 
 
 def members(
-    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
-):
+    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server,
+    folder,
+):  # fmt: skip
     """Everything that can be called, with a name."""
     context = girih.LargeParameters("insecure")
     netlist = girih.Netlist.adder(2)
@@ -56,16 +57,28 @@ def members(
         "conditions": integer_server.upload(integer_client.encrypt_integers([True, False])),
         "girih": girih,
         "ckks": ckks,
+        "columns": girih.columns,
+        "column": girih.columns.Columns(keys, len, ["a"], "b"),
+        "ray": girih.ray,
+        "rows": girih.rows,
+        "serving": girih.serving,
+        "wire": girih.wire,
         "worker": girih.worker,
+        "folder": folder,
+        "stored": folder.put(keys),
         "models": girih.models,
         "progress": girih.progress,
         "tree": girih.models.DecisionTree(
             [1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], [0, 0, 1], [0], [1], bits=2
         ),
+        "linear": girih.models.LinearRegression([1, 2], 0),
         "regression": girih.models.LogisticRegression([[1, 2]], [0], [0, 1]),
     }
-    # What takes seconds or never fails on any argument of the right number.
-    left_out = {"evaluation_keys", "generate", "forget", "__exit__", "devices", "absent_devices"}
+    # What takes seconds, makes folders or never fails on any argument of the right number.
+    left_out = {
+        "evaluation_keys", "generate", "forget", "__exit__", "devices", "absent_devices", "require",
+        "KeyFolder",
+    }  # fmt: skip
     operators = {
         "__getitem__", "__call__", "__and__", "__rand__", "__xor__", "__invert__", "__add__",
         "__rsub__", "__mul__", "__truediv__", "__pow__", "__matmul__", "__rmatmul__",
@@ -84,11 +97,13 @@ def members(
 
 
 def test_nonsense_is_refused_in_words(
-    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
-):
+    client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server,
+    tmp_path,
+):  # fmt: skip
     called, refused = 0, 0
     everything = (
-        client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server
+        client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client, integer_server,
+        girih.worker.KeyFolder(tmp_path),
     )  # fmt: skip
     for name, function in members(*everything):
         for nonsense in NONSENSE:
@@ -211,6 +226,15 @@ def test_nothing_encrypted_is_compared_in_the_clear(client, ckks_client):
         (lambda c: girih.Netlist.adder(0), ValueError, "1 to 64"),
         (lambda c: girih.worker.server(c), TypeError, "evaluation keys"),
         (lambda c: girih.worker.limit(-1), ValueError, "negative"),
+        (lambda c: girih.worker.KeyFolder(5), TypeError, "a folder is a path"),
+        (lambda c: girih.worker.KeyFolder("x\0y"), ValueError, "no folder of keys"),
+        (lambda c: girih.worker.StoredKeys("x", "y"), ValueError, "hexadecimal"),
+        (lambda c: girih.wire.to_bytes(c), TypeError, "evaluation keys have bytes"),
+        (lambda c: girih.wire.from_bytes(c.to_bytes()), ValueError, "begin with"),
+        (lambda c: girih.columns.Columns(c, len, ["a"], "b"), TypeError, "evaluation keys"),
+        (lambda c: girih.ray.Pool(c), TypeError, "evaluation keys"),
+        (lambda c: girih.ray.require(5), TypeError, "named by a str"),
+        (lambda c: girih.ray.require("cpu", 0), ValueError, "at least 1"),
     ],
 )
 def test_words(work, error, message, client):

@@ -20,7 +20,20 @@ A secret key decrypts everything: it is not pickled, and its ``to_bytes`` is for
 
 import os as _os
 
-from . import _girih, ckks, errors, integer, models, progress, worker
+from . import (
+    _girih,
+    ckks,
+    columns,
+    errors,
+    integer,
+    models,
+    progress,
+    ray,
+    rows,
+    serving,
+    wire,
+    worker,
+)
 from ._girih import (
     VERSION as __version__,
     Ciphertexts,
@@ -45,6 +58,7 @@ from ._girih import (
     weighted_sum,
 )
 from .errors import Error
+from .synthesis import synthesize
 
 # A child of fork lacks the threads that compute: it is told so instead of waiting for ever.
 if hasattr(_os, "register_at_fork"):
@@ -71,12 +85,18 @@ __all__ = [
     "__version__",
     "absent_devices",
     "ckks",
+    "columns",
     "concatenate",
     "devices",
     "errors",
     "integer",
     "models",
     "progress",
+    "ray",
+    "rows",
+    "serving",
+    "synthesize",
     "weighted_sum",
+    "wire",
     "worker",
 ]

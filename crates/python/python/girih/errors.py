@@ -34,7 +34,7 @@ class ApproximationError(Error, ValueError):
 
 
 class CircuitError(Error, ValueError):
-    """A netlist file that does not hold what it should."""
+    """A netlist, a program or a design that is no circuit of gates."""
 
 
 class MissingKeyError(Error, LookupError):
@@ -42,7 +42,7 @@ class MissingKeyError(Error, LookupError):
 
 
 class UnsupportedError(Error):
-    """What a set or a device cannot do."""
+    """What a set, a device or what is installed here cannot do."""
 
 
 class NoServerError(Error, RuntimeError):
@@ -59,6 +59,10 @@ class NoDeviceError(DeviceError):
 
 class OutOfMemoryError(DeviceError, MemoryError):
     """Memory of the host or of a device ran out."""
+
+
+class WorkerLostError(Error, RuntimeError):
+    """A worker of a cluster that was lost too often, or that never came."""
 
 
 class EntropyError(Error, RuntimeError):
@@ -102,4 +106,5 @@ __all__ = [
     "TooNoisyError",
     "UnknownSetError",
     "UnsupportedError",
+    "WorkerLostError",
 ]

@@ -7,24 +7,120 @@ not needed.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _girih, ckks
-from .errors import MismatchError
+from .errors import MismatchError, UnsupportedError
 
 
 def _next_power_of_two(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
-class LogisticRegression:
+class _Linear:
+    """Products of encrypted rows of features with a matrix in the clear (CKKS)."""
+
+    def __init__(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        rows, self.features = weights.shape
+        #: Slots of a row: features padded to a power of two, and room for all results.
+        self.slots = max(_next_power_of_two(self.features), _next_power_of_two(rows), 2)
+        padded = np.zeros((self.slots, self.slots))
+        padded[:rows, : self.features] = weights
+        #: The map that keys are made for: ``client.evaluation_keys(maps=[model.matrix])``.
+        self.matrix = ckks.Matrix(padded)
+        self._weights = weights
+        self._intercepts = np.zeros(self.slots)
+        self._intercepts[:rows] = intercepts
+        self._rows = rows
+
+    def encrypt(self, client: ckks.ClientKey | ckks.PublicKey, rows: ArrayLike) -> ckks.Ciphertexts:
+        """Encrypts rows of features, of shape (rows, features) or (features,)."""
+        if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
+            raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
+        values = np.asarray(rows, dtype=np.float64)
+        if values.ndim not in (1, 2) or values.shape[-1] != self.features:
+            raise MismatchError(
+                f"rows of shape {values.shape}: the last length must be {self.features}"
+            )
+        return client.encrypt(values, slots=self.slots)
+
+    def bound(self, low: ArrayLike, high: ArrayLike) -> float:
+        """The largest size of a result where each feature lies between its low and its high."""
+        ends = [np.asarray(end, dtype=np.float64) for end in (low, high)]
+        if any(end.shape != (self.features,) for end in ends):
+            shapes = " and ".join(str(end.shape) for end in ends)
+            raise MismatchError(f"ends of shapes {shapes}: each must be ({self.features},)")
+        products = np.stack([self._weights * end for end in ends])
+        offsets = self._intercepts[: self._rows]
+        most = products.max(axis=0).sum(axis=1) + offsets
+        least = products.min(axis=0).sum(axis=1) + offsets
+        return float(np.maximum(most, -least).max())
+
+    def _results(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
+        return self.matrix @ encrypted + self._intercepts
+
+    def _decrypted(
+        self, client: ckks.ClientKey, results: ckks.Ciphertexts
+    ) -> NDArray[np.float64]:
+        """The results of each row, of shape (rows, results)."""
+        if not isinstance(client, ckks.ClientKey):
+            raise TypeError(f"a girih.ckks.ClientKey decrypts, not {type(client).__name__}")
+        values: NDArray[np.float64] = client.decrypt(results)
+        return values[..., : self._rows]
+
+
+class LinearRegression(_Linear):
+    """A linear model of one value on encrypted rows of features (CKKS), in one level.
+
+    Each row is one vector of ``slots`` slots; keys are made for ``matrix``.
+    """
+
+    def __init__(self, coefficients: ArrayLike, intercept: float) -> None:
+        weights = np.asarray(coefficients, dtype=np.float64)
+        if weights.ndim != 1 or len(weights) == 0 or np.ndim(intercept) != 0:
+            raise MismatchError(
+                f"coefficients of shape {weights.shape}: there must be a list of them and one "
+                "intercept"
+            )
+        super().__init__(weights[None, :], np.asarray([intercept], dtype=np.float64))
+
+    @classmethod
+    def from_sklearn(cls, estimator: Any) -> LinearRegression:
+        """The model of a fitted ``LinearRegression``, ``Ridge``, ``Lasso`` and so on."""
+        try:
+            coefficients = np.asarray(estimator.coef_, dtype=np.float64)
+            intercept = np.asarray(estimator.intercept_, dtype=np.float64)
+        except AttributeError as error:
+            raise TypeError(
+                f"a fitted linear model has coef_ and intercept_: {error}"
+            ) from error
+        if coefficients.size != coefficients.shape[-1] or intercept.size != 1:
+            raise MismatchError(
+                f"coefficients of shape {coefficients.shape}: models of one value only"
+            )
+        return cls(coefficients.ravel(), float(intercept.ravel()[0]))
+
+    def predict(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
+        """The value of each row, encrypted; on the server of ``with server:``."""
+        return self._results(encrypted)
+
+    def decrypt_predictions(
+        self, client: ckks.ClientKey, predictions: ckks.Ciphertexts
+    ) -> NDArray[np.float64]:
+        """The value of each row."""
+        return self._decrypted(client, predictions)[..., 0]
+
+
+class LogisticRegression(_Linear):
     """A logistic regression, with several classes or two, on encrypted rows of features (CKKS).
 
     Each row is one vector of ``slots`` slots. ``decision_function`` takes one level and the
-    rotations of ``matrix``.
+    rotations of ``matrix``; ``predict_proba`` and ``predict`` of two classes take more, and the key
+    of multiplication.
     """
 
     def __init__(self, coefficients: ArrayLike, intercepts: ArrayLike, classes: ArrayLike) -> None:
@@ -38,16 +134,7 @@ class LogisticRegression:
                 f"coefficients of shape {weights.shape} and intercepts of {intercepts.shape} for "
                 f"{len(self.classes)} classes: there must be {rows} of each"
             )
-        self.features = weights.shape[1]
-        #: Slots of a row: features padded to a power of two, and room for all classes.
-        self.slots = max(_next_power_of_two(self.features), _next_power_of_two(rows), 2)
-        padded = np.zeros((self.slots, self.slots))
-        padded[:rows, : self.features] = weights
-        #: The map that keys are made for: ``client.evaluation_keys(maps=[model.matrix])``.
-        self.matrix = ckks.Matrix(padded)
-        self._intercepts = np.zeros(self.slots)
-        self._intercepts[:rows] = intercepts
-        self._rows = rows
+        super().__init__(weights, intercepts)
 
     @classmethod
     def from_sklearn(cls, estimator: Any) -> LogisticRegression:
@@ -59,37 +146,68 @@ class LogisticRegression:
                 f"a fitted linear classifier has coef_, intercept_ and classes_: {error}"
             ) from error
 
-    def encrypt(self, client: ckks.ClientKey | ckks.PublicKey, rows: ArrayLike) -> ckks.Ciphertexts:
-        """Encrypts rows of features, of shape (rows, features) or (features,)."""
-        if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
-            raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
-        values = np.asarray(rows, dtype=np.float64)
-        if values.ndim not in (1, 2) or values.shape[-1] != self.features:
-            raise MismatchError(
-                f"rows of shape {values.shape}: the last length must be {self.features}"
-            )
-        return client.encrypt(values, slots=self.slots)
-
     def decision_function(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
         """A score for each class and row, encrypted; on the server of ``with server:``."""
-        return self.matrix @ encrypted + self._intercepts
+        return self._results(encrypted)
+
+    def predict_proba(
+        self, encrypted: ckks.Ciphertexts, bound: float, error: float = 1e-3
+    ) -> ckks.Ciphertexts:
+        """The probability of ``classes[1]`` of each row, encrypted, within ``error``.
+
+        It is a polynomial of the score, right for scores of at most ``bound`` and meaningless
+        above: ``model.bound(low, high)`` is the largest of all rows within a range.
+        """
+        self._of_two("probabilities")
+        if not 0 < bound < np.inf:
+            raise MismatchError(f"a bound of {bound}: it must be positive and finite")
+        scores = self._results(encrypted)
+        return scores.apply(lambda t: 1 / (1 + math.exp(-t)), (-bound, bound), error)
+
+    def predict(
+        self, encrypted: ckks.Ciphertexts, bound: float, gap: float = 0.05, error: float = 1e-2
+    ) -> ckks.Ciphertexts:
+        """The class of each row, encrypted: 1 for ``classes[1]`` and 0 for ``classes[0]``, within
+        ``error``; between 0 and 1 for scores nearer to 0 than ``gap * bound``.
+
+        ``bound`` is as of ``predict_proba``.
+        """
+        self._of_two("classes")
+        if not 0 < bound < np.inf:
+            raise MismatchError(f"a bound of {bound}: it must be positive and finite")
+        sign = ckks.CompositeSign(gap, 2 * error)
+        return self._results(encrypted).sign(sign, range=bound) * 0.5 + 0.5
+
+    def _of_two(self, what: str) -> None:
+        if not self._binary:
+            raise UnsupportedError(
+                f"{what} of {len(self.classes)} classes: whoever has the key compares the scores, "
+                "by decision_function and decrypt_predictions"
+            )
 
     def decrypt_scores(
         self, client: ckks.ClientKey, scores: ckks.Ciphertexts
     ) -> NDArray[np.float64]:
-        """The scores, of shape (rows, classes), or (rows,) of two classes."""
-        if not isinstance(client, ckks.ClientKey):
-            raise TypeError(f"a girih.ckks.ClientKey decrypts, not {type(client).__name__}")
-        values: NDArray[np.float64] = client.decrypt(scores)
-        return values[..., 0] if self._binary else values[..., : self._rows]
+        """The scores, of shape (rows, classes), or (rows,) of two classes; probabilities, too."""
+        values = self._decrypted(client, scores)
+        return values[..., 0] if self._binary else values
 
     def decrypt_predictions(
         self, client: ckks.ClientKey, scores: ckks.Ciphertexts
     ) -> NDArray[Any]:
-        """The class of each row."""
+        """The class of each row, of what ``decision_function`` gave."""
         values = self.decrypt_scores(client, scores)
         best = (values > 0).astype(int) if self._binary else values.argmax(axis=-1)
         classes: NDArray[Any] = self.classes[best]
+        return classes
+
+    def decrypt_classes(
+        self, client: ckks.ClientKey, predictions: ckks.Ciphertexts
+    ) -> NDArray[Any]:
+        """The class of each row, of what ``predict`` or ``predict_proba`` gave."""
+        self._of_two("classes")
+        chosen = (self.decrypt_scores(client, predictions) > 0.5).astype(int)
+        classes: NDArray[Any] = self.classes[chosen]
         return classes
 
 
@@ -195,4 +313,4 @@ class DecisionTree:
         return labels
 
 
-__all__ = ["DecisionTree", "LogisticRegression"]
+__all__ = ["DecisionTree", "LinearRegression", "LogisticRegression"]

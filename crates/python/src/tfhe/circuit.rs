@@ -44,6 +44,20 @@ impl Circuit {
         Ok(Self { circuit, inputs, outputs })
     }
 
+    /// The circuit of a program of HEIR: that of `Netlist.from_heir(text, function)`.
+    #[staticmethod]
+    #[pyo3(signature = (text, parameters = None, *, function = None, log2_failure = None))]
+    fn from_heir(
+        py: Python<'_>,
+        text: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+        function: Option<&str>,
+        log2_failure: Option<f64>,
+    ) -> PyResult<Self> {
+        let netlist = compute(py, || circuit::Netlist::from_heir(text, function))?;
+        Self::new(py, &Bound::new(py, Netlist(netlist))?, parameters, log2_failure)
+    }
+
     /// The parameter set.
     #[getter]
     fn parameters(&self) -> ParameterSet {

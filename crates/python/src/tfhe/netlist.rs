@@ -32,6 +32,15 @@ impl Netlist {
         Ok(Self(compute(py, || circuit::Netlist::from_yosys(text))?))
     }
 
+    /// Reads a program of HEIR in its dialect cggi (`heir-opt --mlir-to-cggi="data-type=Bool"`):
+    /// the function of that name, or the only one on ciphertexts. Inputs are in0, in1, .., outputs
+    /// out0, out1, ..
+    #[staticmethod]
+    #[pyo3(signature = (text, function = None))]
+    fn from_heir(py: Python<'_>, text: &str, function: Option<&str>) -> PyResult<Self> {
+        Ok(Self(compute(py, || circuit::Netlist::from_heir(text, function))?))
+    }
+
     /// Reads a Bristol Fashion file.
     #[staticmethod]
     fn from_bristol(py: Python<'_>, text: &str) -> PyResult<Self> {
@@ -124,20 +133,14 @@ pub fn ports(buses: &[Bus]) -> Vec<(String, usize)> {
     buses.iter().map(|bus| (bus.name.clone(), bus.wires.len())).collect()
 }
 
-/// Values of each input by its name as rows of bits, one an instance: integers of up to 64 bits, or
-/// bits of shape (instances, width). A single value stands for all instances.
+/// Values of each input by its name (a dict, or a table with a column each) as rows of bits, one an
+/// instance: integers of up to 64 bits, or bits of shape (instances, width). A single value stands
+/// for all instances.
 ///
 /// # Errors
 /// For names that are missing or unknown, and values that do not fit.
 pub fn rows(buses: &[Bus], values: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<bool>>> {
-    let Ok(values) = values.cast::<PyMapping>() else {
-        return Err(PyTypeError::new_err(format!(
-            "inputs are a dict of values by name, not {}",
-            values.get_type().name()?
-        )));
-    };
-    for name in values.keys()? {
-        let name: String = name.extract()?;
+    for name in names(values)? {
         if !buses.iter().any(|bus| bus.name == name) {
             let known: Vec<&str> = buses.iter().map(|bus| bus.name.as_str()).collect();
             let why = format!("no input {name:?}; there are {}", known.join(", "));
@@ -166,6 +169,22 @@ pub fn rows(buses: &[Bus], values: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<bool>>
         columns.iter().flat_map(at).collect()
     };
     Ok((0..instances).map(row).collect())
+}
+
+/// The names of a mapping's values or of a table's columns.
+fn names(values: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Ok(values) = values.cast::<PyMapping>() {
+        return values.keys()?.extract();
+    }
+    // Tables of Arrow have the first, those of pandas and polars the second.
+    for attribute in ["column_names", "columns"] {
+        if let Ok(names) = values.getattr(attribute) {
+            return names.try_iter()?.map(|name| name?.extract()).collect();
+        }
+    }
+    let found = values.get_type().name()?;
+    let why = format!("inputs are a dict of values by name, or a table of columns, not {found}");
+    Err(PyTypeError::new_err(why))
 }
 
 /// The bits of each instance of one input, and whether there is a single value for all.
