@@ -255,7 +255,8 @@ FUNCTION void store_limb(uint4* p, uint4 v) { __stcg(p, v); }
 FUNCTION void store_limb(u32* p, u32 v) { __stcg(p, v); }
 
 // A kernel may be launched before the one in front of it ends: nothing of what that one writes may
-// be read before the first of these; the second lets the next kernel be launched.
+// be read before the first of these; the second lets the next kernel be launched, once all blocks
+// have called it or ended.
 FUNCTION void wait_for_earlier_launches() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

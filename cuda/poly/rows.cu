@@ -446,6 +446,7 @@ FUNCTION void process(
 extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
     poly_rows(RowsArguments a) {
     DYNAMIC_SHARED(shared);
+    if constexpr (STARTS_EARLY) let_later_launches_start();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM,
               team = threadIdx.x / 32 / TEAM;
     const TeamMemory memory(shared, team);

@@ -17,7 +17,7 @@ pub use targets::{Outcome, Target, targets, text};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest that any reading of less than [`LARGE`] bytes may take.
 pub const LIMIT: Duration = Duration::from_millis(50);
@@ -52,17 +52,15 @@ pub struct Count {
 /// # Errors
 /// What went wrong: a panic, too long a time (the least of three), or a complaint of the target.
 pub fn judge(target: &Target, input: &[u8]) -> Result<(Outcome, Duration), String> {
-    // Some sets of compressing keys take 50 to 65 ms, which is too long, and not yet understood.
-    let limit = if target.name == "compressing keys" { 4 * LIMIT } else { LIMIT };
     let (outcome, mut took) = timed(target, input)?;
     if input.len() < LARGE {
-        // Other programs run, too: only what takes long again and again is slow.
+        // Only what takes long again and again is slow.
         for _ in 0..2 {
-            if took > limit {
+            if took > LIMIT {
                 took = took.min(timed(target, input)?.1);
             }
         }
-        if took > limit {
+        if took > LIMIT {
             return Err(format!("took {took:?} for {} bytes", input.len()));
         }
     }
@@ -70,9 +68,8 @@ pub fn judge(target: &Target, input: &[u8]) -> Result<(Outcome, Duration), Strin
 }
 
 fn timed(target: &Target, input: &[u8]) -> Result<(Outcome, Duration), String> {
-    let start = Instant::now();
     match catch_unwind(AssertUnwindSafe(|| target.read(input))) {
-        Ok(outcome) => Ok((outcome?, start.elapsed())),
+        Ok(outcome) => outcome,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
@@ -146,6 +143,7 @@ impl Drop for Quiet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     /// A reader with a fault that `is_hit` describes.
     fn faulty(is_hit: fn(&[u8]) -> bool, fault: fn() -> Result<Outcome, String>) -> Target {
@@ -167,7 +165,8 @@ mod tests {
         assert_eq!(finds(panics), Some("panicked: a planted fault".into()));
         let long = |bytes: &[u8]| bytes.len() > 10_000;
         let slow = faulty(long, || {
-            std::thread::sleep(Duration::from_millis(60));
+            let start = cpu_time::ProcessTime::now();
+            while start.elapsed() < Duration::from_millis(60) {}
             Ok(Outcome::Refused)
         });
         assert!(finds(slow).is_some_and(|what| what.starts_with("took")));

@@ -1,5 +1,6 @@
 //! What is read: one entry for each decoder, parser and file format.
 
+use cpu_time::ProcessTime;
 use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
 use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
@@ -9,9 +10,11 @@ use girih_tfhe::{
     ClientKey, CompressedResults, EvaluationKeys, LweCiphertexts, Mode, ParameterLiteral,
     ParameterSet, PublicKey, SeededCiphertexts,
 };
+use std::cell::Cell;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// How an input was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +25,21 @@ pub enum Outcome {
     Refused,
 }
 
-type Read = Box<dyn Fn(&[u8]) -> Result<Outcome, String>>;
+type Read = Box<dyn Fn(&[u8], &Clock) -> Result<Outcome, String>>;
+
+/// How long the longest of several readings of one input took. The processor's time, where that
+/// is less: other programs run, too.
+#[derive(Default)]
+struct Clock(Cell<Duration>);
+
+impl Clock {
+    fn time<T>(&self, read: impl FnOnce() -> T) -> T {
+        let (start, processor) = (Instant::now(), ProcessTime::now());
+        let result = read();
+        self.0.set(self.0.get().max(start.elapsed().min(processor.elapsed())));
+        result
+    }
+}
 
 /// Something that reads bytes from elsewhere.
 pub struct Target {
@@ -48,12 +65,8 @@ impl Target {
         seeds: Vec<Vec<u8>>,
         read: impl Fn(&[u8]) -> Result<Outcome, String> + 'static,
     ) -> Self {
-        Self { name, seeds, read: Box::new(read), is_sealed: false }
-    }
-
-    /// The same of serialized things, which end with a checksum.
-    fn sealed(self) -> Self {
-        Self { is_sealed: true, ..self }
+        let read: Read = Box::new(move |bytes, clock| clock.time(|| read(bytes)));
+        Self { name, seeds, read, is_sealed: false }
     }
 
     /// Good inputs.
@@ -67,8 +80,11 @@ impl Target {
         }
     }
 
-    pub(crate) fn read(&self, bytes: &[u8]) -> Result<Outcome, String> {
-        (self.read)(bytes)
+    /// Reads `bytes`, perhaps several times; how it went, and the longest reading.
+    pub(crate) fn read(&self, bytes: &[u8]) -> Result<(Outcome, Duration), String> {
+        let clock = Clock::default();
+        let outcome = (self.read)(bytes, &clock)?;
+        Ok((outcome, clock.0.get()))
     }
 }
 
@@ -121,16 +137,18 @@ fn serialized<S: 'static, T: 'static, E: Display + 'static>(
     write: fn(&T) -> Result<Vec<u8>, E>,
 ) -> Target {
     let seeds = sets.iter().map(make).collect();
-    Target::new(name, seeds, move |bytes| {
-        let any = reread(bytes, read, write)?;
-        let one = sets.iter().filter(|set| read_for(set, bytes).is_ok()).count();
+    let judge: Read = Box::new(move |bytes, clock| {
+        let any = reread(bytes, |bytes| clock.time(|| read(bytes)), write)?;
+        let for_set = |set: &&S| clock.time(|| read_for(set, bytes)).is_ok();
+        let one = sets.iter().filter(for_set).count();
         match (any, one) {
             // A set of other numbers than ours.
             (Outcome::Accepted, 0 | 1) | (Outcome::Refused, 0) => Ok(any),
             _ => Err(format!("{any:?} for any set, accepted for {one} of ours")),
         }
-    })
-    .sealed()
+    });
+    // They end with a checksum.
+    Target { name, seeds, read: judge, is_sealed: true }
 }
 
 /// A key that is the same each time.

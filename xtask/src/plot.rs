@@ -5,6 +5,7 @@
 use crate::record::Record;
 use crate::records;
 use anyhow::{Context, Result, anyhow, bail};
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -180,59 +181,17 @@ fn rates(folder: &Path, sweeps: &[Vec<Batch>]) -> Result<Vec<String>> {
         let lines = of.iter().enumerate().map(|(i, ((_, set, packing), batches))| {
             let label = if *packing > 1 { format!("{set} r={packing}") } else { (*set).into() };
             let points = batches.iter().map(|b| (b.batch as f64, b.bootstraps_per_s)).collect();
-            (label, COLOURS[i % COLOURS.len()], points)
+            Line { label, colour: COLOURS[i % COLOURS.len()], points }
         });
-        let lines: Vec<(String, RGBColor, Points)> = lines.collect();
+        let lines: Vec<Line> = lines.collect();
         let path = folder.join(format!("rates_{backend}.svg"));
-        all_rates(&path, &format!("Bootstrappings on {device}"), &lines)
+        let names = ["batch (messages)", "messages a second"];
+        let axes = axes(&lines).map(|axis| axis.log_scale());
+        line_chart(&path, &format!("Bootstrappings on {device}"), names, axes, &lines)
             .map_err(|e| anyhow!("{}: {e}", path.display()))?;
         written.push(path.display().to_string());
     }
     Ok(written)
-}
-
-fn all_rates(
-    path: &Path,
-    subject: &str,
-    lines: &[(String, RGBColor, Points)],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || lines.iter().flat_map(|(.., points)| points);
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (x, y) = (decades(points().map(|p| p.0)), decades(points().map(|p| p.1)));
-    let mut chart = ChartBuilder::on(&root)
-        .caption(subject, ("sans-serif", 18))
-        .margin(16)
-        .margin_right(36)
-        .x_label_area_size(44)
-        .y_label_area_size(84)
-        .build_cartesian_2d(x.log_scale(), y.log_scale())?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GREY.mix(0.25))
-        .x_desc("batch (messages)")
-        .y_desc("messages a second")
-        .x_label_formatter(&|v| format!("{v:.0}"))
-        .y_label_formatter(&|v| format!("{v:.0}"))
-        .label_style(("sans-serif", 14))
-        .draw()?;
-    for (label, colour, points) in lines {
-        let stroke = colour.stroke_width(2);
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), stroke))?
-            .label(label)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], stroke));
-        chart.draw_series(points.iter().map(|&p| Circle::new(p, 2, colour.filled())))?;
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 14))
-        .draw()?;
-    root.present()?;
-    Ok(())
 }
 
 /// What was measured of each set's noise, in units of what the noise model says.
@@ -318,7 +277,9 @@ impl Curves {
         ] {
             let path = folder.join(format!("{kind}_{}.svg", self.name));
             // plotters' errors borrow the backend; keep their words only.
-            curve(&path, &self.subject, [self.x, unit], colour, &points)
+            let line = [Line { label: String::new(), colour, points }];
+            let axes = axes(&line).map(|axis| axis.log_scale());
+            line_chart(&path, &self.subject, [self.x, unit], axes, &line)
                 .map_err(|e| anyhow!("{}: {e}", path.display()))?;
             written.push(path.display().to_string());
         }
@@ -363,61 +324,75 @@ pub fn ckks_sweep(folder: &Path, runs: &[CkksRun]) -> Result<Vec<String>> {
         let bits = |of: fn(&CkksRun) -> f64| {
             runs.iter().map(|run| (run.level as f64, -of(run))).collect::<Vec<_>>()
         };
+        let line = |label: &str, colour, of| Line { label: label.into(), colour, points: bits(of) };
         let lines = [
-            ("measured", BLUE, bits(|run| run.log2_deviation)),
-            ("noise model", RED, bits(|run| run.log2_model)),
+            line("measured", BLUE, |run| run.log2_deviation),
+            line("noise model", RED, |run| run.log2_model),
         ];
+        let whole = |of: fn(&(f64, f64)) -> f64, margin: f64| {
+            let all = || lines.iter().flat_map(|l| &l.points).map(of);
+            let low = all().fold(f64::INFINITY, f64::min).floor();
+            low - margin..all().fold(f64::NEG_INFINITY, f64::max).ceil() + margin
+        };
+        let axes = [whole(|p| p.0, 0.0), whole(|p| p.1, 1.0)];
+        let names = ["level of the operands", "bits after the point (-log2 of the deviation)"];
         let path = folder.join(format!("precision_{}.svg", curves.name));
-        precision(&path, &curves.subject, &lines)
+        line_chart(&path, &curves.subject, names, axes, &lines)
             .map_err(|e| anyhow!("{}: {e}", path.display()))?;
         written.push(path.display().to_string());
     }
     Ok(written)
 }
 
-/// A label, a colour, and points.
-type Line<'a> = (&'a str, RGBColor, Points);
+/// One of the lines of a picture.
+struct Line {
+    label: String,
+    colour: RGBColor,
+    points: Points,
+}
 
-/// Bits of slots, -log2 of their deviation, against levels.
-fn precision(
+/// Lines over two axes, and, of several, what each is.
+fn line_chart<Axis>(
     path: &Path,
     subject: &str,
-    lines: &[Line<'_>],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || lines.iter().flat_map(|(_, _, points)| points);
-    let range = |of: fn(&(f64, f64)) -> f64, margin: f64| {
-        let low = points().map(of).fold(f64::INFINITY, f64::min);
-        let high = points().map(of).fold(f64::NEG_INFINITY, f64::max);
-        (low.floor() - margin)..(high.ceil() + margin)
-    };
+    [x_name, y_name]: [&str; 2],
+    [x, y]: [Axis; 2],
+    lines: &[Line],
+) -> Result<(), Box<dyn std::error::Error>>
+where
+    Axis: AsRangedCoord<Value = f64>,
+    Axis::CoordDescType: ValueFormatter<f64>,
+{
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
         .caption(subject, ("sans-serif", 18))
         .margin(16)
+        .margin_right(36)
         .x_label_area_size(44)
         .y_label_area_size(84)
-        .build_cartesian_2d(range(|p| p.0, 0.0), range(|p| p.1, 1.0))?;
+        .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(GREY.mix(0.25))
-        .x_desc("level of the operands")
-        .y_desc("bits after the point (-log2 of the deviation)")
+        .x_desc(x_name)
+        .y_desc(y_name)
         .x_label_formatter(&|v| format!("{v:.0}"))
-        .y_label_formatter(&|v| format!("{v:.1}"))
+        .y_label_formatter(&|v| if *v < 100.0 { format!("{v:.1}") } else { format!("{v:.0}") })
         .label_style(("sans-serif", 14))
         .draw()?;
-    for (label, colour, points) in lines {
+    for Line { label, colour, points } in lines {
         let stroke = colour.stroke_width(2);
         chart
             .draw_series(LineSeries::new(points.iter().copied(), stroke))?
-            .label(*label)
+            .label(label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], stroke));
-        chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
+        chart.draw_series(points.iter().map(|&p| Circle::new(p, 2, colour.filled())))?;
     }
     chart
         .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
         .background_style(WHITE.mix(0.8))
         .label_font(("sans-serif", 14))
         .draw()?;
@@ -425,44 +400,17 @@ fn precision(
     Ok(())
 }
 
+/// The ends of both axes: whole decades.
+fn axes(lines: &[Line]) -> [std::ops::Range<f64>; 2] {
+    let all = |of: fn(&(f64, f64)) -> f64| lines.iter().flat_map(|l| &l.points).map(of);
+    [decades(all(|p| p.0)), decades(all(|p| p.1))]
+}
+
 /// The whole decades that hold all values, so that the axis has labels to read off.
 fn decades(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (low, high) =
         values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
     10f64.powf(low.log10().floor())..10f64.powf((high * 1.001).log10().ceil())
-}
-
-fn curve(
-    path: &Path,
-    subject: &str,
-    [x_unit, unit]: [&str; 2],
-    colour: RGBColor,
-    points: &[(f64, f64)],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let x = decades(points.iter().map(|p| p.0));
-    let y = decades(points.iter().map(|p| p.1));
-    let mut chart = ChartBuilder::on(&root)
-        .caption(subject, ("sans-serif", 18))
-        .margin(16)
-        .x_label_area_size(44)
-        .y_label_area_size(84)
-        .build_cartesian_2d(x.log_scale(), y.log_scale())?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GREY.mix(0.25))
-        .x_desc(x_unit)
-        .y_desc(unit)
-        .x_label_formatter(&|v| format!("{v:.0}"))
-        .y_label_formatter(&|v| if *v < 10.0 { format!("{v:.1}") } else { format!("{v:.0}") })
-        .label_style(("sans-serif", 14))
-        .draw()?;
-    chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-    chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
-    root.present()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -269,7 +269,7 @@ pub(crate) fn ready(
     let mut launches = Vec::new();
     fast.iter_mut().for_each(|tiles| tiles.narrow(limits, knobs));
     for tiles in &fast {
-        launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
+        launches.push(fast_launch(&mut encoder, knobs, places, tiles, wide)?);
     }
     if !any.is_empty() {
         launches.push(any_launch(&mut encoder, limits, places, &any)?);
@@ -318,6 +318,7 @@ impl FastTiles {
 
 fn fast_launch(
     encoder: &mut Encoder<'_>,
+    knobs: &PolyKnobs,
     places: &Places,
     fast: &FastTiles,
     wide: bool,
@@ -348,6 +349,7 @@ fn fast_launch(
         ("STEPS", layout.steps),
         ("TILE", geometry.tile),
         ("MIN_BLOCKS", *blocks),
+        ("STARTS_EARLY", knobs.starts_early.into()),
         ("THREADS", threads),
     ]);
     Ok(ReadyLaunch {

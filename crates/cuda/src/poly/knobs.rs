@@ -29,6 +29,8 @@ pub struct PolyKnobs {
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
     pub overlaps_launches: bool,
+    /// Whether they may start once all blocks in front have begun, not only when those end.
+    pub starts_early: bool,
 }
 
 impl Default for PolyKnobs {
@@ -42,6 +44,7 @@ impl Default for PolyKnobs {
             most_products: 256,
             column_blocks: 2,
             overlaps_launches: true,
+            starts_early: false,
         }
     }
 }
@@ -49,7 +52,7 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 8] = [
+const KNOBS: [Knob; 9] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
@@ -58,6 +61,7 @@ const KNOBS: [Knob; 8] = [
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
+    ("starts_early", 0..=1, |knobs, value| knobs.starts_early = value == 1),
 ];
 
 impl PolyKnobs {
@@ -97,6 +101,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
         ("lone_warps", &[16, 24]),
         ("column_blocks", &[1, 3]),
         ("overlaps_launches", &[0]),
+        ("starts_early", &[1]),
     ] {
         all.extend(values.iter().map(|&value| own.clone().with(name, value)));
     }

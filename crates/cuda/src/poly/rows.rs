@@ -270,6 +270,7 @@ fn launch(
         ("STAGED", size.staged),
         ("TEAM_WORDS", size.words(log2_degree)),
         ("MIN_BLOCKS", min_blocks),
+        ("STARTS_EARLY", knobs.starts_early.into()),
         ("PARTS", size.parts),
         ("SHAPES", shapes.len()),
         ("TEXTS", texts.len()),
