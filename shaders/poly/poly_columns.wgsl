@@ -9,11 +9,15 @@
 //               (N^-1 mod p, its quotient, first inverse root, 0)
 //   conversion  (PLAIN or CORRECTED, slot of u, sources, 0); for each source (slot, slot of y,
 //               (D/d)^-1 mod d, its quotient), (d, half of d or weight, 0, 0)
-//   sum         (SUM or KEEP, slot, vectors of terms, stores), (p, -1/p mod 2^32, first root, 0);
-//               for two terms (slot, constant times 2^32, slot, constant times 2^32); for each
-//               store (half transformed, limb, 0, 0)
+//   parts       (PARTS, pairs of terms, 0, 0); for each of four sums (p, -1/p mod 2^32, slot, 0);
+//               for two terms (slot, slot, 0, 0), then of each its constants times 2^32
+//   sum         (SUM or KEEP, slot, vectors of terms, stores), (p, -1/p mod 2^32, first root, slot
+//               of its part + 1, 0 without); for two terms (slot, constant times 2^32, slot,
+//               constant times 2^32); for each store (half transformed, limb, 0, 0)
 //
 // A conversion is a sum whose terms are the y of its sources and u (`girih_ring::BaseConversion`).
+// What four sums take from the same conversions is computed at once, so that each of these slots,
+// which are memory, is read once for four.
 #include memory
 #include modular
 #include half_transform
@@ -23,6 +27,7 @@ const LOAD_HALF: u32 = 1u;
 const PLAIN: u32 = 2u;
 const CORRECTED: u32 = 3u;
 const KEEP: u32 = 5u;
+const PARTS: u32 = 6u;
 
 var<private> slots: array<vec4<u32>, ${SLOTS}>;
 
@@ -78,6 +83,30 @@ fn poly_columns(
             slots[record.y] = u;
             continue;
         }
+        if (record.x == PARTS) {
+            let primes = array(records[at], records[at + 1u], records[at + 2u], records[at + 3u]);
+            at += 4u;
+            var a = sums_of(0u);
+            var b = a;
+            var c = a;
+            var d = a;
+            for (var j = 0u; j < record.y; j++) {
+                let x = slots[records[at].x];
+                let y = slots[records[at].y];
+                let v = records[at + 1u];
+                let w = records[at + 2u];
+                at += 3u;
+                a = sums_with_both(a, x, v.x, y, w.x, primes[0].x);
+                b = sums_with_both(b, x, v.y, y, w.y, primes[1].x);
+                c = sums_with_both(c, x, v.z, y, w.z, primes[2].x);
+                d = sums_with_both(d, x, v.w, y, w.w, primes[3].x);
+            }
+            slots[primes[0].z] = sums_reduced(a, primes[0].x, primes[0].y);
+            slots[primes[1].z] = sums_reduced(b, primes[1].x, primes[1].y);
+            slots[primes[2].z] = sums_reduced(c, primes[2].x, primes[2].y);
+            slots[primes[3].z] = sums_reduced(d, primes[3].x, primes[3].y);
+            continue;
+        }
         let prime = records[at];
         at += 1u;
         var sums = sums_of(0u);
@@ -86,7 +115,10 @@ fn poly_columns(
             at += 1u;
             sums = sums_with_both(sums, slots[terms.x], terms.y, slots[terms.z], terms.w, prime.x);
         }
-        let x = sums_reduced(sums, prime.x, prime.y);
+        var x = sums_reduced(sums, prime.x, prime.y);
+        if (prime.w != 0u) {
+            x = once_each(x + slots[prime.w - 1u], prime.x);
+        }
         if (record.x == KEEP) {
             slots[record.y] = x;
         }

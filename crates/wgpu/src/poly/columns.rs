@@ -1,6 +1,8 @@
 //! Tiles of `poly_columns` as records: `shaders/poly/poly_columns.wgsl` says what each word means.
 //!
 //! A conversion becomes terms of sums: the y of its sources times their cofactors, and u times -D.
+//! Four sums in a row that read the same conversions take those terms together: a thread's slots
+//! lie in memory, and each is then read once for four products.
 
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::slots::Values;
@@ -14,18 +16,30 @@ const PLAIN: u32 = 2;
 const CORRECTED: u32 = 3;
 const SUM: u32 = 4;
 const KEEP: u32 = 5;
+const PARTS: u32 = 6;
+
+/// Sums that take the terms of conversions together.
+const TOGETHER: usize = 4;
 
 /// A step of a tile, by number.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load(usize),
     Conversion(usize),
-    Sum(usize),
+    /// What conversions add to this sum and those behind it, [`TOGETHER`] in all.
+    Parts(usize),
+    /// A sum, without the terms that were taken together with those of others.
+    Sum {
+        number: usize,
+        has_part: bool,
+    },
 }
 
-/// The values of a tile: its loads, its sums, then y of each source and u of each conversion.
+/// The values of a tile: its loads, its sums, their parts, then y of each source and u of each
+/// conversion.
 struct Numbers {
     sums: usize,
+    parts: usize,
     /// For each conversion its first y; u follows the last.
     conversions: Vec<usize>,
     all: usize,
@@ -34,13 +48,14 @@ struct Numbers {
 impl Numbers {
     fn new(tile: &ColumnTile) -> Self {
         let sums = tile.loads.len();
-        let mut all = sums + tile.sums.len();
+        let parts = sums + tile.sums.len();
+        let mut all = parts + tile.sums.len();
         let mut conversions = Vec::with_capacity(tile.conversions.len());
         for conversion in &tile.conversions {
             conversions.push(all);
             all += conversion.slots.len() + 1;
         }
-        Self { sums, conversions, all }
+        Self { sums, parts, conversions, all }
     }
 }
 
@@ -77,18 +92,18 @@ impl ColumnEncoder<'_> {
                 Step::Conversion(number) => {
                     self.conversion(tile, number, &numbers, &constants, &mut values, step, records)?
                 }
-                Step::Sum(number) => {
+                Step::Parts(first) => {
+                    self.parts(tile, first, &numbers, &constants, &mut values, records)?;
+                    for value in converted(&numbers, tile, &tile.sums[first]) {
+                        values.done(value, step);
+                    }
+                }
+                Step::Sum { number, has_part } => {
                     let at = records.len();
                     records.push([0; 4]);
-                    let terms = self.sum(
-                        &tile.sums[number],
-                        number,
-                        &numbers,
-                        &constants,
-                        &values,
-                        records,
-                    )?;
                     let sum = &tile.sums[number];
+                    let terms =
+                        self.sum(sum, number, has_part, &numbers, &constants, &values, records)?;
                     for store in &sum.stores {
                         if store.form == Form::Evaluations || store.automorphism != 1 {
                             return Err(format!("{store:?}: columns store no evaluations"));
@@ -96,7 +111,7 @@ impl ColumnEncoder<'_> {
                         let half = u32::from(store.form == Form::Half);
                         records.push([half, limbs.write(store.to)?, 0, 0]);
                     }
-                    for value in read_by(tile, &numbers, sum) {
+                    for value in read_by(tile, &numbers, number, has_part) {
                         values.done(value, step);
                     }
                     let kept = values.fill(numbers.sums + number);
@@ -168,11 +183,84 @@ impl ColumnEncoder<'_> {
         Ok(())
     }
 
+    /// Appends the terms that [`TOGETHER`] sums have of conversions, and where their parts go.
+    fn parts(
+        &self,
+        tile: &ColumnTile,
+        first: usize,
+        numbers: &Numbers,
+        constants: &[BaseConversion],
+        values: &mut Values,
+        records: &mut Vec<Record>,
+    ) -> Result<(), String> {
+        let sums = &tile.sums[first..first + TOGETHER];
+        let mut of_sums = Vec::with_capacity(TOGETHER);
+        for sum in sums {
+            let mut terms = Vec::new();
+            for term in &sum.terms {
+                if let ColumnTerm::Converted { conversion, factor } = *term {
+                    let conversion = usize::from(conversion);
+                    self.converted(conversion, factor, sum.prime, numbers, constants, &mut terms)?;
+                }
+            }
+            of_sums.push(terms);
+        }
+        let count = of_sums[0].len();
+        let at = records.len();
+        records.push([0; 4]);
+        let mut slots = [0; TOGETHER];
+        for (i, sum) in sums.iter().enumerate() {
+            let p = self.tables.prime(sum.prime)?.modulus;
+            slots[i] = values.fill(numbers.parts + first + i).ok_or("a part that no sum reads")?;
+            records.push([p.value(), p.neg_inverse(), slots[i], 0]);
+        }
+        for pair in (0..count).step_by(2) {
+            let term = |sum: usize, i: usize| of_sums[sum].get(i).copied();
+            let slot = |i: usize| term(0, i).map(|(value, _)| values.slot(value)).transpose();
+            let left = slot(pair)?.ok_or("a part without terms")?;
+            // A constant of 0 fills the last pair; it reads a slot that there is.
+            records.push([left, slot(pair + 1)?.unwrap_or(left), 0, 0]);
+            for i in [pair, pair + 1] {
+                records.push(std::array::from_fn(|sum| term(sum, i).map_or(0, |(_, x)| x)));
+            }
+        }
+        records[at] = [PARTS, count.div_ceil(2) as u32, 0, 0];
+        Ok(())
+    }
+
+    /// Appends what a conversion adds to a sum: values, and constants times 2^32.
+    fn converted(
+        &self,
+        conversion: usize,
+        factor: u32,
+        prime: u16,
+        numbers: &Numbers,
+        constants: &[BaseConversion],
+        terms: &mut Vec<(usize, u32)>,
+    ) -> Result<(), String> {
+        let p = self.tables.prime(prime)?.modulus;
+        if factor >= p.value() {
+            return Err(format!("factor {factor} is not canonical"));
+        }
+        let of = &constants[conversion];
+        let target = of.to_basis().position(p.value());
+        let target = target.ok_or("a conversion without this prime")?;
+        let minus_product = p.neg(of.products()[target]);
+        let cofactors = of.cofactors(target).iter().copied().chain([minus_product]);
+        let first = numbers.conversions[conversion];
+        terms.extend(
+            cofactors.enumerate().map(|(i, x)| (first + i, p.to_montgomery(p.mul(factor, x)))),
+        );
+        Ok(())
+    }
+
     /// Appends what a sum adds up; how many vectors of terms.
+    #[allow(clippy::too_many_arguments)] // What a sum is, and what it reads.
     fn sum(
         &self,
         sum: &ColumnSum,
         number: usize,
+        has_part: bool,
         numbers: &Numbers,
         constants: &[BaseConversion],
         values: &Values,
@@ -180,33 +268,29 @@ impl ColumnEncoder<'_> {
     ) -> Result<u32, String> {
         let prime = self.tables.prime(sum.prime)?;
         let p = prime.modulus;
-        records.push([p.value(), p.neg_inverse(), prime.roots, 0]);
-        let mut terms: Vec<[u32; 2]> = Vec::new();
+        let part = if has_part { values.slot(numbers.parts + number)? + 1 } else { 0 };
+        records.push([p.value(), p.neg_inverse(), prime.roots, part]);
+        let mut read: Vec<(usize, u32)> = Vec::new();
         for term in &sum.terms {
-            let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) = *term;
-            if factor >= p.value() {
-                return Err(format!("factor {factor} is not canonical"));
-            }
             match *term {
-                ColumnTerm::Scaled { slot, .. } => {
+                ColumnTerm::Scaled { slot, factor } => {
+                    if factor >= p.value() {
+                        return Err(format!("factor {factor} is not canonical"));
+                    }
                     if usize::from(slot) >= numbers.sums + number {
                         return Err(format!("slot {slot} is read before it is filled"));
                     }
-                    terms.push([values.slot(slot.into())?, p.to_montgomery(factor)]);
+                    read.push((slot.into(), p.to_montgomery(factor)));
                 }
-                ColumnTerm::Converted { conversion, .. } => {
-                    let of = &constants[usize::from(conversion)];
-                    let target = of.to_basis().position(p.value());
-                    let target = target.ok_or("a conversion without this prime")?;
-                    let minus_product = p.neg(of.products()[target]);
-                    let cofactors = of.cofactors(target).iter().copied().chain([minus_product]);
-                    for (i, cofactor) in cofactors.enumerate() {
-                        let slot = values.slot(numbers.conversions[usize::from(conversion)] + i)?;
-                        terms.push([slot, p.to_montgomery(p.mul(factor, cofactor))]);
-                    }
+                ColumnTerm::Converted { conversion, factor } if !has_part => {
+                    let conversion = usize::from(conversion);
+                    self.converted(conversion, factor, sum.prime, numbers, constants, &mut read)?;
                 }
+                ColumnTerm::Converted { .. } => {}
             }
         }
+        let term = |(value, constant)| Ok::<_, String>([values.slot(value)?, constant]);
+        let mut terms = read.into_iter().map(term).collect::<Result<Vec<_>, _>>()?;
         // A term of constant 0 fills the last vector; it reads a slot that there is.
         if terms.len() % 2 == 1 {
             terms.push([terms[0][0], 0]);
@@ -252,6 +336,8 @@ impl ColumnEncoder<'_> {
 /// few slots are filled at once.
 fn order(tile: &ColumnTile) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
+    // The first sum whose part is not known.
+    let mut parted = 0;
     let mut loaded = vec![false; tile.loads.len()];
     let mut converted = vec![false; tile.conversions.len()];
     for (number, sum) in tile.sums.iter().enumerate() {
@@ -286,25 +372,59 @@ fn order(tile: &ColumnTile) -> Result<Vec<Step>, String> {
                 }
             }
         }
-        steps.push(Step::Sum(number));
+        if parted == number && are_together(&tile.sums[number..]) {
+            steps.push(Step::Parts(number));
+            parted = number + TOGETHER;
+        }
+        steps.push(Step::Sum { number, has_part: number < parted });
+        parted = parted.max(number + 1);
     }
     Ok(steps)
+}
+
+/// The conversions that a sum reads.
+fn conversions_of(sum: &ColumnSum) -> impl Iterator<Item = u16> + '_ {
+    sum.terms.iter().filter_map(|term| match *term {
+        ColumnTerm::Converted { conversion, .. } => Some(conversion),
+        ColumnTerm::Scaled { .. } => None,
+    })
+}
+
+/// Whether the first [`TOGETHER`] sums read the same conversions.
+fn are_together(sums: &[ColumnSum]) -> bool {
+    sums.get(..TOGETHER).is_some_and(|sums| {
+        conversions_of(&sums[0]).next().is_some()
+            && sums[1..].iter().all(|sum| conversions_of(sum).eq(conversions_of(&sums[0])))
+    })
+}
+
+/// The values of conversions that a sum reads.
+fn converted<'a>(
+    numbers: &'a Numbers,
+    tile: &'a ColumnTile,
+    sum: &'a ColumnSum,
+) -> impl Iterator<Item = usize> + 'a {
+    conversions_of(sum).flat_map(move |conversion| {
+        let conversion = usize::from(conversion);
+        let first = numbers.conversions[conversion];
+        first..first + tile.conversions[conversion].slots.len() + 1
+    })
 }
 
 /// The values that a sum reads.
 fn read_by<'a>(
     tile: &'a ColumnTile,
     numbers: &'a Numbers,
-    sum: &'a ColumnSum,
+    number: usize,
+    has_part: bool,
 ) -> impl Iterator<Item = usize> + 'a {
-    sum.terms.iter().flat_map(move |term| match *term {
-        ColumnTerm::Scaled { slot, .. } => usize::from(slot)..usize::from(slot) + 1,
-        ColumnTerm::Converted { conversion, .. } => {
-            let conversion = usize::from(conversion);
-            let first = numbers.conversions[conversion];
-            first..first + tile.conversions[conversion].slots.len() + 1
-        }
-    })
+    let sum = &tile.sums[number];
+    let scaled = sum.terms.iter().filter_map(|term| match *term {
+        ColumnTerm::Scaled { slot, .. } => Some(usize::from(slot)),
+        ColumnTerm::Converted { .. } => None,
+    });
+    let own = converted(numbers, tile, sum).filter(move |_| !has_part);
+    scaled.chain(own).chain(has_part.then_some(numbers.parts + number))
 }
 
 /// The last step that reads each value.
@@ -318,8 +438,13 @@ fn last_use(tile: &ColumnTile, numbers: &Numbers, steps: &[Step]) -> Vec<Option<
                     last[usize::from(slot)] = Some(step);
                 }
             }
-            Step::Sum(number) => {
-                for value in read_by(tile, numbers, &tile.sums[number]) {
+            Step::Parts(first) => {
+                for value in converted(numbers, tile, &tile.sums[first]) {
+                    last[value] = Some(step);
+                }
+            }
+            Step::Sum { number, has_part } => {
+                for value in read_by(tile, numbers, number, has_part) {
                     last[value] = Some(step);
                 }
             }
