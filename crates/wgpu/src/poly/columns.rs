@@ -452,3 +452,53 @@ fn last_use(tile: &ColumnTile, numbers: &Numbers, steps: &[Step]) -> Vec<Option<
     }
     last
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_backend::poly::schedule::Conversion;
+
+    #[test]
+    fn four_sums_in_a_row_take_their_conversions_together() {
+        let from = |number| Load { from: Limb::Arena(number), form: Form::Half, automorphism: 1 };
+        let sum = |prime: u16, conversions: &[u16], slot: Option<u16>| {
+            let converted = |&conversion| ColumnTerm::Converted { conversion, factor: 1 };
+            let scaled = slot.map(|slot| ColumnTerm::Scaled { factor: 1, slot });
+            ColumnSum {
+                prime,
+                terms: conversions.iter().map(converted).chain(scaled).collect(),
+                stores: Vec::new(),
+            }
+        };
+        let conversion = |slots: &[u16]| Conversion { slots: slots.to_vec(), corrected: true };
+        let tile = ColumnTile {
+            loads: (0..3).map(|number| (number as u16, from(number))).collect(),
+            conversions: vec![conversion(&[0, 1]), conversion(&[2])],
+            sums: vec![
+                sum(3, &[0], None),
+                sum(4, &[0, 1], None),
+                sum(5, &[0, 1], Some(3)),
+                sum(6, &[0, 1], None),
+                sum(7, &[0, 1], None),
+                sum(8, &[0, 1], None),
+            ],
+        };
+        let steps = order(&tile).expect("in order");
+        let shown: Vec<_> = steps.iter().map(|step| format!("{step:?}")).collect();
+        let plain = |number| format!("Sum {{ number: {number}, has_part: false }}");
+        let part = |number| format!("Sum {{ number: {number}, has_part: true }}");
+        let loads = ["Load(0)", "Load(1)", "Conversion(0)"].map(String::from);
+        let more = ["Load(2)", "Conversion(1)", "Parts(1)"].map(String::from);
+        let sums = [part(1), part(2), part(3), part(4), plain(5)];
+        let want: Vec<_> = loads.into_iter().chain([plain(0)]).chain(more).chain(sums).collect();
+        assert_eq!(shown, want);
+        // The sums read their parts, and that of the fourth its slot.
+        let numbers = Numbers::new(&tile);
+        let last = last_use(&tile, &numbers, &steps);
+        let end = |value: usize| last[value].map(|step| shown[step].clone());
+        assert_eq!(end(numbers.sums), Some(part(2)));
+        assert_eq!(end(numbers.parts + 4), Some(part(4)));
+        assert_eq!((end(numbers.parts), end(numbers.parts + 5)), (None, None));
+        assert_eq!(end(numbers.conversions[0]), Some(plain(5)));
+    }
+}

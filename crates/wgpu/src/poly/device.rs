@@ -157,17 +157,17 @@ impl WgpuPoly {
         Ok(())
     }
 
-    /// Makes one polynomial resident.
+    /// Writes one polynomial where it is to be resident.
     fn load_one(
         &self,
         source: &dyn ResidentSource,
         number: usize,
         shape: &ResidentShape,
+        block: &Block,
         report: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<Block> {
+    ) -> Result<()> {
         let len = self.ring.degree() >> shape.log2_run;
         let limbs = shape.basis.len();
-        let block = self.state().memory.allocate(&self.gpu, limbs, len, source.what())?;
         let mut words = vec![0u32; LIMBS_AT_ONCE.min(limbs) * len];
         for first in (0..limbs).step_by(LIMBS_AT_ONCE) {
             let some = LIMBS_AT_ONCE.min(limbs - first);
@@ -176,21 +176,18 @@ impl WgpuPoly {
                 .par_chunks_exact_mut(len)
                 .enumerate()
                 .for_each(|(i, out)| source.limb(number, first + i, out));
-            let written = {
+            {
                 let mut state = self.state();
                 let State { memory, uploads, .. } = &mut *state;
                 block.runs(first, some).into_iter().try_for_each(|run| {
                     let buffer = memory.buffer(run.address.segment);
                     let offset = 4 * u64::from(run.address.word);
                     uploads.write(&self.gpu, buffer, offset, &words[run.words])
-                })
-            };
-            if let Err(error) = written.and_then(|()| report(some * len)) {
-                self.state().memory.free(&block);
-                return Err(error);
+                })?;
             }
+            report(some * len)?;
         }
-        Ok(block)
+        Ok(())
     }
 }
 
@@ -282,23 +279,27 @@ impl PolyDevice for WgpuPoly {
         let what = format!("loading {}", source.what());
         let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
         let (mut done, mut pending) = (0, 0);
-        let mut loaded: Vec<Block> = Vec::new();
-        let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
-            let len = self.ring.degree() >> shape.log2_run;
-            let mut report = |words: usize| {
-                done += words / len;
-                progress.report(&what, done, total);
-                pending += 4 * words as u64;
-                if pending > UPLOAD_BYTES {
-                    pending = 0;
-                    self.gpu.queue.submit([]);
-                    return self.gpu.wait(&what);
-                }
-                Ok(())
-            };
-            loaded.push(self.load_one(source, number, shape, &mut report)?);
-            Ok(())
-        });
+        let sizes: Vec<(usize, &[u16])> = shapes
+            .iter()
+            .map(|shape| (self.ring.degree() >> shape.log2_run, shape.basis.primes()))
+            .collect();
+        let loaded = self.state().memory.allocate_by_prime(&self.gpu, &sizes, source.what())?;
+        let result =
+            shapes.iter().zip(&loaded).enumerate().try_for_each(|(number, (shape, block))| {
+                let len = self.ring.degree() >> shape.log2_run;
+                let mut report = |words: usize| {
+                    done += words / len;
+                    progress.report(&what, done, total);
+                    pending += 4 * words as u64;
+                    if pending > UPLOAD_BYTES {
+                        pending = 0;
+                        self.gpu.queue.submit([]);
+                        return self.gpu.wait(&what);
+                    }
+                    Ok(())
+                };
+                self.load_one(source, number, shape, block, &mut report)
+            });
         let result = result.and_then(|()| self.gpu.check(&what));
         let mut state = self.state();
         if let Err(error) = result {

@@ -159,6 +159,54 @@ impl Memory {
     /// Room for `limbs` limbs of `limb` words, of undefined contents.
     pub fn allocate(&mut self, gpu: &Gpu, limbs: usize, limb: usize, what: &str) -> Result<Block> {
         let most = (gpu.binding_bytes() / 16 * 4) as usize;
+        let per_piece = (most / limb).clamp(1, limbs.max(1));
+        let pieces = limbs.div_ceil(per_piece).max(1);
+        let words =
+            (0..pieces).map(|piece| taken(per_piece.min(limbs - piece * per_piece), limb as u32));
+        let pieces = self.take_all(gpu, limbs, limb, words, what)?;
+        Ok(Block { limb: limb as u32, limbs, per_piece, pieces })
+    }
+
+    /// Room for polynomials, each of limbs of so many words modulo these primes. Limbs modulo one
+    /// prime lie side by side, whichever polynomial they are of: a tile of rows reads those of one
+    /// prime alone, and finds them in few segments.
+    pub fn allocate_by_prime(
+        &mut self,
+        gpu: &Gpu,
+        polynomials: &[(usize, &[u16])],
+        what: &str,
+    ) -> Result<Vec<Block>> {
+        let mut order = Vec::new();
+        for (number, (_, primes)) in polynomials.iter().enumerate() {
+            order.extend(primes.iter().enumerate().map(|(limb, &prime)| (prime, number, limb)));
+        }
+        order.sort_unstable();
+        let words = order.iter().map(|&(_, number, _)| taken(1, polynomials[number].0 as u32));
+        let longest = polynomials.iter().map(|p| p.0).max().unwrap_or(0);
+        let addresses = self.take_all(gpu, order.len(), longest, words, what)?;
+        let block = |&(limb, primes): &(usize, &[u16])| Block {
+            limb: limb as u32,
+            limbs: primes.len(),
+            per_piece: 1,
+            pieces: vec![Address { segment: 0, word: 0 }; primes.len()],
+        };
+        let mut blocks: Vec<Block> = polynomials.iter().map(block).collect();
+        for ((_, number, limb), address) in order.into_iter().zip(addresses) {
+            blocks[number].pieces[limb] = address;
+        }
+        Ok(blocks)
+    }
+
+    /// Takes pieces of so many words, all or none, for `limbs` limbs of at most `limb` words.
+    fn take_all(
+        &mut self,
+        gpu: &Gpu,
+        limbs: usize,
+        limb: usize,
+        pieces: impl Iterator<Item = u32>,
+        what: &str,
+    ) -> Result<Vec<Address>> {
+        let most = (gpu.binding_bytes() / 16 * 4) as usize;
         let bytes = 4 * (limbs as u64).saturating_mul(limb as u64);
         let refuse = |why: String| BackendError::OutOfMemory {
             device: gpu.name.clone(),
@@ -175,20 +223,15 @@ impl Memory {
             let used = self.used;
             return Err(refuse(format!("{used} bytes are taken of the {all} of this device")));
         }
-        let per_piece = (most / limb).clamp(1, limbs.max(1));
-        let mut block = Block { limb: limb as u32, limbs, per_piece, pieces: Vec::new() };
-        let pieces = limbs.div_ceil(per_piece).max(1);
-        for piece in 0..pieces {
-            let words = taken(per_piece.min(limbs - piece * per_piece), limb as u32);
+        let mut taken: Vec<(Address, u32)> = Vec::new();
+        for words in pieces {
             match self.take(gpu, words, what) {
                 Ok(address) => {
                     self.used += 4 * u64::from(words);
-                    block.pieces.push(address);
+                    taken.push((address, words));
                 }
                 Err(error) => {
-                    // What is there of it goes back: the pieces so far are whole ones.
-                    block.limbs = (piece * per_piece).min(limbs);
-                    self.free(&block);
+                    self.give_back(taken.into_iter());
                     let BackendError::OutOfMemory { what: why, .. } = error else {
                         return Err(error);
                     };
@@ -197,12 +240,16 @@ impl Memory {
                 }
             }
         }
-        Ok(block)
+        Ok(taken.into_iter().map(|(address, _)| address).collect())
     }
 
     /// Gives a block back. What is called before may still use it: calls run in order.
     pub fn free(&mut self, block: &Block) {
-        for (address, words) in block.piece_words() {
+        self.give_back(block.piece_words());
+    }
+
+    fn give_back(&mut self, pieces: impl Iterator<Item = (Address, u32)>) {
+        for (address, words) in pieces {
             if let Some(segment) = self.segments.get_mut(address.segment as usize) {
                 segment.give_back(address.word, words);
                 self.used -= 4 * u64::from(words);

@@ -110,25 +110,42 @@ fn memory_in_many_buffers_changes_nothing() {
 /// Keys of one limb in nine buffers, which one tile reads.
 #[test]
 fn limbs_in_more_buffers_than_a_kernel_binds_are_copied_together() {
-    let Some(device) = software(Profile::Core, Some(1 << 20)) else { return };
+    assert!(sums_of_keys(9, 3..4, false), "no tile touched that many buffers");
+}
+
+/// Keys of 400 limbs in seven buffers: those of each prime side by side.
+#[test]
+fn keys_loaded_together_lie_by_their_primes() {
+    assert!(!sums_of_keys(100, 0..4, true), "limbs of one prime lie in too many buffers");
+}
+
+/// Computes a sum of products with `count` keys modulo these primes, loaded at once or each into a
+/// buffer of its own; whether limbs had to be copied together for it.
+fn sums_of_keys(count: usize, primes: std::ops::Range<usize>, at_once: bool) -> bool {
+    let Some(device) = software(Profile::Core, Some(1 << 20)) else { return !at_once };
     let ring = random::ring(12);
     let engine = PolyEngine::open(&device, ring.clone()).expect("a ring in order");
-    let (basis, mut numbers) = (ring.basis(3..4), Numbers::new(1));
+    let (basis, mut numbers) = (ring.basis(primes), Numbers::new(1));
     let shape = ResidentShape { basis: basis.clone(), log2_run: 0 };
     let mut words = || numbers.limbs(&ring, &basis, ring.degree());
-    let keys: Vec<_> = (0..9).map(|_| (shape.clone(), words())).collect();
+    let keys: Vec<_> = (0..count).map(|_| (shape.clone(), words())).collect();
     let (mut taken, mut residents) = (Vec::new(), Vec::new());
-    for key in &keys {
-        // All but one limb of a buffer.
-        taken.push(engine.allocate(63).expect("small"));
-        let one = HostPolynomials::new(&ring, vec![key.clone()]).expect("canonical");
-        residents.extend(engine.load(&one, &NoProgress).expect("small"));
+    if at_once {
+        let all = HostPolynomials::new(&ring, keys.clone()).expect("canonical");
+        residents = engine.load(&all, &NoProgress).expect("small");
+    } else {
+        for key in &keys {
+            // All but one limb of a buffer.
+            taken.push(engine.allocate(63).expect("small"));
+            let one = HostPolynomials::new(&ring, vec![key.clone()]).expect("canonical");
+            residents.extend(engine.load(&one, &NoProgress).expect("small"));
+        }
     }
     let mut builder = ProgramBuilder::new(ring.clone());
     let x = builder.input(basis.clone(), Domain::Coefficients).expect("a prime of the ring");
     let y = builder.transform(x, Domain::Evaluations);
     let key = |_| builder.resident(shape.clone()).expect("a prime of the ring");
-    let values: Vec<_> = (0..9).map(key).collect();
+    let values: Vec<_> = (0..count).map(key).collect();
     let terms = values.into_iter().map(|key| Term::product(y, key)).collect();
     let sum = builder.sum(terms).expect("one basis");
     builder.output(sum);
@@ -138,19 +155,18 @@ fn limbs_in_more_buffers_than_a_kernel_binds_are_copied_together() {
     let want = interpret(&program, &all, std::slice::from_ref(&input), &[]).expect("in order");
 
     let routine = engine.prepare(&program, &residents).expect("in order");
-    let buffers = [(); 3].map(|()| engine.allocate(1).expect("small"));
+    let buffers = [(); 3].map(|()| engine.allocate(basis.len()).expect("small"));
     let [input_at, first, second] = buffers.each_ref().map(|buffer| buffer.place(0));
     engine.write(input_at, &basis, &input).expect("canonical");
     let call = |output| Bindings { inputs: vec![input_at], outputs: vec![output] };
     engine.run(&routine, &[call(first), call(second)]).expect("it runs");
     for output in [first, second] {
-        let mut words = vec![0; ring.degree()];
+        let mut words = vec![0; basis.len() * ring.degree()];
         engine.read(output, &mut words).expect("it is there");
         assert!(want.outputs[0] == words);
     }
     let device: &dyn std::any::Any = engine.device();
-    let device = device.downcast_ref::<WgpuPoly>().expect("it is what was opened");
-    assert!(device.gathers(), "no tile touched that many buffers");
+    device.downcast_ref::<WgpuPoly>().expect("it is what was opened").gathers()
 }
 
 /// A loop whose results take turns makes a script for each place once.
