@@ -1,0 +1,2 @@
+#pragma once
+#include <rmm/mr/device/binning_memory_resource.hpp>
