@@ -20,9 +20,12 @@ objects=()
 for file in "${sources[@]}" "$here/bench.cpp"; do
     object=$out/$(basename "$file").o
     objects+=("$object")
-    [[ $object -nt $file ]] || { echo "$file"; "$nvcc" -x cu "${flags[@]}" -c "$file" -o "$object"; }
+    if [[ ! $object -nt $file ]]; then
+        echo "$file"
+        "$nvcc" -x cu "${flags[@]}" -c "$file" -o "$object"
+    fi
 done
 gmp=$(ls /usr/lib/*/libgmp.a | head -1)
-"$nvcc" "-arch=$arch" ${NVCC_FLAGS:-} "${objects[@]}" -cudart static -Xcompiler -static-libstdc++,-static-libgcc \
-    "$gmp" -o "$out/cheddar_bench"
+"$nvcc" "-arch=$arch" ${NVCC_FLAGS:-} "${objects[@]}" -cudart static \
+    -Xcompiler -static-libstdc++,-static-libgcc "$gmp" -o "$out/cheddar_bench"
 cp "$source"/parameters/bootparam_*.json "$out"
