@@ -10,6 +10,16 @@ assembly.Suspending ??= Object.assign(
 );
 assembly.promising ??= standIn;
 
+import { Device } from "./girih.js";
+
+// Asked first: where there is no WebGPU, what opens it in the module ends the module.
+const open = Device.open;
+Device.open = async (kind) => {
+  const why = kind === "webgpu" ? await whyNoWebGpu() : undefined;
+  if (why) throw new Error(`WebGPU cannot be opened: ${why}; there is the device cpu`);
+  return open(kind);
+};
+
 export * from "./girih.js";
 export { default } from "./girih.js";
 

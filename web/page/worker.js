@@ -81,7 +81,7 @@ const TASKS = {
       kept.bits = { client, server };
     }
     const { client, server } = kept.bits;
-    const inputs = await step("encrypt two bits", () =>
+    const inputs = await step("encrypt both", () =>
       [a, b].map((bit) => client.encryptBits(new Uint8Array([bit]))), both);
     const [x, y] = inputs;
     const output = await step(`${gate.toUpperCase()}`, () => server.gate(gate, x, y), length);
@@ -99,7 +99,7 @@ const TASKS = {
       kept.integers = { client, server };
     }
     const { client, server } = kept.integers;
-    const inputs = await step("encrypt two integers", () =>
+    const inputs = await step("encrypt both", () =>
       [a, b].map((value) => client.encryptIntegers(width, new Float64Array([value]))), both);
     const [x, y] = inputs;
     const sum = await step("add", () => server.compute("add", width, x, y), length);
@@ -130,7 +130,7 @@ const TASKS = {
       kept.vectors = { client, server, length: x.length };
     }
     const { client, server } = kept.vectors;
-    const inputs = await step("encrypt two vectors", () =>
+    const inputs = await step("encrypt both", () =>
       [x, y].map((values) => client.encrypt(new Float64Array(values), 1)), both);
     const output = await step("dot product", () => server.dot(inputs[0], inputs[1]), length);
     const [got] = await step("decrypt", () => client.decrypt(output));

@@ -9,8 +9,8 @@ import { files } from "../files.js";
 
 const pictures = new URL("../../target/web/pictures/", import.meta.url);
 const toys = "?bits=INSECURE_TOY&integers=INSECURE_INTEGERS&vectors=INSECURE_CKKS_D40_N10";
-/** Milliseconds. */
-const LONGEST_PAUSE = 100;
+/** Milliseconds; more, by hand, on a machine that is busy with other work. */
+const LONGEST_PAUSE = Number(process.env.GIRIH_LONGEST_PAUSE ?? 100);
 const LONGEST_TASK = 600_000;
 
 const server = files();
@@ -112,16 +112,6 @@ async function all(page, name) {
   for (const card of ["bits", "integers", "vectors"]) await run(page, name, card);
 }
 
-/** Integers need the native torus, which WebGPU in browsers is refused for. */
-async function withWebGpu(page, name) {
-  await run(page, name, "bits");
-  await run(page, name, "vectors");
-  await page.click("#integers form button:not([type])");
-  await page.waitForFunction(() => document.querySelector("#integers .outcome")?.textContent,
-    { timeout: LONGEST_TASK });
-  assert.match(await text(page, "#integers .outcome"), /native torus.*open the device `cpu`/);
-}
-
 /** A page without WebGPU says so, and computes on the CPU once that is asked for. */
 async function asksFirst(page) {
   assert.match(await text(page, "#found"), /^No WebGPU: .*if you want that/);
@@ -154,8 +144,8 @@ test("Chromium with WebGPU, in software", async () => {
     "--enable-features=Vulkan"), toys, async (page) => {
     assert.match(await text(page, "#found"), /^This browser has WebGPU/);
     await open(page, name, "webgpu");
-    await withWebGpu(page, name);
-    await withWebGpu(page, name);
+    await all(page, name);
+    await all(page, name);
   });
 });
 
@@ -189,6 +179,6 @@ test("Firefox with WebGPU, in software", async () => {
   await visit(name, firefox(true), toys, async (page) => {
     assert.match(await text(page, "#found"), /^This browser has WebGPU/);
     await open(page, name, "webgpu");
-    await withWebGpu(page, name);
+    await all(page, name);
   });
 });

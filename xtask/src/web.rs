@@ -11,8 +11,9 @@ pub struct Arguments {
     /// Check types, then test the package in Node and the page in Chromium and Firefox.
     #[arg(long)]
     test: bool,
-    /// Install what is missing: packages of Debian (browsers, a software driver for Vulkan, a
-    /// compiler for the target where rustup has none) as root, and of npm below `web/`.
+    /// Install what is missing: rustup's target, packages of Debian (browsers, a software driver
+    /// for Vulkan, a compiler for the target where rustup has none) as root, and of npm below
+    /// `web/`.
     #[arg(long)]
     install: bool,
     /// Serve the page at 127.0.0.1 on this port (0: a free one) until it is ended.
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             ]))?;
         }
         must(Command::new("npm").args(["run", "--silent", "types"]).current_dir(&web))?;
-        let tests = ["--test", "--test-concurrency=1", "tests/"];
+        let tests = ["--test", "--test-concurrency=1", "tests/*.test.js"];
         let passed = Command::new("node").args(tests).current_dir(&web).status()?.success();
         return Ok(fits && passed);
     }
@@ -100,6 +101,13 @@ fn compile(root: &Path, out: &Path, install: bool) -> Result<PathBuf> {
     command.args(["build", "--package", "girih-web", "--profile", "web", "--target", TARGET]);
     // Every browser that runs the module has these vectors, and the CPU device is made of them.
     command.env("RUSTFLAGS", "-C target-feature=+simd128").env("CARGO_TARGET_DIR", &folder);
+    if install && !super::wasm::has_target()? {
+        // Where there is no rustup, or it does not get it, a compiler of Debian's does.
+        let rustup = Command::new("rustup").args(["target", "add", TARGET]).status();
+        if !rustup.is_ok_and(|status| status.success()) {
+            println!("rustup has no {TARGET}");
+        }
+    }
     if !super::wasm::has_target()? {
         let sysroot = out.join("compiler");
         if !sysroot.join("usr/bin/rustc").exists() {
@@ -168,7 +176,7 @@ fn assemble(web: &Path, out: &Path, module: &Path) -> Result<PathBuf> {
     must(bindgen.arg("--").args([module, glue.as_path()]))?;
     let optimise = web.join("node_modules/.bin/wasm-opt");
     // No browser reads compact imports yet.
-    let options = ["-Os", "--all-features", "--disable-compact-imports", "--strip-producers"];
+    let options = ["-Oz", "--all-features", "--disable-compact-imports", "--strip-producers"];
     let optimised = glue.join("optimised.wasm");
     let from = glue.join("girih_bg.wasm");
     must(Command::new(optimise).args(options).arg(&from).arg("--output").arg(&optimised))?;

@@ -53,6 +53,16 @@ pub fn switch_to_power(x: u64, from: u64, log2_to: u32) -> u64 {
     divide(sum, from) as u64 & mask
 }
 
+/// The sum of `words` where a mask of `plus` is all ones, less that where one of `minus` is, modulo
+/// 2^64. Compiled here, as vectors, whatever the caller is compiled for.
+#[must_use]
+#[inline(never)]
+pub fn signed_sum(words: &[u64], plus: &[u64], minus: &[u64]) -> u64 {
+    words.iter().zip(plus).zip(minus).fold(0u64, |sum, ((&word, &plus), &minus)| {
+        sum.wrapping_add(word & plus).wrapping_sub(word & minus)
+    })
+}
+
 /// `floor(x / divisor)`, for `0 < divisor <= 2^63`: one bit a step, whatever x is.
 #[must_use]
 #[inline]

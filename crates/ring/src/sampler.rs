@@ -9,6 +9,8 @@
 //! expands it again elsewhere. The tests of this module pin it.
 
 mod error;
+#[cfg(any(test, target_feature = "simd128"))]
+mod four_blocks;
 mod stream;
 
 pub use error::{Gaussian, TUniform};

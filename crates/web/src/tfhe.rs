@@ -123,18 +123,9 @@ impl ServerKey {
     /// Loads keys.
     ///
     /// # Errors
-    /// If they do not fit the device, or it fails; for sets of the native torus with WebGPU.
+    /// If they do not fit the device, or it fails.
     #[wasm_bindgen(jspi)]
     pub fn load(device: &Device, keys: &EvaluationKeys) -> Result<ServerKey> {
-        // Chromium on SwiftShader: messages under INSECURE_INTEGERS came out wrong, which are right
-        // on the CPU of the same page.
-        if device.kind() == "webgpu" && keys.0.set().shape().is_torus() {
-            return refuse(format!(
-                "{} is a set of the native torus, whose results in a browser's WebGPU are not \
-                 right yet: open the device `cpu`",
-                keys.0.set()
-            ));
-        }
         Ok(Self(device.0.loader().progress(&ToPage).load(&keys.0)?))
     }
 

@@ -19,9 +19,13 @@
 //! to 2.8 (tested). A step of a blind rotation adds two products, each times `X^e - 1` of mean
 //! square 2, which doubles c.
 
+#[cfg(not(target_feature = "simd128"))]
+mod arrays;
 mod butterfly;
 mod lanes;
 mod roots;
+#[cfg(target_feature = "simd128")]
+mod wasm;
 
 /// Doubles as transforms want them.
 pub type Buffer = crate::AlignedBuffer<f64>;

@@ -7,6 +7,8 @@
 //! [`Automorphism`](crate::Automorphism).
 
 mod ahead;
+#[cfg(not(target_feature = "simd128"))]
+mod arrays;
 mod convert;
 mod gather;
 mod grid;
@@ -17,6 +19,8 @@ mod strided;
 #[cfg(test)]
 mod tests;
 mod transform;
+#[cfg(target_feature = "simd128")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -56,8 +56,8 @@ impl Gaussian {
         self.thresholds.len() as i64
     }
 
-    /// One draw, in constant time.
-    #[inline]
+    /// One draw, in constant time. Compiled here, as vectors, whatever the caller is compiled for.
+    #[inline(never)]
     pub fn sample(&self, stream: &mut RandomStream) -> i64 {
         let bits = stream.next_u64();
         let uniform = (bits >> 1) as i64;

@@ -1,8 +1,52 @@
 //! Seeds, streams, and everything uniform.
 
-use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The words of one stream, and how it begins.
+#[cfg(not(target_feature = "simd128"))]
+mod words {
+    pub use chacha20::ChaCha20Rng as Words;
+    pub use rand_core::Rng;
+    use rand_core::SeedableRng;
+
+    pub fn open(seed: &[u8; 32], nonce: u64) -> Words {
+        let mut words = Words::from_seed(*seed);
+        words.set_stream(nonce);
+        words
+    }
+}
+#[cfg(target_feature = "simd128")]
+mod words {
+    use crate::sampler::four_blocks::FourBlocks;
+    use rand_core::block::BlockRng;
+
+    pub type Words = BlockRng<FourBlocks>;
+
+    pub fn open(seed: &[u8; 32], nonce: u64) -> Words {
+        BlockRng::new(FourBlocks::new(seed, nonce))
+    }
+
+    /// What streams elsewhere have of a trait.
+    pub trait Rng {
+        fn next_u32(&mut self) -> u32;
+        fn next_u64(&mut self) -> u64;
+    }
+
+    impl Rng for Words {
+        #[inline]
+        fn next_u32(&mut self) -> u32 {
+            self.next_word()
+        }
+        #[inline]
+        fn next_u64(&mut self) -> u64 {
+            self.next_u64_from_u32()
+        }
+    }
+}
+use words::{Rng, Words};
+
+/// Bytes that [`RandomStream::fill_bits`] draws at once: of four blocks.
+const DRAWN: usize = 256;
 
 /// A public seed that masks are expanded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +125,24 @@ fn nonce(domain: u16, index: u64) -> u64 {
     u64::from(domain) << 48 | index
 }
 
+/// Values from `W` little-endian bytes each.
+#[inline]
+fn unpack<const W: usize>(
+    values: &mut [u64],
+    bytes: &[u8],
+    mask: u64,
+    word: impl Fn([u8; W]) -> u64,
+) {
+    for (value, &bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
+        *value = word(bytes) & mask;
+    }
+}
+
 /// One ChaCha20 key stream; its state is wiped when dropped.
 ///
 /// The 64-bit nonce is `domain * 2^48 + index`, the block counter starts at 0,
 /// words are little-endian.
-pub struct RandomStream(ChaCha20Rng);
+pub struct RandomStream(Words);
 
 impl std::fmt::Debug for RandomStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -99,9 +156,7 @@ impl RandomStream {
     }
 
     fn from_nonce(seed: &[u8; 32], nonce: u64) -> Self {
-        let mut rng = ChaCha20Rng::from_seed(*seed);
-        rng.set_stream(nonce);
-        Self(rng)
+        Self(words::open(seed, nonce))
     }
 
     /// 32 random bits.
@@ -160,23 +215,18 @@ impl RandomStream {
     pub fn fill_bits(&mut self, bits: u32, out: &mut [u64]) {
         debug_assert!((1..=64).contains(&bits));
         let mask = u64::MAX >> (64 - bits);
-        if bits <= 16 {
-            for pair in out.chunks_mut(2) {
-                let word = u64::from(self.next_u32());
-                pair[0] = word & mask;
-                if let Some(second) = pair.get_mut(1) {
-                    *second = word >> 16 & mask;
-                }
-            }
-        } else if bits <= 32 {
-            for x in out {
-                *x = u64::from(self.next_u32()) & mask;
-            }
-        } else {
-            for x in out {
-                *x = self.next_u64() & mask;
+        let width = if bits <= 16 { 2 } else { bits.div_ceil(32) as usize * 4 };
+        let mut bytes = [0; DRAWN];
+        for values in out.chunks_mut(DRAWN / width) {
+            let drawn = &mut bytes[..(values.len() * width).next_multiple_of(4)];
+            self.0.fill_bytes(drawn);
+            match width {
+                2 => unpack(values, drawn, mask, |b| u16::from_le_bytes(b).into()),
+                4 => unpack(values, drawn, mask, |b| u32::from_le_bytes(b).into()),
+                _ => unpack(values, drawn, mask, u64::from_le_bytes),
             }
         }
+        bytes.zeroize();
     }
 
     /// Uniform in {-1, 0, 1}.

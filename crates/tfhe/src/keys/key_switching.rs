@@ -2,7 +2,7 @@
 
 use super::{ClientKey, domain, packed::PackedWords};
 use girih_backend::BootstrapShape;
-use girih_ring::constant_time::equal_mask;
+use girih_ring::constant_time::{equal_mask, signed_sum};
 use girih_ring::sampler::RandomStream;
 use girih_rlwe::{MaskStreams, SecretStreams};
 use zeroize::Zeroizing;
@@ -84,13 +84,7 @@ impl<'a> Generator<'a> {
             draw_mask(shape, &mut masks, &mut mask);
             for (slot, body) in bodies.iter_mut().enumerate() {
                 let (ones, minus_ones) = self.selectors[slot * 2 * n..][..2 * n].split_at(n);
-                let product = mask
-                    .iter()
-                    .zip(ones)
-                    .zip(minus_ones)
-                    .fold(0u64, |sum, ((&a, &plus), &minus)| {
-                        sum.wrapping_add(a & plus).wrapping_sub(a & minus)
-                    });
+                let product = signed_sum(&mask, ones, minus_ones);
                 // Modulo 2^64, which every modulus of entries divides.
                 let payload =
                     weight.wrapping_mul(i64::from(self.client.glwe_secret(slot)[index]) as u64);
