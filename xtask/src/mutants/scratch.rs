@@ -74,12 +74,13 @@ impl Scratch {
         let path = paths.iter().find(|path| root.join(path).is_file());
         let path = path.with_context(|| format!("{folder}: has no file of the module {name}"))?;
         let source = std::fs::read_to_string(root.join(path)).context(path.clone())?;
-        let sites: Sites = find(&source, self.count).with_context(|| path.clone())?;
+        let sites: Sites<'_> = find(&source, self.count).with_context(|| path.clone())?;
         self.count = sites.end();
         let written = Written::default();
-        self.files.push(File { path: path.clone(), source, sites: sites.all, written });
+        let (modules, sites) = (sites.modules, sites.all);
+        self.files.push(File { path: path.clone(), source, sites, written });
         let folder = if is_root { folder.to_owned() } else { format!("{folder}/{name}") };
-        sites.modules.iter().try_for_each(|module| self.module(root, &folder, module, false))
+        modules.iter().try_for_each(|module| self.module(root, &folder, module, false))
     }
 
     /// Writes the sources, but for what `tests` alone take.
@@ -184,7 +185,7 @@ impl Scratch {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
             .args(words)
-            // Loops that are inlined many times over, each with its choices, take minutes otherwise.
+            // Loops that are inlined many times over, each with its choices, take minutes else.
             .args(["--config", &format!("profile.dev.package.{}.opt-level=1", self.package)])
             .args(["--message-format=json", "-p"])
             .arg(&self.package)

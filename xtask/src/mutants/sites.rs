@@ -33,7 +33,8 @@ pub struct Site {
 }
 
 /// The sites of a file, outer ones before those inside them.
-pub struct Sites {
+pub struct Sites<'t> {
+    text: &'t str,
     pub all: Vec<Site>,
     /// Modules in files of their own that this compilation takes.
     pub modules: Vec<String>,
@@ -44,14 +45,14 @@ pub struct Sites {
 ///
 /// # Errors
 /// If `text` is no Rust.
-pub fn find(text: &str, first: usize) -> Result<Sites> {
+pub fn find(text: &str, first: usize) -> Result<Sites<'_>> {
     let file = syn::parse_file(text).context("cannot be parsed")?;
-    let mut sites = Sites { all: Vec::new(), modules: Vec::new(), next: first };
+    let mut sites = Sites { text, all: Vec::new(), modules: Vec::new(), next: first };
     sites.visit_file(&file);
     Ok(sites)
 }
 
-impl Sites {
+impl Sites<'_> {
     /// The number of the change that follows the last one.
     pub fn end(&self) -> usize {
         self.next
@@ -82,13 +83,13 @@ impl Sites {
     }
 
     /// Replaces the operator of two operands that are computed in any case.
-    fn binary(&mut self, e: &syn::ExprBinary, others: &[&str], by_reference: bool) {
+    fn binary(&mut self, e: &syn::ExprBinary, own: &str, by_reference: bool) {
         let (range, line) = place(e);
         let (left, right) = (place(&*e.left).0, place(&*e.right).0);
-        let own = operator(&e.op);
         // Comparisons borrow what they compare.
         let (borrow, star) = if by_reference { ("&", "*") } else { ("", "") };
         let form = |op: &str| format!("{star}girih_x {op} {star}girih_y");
+        let others = others(own);
         let changes = others.iter().map(|op| format!("{own} to {op}")).collect();
         let pieces = |pick: &str| {
             let mut pieces = vec![
@@ -99,19 +100,19 @@ impl Sites {
                 Piece::Text(format!(")) {{ (girih_x, girih_y) => match {pick} {{ ")),
             ];
             pieces.extend(arms(others.iter().map(|op| form(op))));
-            pieces.push(Piece::Text(format!("_ => {} }} }})", form(&own))));
+            pieces.push(Piece::Text(format!("_ => {} }} }})", form(own))));
             pieces
         };
         self.add(range, line, changes, pieces, |s| visit::visit_expr_binary(s, e));
     }
 
     /// `a += b`: the right side comes first, as it does for numbers.
-    fn assignment(&mut self, e: &syn::ExprBinary, others: &[&str]) {
+    fn assignment(&mut self, e: &syn::ExprBinary, own: &str) {
         let (range, line) = place(e);
         let (left, right) = (place(&*e.left).0, place(&*e.right).0);
-        let own = operator(&e.op);
-        let form = |op: &str| format!("*girih_x {op} girih_y");
-        let changes = others.iter().map(|op| format!("{own} to {op}")).collect();
+        let form = |op: &str| format!("*girih_x {op}= girih_y");
+        let others = others(own);
+        let changes = others.iter().map(|op| format!("{own}= to {op}=")).collect();
         let pieces = |pick: &str| {
             let mut pieces = vec![
                 Piece::Text("(match (".into()),
@@ -121,7 +122,7 @@ impl Sites {
                 Piece::Text(format!(") {{ girih_x => match {pick} {{ ")),
             ];
             pieces.extend(arms(others.iter().map(|op| form(op))));
-            pieces.push(Piece::Text(format!("_ => {} }} }} }})", form(&own))));
+            pieces.push(Piece::Text(format!("_ => {} }} }} }})", form(own))));
             pieces
         };
         self.add(range, line, changes, pieces, |s| visit::visit_expr_binary(s, e));
@@ -237,38 +238,26 @@ fn place(node: &impl Spanned) -> (Range<usize>, usize) {
     (span.byte_range(), span.start().line)
 }
 
-fn operator(op: &syn::BinOp) -> String {
-    use syn::BinOp::*;
-    let text = match op {
-        Add(_) => "+",
-        Sub(_) => "-",
-        Mul(_) => "*",
-        Div(_) => "/",
-        Rem(_) => "%",
-        BitXor(_) => "^",
-        BitAnd(_) => "&",
-        BitOr(_) => "|",
-        Shl(_) => "<<",
-        Shr(_) => ">>",
-        Eq(_) => "==",
-        Lt(_) => "<",
-        Le(_) => "<=",
-        Ne(_) => "!=",
-        Ge(_) => ">=",
-        Gt(_) => ">",
-        AddAssign(_) => "+=",
-        SubAssign(_) => "-=",
-        MulAssign(_) => "*=",
-        DivAssign(_) => "/=",
-        RemAssign(_) => "%=",
-        BitXorAssign(_) => "^=",
-        BitAndAssign(_) => "&=",
-        BitOrAssign(_) => "|=",
-        ShlAssign(_) => "<<=",
-        ShrAssign(_) => ">>=",
-        _ => "",
-    };
-    text.to_owned()
+/// What an operator is changed to.
+fn others(operator: &str) -> &'static [&'static str] {
+    match operator {
+        "+" => &["-", "*"],
+        "-" | "*" => &["+", "/"],
+        "/" => &["%", "*"],
+        "%" => &["/", "+"],
+        "<<" => &[">>"],
+        ">>" => &["<<"],
+        "&" => &["|", "^"],
+        "|" => &["&", "^"],
+        "^" => &["|", "&"],
+        "==" => &["!="],
+        "!=" => &["=="],
+        "<" => &["==", ">", "<="],
+        ">" => &["==", "<", ">="],
+        "<=" => &[">", "<"],
+        ">=" => &["<", ">"],
+        _ => &[],
+    }
 }
 
 /// Whether a condition binds names, which only `if` and `while` can.
@@ -349,7 +338,7 @@ fn item_attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-impl<'a> Visit<'a> for Sites {
+impl<'a> Visit<'a> for Sites<'_> {
     fn visit_item(&mut self, item: &'a syn::Item) {
         // What stands in constants, types and macros is computed before there is a choice.
         if !active(item_attributes(item)) {
@@ -432,40 +421,16 @@ impl<'a> Visit<'a> for Sites {
     }
 
     fn visit_expr_binary(&mut self, e: &'a syn::ExprBinary) {
-        use syn::BinOp::*;
-        let (others, compares): (&[&str], bool) = match e.op {
-            And(_) | Or(_) if has_let(&e.left) || has_let(&e.right) => {
-                return visit::visit_expr_binary(self, e);
+        let own = &self.text[place(&e.op).0];
+        match own {
+            "&&" | "||" if has_let(&e.left) || has_let(&e.right) => {
+                visit::visit_expr_binary(self, e);
             }
-            And(_) => return self.lazy(e, true),
-            Or(_) => return self.lazy(e, false),
-            Add(_) => (&["-", "*"], false),
-            Sub(_) | Mul(_) => (&["+", "/"], false),
-            Div(_) => (&["%", "*"], false),
-            Rem(_) => (&["/", "+"], false),
-            Shl(_) => (&[">>"], false),
-            Shr(_) => (&["<<"], false),
-            BitAnd(_) => (&["|", "^"], false),
-            BitOr(_) => (&["&", "^"], false),
-            BitXor(_) => (&["|", "&"], false),
-            Eq(_) => (&["!="], true),
-            Ne(_) => (&["=="], true),
-            Lt(_) => (&["==", ">", "<="], true),
-            Gt(_) => (&["==", "<", ">="], true),
-            Le(_) => (&[">", "<"], true),
-            Ge(_) => (&["<", ">"], true),
-            AddAssign(_) => return self.assignment(e, &["-=", "*="]),
-            SubAssign(_) | MulAssign(_) => return self.assignment(e, &["+=", "/="]),
-            DivAssign(_) => return self.assignment(e, &["%=", "*="]),
-            RemAssign(_) => return self.assignment(e, &["/=", "+="]),
-            ShlAssign(_) => return self.assignment(e, &[">>="]),
-            ShrAssign(_) => return self.assignment(e, &["<<="]),
-            BitAndAssign(_) => return self.assignment(e, &["|=", "^="]),
-            BitOrAssign(_) => return self.assignment(e, &["&=", "^="]),
-            BitXorAssign(_) => return self.assignment(e, &["|=", "&="]),
-            _ => return visit::visit_expr_binary(self, e),
-        };
-        self.binary(e, others, compares);
+            "&&" | "||" => self.lazy(e, own == "&&"),
+            "==" | "!=" | "<" | ">" | "<=" | ">=" => self.binary(e, own, true),
+            _ if own.ends_with('=') => self.assignment(e, own.trim_end_matches('=')),
+            _ => self.binary(e, own, false),
+        }
     }
 
     fn visit_expr(&mut self, e: &'a syn::Expr) {
