@@ -204,9 +204,13 @@ mod tests {
         assert_eq!(of(u32::MAX, 31), f64::INFINITY);
         assert_eq!(of(1, 32), f64::INFINITY);
         assert_eq!(of(0, 0).to_bits(), 0);
-        // 1.5 times 2^1025: its mantissa must not become that of no number.
-        let leading = (0..32).fold(Leading::default().push(3), |leading, _| leading.push(0));
-        assert_eq!(leading.to_f64(0), f64::INFINITY);
+        // 1.5 times 2^1024 and 2^1025: their mantissas must not become those of no number.
+        for leading in
+            [Leading::default().push(1).push(1 << 31), Leading::default().push(3).push(0)]
+        {
+            let leading = (0..31).fold(leading, |leading, _| leading.push(0));
+            assert_eq!(leading.to_f64(0), f64::INFINITY);
+        }
         assert_eq!(Leading::default().to_f64(u32::MAX).to_bits(), 0, "no negative zero");
     }
 

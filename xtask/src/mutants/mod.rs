@@ -31,6 +31,9 @@ pub struct Arguments {
     /// Only tests with one of these in their names.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tests: Vec<String>,
+    /// Only the tests in the crate's sources, not those of its folder `tests`.
+    #[arg(long)]
+    lib: bool,
     /// No change is begun after this many seconds [default: all are].
     #[arg(long, value_name = "SECONDS")]
     limit_s: Option<u64>,
@@ -66,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         asked && !has(&arguments.skip, words)
     });
     println!("{} changes of {} files", scratch.alive(), scratch.files.len());
-    let programs = scratch.build(root)?;
+    let programs = scratch.build(root, arguments.lib)?;
     println!("{} build; {} programs of tests", scratch.alive(), programs.len());
     let folder = scratch.package_folder();
     let judge = Judge { programs: &programs, folder: &folder, jobs: arguments.jobs };

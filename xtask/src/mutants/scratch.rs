@@ -111,12 +111,14 @@ impl Scratch {
     }
 
     /// Compiles until no change is in the way: those of which the compiler complains are dropped.
+    /// The programs are the crate's own tests, and unless `lib_only` those of its folder of tests.
     ///
     /// # Errors
     /// If it complains of anything else.
-    pub fn build(&mut self, root: &Path) -> Result<Vec<Program>> {
+    pub fn build(&mut self, root: &Path, lib_only: bool) -> Result<Vec<Program>> {
         self.compile_until_good(root, &["build", "--lib"])?;
-        self.compile_until_good(root, &["test", "--no-run", "--lib", "--tests"])
+        let words = ["test", "--no-run", "--lib", "--tests"];
+        self.compile_until_good(root, if lib_only { &words[..3] } else { &words })
     }
 
     fn compile_until_good(&mut self, root: &Path, words: &[&str]) -> Result<Vec<Program>> {

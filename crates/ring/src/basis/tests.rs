@@ -111,6 +111,17 @@ fn extremes_compose() {
     }
 }
 
+/// Q fills its words, so that sums below 2Q take one more.
+#[test]
+fn products_of_whole_words_compose() {
+    let basis = RnsBasis::new(&[65_519, 65_521]).expect("distinct primes");
+    assert_eq!(basis.product().bits(), 32);
+    for value in [0, 1, -1, 1 << 20, -(1 << 20), 2_146_434_899, -2_146_434_899] {
+        let value = BigInt::from(value);
+        assert_eq!(basis.compose(&basis.reduce_big(&value)), [value]);
+    }
+}
+
 #[test]
 fn ties_of_f64_are_rounded_to_even_once() {
     let basis = basis(4);
