@@ -174,6 +174,8 @@ mod tests {
         }
         // Strong pseudoprimes to base 2 and to the first seven prime bases.
         assert!(!is_prime(2047) && !is_prime(341_550_071_728_321));
+        // 41 61 101 divides a^252600 - 1 for every base that it is coprime to.
+        assert!(!is_prime(252_601));
         assert!(is_prime((1 << 61) - 1) && !is_prime(u64::MAX));
     }
 
