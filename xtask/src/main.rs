@@ -13,6 +13,7 @@ mod integers;
 mod kernel_sources;
 mod kernels;
 mod large;
+mod mutants;
 mod nvcc;
 mod package;
 mod plot;
@@ -80,6 +81,9 @@ enum Command {
     /// Read changed inputs with every decoder, parser and file format; none may panic, take long,
     /// or accept what is not so.
     Fuzz(fuzz::Arguments),
+    /// Change one expression of a crate at a time and run the tests that reach it: which changes do
+    /// none of them notice?
+    Mutants(mutants::Arguments),
     /// Make random calls from several threads and compare every result with the plain one, for
     /// minutes or days.
     Soak(soak::Arguments),
@@ -168,6 +172,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Memory(arguments) => ckks::memory::run(&arguments),

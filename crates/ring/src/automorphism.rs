@@ -257,6 +257,20 @@ mod tests {
     }
 
     #[test]
+    fn says_what_it_is_and_refuses_other_ranges() {
+        let phi = Automorphism::new(32, 69).expect("odd");
+        assert_eq!((phi.exponent(), phi.size()), (5, 32));
+        for (first, len) in [(0, 33), (1, 32), (32, 1), (33, 0)] {
+            let refused = std::panic::catch_unwind(|| {
+                phi.apply_range(&[0; 32], first, &mut vec![0; len]);
+            });
+            let what = refused.expect_err("no such positions");
+            let text = what.downcast_ref::<String>().expect("a text");
+            assert_eq!(text, "positions are 0..32", "{len} from {first} on");
+        }
+    }
+
+    #[test]
     fn refuses_even_exponents() {
         for exponent in [0, 2, 64] {
             assert_eq!(Automorphism::new(32, exponent), Err(RingError::Exponent { exponent }));

@@ -99,6 +99,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn larger_ones_begin_at_pages() {
+        let align = |bytes| AlignedBuffer::<f64>::layout(bytes / 8).map(|layout| layout.align());
+        for (bytes, want) in [
+            (0, LINE_BYTES),
+            (PAGE_BYTES - 8, LINE_BYTES),
+            (PAGE_BYTES, PAGE_BYTES),
+            (2 * HUGE_PAGE_BYTES - 8, PAGE_BYTES),
+            (2 * HUGE_PAGE_BYTES, HUGE_PAGE_BYTES),
+        ] {
+            assert_eq!(align(bytes), Some(want), "{bytes} bytes");
+        }
+    }
+
+    #[test]
     fn aligned_zeroed_and_writable() {
         for len in [0, 1, 63, 1 << 20] {
             let mut buffer = AlignedBuffer::<f64>::new(len).expect("small");

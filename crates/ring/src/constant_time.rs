@@ -196,6 +196,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn ties_whose_last_bit_is_of_the_third_word() {
+        let of = |third| Leading::default().push(1 << 20).push(0).push(third).to_f64(0);
+        assert_eq!(of(1 << 31), 2f64.powi(84));
+        assert_eq!(of(1 << 31 | 1), 2f64.powi(84) + 2f64.powi(32));
+        assert_eq!(of(3 << 30), 2f64.powi(84) + 2f64.powi(32));
+    }
+
+    #[test]
     fn integers_beyond_every_f64_are_infinite() {
         let of = |first: u32, others: usize| {
             let leading = Leading::default().push(first);
@@ -206,6 +214,13 @@ mod tests {
         assert_eq!(of(u32::MAX, 31), f64::INFINITY);
         assert_eq!(of(1, 32), f64::INFINITY);
         assert_eq!(of(0, 0).to_bits(), 0);
+        // 1.5 times 2^1024 and 2^1025: their mantissas must not become those of no number.
+        for leading in
+            [Leading::default().push(1).push(1 << 31), Leading::default().push(3).push(0)]
+        {
+            let leading = (0..31).fold(leading, |leading, _| leading.push(0));
+            assert_eq!(leading.to_f64(0), f64::INFINITY);
+        }
         assert_eq!(Leading::default().to_f64(u32::MAX).to_bits(), 0, "no negative zero");
     }
 

@@ -279,5 +279,31 @@ mod tests {
         assert!(NttTable::new(m(134_215_681), 1000).is_none());
         assert!(NttTable::new(m(134_215_681), 2048).is_none());
         assert!(NttTable::new(m(2049 * 2048 + 1), 1024).is_none());
+        // 1 mod 48, but 24 is no power of two; 1 is one, but no size.
+        assert!(NttTable::new(m(97), 24).is_none());
+        assert!(NttTable::new(m(97), 1).is_none() && NttTable::new(m(97), 0).is_none());
+    }
+
+    /// What kernels read, by the definitions.
+    #[test]
+    fn tables_hold_powers_of_one_root() {
+        for table in tables().iter().take(4) {
+            let (m, size) = (table.modulus(), table.size());
+            let bits = size.trailing_zeros();
+            let powers = table.powers();
+            let psi = powers[1];
+            assert_eq!((powers.len(), m.pow(psi, size as u64)), (2 * size, m.value() - 1));
+            for (i, &power) in powers.iter().enumerate() {
+                assert_eq!(power, m.pow(psi, i as u64));
+            }
+            assert_eq!((table.roots().len(), table.inverse_roots().len()), (size, size));
+            for (i, (&root, &inverse)) in
+                table.roots().iter().zip(table.inverse_roots()).enumerate()
+            {
+                assert_eq!(m.mul_shoup(1, root), powers[bit_reverse(i, bits)]);
+                assert_eq!(m.mul_shoup(powers[bit_reverse(i, bits)], inverse), 1);
+            }
+            assert_eq!(m.mul_shoup(size as u32 % m.value(), table.size_inverse()), 1);
+        }
     }
 }

@@ -174,6 +174,8 @@ mod tests {
         }
         // Strong pseudoprimes to base 2 and to the first seven prime bases.
         assert!(!is_prime(2047) && !is_prime(341_550_071_728_321));
+        // 41 61 101 divides a^252600 - 1 for every base that it is coprime to.
+        assert!(!is_prime(252_601));
         assert!(is_prime((1 << 61) - 1) && !is_prime(u64::MAX));
     }
 
@@ -183,6 +185,43 @@ mod tests {
         assert_eq!(largest_ntt_prime(27, 4096), Some(134_176_769));
         assert_eq!(largest_ntt_prime_pair(50, 4096), Some([33_538_049, 33_550_337]));
         assert_eq!(largest_ntt_prime_pair(54, 4096), Some([134_111_233, 134_176_769]));
+    }
+
+    #[test]
+    fn refuses_sizes_and_orders() {
+        for bits in [1, 32] {
+            assert_eq!(largest_ntt_prime(bits, 2), None, "{bits}");
+            assert_eq!(largest_ntt_primes(bits, 2, 1), None, "{bits}");
+        }
+        assert_eq!(largest_ntt_prime(31, 2), Some(2_147_483_647));
+        // 13 is 1 mod 12, but of four bits; 25 is no prime.
+        assert_eq!(largest_ntt_prime(5, 12), None);
+        assert_eq!(largest_ntt_primes(5, 12, 1), None);
+        for bits in [19, 63] {
+            assert_eq!(largest_ntt_prime_pair(bits, 2), None, "{bits}");
+        }
+        for (bits, order) in [(19, 256), (62, 256), (40, 127)] {
+            assert_eq!(ntt_prime_pair_above(bits, order), None, "{bits} {order}");
+        }
+        assert_eq!(ntt_prime_pair_above(20, 128), Some([769, 1409]));
+    }
+
+    /// The definition, number by number; of order 284 the only pair has a word too small, of order
+    /// 180 another.
+    #[test]
+    fn pairs_below_are_what_is_said() {
+        for (bits, order) in [(20, 64), (21, 64), (22, 30), (23, 2), (21, 284), (20, 180)] {
+            let upper = bits - bits / 2;
+            let word = |c: &u64| c % order == 1 && is_prime(*c);
+            let smaller = |large: u64| {
+                let from_top = ((1u64 << (bits / 2 - 1)) + 1..large).rev();
+                from_top.filter(word).find(|small| small * large < 1 << bits)
+            };
+            let all = ((1u64 << (upper - 1)) + 1..1 << upper).rev().filter(word);
+            let want = all.filter_map(|large| Some([smaller(large)?, large])).next();
+            let found = largest_ntt_prime_pair(bits, order as u32);
+            assert_eq!(found.map(|pair| pair.map(u64::from)), want, "{bits} {order}");
+        }
     }
 
     /// What the search found before it was bounded, where that ended at all; sets that name no

@@ -68,6 +68,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn constants_of_words() {
+        let one = Rns::new(&[7]).expect("a prime");
+        assert_eq!((one.value(), one.first_inverse()), (7, 0));
+        let two = Rns::new(&[5, 7]).expect("distinct primes");
+        assert_eq!((two.value(), two.first_inverse()), (35, 3));
+    }
+
     proptest! {
         #[test]
         fn compose_inverts_reduction(x: u64) {

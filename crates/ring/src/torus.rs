@@ -104,6 +104,15 @@ mod tests {
     }
 
     #[test]
+    fn constants_of_primes() {
+        let crt = TorusCrt::new(&[97, 101, 103]).expect("distinct primes");
+        for (word, p) in [97, 101, 103].into_iter().enumerate() {
+            assert_eq!(crt.weight(word) * p, crt.product());
+            assert_eq!(crt.weight(word) * u128::from(crt.inverse(word)) % p, 1);
+        }
+    }
+
+    #[test]
     fn rounds_half_up_and_wraps() {
         for (word, bits, want) in [
             (5, 0, 5),

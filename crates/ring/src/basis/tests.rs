@@ -31,6 +31,75 @@ fn refuses_by_name() {
 }
 
 #[test]
+fn primes_have_positions() {
+    let basis = basis(3);
+    assert!(!basis.is_empty());
+    let positions = PRIMES.map(|p| basis.position(p));
+    assert_eq!(positions, [Some(0), Some(1), Some(2), None, None]);
+}
+
+/// Limbs hold one word of every coefficient, and small integers go through 64 bits.
+#[test]
+fn several_coefficients_are_limb_major() {
+    let basis = basis(3);
+    let values = [5i64, -7, i64::MAX, i64::MIN, 0];
+    let mut residues = vec![0; 15];
+    basis.reduce_i64(&values, &mut residues);
+    for (limb, p) in basis.primes().enumerate() {
+        for (i, value) in values.into_iter().enumerate() {
+            assert_eq!(residues[5 * limb + i], residue(&value.into(), p), "{value} modulo {p}");
+        }
+    }
+    assert_eq!(basis.compose(&residues), values.map(BigInt::from));
+    let mut rounded = [0.0; 5];
+    basis.compose_f64(&residues, &mut rounded);
+    assert_eq!(rounded, values.map(|value| value as f64));
+    // No coefficients are nothing to do.
+    basis.reduce_i64(&[], &mut []);
+    assert!(basis.compose(&[]).is_empty());
+}
+
+/// What kernels read of a conversion, and one target alone.
+#[test]
+fn constants_of_conversions() {
+    let (from, to) = (basis(4), basis(5));
+    let conversion = BaseConversion::new(&from, &to).expect("large enough");
+    assert_eq!(
+        conversion.weights(),
+        from.primes().map(|d| ((1u64 << 51) / u64::from(d)) as u32).collect::<Vec<_>>()
+    );
+    assert_eq!(conversion.cofactor_inverses().len(), 4);
+    for (modulus, inverse) in from.moduli().iter().zip(conversion.cofactor_inverses()) {
+        let d = modulus.value();
+        let cofactor = residue(&BigInt::from(from.product() / d), d);
+        assert_eq!(modulus.mul_shoup(cofactor, *inverse), 1);
+    }
+    let y: Vec<u32> = from.primes().flat_map(|d| [d - 1, d / 3]).collect();
+    let (u, mut all) = ([3, 1], [0; 10]);
+    conversion.targets(0..5, &y, &u, &mut all);
+    for (target, want) in all.chunks_exact(2).enumerate() {
+        let mut out = [0; 2];
+        conversion.target(target, &y, &u, &mut out);
+        assert_eq!(out, want);
+    }
+}
+
+#[test]
+fn conversions_have_1024_sources_at_most() {
+    let primes: Vec<u32> = ((1u32 << 19) + 1..)
+        .step_by(2)
+        .filter(|&p| crate::is_prime(u64::from(p)))
+        .take(1025)
+        .collect();
+    let to = basis(1);
+    let most = RnsBasis::new(&primes[..1024]).expect("distinct primes");
+    assert!(BaseConversion::new(&most, &to).is_ok());
+    let more = RnsBasis::new(&primes).expect("distinct primes");
+    let refused = BaseConversion::new(&more, &to).map(|_| ());
+    assert_eq!(refused, Err(RingError::TooManySources { len: 1025, limit: 1024 }));
+}
+
+#[test]
 fn extremes_compose() {
     for len in 1..=4 {
         let basis = basis(len);
@@ -39,6 +108,17 @@ fn extremes_compose() {
             let residues = basis.reduce_big(&value);
             assert_eq!(basis.compose(&residues), [value]);
         }
+    }
+}
+
+/// Q fills its words, so that sums below 2Q take one more.
+#[test]
+fn products_of_whole_words_compose() {
+    let basis = RnsBasis::new(&[65_519, 65_521]).expect("distinct primes");
+    assert_eq!(basis.product().bits(), 32);
+    for value in [0, 1, -1, 1 << 20, -(1 << 20), 2_146_434_899, -2_146_434_899] {
+        let value = BigInt::from(value);
+        assert_eq!(basis.compose(&basis.reduce_big(&value)), [value]);
     }
 }
 
@@ -169,22 +249,24 @@ fn conversions_of_extremes_do_not_overflow() {
     for from in &sets {
         for to in &sets {
             let conversion = BaseConversion::new(from, to).expect("above 2^19");
-            let y: Vec<u32> = from.primes().flat_map(|d| [d - 1, d / 2, 0]).collect();
-            let y: Vec<u32> =
-                (0..3).flat_map(|c| (0..30).map(move |i| 3 * i + c)).map(|i| y[i]).collect();
-            // Limb-major: three coefficients a limb.
-            let y: Vec<u32> = (0..30).flat_map(|i| [y[i], y[30 + i], y[60 + i]]).collect();
-            let u = [30, 15, 0];
+            // More than the widest vectors hold, and some that fill none.
+            const SIZE: usize = 35;
+            let y: Vec<u32> = from
+                .primes()
+                .flat_map(|d| (0..SIZE).map(move |c| [d - 1, d / 2, 0][c % 3]))
+                .collect();
+            let u: Vec<u32> = (0..SIZE).map(|c| [30, 15, 0][c % 3]).collect();
             for simd in Simd::available() {
-                let mut out = vec![0; 3 * to.len()];
+                let mut out = vec![0; SIZE * to.len()];
                 let conversion = conversion.clone().with_simd(simd);
                 conversion.targets(0..to.len(), &y, &u, &mut out);
                 for (t, m) in to.moduli().iter().enumerate() {
-                    for c in 0..3 {
+                    for c in 0..SIZE {
                         let terms = conversion.cofactors(t).iter().enumerate();
-                        let sum = terms.fold(0, |sum, (i, &f)| m.add(sum, m.mul(y[3 * i + c], f)));
+                        let sum =
+                            terms.fold(0, |sum, (i, &f)| m.add(sum, m.mul(y[SIZE * i + c], f)));
                         let want = m.sub(sum, m.mul(u[c], conversion.products()[t]));
-                        assert_eq!(out[3 * t + c], want, "{} modulo {}", simd.name(), m.value());
+                        assert_eq!(out[SIZE * t + c], want, "{} modulo {}", simd.name(), m.value());
                     }
                 }
             }

@@ -355,6 +355,6 @@ mod tests {
                 "TUniform({log2_bound}): {ends} ends"
             );
         }
-        assert!(TUniform::new(62).is_none());
+        assert!(TUniform::new(61).is_some() && TUniform::new(62).is_none());
     }
 }

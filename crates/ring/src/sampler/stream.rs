@@ -248,6 +248,60 @@ mod tests {
         SecretSeed::new([7; 32]).stream(3, 5)
     }
 
+    /// Word by word: a draw is kept unless the low half of its product lies among the first
+    /// 2^w mod bound, so that every value has as many.
+    #[test]
+    fn draws_are_repeated_where_they_would_be_biased() {
+        for bound in [3u64 << 30, (1 << 31) + 1, 5, 1] {
+            let (mut words, mut repeated) = (stream(), 0);
+            let mut s = stream();
+            for _ in 0..1000 {
+                let want = loop {
+                    let product = u64::from(words.next_u32()) * bound;
+                    if product % (1 << 32) >= (1 << 32) % bound {
+                        break product >> 32;
+                    }
+                    repeated += 1;
+                };
+                assert_eq!(s.uniform_below(bound), want, "below {bound}");
+            }
+            assert_eq!(s.next_u32(), words.next_u32(), "as many words below {bound}");
+            assert_eq!(repeated > 100, bound > 1 << 31, "{repeated} below {bound}");
+        }
+        for bound in [3u128 << 60, (1 << 61) + 1, (1 << 32) + 1, 1 << 62] {
+            let (mut words, mut s) = (stream(), stream());
+            for _ in 0..1000 {
+                let want = loop {
+                    let product = u128::from(words.next_u64()) * bound;
+                    if product % (1 << 64) >= (1 << 64) % bound {
+                        break product >> 64;
+                    }
+                };
+                assert_eq!(u128::from(s.uniform_below(bound as u64)), want, "below {bound}");
+            }
+            assert_eq!(s.next_u64(), words.next_u64(), "as many words below {bound}");
+        }
+    }
+
+    #[test]
+    fn widths_take_the_words_that_are_said() {
+        let words: Vec<u64> = {
+            let mut s = stream();
+            (0..6).map(|_| u64::from(s.next_u32())).collect()
+        };
+        let drawn = |bits| {
+            let mut out = [0; 3];
+            stream().fill_bits(bits, &mut out);
+            out
+        };
+        assert_eq!(drawn(16), [words[0] & 0xffff, words[0] >> 16, words[1] & 0xffff]);
+        assert_eq!(drawn(17), [0, 1, 2].map(|i| words[i] & 0x1_ffff));
+        assert_eq!(drawn(32), [0, 1, 2].map(|i| words[i]));
+        let wide = [0, 2, 4].map(|i| words[i] | words[i + 1] << 32);
+        assert_eq!(drawn(33), wide.map(|x| x & 0x1_ffff_ffff));
+        assert_eq!(drawn(64), wide);
+    }
+
     /// Chi-squared statistic of `samples` draws over `cells` equal cells.
     fn chi_squared(cells: usize, samples: usize, mut draw: impl FnMut() -> usize) -> f64 {
         let mut counts = vec![0u64; cells];
