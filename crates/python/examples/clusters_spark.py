@@ -6,6 +6,7 @@
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 
@@ -18,7 +19,8 @@ parser.add_argument("--set", default="INSECURE_TOY")
 parser.add_argument("--rows", type=int, default=64)
 options = parser.parse_args()
 
-# Workers are other processes: they take threads by what they are told here.
+# Workers are processes of their own: this Python, which has girih, and one thread each.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")

@@ -17,8 +17,8 @@ from girih import ckks, columns, integer, models, progress, rows, serving, wire,
 
 NAMES = sorted(public_calls())
 OF_RAY = "ray.Pool."
-# What takes any argument of the right number, and what the test below calls.
-ANYTHING = {"columns.Columns.batches", "progress.tqdm"}
+# What takes anything.
+ANYTHING = {"progress.tqdm", "worker.on_host"}
 
 
 class _Tree:
@@ -156,7 +156,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "!ct = !lwe.lwe_ciphertext<a = 1>\nfunc.func @f(%a: !ct) -> !ct {\n"
         "%0 = cggi.not %a : !ct\nreturn %0 : !ct\n}\n"
     )
-    yosys = '{"modules": {"m": {"ports": {}, "cells": {}}}}'
+    port = '{"direction": "%s", "bits": [2]}'
+    ports = f'"a": {port % "input"}, "b": {port % "output"}'
+    yosys = f'{{"modules": {{"m": {{"ports": {{{ports}}}, "cells": {{}}}}}}}}'
     two = {"a": [1, 2], "b": [3, 0]}
     return {
         "girih.Ciphertexts.from_bytes": (
@@ -217,7 +219,8 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "girih.LargeServerKey.argmax": (o["large server"].argmax, ([large, large],), {}),
         "girih.LargeServerKey.floor": (o["large server"].floor, (large, 4), {}),
         "girih.LargeServerKey.function": (
-            o["large server"].function, (large, o["function"]), {},
+            o["large server"].function,
+            (context.encrypt(owner, [1, 2], bits=2), o["function"]), {},
         ),
         **{
             f"girih.LargeServerKey.{name}": (getattr(o["large server"], name), (large, large), {})
@@ -292,7 +295,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Ciphertexts.relu": (of_ckks(vector.relu), (o["sign"],), {"range": 1.0}),
         "ckks.Ciphertexts.rotate": (of_ckks(vector.rotate), (1,), {}),
         "ckks.Ciphertexts.sign": (of_ckks(vector.sign), (o["sign"],), {"range": 1.0}),
-        "ckks.Ciphertexts.spread": (of_ckks(vector.spread), (16, 1), {}),
+        "ckks.Ciphertexts.spread": (of_ckks(vector.spread), (1, 1), {}),
         "ckks.Ciphertexts.sum": (of_ckks(vector.sum), (16, 1), {}),
         "ckks.Ciphertexts.transform": (of_ckks(vector.transform), (o["map"],), {}),
         "ckks.Ciphertexts.with_slots": (of_ckks(vector.with_slots), (32,), {}),
@@ -318,7 +321,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             ckks.ClientKey.generate_seeded_for_tests, (set_of_vectors, seed), {},
         ),
         "ckks.CompositeSign": (ckks.CompositeSign, (0.1, 0.1), {}),
-        "ckks.CompositeSign.for_relu": (ckks.CompositeSign.for_relu, (0.1,), {}),
+        "ckks.CompositeSign.for_relu": (ckks.CompositeSign.for_relu, (0.05,), {}),
         "ckks.EvaluationKeys.from_bytes": (
             ckks.EvaluationKeys.from_bytes, (ckks_keys.to_bytes(), set_of_vectors), {},
         ),
