@@ -26,10 +26,19 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module")
 def cluster():
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init(
-        num_cpus=3, num_gpus=0, include_dashboard=False, log_to_driver=False,
-        object_store_memory=200 << 20,
-    )  # fmt: skip
+    options = {
+        "num_cpus": 3, "num_gpus": 0, "include_dashboard": False, "log_to_driver": False,
+        "object_store_memory": 200 << 20,
+    }  # fmt: skip
+    for attempt in range(4):
+        try:
+            ray.init(**options)
+            break
+        except Exception as error:
+            # Ray gives a node 30 s to start, which a busy machine may need.
+            if attempt == 3 or "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
     yield ray
     ray.shutdown()
 
