@@ -381,6 +381,8 @@ pub fn targets() -> Vec<Target> {
             vec![
                 include_str!("../../crates/circuit/tests/heir/boolean.mlir").into(),
                 include_str!("../../crates/circuit/tests/heir/lut3.mlir").into(),
+                include_str!("../../crates/circuit/tests/heir/packed_boolean.mlir").into(),
+                include_str!("../../crates/circuit/tests/heir/packed_lut3.mlir").into(),
             ],
             |text| Netlist::from_heir(text, None),
         ),

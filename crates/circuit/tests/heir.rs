@@ -1,5 +1,6 @@
 //! Programs that HEIR (`heir_py` 2026.10.1) wrote of `heir/source.mlir`, by
-//! `heir-opt --mlir-to-cggi="data-type=Bool mode=Boolean"` and the modes `LUT3` and `LUT4`.
+//! `heir-opt --mlir-to-cggi="data-type=Bool mode=Boolean"` and the modes `LUT3` and `LUT4`; then by
+//! `--boolean-vectorize=parallelism=4` (`packed_`) and `--straight-line-vectorize` (`straight_`).
 
 use girih_circuit::{Circuit, Error, Netlist};
 use girih_tfhe::ParameterSet;
@@ -23,6 +24,10 @@ fn programs_of_heir_compute_what_their_source_says() {
         ("Boolean", include_str!("heir/boolean.mlir")),
         ("LUT3", include_str!("heir/lut3.mlir")),
         ("LUT4", include_str!("heir/lut4.mlir")),
+        ("Boolean, packed", include_str!("heir/packed_boolean.mlir")),
+        ("LUT3, packed", include_str!("heir/packed_lut3.mlir")),
+        ("Boolean, straight", include_str!("heir/straight_boolean.mlir")),
+        ("LUT3, straight", include_str!("heir/straight_lut3.mlir")),
     ];
     for (mode, text) in modes {
         let netlist = Netlist::from_heir(text, None).expect("HEIR wrote it");
@@ -106,6 +111,76 @@ fn every_gate_computes_what_its_name_says() {
     }
 }
 
+/// Gates on tensors, both ways in which HEIR has written their lists.
+const TENSORS: &str = r#"!ct = !lwe.lwe_ciphertext<a = 1>
+func.func @f(%x: tensor<2x3x!ct>, %y: tensor<2x3x!ct>, %z: !ct) -> (tensor<2x3x!ct>, !ct) {
+  %p = cggi.packed_gates %x, %y <gates = <0 : i32, 1, 2 : i8, 3, 4, 5>> : (a, a) -> a
+  %n = cggi.not %p : tensor<2x3x!ct>
+  %l = cggi.packed_lut3 %x, %y, %n {lookup_tables = [150 : ui8, 0, 1, 128 : ui8, 8, 9]} : a
+  %i = arith.constant 1 : index
+  %e = tensor.extract %l[%i, %i] : tensor<2x3x!ct>
+  %o = cggi.and %e, %z : !ct
+  return %l, %o : tensor<2x3x!ct>, !ct
+}
+"#;
+
+#[test]
+fn gates_on_tensors_are_those_of_their_places() {
+    let netlist = Netlist::from_heir(TENSORS, None).expect("well formed");
+    let gates: [fn(bool, bool) -> bool; 6] = [
+        |a, b| a && b,
+        |a, b| !(a && b),
+        |a, b| a || b,
+        |a, b| !(a || b),
+        |a, b| a ^ b,
+        |a, b| a == b,
+    ];
+    for input in 0..1u32 << 13 {
+        let bits: Vec<bool> = (0..13).map(|i| input >> i & 1 == 1).collect();
+        let mut want: Vec<bool> = (0..6)
+            .map(|i| {
+                let (x, y) = (bits[i], bits[6 + i]);
+                let index = u32::from(x) << 2 | u32::from(y) << 1 | u32::from(!gates[i](x, y));
+                [150u32, 0, 1, 128, 8, 9][i] >> index & 1 == 1
+            })
+            .collect();
+        want.push(want[4] && bits[12]);
+        assert_eq!(netlist.evaluate(&bits).expect("13 bits"), want, "{input:013b}");
+    }
+    for (from, to, line, why) in [
+        ("packed_gates %x, %y", "packed_gates %x, %z", 3, "%z is of shape [] beside [2, 3]"),
+        ("packed_gates %x, %y", "packed_gates %x", 3, "cggi.packed_gates of 1 bits, not 2"),
+        ("packed_gates %x, %y", "packed_gates %x, %y, %x", 3, "of 3 bits, not 2"),
+        ("<0 : i32", "<6 : i32", 3, "packed gates are 0 to 5, not 6"),
+        ("<0 : i32", "<-1 : i32", 3, "without gates = a list of numbers"),
+        ("<0 : i32", "<\"and\"", 3, "without gates = a list of numbers"),
+        ("<0 : i32, 1", "<1", 3, "of 6 bits has 5 gates"),
+        ("gates = <0", "gate = <0", 3, "without gates = a list of numbers"),
+        ("8, 9]", "8, 256]", 5, "a table of 8 bits cannot be 256"),
+        ("8, 9]", "8]", 5, "of 6 bits has 5 lookup_tables"),
+        ("cggi.not %p", "cggi.not %i", 4, "%i is not defined above"),
+        ("cggi.and %e, %z", "cggi.and %i, %z", 8, "%i is no encrypted bit"),
+        ("extract %l[%i, %i]", "extract %l[%i, %e]", 7, "%e is not defined above"),
+    ] {
+        assert!(TENSORS.contains(from), "{from}");
+        match Netlist::from_heir(&TENSORS.replacen(from, to, 1), None) {
+            Err(Error::Heir { line: at, why: message }) => {
+                assert!(at == line && message.contains(why), "{from} -> {to}: {at}: {message}");
+            }
+            other => panic!("{from} -> {to} gave {other:?}"),
+        }
+    }
+    // Gates on tensors may be many more than the text has words.
+    let text = "!ct = !lwe.lwe_ciphertext<a = 1>\n\
+                func.func @f(%x: tensor<1000000x!ct>) -> !ct {\n\
+                %y = cggi.not %x : !ct\n%z = cggi.not %y : !ct\nreturn %z : !ct\n}\n";
+    let large = Netlist::from_heir(text, None).expect_err("two million gates");
+    assert!(large.to_string().contains("more than 1048576 gates on tensors"), "{large}");
+    for end in 0..TENSORS.trim_end().len() {
+        assert!(Netlist::from_heir(&TENSORS[..end], None).is_err(), "cut at {end}");
+    }
+}
+
 #[test]
 fn each_fault_of_a_program_is_refused_on_its_line() {
     let good = EVERYTHING.replace("GATE", "and");
@@ -121,7 +196,7 @@ fn each_fault_of_a_program_is_refused_on_its_line() {
         ("cggi.and %a, %b", "cggi.not %a, %b", 11, "cggi.not of 2 bits, not 1"),
         ("cggi.and %a, %b", "cggi.and %a, %h", 11, "%h is not defined above"),
         ("cggi.and %a, %b", "cggi.and %a, %i", 11, "%i is no encrypted bit"),
-        ("cggi.and %a, %b", "cggi.and %a, %p", 11, "%p is no encrypted bit"),
+        ("cggi.and %a, %b", "cggi.and %a, %p", 11, "%p is of shape [1, 2] beside []"),
         ("cggi.and %a, %b", "cggi.lut2 %a, %b", 11, "without lookup_table = a number"),
         ("cggi.and %a, %b", "cggi.lut2 %a, %b <lookup_table = 16 : ui8>", 11, "cannot be 16"),
         ("cggi.and %a, %b", "cggi.lut2 %a, %b <lookup_table = 1.5>", 11, "without lookup_table"),

@@ -118,6 +118,22 @@ pub fn numbers(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Values<Complex6
     Ok(Values { entries, shape })
 }
 
+/// A list of real numbers: an imaginary part is refused, where NumPy would drop it.
+///
+/// # Errors
+/// `TypeError` for what are none, `ValueError` for several axes, each naming `what`.
+pub fn reals(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+    let array = as_array(value)?;
+    if array.ndim() != 1 {
+        return Err(PyValueError::new_err(format!("{what} must be a list of numbers")));
+    }
+    match kind(&array) {
+        _ if array.is_empty() => Ok(Vec::new()),
+        b'b' | b'i' | b'u' | b'f' => entries(&array, "float64"),
+        _ => Err(wrong_type(what, "real numbers", &array)),
+    }
+}
+
 /// An array of this shape; of none, a scalar.
 ///
 /// # Errors

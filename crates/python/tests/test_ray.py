@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from wrong import MORE, NONSENSE, public_calls, tried
 
 import girih
 from girih import columns, errors, worker
@@ -25,10 +26,19 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module")
 def cluster():
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init(
-        num_cpus=3, num_gpus=0, include_dashboard=False, log_to_driver=False,
-        object_store_memory=200 << 20,
-    )  # fmt: skip
+    options = {
+        "num_cpus": 3, "num_gpus": 0, "include_dashboard": False, "log_to_driver": False,
+        "object_store_memory": 200 << 20,
+    }  # fmt: skip
+    for attempt in range(4):
+        try:
+            ray.init(**options)
+            break
+        except Exception as error:
+            # Ray gives a node 30 s to start, which a busy machine may need.
+            if attempt == 3 or "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
     yield ray
     ray.shutdown()
 
@@ -136,6 +146,7 @@ def test_bad_input(cluster, pool, keys, client, ckks_client):
         (lambda: girih.ray.Pool(keys, "cpu", workers="2"), TypeError, "a number"),
         (lambda: girih.ray.Pool(keys, "cpu", retries=-1), ValueError, "at least 0"),
         (lambda: girih.ray.Pool(keys, "cpu", cpus=-1), ValueError, "negative"),
+        (lambda: girih.ray.Pool(keys, "cpu", workers=2**40, cpus=0), ValueError, "at most"),
         (lambda: girih.ray.Pool(keys, "cpu", workers=99), errors.NoDeviceError, "has 3"),
         (lambda: girih.ray.MapBatches(b"keys", len, ["a"], "b"), TypeError, "Ray's store"),
         (lambda: girih.ray.MapBatches(keys, len, "a", "b"), TypeError, "list of str"),
@@ -159,6 +170,36 @@ def test_bad_input(cluster, pool, keys, client, ckks_client):
     ):
         with pytest.raises(error, match=message):
             work()
+
+
+def test_one_wrong_argument(cluster, pool, keys, client, ckks_client, ckks_keys):
+    x, netlist = client.encrypt([True, False]), girih.Netlist.adder(2)
+    circuit = girih.Circuit(netlist, client.parameters, log2_failure=-1.0)
+    inputs = circuit.encrypt(client, {"a": [1], "b": [2]})
+    table = girih.LookUpTable(2, [0, 1, 2, 3])
+    rest = {"size": 1, "progress": None}
+    others = [client, keys, ckks_keys, x, inputs, netlist, table, ckks_client.encrypt([0.5, 1])]
+    calls = {
+        "ray.Pool.map": (pool.map, (lambda server, a: ~a, x), rest),
+        "ray.Pool.imap": (
+            lambda *arguments: list(pool.imap(*arguments)), (lambda server, a: ~a, [(x,)]), {},
+        ),
+        "ray.Pool.gate": (pool.gate, ("and", x, x), rest),
+        "ray.Pool.apply": (pool.apply, (client.encrypt([1, 2], bits=2), table), rest),
+        "ray.Pool.run": (pool.run, (netlist, inputs), {"log2_failure": -1.0, **rest}),
+        "ray.Pool": (
+            lambda *arguments, **keywords: girih.ray.Pool(*arguments, **keywords).close(),
+            (keys, "cpu"), {"workers": 1, "cpus": 1, "gpus": 0, "retries": 0, "integers": False},
+        ),
+        "ray.require": (girih.ray.require, ("cpu", 1), {"cpus": 1, "gpus": 0}),
+    }  # fmt: skip
+    assert set(calls) == {n for n in public_calls() if n.startswith(("ray.Pool", "ray.req"))}
+    # These start workers, or end them where they are interrupted.
+    slow = ("ray.Pool", "ray.Pool.imap")
+    for name, (function, arguments, keywords) in calls.items():
+        wrong = NONSENSE[::2] if name in slow else [*NONSENSE, *MORE, *others]
+        assert tried(name, function, arguments, keywords, wrong), name
+    assert client.decrypt(pool.gate("and", x, x)).tolist() == [True, False]
 
 
 def test_a_cluster_without_gpus_says_so(cluster, keys):

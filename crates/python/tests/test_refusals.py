@@ -203,6 +203,22 @@ def test_nothing_encrypted_is_compared_in_the_clear(client, ckks_client):
         ckks_client.encrypt([1, 2])[0]
 
 
+def tree(left, right, **rest):
+    """A tree of one feature from 0 to 1."""
+    nodes = len(left)
+    given = {"feature": [0] * nodes, "threshold": [0.5] * nodes, "label": [0] * nodes, **rest}
+    return girih.models.DecisionTree(left, right, low=[0], high=[1], bits=2, **given)
+
+
+def test_trees_are_as_deep_as_they_like():
+    # Inner nodes 0, 2, 4, .. each with a leaf on its left.
+    nodes = 4001
+    left = [i + 1 if i % 2 == 0 and i + 2 < nodes else -1 for i in range(nodes)]
+    right = [i + 2 if left[i] >= 0 else -1 for i in range(nodes)]
+    deep = tree(left, right, label=[0] * (nodes - 1) + [1])
+    assert deep.predict([[0.0], [1.0]]).tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("work", "error", "message"),
     [
@@ -224,6 +240,15 @@ def test_nothing_encrypted_is_compared_in_the_clear(client, ckks_client):
         (lambda c: girih.concatenate([]), ValueError, "at least one"),
         (lambda c: girih.LargeParameters("none"), errors.UnknownSetError, "insecure"),
         (lambda c: girih.Netlist.adder(0), ValueError, "1 to 64"),
+        (lambda c: ckks.Polynomial.from_powers(np.array([1j]), (-1, 1)), TypeError, "real numbers"),
+        (lambda c: tree([0], [0]), ValueError, "below one node"),
+        (lambda c: tree([1, 0, -1], [2, 2, -1]), ValueError, "below one node"),
+        (lambda c: tree([9, -1, -1], [2, -1, -1]), ValueError, "of 1 to 2"),
+        (lambda c: tree([1, -1, -1], [2, -1]), ValueError, "one entry for each node"),
+        (lambda c: tree([1.5], [2]), TypeError, "whole numbers"),
+        (lambda c: tree([-1], [-1], label=[-1]), ValueError, "labels"),
+        (lambda c: tree([1, -1, -1], [2, -1, -1], feature=[1, 0, 0]), ValueError, "none of 0 to 0"),
+        (lambda c: tree([-1], [-1], threshold=[float("nan")]), ValueError, "not finite"),
         (lambda c: girih.worker.server(c), TypeError, "evaluation keys"),
         (lambda c: girih.worker.limit(-1), ValueError, "negative"),
         (lambda c: girih.worker.KeyFolder(5), TypeError, "a folder is a path"),

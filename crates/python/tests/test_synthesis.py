@@ -76,7 +76,8 @@ def test_amaranth():
     later = Later()
     with pytest.raises(CircuitError, match="ports="):
         girih.synthesize(later)
-    with pytest.raises(CircuitError, match="`y`: .*a flip-flop, which a clock drives"):
+    # By which name depends on the version of Yosys: `y`, or what Amaranth calls its register.
+    with pytest.raises(CircuitError, match="a flip-flop, which a clock drives"):
         girih.synthesize(later, ports=[later.x, later.y])
 
 

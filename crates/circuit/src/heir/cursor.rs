@@ -216,6 +216,40 @@ impl<'a> Cursor<'a> {
         }
         Ok(found)
     }
+
+    /// The attribute of that name of an operation, a list of whole numbers as `<a = [1 : i8, 2]>`
+    /// or `<a = <1 : i8, 2>>`; none where it is missing or is something else.
+    ///
+    /// # Errors
+    /// If the attributes are not closed.
+    pub fn list(&mut self, name: &str) -> Result<Option<Vec<i64>>> {
+        let mut found = None;
+        while self.is("<") || self.is("{") {
+            let from = self.at + 1;
+            self.skip_brackets()?;
+            let inside = &self.tokens[from..self.at];
+            let begin = inside.windows(3).position(|three| {
+                three[0].text == name && three[1].text == "=" && matches!(three[2].text, "[" | "<")
+            });
+            if let Some(begin) = begin {
+                found = numbers(&inside[begin + 3..]);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Numbers with commas between them, their types behind them if they are said, up to a closing
+/// bracket.
+fn numbers(tokens: &[Token<'_>]) -> Option<Vec<i64>> {
+    let end = tokens.iter().position(|token| matches!(token.text, "]" | ">"))?;
+    let each = tokens[..end].split(|token| token.text == ",");
+    let number = |one: &[Token<'_>]| match one {
+        [number] => number.text.parse().ok(),
+        [number, colon, _] if colon.text == ":" => number.text.parse().ok(),
+        _ => None,
+    };
+    each.map(number).collect()
 }
 
 /// The lengths and the elements of a tensor, `8x4x!ct`.

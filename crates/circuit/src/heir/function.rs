@@ -10,8 +10,11 @@ use std::collections::HashMap;
 
 /// What operations are read, for messages.
 const KNOWN: &str = "cggi.and, nand, or, nor, xor, xnor, not, cmux, lut2, lut3, lut4, \
-                     create_trivial, lwe.encode, lwe.trivial_encrypt, arith.constant, \
-                     tensor.extract, tensor.from_elements";
+                     packed_gates, packed_lut3, create_trivial, lwe.encode, \
+                     lwe.trivial_encrypt, arith.constant, tensor.extract, tensor.from_elements";
+/// The gates that `cggi.packed_gates` names by numbers.
+const PACKED: [GateKind; 6] =
+    [GateKind::And, GateKind::Nand, GateKind::Or, GateKind::Nor, GateKind::Xor, GateKind::Xnor];
 
 /// A function before its operations are read.
 #[derive(Debug)]
@@ -73,7 +76,12 @@ impl<'a> Signature<'a> {
     /// # Errors
     /// As [`Netlist::from_heir`].
     pub fn netlist(&self, cursor: &mut Cursor<'a>) -> Result<Netlist> {
-        let mut body = Body { builder: Builder::new(), values: HashMap::new(), input_bits: 0 };
+        let mut body = Body {
+            builder: Builder::new(),
+            values: HashMap::new(),
+            input_bits: 0,
+            tensor_gates: 0,
+        };
         for (index, (name, of)) in self.arguments.iter().enumerate() {
             match of {
                 Type::Ciphertexts(lengths) => body.argument(index, name, lengths)?,
@@ -108,6 +116,15 @@ struct Body<'a> {
     builder: Builder,
     values: HashMap<&'a str, Value>,
     input_bits: usize,
+    /// Gates that operations on tensors stand for: a short text may have very many.
+    tensor_gates: usize,
+}
+
+/// What is computed of bits.
+enum Function {
+    Gate(GateKind),
+    /// The entry at the number whose bits they are, highest first.
+    Table(Vec<bool>),
 }
 
 impl<'a> Body<'a> {
@@ -195,7 +212,7 @@ impl<'a> Body<'a> {
                 cursor.skip_types()?;
                 Value::Bit(self.builder.constant(of_one_bit(value, &operation)?))
             }
-            _ => Value::Bit(self.gate(cursor, operation)?),
+            _ => self.gates(cursor, operation)?,
         };
         self.define(&first, value)?;
         Ok(false)
@@ -251,50 +268,98 @@ impl<'a> Body<'a> {
         Ok(if encrypted { Value::Bit(self.builder.constant(bit)) } else { Value::Plain(value) })
     }
 
-    /// A gate, or a table of up to four bits.
-    fn gate(&mut self, cursor: &mut Cursor<'a>, operation: Token<'a>) -> Result<Wire> {
-        let kind = match operation.text {
-            "cggi.and" => Some(GateKind::And),
-            "cggi.nand" => Some(GateKind::Nand),
-            "cggi.or" => Some(GateKind::Or),
-            "cggi.nor" => Some(GateKind::Nor),
-            "cggi.xor" => Some(GateKind::Xor),
-            "cggi.xnor" => Some(GateKind::Xnor),
-            "cggi.not" => Some(GateKind::Not),
-            "cggi.cmux" => Some(GateKind::Mux),
-            "cggi.lut2" | "cggi.lut3" | "cggi.lut4" => None,
+    /// Gates, or tables of up to four bits: one of single bits, or of each place of tensors one.
+    fn gates(&mut self, cursor: &mut Cursor<'a>, operation: Token<'a>) -> Result<Value> {
+        let gate = |kind: GateKind| (kind.arity(), Some(kind));
+        let (reads, kind) = match operation.text {
+            "cggi.and" => gate(GateKind::And),
+            "cggi.nand" => gate(GateKind::Nand),
+            "cggi.or" => gate(GateKind::Or),
+            "cggi.nor" => gate(GateKind::Nor),
+            "cggi.xor" => gate(GateKind::Xor),
+            "cggi.xnor" => gate(GateKind::Xnor),
+            "cggi.not" => gate(GateKind::Not),
+            "cggi.cmux" => gate(GateKind::Mux),
+            "cggi.lut2" | "cggi.packed_gates" => (2, None),
+            "cggi.lut3" | "cggi.packed_lut3" => (3, None),
+            "cggi.lut4" => (4, None),
             _ => return unknown(operation),
         };
-        let reads = kind.map_or_else(
-            || usize::from(operation.text.as_bytes()["cggi.lut".len()] - b'0'),
-            GateKind::arity,
-        );
-        let operands = self.bits(cursor)?;
-        if operands.len() != reads {
-            let found = operands.len();
-            return refuse(
-                operation.line,
-                format!("{} of {found} bits, not {reads}", operation.text),
-            );
-        }
-        let wire = match kind {
-            Some(kind) => {
-                cursor.attributes()?;
-                self.builder.gate(kind, &operands)
+        let (lengths, places) = self.operands(cursor, &operation, reads)?;
+        if !lengths.is_empty() {
+            // A table is as many gates as a tree of its bits has.
+            self.tensor_gates += places.len() << if kind.is_some() { 0 } else { reads };
+            if self.tensor_gates > MAX_INPUT_BITS {
+                let why = format!("more than {MAX_INPUT_BITS} gates on tensors");
+                return refuse(operation.line, why);
             }
-            None => {
-                let table = attribute(cursor, "lookup_table", &operation)?;
-                let entries = 1 << reads;
-                if table < 0 || table >> entries != 0 {
-                    let why = format!("a table of {entries} bits cannot be {table}");
-                    return refuse(operation.line, why);
-                }
-                let table: Vec<bool> = (0..entries).map(|i| table >> i & 1 == 1).collect();
-                self.table(&operands, &table)
+        }
+        let functions = match (kind, operation.text) {
+            (Some(kind), _) => {
+                cursor.attributes()?;
+                vec![Function::Gate(kind)]
+            }
+            (None, "cggi.packed_gates") => {
+                let all = list(cursor, "gates", &operation, places.len())?;
+                all.into_iter().map(|number| packed(number, &operation)).collect::<Result<_>>()?
+            }
+            (None, "cggi.packed_lut3") => {
+                let all = list(cursor, "lookup_tables", &operation, places.len())?;
+                all.into_iter().map(|of| table(of, reads, &operation)).collect::<Result<_>>()?
+            }
+            (None, _) => {
+                let all = attribute(cursor, "lookup_table", &operation)?;
+                vec![table(all, reads, &operation)?]
             }
         };
+        // One for all places, or one for each.
+        let wires = places.iter().zip(functions.iter().cycle()).map(|(bits, of)| match of {
+            Function::Gate(kind) => self.builder.gate(*kind, bits),
+            Function::Table(entries) => self.table(bits, entries),
+        });
+        let wires: Vec<Wire> = wires.collect();
         cursor.skip_types()?;
-        Ok(wire)
+        Ok(if lengths.is_empty() { Value::Bit(wires[0]) } else { Value::Bits(lengths, wires) })
+    }
+
+    /// Encrypted operands of one shape: its lengths, none of single bits, and the bits of each
+    /// place.
+    fn operands(
+        &self,
+        cursor: &mut Cursor<'a>,
+        operation: &Token<'a>,
+        reads: usize,
+    ) -> Result<(Vec<usize>, Vec<Vec<Wire>>)> {
+        let (mut lengths, mut places, mut found) = (Vec::new(), Vec::new(), 0);
+        while cursor.peek().is_some_and(|token| token.text.starts_with('%')) {
+            let (name, value) = self.value(cursor)?;
+            let of = match value {
+                Value::Plain(_) => {
+                    return refuse(name.line, format!("{} is no encrypted bit", shown(name.text)));
+                }
+                Value::Bit(_) => &[][..],
+                Value::Bits(lengths, _) => lengths,
+            };
+            if found == 0 {
+                lengths = of.to_vec();
+                places = vec![Vec::with_capacity(reads); wires(value).len()];
+            } else if lengths != of {
+                let why = format!("{} is of shape {of:?} beside {lengths:?}", shown(name.text));
+                return refuse(name.line, why);
+            }
+            for (place, &wire) in places.iter_mut().zip(wires(value)) {
+                place.push(wire);
+            }
+            found += 1;
+            if found > reads || !cursor.take(",") {
+                break;
+            }
+        }
+        if found != reads {
+            let why = format!("{} of {found} bits, not {reads}", operation.text);
+            return refuse(operation.line, why);
+        }
+        Ok((lengths, places))
     }
 
     /// A table's entry at the number whose bits are the operands, highest first: by the first
@@ -369,6 +434,40 @@ fn attribute(cursor: &mut Cursor<'_>, name: &str, operation: &Token<'_>) -> Resu
     match cursor.attributes()?.get(name) {
         Some(&value) => Ok(value),
         None => refuse(operation.line, format!("{} without {name} = a number", operation.text)),
+    }
+}
+
+/// An attribute that is a list of numbers, one for each place of a tensor.
+fn list(
+    cursor: &mut Cursor<'_>,
+    name: &str,
+    operation: &Token<'_>,
+    places: usize,
+) -> Result<Vec<i64>> {
+    let text = operation.text;
+    match cursor.list(name)? {
+        Some(all) if all.len() == places => Ok(all),
+        Some(all) => {
+            refuse(operation.line, format!("{text} of {places} bits has {} {name}", all.len()))
+        }
+        None => refuse(operation.line, format!("{text} without {name} = a list of numbers")),
+    }
+}
+
+/// A table of as many bits as a number of `reads` bits has values.
+fn table(of: i64, reads: usize, operation: &Token<'_>) -> Result<Function> {
+    let entries = 1 << reads;
+    if of < 0 || of >> entries != 0 {
+        return refuse(operation.line, format!("a table of {entries} bits cannot be {of}"));
+    }
+    Ok(Function::Table((0..entries).map(|i| of >> i & 1 == 1).collect()))
+}
+
+/// The gate of a number.
+fn packed(number: i64, operation: &Token<'_>) -> Result<Function> {
+    match usize::try_from(number).ok().and_then(|number| PACKED.get(number)) {
+        Some(&kind) => Ok(Function::Gate(kind)),
+        None => refuse(operation.line, format!("packed gates are 0 to 5, not {number}")),
     }
 }
 

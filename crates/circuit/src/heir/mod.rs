@@ -1,6 +1,7 @@
 //! Programs of the HEIR compiler after its booleanisation: the `cggi` dialect of MLIR as text
 //! (<https://heir.dev/docs/dialects/cggi/>), made by
-//! `heir-opt --mlir-to-cggi="data-type=Bool mode=Boolean"`; `mode=LUT3` and `LUT4` are read, too.
+//! `heir-opt --mlir-to-cggi="data-type=Bool mode=Boolean"`; `mode=LUT3` and `LUT4` are read, too,
+//! and gates on tensors as `--boolean-vectorize` and `--straight-line-vectorize` make them.
 //!
 //! ```text
 //! !ct = !lwe.lwe_ciphertext<..>

@@ -21,6 +21,17 @@ def _next_power_of_two(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
+def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Real numbers, none of them infinite or none at all."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} are real numbers, not {array.dtype}")
+    made = array.astype(np.float64)
+    if not np.isfinite(made).all():
+        raise MismatchError(f"{name} has numbers that are not finite")
+    return made
+
+
 class _Linear:
     """Products of encrypted rows of features with a matrix in the clear (CKKS)."""
 
@@ -41,7 +52,7 @@ class _Linear:
         """Encrypts rows of features, of shape (rows, features) or (features,)."""
         if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
             raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
-        values = np.asarray(rows, dtype=np.float64)
+        values = _finite("rows", rows)
         if values.ndim not in (1, 2) or values.shape[-1] != self.features:
             raise MismatchError(
                 f"rows of shape {values.shape}: the last length must be {self.features}"
@@ -50,7 +61,7 @@ class _Linear:
 
     def bound(self, low: ArrayLike, high: ArrayLike) -> float:
         """The largest size of a result where each feature lies between its low and its high."""
-        ends = [np.asarray(end, dtype=np.float64) for end in (low, high)]
+        ends = [_finite(name, end) for name, end in (("low", low), ("high", high))]
         if any(end.shape != (self.features,) for end in ends):
             shapes = " and ".join(str(end.shape) for end in ends)
             raise MismatchError(f"ends of shapes {shapes}: each must be ({self.features},)")
@@ -80,13 +91,13 @@ class LinearRegression(_Linear):
     """
 
     def __init__(self, coefficients: ArrayLike, intercept: float) -> None:
-        weights = np.asarray(coefficients, dtype=np.float64)
+        weights = _finite("coefficients", coefficients)
         if weights.ndim != 1 or len(weights) == 0 or np.ndim(intercept) != 0:
             raise MismatchError(
                 f"coefficients of shape {weights.shape}: there must be a list of them and one "
                 "intercept"
             )
-        super().__init__(weights[None, :], np.asarray([intercept], dtype=np.float64))
+        super().__init__(weights[None, :], _finite("intercept", [intercept]))
 
     @classmethod
     def from_sklearn(cls, estimator: Any) -> LinearRegression:
@@ -124,11 +135,11 @@ class LogisticRegression(_Linear):
     """
 
     def __init__(self, coefficients: ArrayLike, intercepts: ArrayLike, classes: ArrayLike) -> None:
-        weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
+        weights = np.atleast_2d(_finite("coefficients", coefficients))
         self.classes = np.asarray(classes)
         self._binary = len(self.classes) == 2 and len(weights) == 1
         rows = 1 if self._binary else len(self.classes)
-        intercepts = np.atleast_1d(np.asarray(intercepts, dtype=np.float64))
+        intercepts = np.atleast_1d(_finite("intercepts", intercepts))
         if weights.ndim != 2 or len(weights) != rows or intercepts.shape != (rows,):
             raise MismatchError(
                 f"coefficients of shape {weights.shape} and intercepts of {intercepts.shape} for "
@@ -162,7 +173,7 @@ class LogisticRegression(_Linear):
         if not 0 < bound < np.inf:
             raise MismatchError(f"a bound of {bound}: it must be positive and finite")
         scores = self._results(encrypted)
-        return scores.apply(lambda t: 1 / (1 + math.exp(-t)), (-bound, bound), error)
+        return scores.apply(lambda t: (1 + math.tanh(t / 2)) / 2, (-bound, bound), error)
 
     def predict(
         self, encrypted: ckks.Ciphertexts, bound: float, gap: float = 0.05, error: float = 1e-2
@@ -211,6 +222,41 @@ class LogisticRegression(_Linear):
         return classes
 
 
+def _whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """One whole number for each node."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        found = f"{array.ndim} axes of {array.dtype}"
+        raise TypeError(f"{name} is a list of whole numbers, not {found}")
+    if array.dtype.itemsize == 8 and array.dtype.kind == "u" and (array > 2**62).any():
+        raise MismatchError(f"{name} has numbers above 2^62")
+    return array.astype(np.int64)
+
+
+def _check_nodes(
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    threshold: NDArray[np.float64],
+    label: NDArray[np.int64],
+    features: int,
+) -> None:
+    """Whether these are the nodes of one tree."""
+    nodes = len(left)
+    shapes = [of.shape for of in (left, right, feature, threshold, label)]
+    if not nodes or set(shapes) != {(nodes,)}:
+        raise MismatchError(f"lists of shapes {shapes}: all have one entry for each node")
+    inner = left >= 0
+    children = np.concatenate([left[inner], right[inner]])
+    # Where each node but the root is below one other, none is below itself.
+    if (children < 1).any() or (children >= nodes).any() or len(set(children)) < len(children):
+        raise MismatchError(f"children must be of 1 to {nodes - 1}, each below one node alone")
+    if (feature[inner] < 0).any() or (feature[inner] >= features).any():
+        raise MismatchError(f"a node asks for a feature that is none of 0 to {features - 1}")
+    if (label[~inner] < 0).any() or (label[~inner] >= 1 << 16).any():
+        raise MismatchError("labels must be of 0 to 65535")
+
+
 class DecisionTree:
     """A decision tree on encrypted integer features, as a circuit of gates (TFHE).
 
@@ -230,23 +276,26 @@ class DecisionTree:
         bits: int = 6,
     ) -> None:
         """Nodes by number, 0 the root; a leaf has ``left`` -1 and its ``label`` (from 0 on)."""
+        if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
+            raise TypeError(f"bits is a number, not {type(bits).__name__}")
         if not 1 <= bits <= 16:
             raise MismatchError(f"features of {bits} bits: there must be 1 to 16")
-        self._left, self._right = np.asarray(left, dtype=int), np.asarray(right, dtype=int)
-        self._feature = np.asarray(feature, dtype=int)
-        self._label = np.asarray(label, dtype=int)
-        self.bits = bits
-        self._low = np.asarray(low, dtype=np.float64)
-        span = np.asarray(high, dtype=np.float64) - self._low
-        if not (np.isfinite(span).all() and (span > 0).all()):
+        self._left, self._right = _whole("left", left), _whole("right", right)
+        self._feature, self._label = _whole("feature", feature), _whole("label", label)
+        self.bits = int(bits)
+        self._low, top = _finite("low", low), _finite("high", high)
+        if self._low.shape != top.shape or top.ndim != 1 or not (top > self._low).all():
             raise MismatchError("each feature must have a finite high above its low")
-        self._scale = (2**bits - 1) / span
-        # x <= t becomes round(x) <= floor(t) in units of a step.
-        place = self._feature.clip(0)
-        steps = (np.asarray(threshold, dtype=np.float64) - self._low[place]) * self._scale[place]
-        self._threshold = np.floor(steps).astype(int)
+        places = _finite("threshold", threshold)
+        _check_nodes(self._left, self._right, self._feature, places, self._label, len(top))
+        self._scale = (2**self.bits - 1) / (top - self._low)
+        # x <= t becomes round(x) <= floor(t) in units of a step; thresholds beyond the range are
+        # as good as its ends.
+        inside = self._feature.clip(0, len(top) - 1)
+        steps = (places - self._low[inside]) * self._scale[inside]
+        self._threshold = np.floor(steps.clip(-1, 2**self.bits)).astype(int)
         self.features = len(self._low)
-        self._label_bits = max(int(self._label.max()).bit_length(), 1)
+        self._label_bits = max(int(self._label[self._left < 0].max()).bit_length(), 1)
         self.netlist = self._build()
 
     @classmethod
@@ -259,7 +308,9 @@ class DecisionTree:
             tree = estimator.tree_
         except AttributeError as error:
             raise TypeError(f"a fitted decision tree has tree_: {error}") from error
-        values = np.asarray(rows, dtype=np.float64)
+        values = _finite("rows", rows)
+        if values.ndim != 2 or not len(values):
+            raise MismatchError(f"rows of shape {values.shape}: give (rows, features)")
         label = tree.value[:, 0, :].argmax(axis=1)
         return cls(
             tree.children_left,
@@ -286,21 +337,27 @@ class DecisionTree:
                 result = (~bit | result) if most >> i & 1 else (~bit & result)
             return one if most >> len(word) else result
 
-        def labels(node: int) -> list[_girih.Wire]:
+        # Parents before their children: trees may be deeper than Python calls functions.
+        order = [0]
+        for node in order:
+            if self._left[node] >= 0:
+                order += [int(self._left[node]), int(self._right[node])]
+        labels: dict[int, list[_girih.Wire]] = {}
+        for node in reversed(order):
             if self._left[node] < 0:
                 label = int(self._label[node])
-                return [one if label >> i & 1 else zero for i in range(self._label_bits)]
+                labels[node] = [one if label >> i & 1 else zero for i in range(self._label_bits)]
+                continue
             word = inputs[int(self._feature[node])]
             goes_left = at_most(word, int(self._threshold[node]))
-            on, off = labels(int(self._left[node])), labels(int(self._right[node]))
-            return [builder.mux(goes_left, a, b) for a, b in zip(on, off)]
-
-        builder.output("label", labels(0))
+            on, off = labels[int(self._left[node])], labels[int(self._right[node])]
+            labels[node] = [builder.mux(goes_left, a, b) for a, b in zip(on, off)]
+        builder.output("label", labels[0])
         return builder.finish()
 
     def quantise(self, rows: ArrayLike) -> dict[str, NDArray[np.uint64]]:
         """The inputs of the circuit for rows of shape (rows, features)."""
-        values = np.asarray(rows, dtype=np.float64)
+        values = _finite("rows", rows)
         if values.ndim != 2 or values.shape[1] != self.features:
             raise MismatchError(f"rows of shape {values.shape}: give (rows, {self.features})")
         steps = np.rint((values - self._low) * self._scale)

@@ -31,6 +31,7 @@ from .errors import DeviceError, Error, MismatchError, NoDeviceError, WorkerLost
 _AHEAD = 2
 #: Batches for each worker that :meth:`Pool.map` makes, so that none waits long for the last one.
 _BATCHES_PER_WORKER = 4
+_MOST_WORKERS = 10_000
 
 
 def _package() -> Any:
@@ -49,7 +50,8 @@ def require(device: str, workers: int = 1, *, cpus: float = 1, gpus: float | Non
     """
     if not isinstance(device, str):
         raise TypeError(f"a device is named by a str, not {type(device).__name__}")
-    _check_count("workers", workers)
+    # Workers of no cores are bounded by nothing else.
+    _check_count("workers", workers, most=_MOST_WORKERS)
     _check_amount("cpus", cpus)
     if gpus is None:
         gpus = 0 if device == "cpu" else 1
@@ -78,11 +80,20 @@ def _started() -> Any:
     return ray
 
 
-def _check_count(name: str, value: object, least: int = 1) -> None:
+def _expect(kind: type | tuple[type, ...], what: str, *values: object) -> None:
+    """Refuses values of other classes, in words that begin with what is expected."""
+    for value in values:
+        if not isinstance(value, kind):
+            raise TypeError(f"{what}, not {type(value).__name__}")
+
+
+def _check_count(name: str, value: object, least: int = 1, most: int = 1 << 62) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} is a number, not {type(value).__name__}")
     if value < least:
         raise MismatchError(f"{name} is {value}: it must be at least {least}")
+    if value > most:
+        raise MismatchError(f"{name} is {value}: it must be at most {most}")
 
 
 def _check_amount(name: str, value: object) -> None:
@@ -164,8 +175,7 @@ class Pool:
         """
         if not isinstance(keys, (*wire._KEYS, worker.StoredKeys)):
             raise TypeError(f"keys are evaluation keys, not {type(keys).__name__}")
-        if not isinstance(integers, bool):
-            raise TypeError(f"integers is True or False, not {type(integers).__name__}")
+        _expect(bool, "integers is True or False", integers)
         if workers is not None:
             _check_count("workers", workers)
         _check_count("retries", retries, 0)
@@ -396,11 +406,8 @@ class Pool:
         progress: _progress.Progress | bool | None = None,
     ) -> _girih.Ciphertexts:
         """A gate on two arrays of bits of the same shape, as ``ServerKey.gate``."""
-        if not isinstance(name, str):
-            raise TypeError(f"a gate is named by a str, not {type(name).__name__}")
-        for array in (a, b):
-            if not isinstance(array, _girih.Ciphertexts):
-                raise TypeError(f"gates take ciphertexts, not {type(array).__name__}")
+        _expect(str, "a gate is named by a str", name)
+        _expect(_girih.Ciphertexts, "gates take ciphertexts", a, b)
         if a.shape != b.shape:
             raise MismatchError(f"arrays of shapes {a.shape} and {b.shape}: they must be equal")
         made: _girih.Ciphertexts = self.map(
@@ -417,10 +424,8 @@ class Pool:
         progress: _progress.Progress | bool | None = None,
     ) -> _girih.Ciphertexts:
         """A look-up table on messages, as ``ServerKey.apply``."""
-        if not isinstance(messages, _girih.Ciphertexts):
-            raise TypeError(f"tables take ciphertexts, not {type(messages).__name__}")
-        if not isinstance(table, _girih.LookUpTable):
-            raise TypeError(f"a table is a girih.LookUpTable, not {type(table).__name__}")
+        _expect(_girih.Ciphertexts, "tables take ciphertexts", messages)
+        _expect(_girih.LookUpTable, "a table is a girih.LookUpTable", table)
         made: _girih.Ciphertexts = self.map(
             lambda server, x: server.apply(x, table), messages, size=size, progress=progress
         )
@@ -436,12 +441,9 @@ class Pool:
         progress: _progress.Progress | bool | None = None,
     ) -> _girih.EncryptedBits:
         """A circuit on many instances: each worker schedules the netlist for its set once."""
-        if not isinstance(netlist, _girih.Netlist):
-            raise TypeError(f"a circuit is a girih.Netlist here, not {type(netlist).__name__}")
-        if not isinstance(inputs, _girih.EncryptedBits):
-            raise TypeError(f"inputs are girih.EncryptedBits, not {type(inputs).__name__}")
-        if log2_failure is not None and not isinstance(log2_failure, (int, float)):
-            raise TypeError(f"log2_failure is a number, not {type(log2_failure).__name__}")
+        _expect(_girih.Netlist, "a circuit is a girih.Netlist here", netlist)
+        _expect(_girih.EncryptedBits, "inputs are girih.EncryptedBits", inputs)
+        _expect((int, float, type(None)), "log2_failure is a number", log2_failure)
         text = netlist.to_bristol()
         made: _girih.EncryptedBits = self.map(
             lambda server, bits: _run_circuit(server, text, log2_failure, bits),

@@ -1,5 +1,6 @@
 //! Polynomials for functions, and the sign.
 
+use crate::arrays;
 use crate::call::compute;
 use crate::errors::Failure;
 use girih::ckks::approximation;
@@ -77,7 +78,8 @@ impl Polynomial {
 
     /// a0 + a1 x + a2 x**2 + .. on (lo, hi).
     #[staticmethod]
-    fn from_powers(py: Python<'_>, powers: Vec<f64>, interval: (f64, f64)) -> PyResult<Self> {
+    fn from_powers(powers: &Bound<'_, PyAny>, interval: (f64, f64)) -> PyResult<Self> {
+        let (py, powers) = (powers.py(), arrays::reals(powers, "powers")?);
         let ends = self::interval(interval);
         let made = compute(py, || approximation::Polynomial::from_powers(&powers, ends))?;
         Ok(Self(Arc::new(made)))
@@ -85,11 +87,8 @@ impl Polynomial {
 
     /// c0 T0 + c1 T1 + .. on (lo, hi).
     #[staticmethod]
-    fn from_chebyshev(
-        py: Python<'_>,
-        coefficients: Vec<f64>,
-        interval: (f64, f64),
-    ) -> PyResult<Self> {
+    fn from_chebyshev(coefficients: &Bound<'_, PyAny>, interval: (f64, f64)) -> PyResult<Self> {
+        let (py, coefficients) = (coefficients.py(), arrays::reals(coefficients, "coefficients")?);
         let ends = self::interval(interval);
         let made = compute(py, || approximation::Polynomial::from_chebyshev(&coefficients, ends))?;
         Ok(Self(Arc::new(made)))
