@@ -195,6 +195,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Each is its own negative.
+    #[test]
+    fn masks_of_the_top_bit_alone() {
+        assert_eq!(nonzero_mask(1 << 31), u32::MAX);
+        assert_eq!(equal_mask(0, i64::MIN), 0);
+    }
+
     #[test]
     fn ties_whose_last_bit_is_of_the_third_word() {
         let of = |third| Leading::default().push(1 << 20).push(0).push(third).to_f64(0);
