@@ -348,6 +348,28 @@ fn gadgets_keep_to_their_moduli() {
     }
 }
 
+/// Figures of a program that was written from the formulas and shares no code with this one. Errors
+/// of the native torus shrink with the modulus, by 2^4, and no further than to one bit.
+#[test]
+fn merging_adds_what_its_terms_say() {
+    for (bound, scaled) in [(17, 13), (6, 2), (5, 1), (4, 1), (0, 1)] {
+        assert_eq!(super::gadget::scaled_bound(bound), scaled, "2^{bound}");
+    }
+    for (name, log2_base, digits, entry, level) in [
+        ("TFHERS_2_2", 15, 3, 6.427506775525526e-35, 9.25327059585217e-18),
+        ("STD128", 9, 2, 1.4172063568065061e-8, 2.6101063548701296e-8),
+    ] {
+        let set = set(name);
+        let modulus = modulus(&set).expect("has a transform");
+        let gadget = Gadget::new(&modulus, log2_base, digits).expect("fits");
+        let noise = gadget.noise(&set, &modulus);
+        let near = |have: f64, want: f64| (have / want - 1.0).abs() < 1e-9;
+        assert!(near(noise.after(0), entry), "{name}: {}", noise.after(0));
+        assert!(near(noise.after(1) - noise.after(0), level), "{name}: {}", noise.after(1));
+        assert!(near(noise.after(2) - noise.after(0), 5.0 * level), "{name}");
+    }
+}
+
 /// Results of the main sets, a whole group of each: they are read, and docs/tfhe.md says in how
 /// many bytes they come.
 #[test]

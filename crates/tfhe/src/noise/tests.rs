@@ -232,3 +232,23 @@ fn wider_combinations_and_finer_tables_fail_more_often() {
     // One bit under padding has the margin of a gate with one input.
     assert_eq!(model.log2_failure_table(1, &[1, 1]), model.log2_failure());
 }
+
+/// A majority reads a sum of three, a look-up on the native torus one of four bits in a sum of norm
+/// 5; what a set is made for follows from these.
+#[test]
+fn what_a_set_is_made_for_fails_as_its_sums_do() {
+    let model = |name: &str| NoiseModel::new(&ParameterSet::by_name(name).expect("built in"));
+    let std = model("STD128");
+    let q = 2f64.powi(11);
+    let three = log2_beyond(q / 8.0, (3.0 * std.variance_out_at(11)).sqrt());
+    close(std.log2_failure_majority(), three);
+    assert!(!std.looks_up_four_bits());
+    close(std.log2_failure_own(), log2_beyond(q / 8.0, (2.0 * std.variance_of_bits()).sqrt()));
+    let look_ups = model("TFHERS_2_2");
+    assert!(look_ups.looks_up_four_bits());
+    close(look_ups.log2_failure_own(), look_ups.log2_failure_table(4, &[5]));
+    // Bits would fail less often, and a toy is made for them.
+    assert!(look_ups.log2_failure() < 2.0 * look_ups.log2_failure_own());
+    let toy = model("INSECURE_TOY_TORUS");
+    assert!(!toy.looks_up_four_bits() && toy.log2_failure_table(4, &[5]) > -30.0);
+}
