@@ -337,7 +337,6 @@ FUNCTION void finish_group(const u32* group, const u32* stage, int first_column)
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(ColumnsArguments a) {
     DYNAMIC_SHARED(shared);
-    if constexpr (STARTS_EARLY) let_later_launches_start();
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
     const int first_column = blockIdx.x % PARTS * WIDTH;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;

@@ -7,7 +7,6 @@
 // are most of its text, are there once for all shapes of a class of primes. Where operands lie,
 // primes and constants are records in memory. Tiles of several shapes share a launch.
 // Tiles with too many products for that are lists of steps (steps.cuh).
-// A team asks for what its next row needs while it works on one.
 #include "constants.cuh"
 #include "row_transform.cuh"
 #include "steps.cuh"
@@ -44,21 +43,19 @@ struct RowsArguments {
 
 // What a team holds in shared memory.
 struct TeamMemory {
-    u32* operands;  // [2][OPERANDS] of Operand, by turns
-    u32* primes;    // [2] of Prime
-    u32* constants; // [2][CONSTANTS][2]
-    u32* factors;   // [2][PARTS][224]: 160 of the last five stages, 64 of the first
-    u32* staged;    // [STAGED][1024], rows copied ahead
+    u32* operands;  // [OPERANDS] of Operand
+    u32* prime;     // a Prime
+    u32* constants; // [CONSTANTS][2]
+    u32* factors;   // [PARTS][224]: 160 of the last five stages, 64 of the first
     u32* buffers;   // [BUFFERS][BUFFER]
 
     FUNCTION TeamMemory(uint4* shared, int team) {
         u32* at = (u32*)shared + team * TEAM_WORDS;
         operands = at;
-        primes = operands + 2 * OPERANDS * 4;
-        constants = primes + 2 * PRIME_WORDS;
-        factors = constants + 2 * CONSTANTS * 2;
-        staged = factors + (SHORT ? 0 : 2 * PARTS * 224);
-        buffers = staged + STAGED * 1024;
+        prime = operands + OPERANDS * 4;
+        constants = prime + PRIME_WORDS;
+        factors = constants + CONSTANTS * 2;
+        buffers = factors + (SHORT ? 0 : PARTS * 224);
     }
 
     // What belongs to part `part`: more than one where each warp has a row to itself.
@@ -66,18 +63,12 @@ struct TeamMemory {
         TeamMemory own = *this;
         if constexpr (PARTS > 1) {
             own.factors += part * 224;
-            own.staged += part * shape.halves * 1024;
             own.buffers += part *
                            (shape.halves > shape.half_stores ? shape.halves : shape.half_stores) *
                            BUFFER;
         }
         return own;
     }
-
-    FUNCTION const Prime& prime_of(u32 turn) const {
-        return *(const Prime*)(primes + turn * PRIME_WORDS);
-    }
-    FUNCTION u32* factors_of(u32 turn) const { return factors + turn * PARTS * 224; }
 };
 
 // Which row of which tile an item is, and who works on it.
@@ -151,48 +142,32 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
 // Asks for what an item needs that no other kernel writes: its prime, twiddles, operands and
 // constants.
 FUNCTION void constants_ahead(
-    const RowsArguments& a, const Item& item, const TeamMemory& team, u32 turn, int warp,
-    int lane) {
+    const RowsArguments& a, const Item& item, const TeamMemory& team, int warp, int lane) {
     const ShapeNumbers& shape = item.shape;
     const u32 prime = __ldg(&item.record->x);
     if (warp == 0 && lane < PRIME_WORDS / 4)
         copy_ahead(
-            team.primes + turn * PRIME_WORDS + 4 * lane,
-            (const u32*)(a.tables.primes + prime) + 4 * lane);
+            team.prime + 4 * lane, (const u32*)(a.tables.primes + prime) + 4 * lane);
     if (!SHORT && item.warp == item.warps - 1 && shape.halves + shape.half_stores != 0) {
         const int direction = shape.halves > 0 ? 0 : 1;
         const u64 place = (u64)prime * ROWS + item.row;
         const u32* last = (direction ? a.tables.last[1] : a.tables.last[0]) + place * 160;
         const u32* first =
             (const u32*)((direction ? a.tables.first[1] : a.tables.first[0]) + place * 32);
-        u32* to = team.factors_of(turn) + item.part * 224;
+        u32* to = team.factors + item.part * 224;
         copy_ahead(to + lane * 4, last + lane * 4);
         if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
         if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
     }
     for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
         const Operand operand = resolve(item.record + 1 + o, item.bases);
-        *(uint4*)(team.operands + (turn * OPERANDS + o) * 4) = make_uint4(
+        *(uint4*)(team.operands + o * 4) = make_uint4(
             (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
             operand.automorphism);
     }
     const u32* constants = (const u32*)(item.record + 1 + shape.operands);
     for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM)
-        team.constants[turn * 2 * CONSTANTS + c] = __ldg(constants + c);
-}
-
-// Asks for the rows that an item transforms, where they are copied ahead.
-FUNCTION void rows_ahead(const Item& item, const TeamMemory& team, int lane) {
-    if constexpr (!SHORT && STAGED > 0) {
-        for (u32 slot = item.warp; slot < item.shape.halves; slot += item.warps) {
-            const u32* from = (const u32*)resolve(item.record + 1 + slot, item.bases).address +
-                              (u64)item.row * ROW;
-            u32* to = team.staged + (item.part * item.shape.halves + slot) * 1024;
-#pragma unroll
-            for (int m = 0; m < 8; m++)
-                copy_ahead(to + m * 128 + lane * 4, from + m * 128 + lane * 4);
-        }
-    }
+        team.constants[c] = __ldg(constants + c);
 }
 
 // What Shape<k>::sums computes with: a thread's four words of everything.
@@ -210,10 +185,10 @@ struct Work {
     int place;      // of `word` in a padded row
     Four fetched[S::FETCHED > 0 ? S::FETCHED : 1];
 
-    FUNCTION Work(const TeamMemory& m, u32 turn, const Prime& p, const Item& item)
-        : memory(m), operands((const Operand*)(m.operands + turn * OPERANDS * 4)),
-          constants(m.constants + turn * 2 * CONSTANTS), record(item.record), bases(item.bases),
-          f(p), inverse(p.inverse), first_word(item.row * ROW), word(0), place(0) {}
+    FUNCTION Work(const TeamMemory& m, const Prime& p, const Item& item)
+        : memory(m), operands((const Operand*)m.operands), constants(m.constants),
+          record(item.record), bases(item.bases), f(p), inverse(p.inverse),
+          first_word(item.row * ROW), word(0), place(0) {}
 
     template<int i>
     FUNCTION Four load(Int<i>, u32 chunk) const {
@@ -262,59 +237,38 @@ struct Work {
     }
 };
 
-// Transforms this warp's rows of an item forward, from memory (or where they were copied to) into
-// their padded buffers. `between` is called once by each warp, when its rows copied ahead are used
-// up: with the last one, or with none.
-template<class Between>
+// Transforms this warp's rows of an item forward, from memory into their padded buffers.
 FUNCTION void forward_rows(
-    const Item& item, const RowsArguments& a, const TeamMemory& memory, const Prime& p, u32 turn,
-    int lane, const Between& between) {
-    const Operand* operands = (const Operand*)(memory.operands + turn * OPERANDS * 4);
-    for (u32 slot = item.warp;; slot += item.warps) {
-        const bool is_there = slot < item.shape.halves,
-                   is_last = slot + item.warps >= item.shape.halves;
+    const Item& item, const RowsArguments& a, const TeamMemory& memory, const Prime& p, int lane) {
+    const Operand* operands = (const Operand*)memory.operands;
+    for (u32 slot = item.warp; slot < item.shape.halves; slot += item.warps) {
         u32* buffer = memory.buffers + slot * BUFFER;
         if constexpr (SHORT) {
-            if (is_last) between();
-            if (is_there) {
-                const uint4* from = (const uint4*)(operands[slot].address) + item.row * (ROW / 4);
-                for (int c = lane; c < ROW / 4; c += 32)
-                    *(uint4*)(buffer + padded(4 * c)) = load_shared_limb(from + c);
-                forward_short<ROW>(
-                    buffer, a.tables.whole[0] + (u64)p.number * ROW, Field<true>(p), lane);
-            }
+            const uint4* from = (const uint4*)(operands[slot].address) + item.row * (ROW / 4);
+            for (int c = lane; c < ROW / 4; c += 32)
+                *(uint4*)(buffer + padded(4 * c)) = load_shared_limb(from + c);
+            forward_short<ROW>(
+                buffer, a.tables.whole[0] + (u64)p.number * ROW, Field<true>(p), lane);
         } else {
             u32 x[32], last_factors[5];
-            const u32* factors = memory.factors_of(turn);
-            if (is_there) {
-                if constexpr (STAGED > 0) {
-                    take_half(
-                        x, memory.staged + slot * 1024, lane, [](const uint4* at) { return *at; });
-                } else {
-                    take_half(
-                        x, (const u32*)operands[slot].address + (u64)item.row * ROW, lane,
-                        [](const uint4* at) { return load_shared_limb(at); });
-                }
+            take_half(
+                x, (const u32*)operands[slot].address + (u64)item.row * ROW, lane,
+                [](const uint4* at) { return load_shared_limb(at); });
 #pragma unroll
-                for (int s = 0; s < 5; s++) last_factors[s] = factors[s * 32 + lane];
-            }
-            if (is_last) between();
-            if (is_there) {
-                with_class(item, [&](auto wide) {
-                    const Field<wide.v == 1> f(p);
-                    forward_five<true>(x, f, FirstFactors{(const uint4*)(factors + 160)});
-                    exchange_forward(x, buffer, lane);
-                    forward_five<false>(
-                        x, f,
-                        LastFactors<wide.v == 1>(
-                            last_factors, a.tables.steps[0] + p.number * 16, p.quotient));
+            for (int s = 0; s < 5; s++) last_factors[s] = memory.factors[s * 32 + lane];
+            with_class(item, [&](auto wide) {
+                const Field<wide.v == 1> f(p);
+                forward_five<true>(x, f, FirstFactors{(const uint4*)(memory.factors + 160)});
+                exchange_forward(x, buffer, lane);
+                forward_five<false>(
+                    x, f,
+                    LastFactors<wide.v == 1>(
+                        last_factors, a.tables.steps[0] + p.number * 16, p.quotient));
 #pragma unroll
-                    for (int k = 0; k < 32; k++) x[k] = f.after_forward(x[k]);
-                    put_own(x, buffer, lane);
-                });
-            }
+                for (int k = 0; k < 32; k++) x[k] = f.after_forward(x[k]);
+                put_own(x, buffer, lane);
+            });
         }
-        if (is_last) break;
     }
 }
 
@@ -344,9 +298,9 @@ FUNCTION void move_short(u32* row, u32 g, int lane) {
 // Transforms a padded buffer inversely, an automorphism first, and writes it out.
 FUNCTION void inverse_row(
     const Item& item, u32 buffer_number, const RowsArguments& a, const TeamMemory& memory,
-    const Prime& p, u32 turn, int lane) {
+    const Prime& p, int lane) {
     const u32 operand = item.shape.operands - item.shape.half_stores + buffer_number;
-    const Operand to = ((const Operand*)(memory.operands + turn * OPERANDS * 4))[operand];
+    const Operand to = ((const Operand*)memory.operands)[operand];
     // Steps keep sums behind the transformed loads, not over them.
     const u32 kept = item.shape.flags & HAS_STEPS ? item.shape.halves : 0;
     u32* buffer = memory.buffers + (kept + buffer_number) * BUFFER;
@@ -370,10 +324,9 @@ FUNCTION void inverse_row(
                 last_factors[s] = __ldg(a.tables.last[1] + (index * 5 + s) * 32 + lane);
             first = (const uint4*)(a.tables.first[1] + index * 32);
         } else {
-            const u32* factors = memory.factors_of(turn);
 #pragma unroll
-            for (int s = 0; s < 5; s++) last_factors[s] = factors[s * 32 + lane];
-            first = (const uint4*)(factors + 160);
+            for (int s = 0; s < 5; s++) last_factors[s] = memory.factors[s * 32 + lane];
+            first = (const uint4*)(memory.factors + 160);
         }
         if (is_moved) {
 #pragma unroll
@@ -402,10 +355,10 @@ FUNCTION void inverse_row(
 // Shape<k>::sums over a row whose transformed loads lie in their buffers once all warps are here.
 template<class S>
 FUNCTION void
-sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 turn, int thread) {
+sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, int thread) {
     constexpr int warps = S::ALONE ? 1 : TEAM,
                   chunks = ceil_div(ROW / 4, 32 * warps); // units of four words of each thread
-    Work<S> work(memory, turn, p, item);
+    Work<S> work(memory, p, item);
     const u32 first_chunk = thread % (32 * warps);
     work.fetch(work.fetched, SHORT && 4 * first_chunk >= ROW ? 0 : first_chunk);
     if constexpr (S::HALVES > 0) item.barrier();
@@ -423,54 +376,42 @@ sums_of_row(S, const Item& item, const TeamMemory& memory, const Prime& p, u32 t
     }
 }
 
-// One item. `between` is called once by each warp, when the rows copied ahead are used up.
-template<class Between>
-FUNCTION void process(
-    const RowsArguments& a, u32 id, const TeamMemory& team, u32 turn, int warp, int lane,
-    const Between& between) {
-    const Item item = item_of(a, id, warp);
+// One item.
+FUNCTION void
+process(const RowsArguments& a, const Item& item, const TeamMemory& team, int warp, int lane) {
     const TeamMemory memory = team.part(item.shape, item.part);
-    const Prime p = memory.prime_of(turn);
-    const int thread = warp * 32 + lane;
-    forward_rows(item, a, memory, p, turn, lane, between);
+    const Prime p = *(const Prime*)memory.prime;
+    forward_rows(item, a, memory, p, lane);
     with_shape(item.shape.flags >> 8, [&](auto shape) {
-        sums_of_row(shape, item, memory, p, turn, thread);
+        sums_of_row(shape, item, memory, p, warp * 32 + lane);
     });
     if (item.shape.half_stores > 0) {
         item.barrier();
         for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)
-            inverse_row(item, i, a, memory, p, turn, lane);
+            inverse_row(item, i, a, memory, p, lane);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
     poly_rows(RowsArguments a) {
     DYNAMIC_SHARED(shared);
-    if constexpr (STARTS_EARLY) let_later_launches_start();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM,
               team = threadIdx.x / 32 / TEAM;
     const TeamMemory memory(shared, team);
-    u32 id = blockIdx.x * TEAMS + team;
-    const u32 step = gridDim.x * TEAMS;
-    auto prepare = [&](u32 next, u32 turn) {
-        if (next >= a.total) return;
-        const Item item = item_of(a, next, warp);
-        rows_ahead(item, memory, lane);
-        constants_ahead(a, item, memory, turn, warp, lane);
+    // The same for all warps of a team.
+    const u32 id = blockIdx.x * TEAMS + team;
+    if (id < a.total) {
+        const Item item = item_of(a, id, warp);
+        constants_ahead(a, item, memory, warp, lane);
         end_copies();
-    };
-    if (id < a.total) constants_ahead(a, item_of(a, id, warp), memory, 0, warp, lane);
-    wait_for_earlier_launches();
-    if (id < a.total) rows_ahead(item_of(a, id, warp), memory, lane);
-    end_copies();
-    for (u32 turn = 0; id < a.total; id += step, turn ^= 1) {
+        wait_for_earlier_launches();
         wait_copies<0>();
         if (TEAM == 1) {
             __syncwarp();
         } else {
             __syncthreads();
         }
-        process(a, id, memory, turn, warp, lane, [&] { prepare(id + step, turn ^ 1); });
+        process(a, item, memory, warp, lane);
     }
     let_later_launches_start();
 }

@@ -120,8 +120,8 @@ fn other_knobs() {
         let options = PolyOptions::of(plan)
             .with("most_fetched", fetched)
             .with("wide_teams", 0)
-            .with("stages_rows", 0)
-            .with("column_blocks", 1);
+            .with("column_blocks", 1)
+            .with("chain_blocks", 0);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
     }
 }

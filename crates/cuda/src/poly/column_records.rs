@@ -7,7 +7,7 @@ use crate::poly::column_layout::{
 };
 use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, plan};
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
+use crate::poly::launch::{Argument, ReadyLaunch, blocks_of};
 use crate::poly::limbs::{Place, Places};
 use crate::poly::tables::is_wide;
 use crate::poly::{HEADERS, log2_row};
@@ -269,7 +269,7 @@ pub(crate) fn ready(
     let mut launches = Vec::new();
     fast.iter_mut().for_each(|tiles| tiles.narrow(limits, knobs));
     for tiles in &fast {
-        launches.push(fast_launch(&mut encoder, knobs, places, tiles, wide)?);
+        launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
     }
     if !any.is_empty() {
         launches.push(any_launch(&mut encoder, limits, places, &any)?);
@@ -301,8 +301,15 @@ struct FastTiles {
 
 impl FastTiles {
     /// Narrows the tiles of a small launch as long as its blocks still run all at once: each has
-    /// less to do, on multiprocessors that would have none.
+    /// less to do, on multiprocessors that would have none. Where tiles are chains of phases, a
+    /// multiprocessor has one block of them, with more threads, if that is enough for all.
     fn narrow(&mut self, limits: &DeviceLimits, knobs: &PolyKnobs) {
+        let are_chains = self.plans.iter().any(|plan| plan.phases.len() > 1);
+        let all = self.plans.len() * self.geometry.parts();
+        if are_chains && all <= limits.multiprocessors * knobs.chain_blocks {
+            self.blocks = self.blocks.min(knobs.chain_blocks);
+            return;
+        }
         while let Some(narrower) = self.geometry.narrower() {
             let bytes = narrower.layout(self.plans.iter()).shared_bytes;
             let blocks = blocks_of(limits, bytes).min(knobs.column_blocks.max(1));
@@ -318,7 +325,6 @@ impl FastTiles {
 
 fn fast_launch(
     encoder: &mut Encoder<'_>,
-    knobs: &PolyKnobs,
     places: &Places,
     fast: &FastTiles,
     wide: bool,
@@ -349,14 +355,14 @@ fn fast_launch(
         ("STEPS", layout.steps),
         ("TILE", geometry.tile),
         ("MIN_BLOCKS", *blocks),
-        ("STARTS_EARLY", knobs.starts_early.into()),
         ("THREADS", threads),
     ]);
     Ok(ReadyLaunch {
         source: Source { file: POLY_COLUMNS, constants },
         threads,
         shared_bytes: layout.shared_bytes,
-        blocks: Blocks::PerCall(plans.len() * geometry.parts()),
+        items: plans.len() * geometry.parts(),
+        teams: 1,
         data: vec![tiles, outputs, starts],
         arguments: arguments(places, plans.len(), [layout.record_words, layout.record_at]),
     })
@@ -423,7 +429,8 @@ fn any_launch(
         source: Source { file: POLY_COLUMNS_ANY, constants },
         threads: width,
         shared_bytes: bytes(width),
-        blocks: Blocks::PerCall(plans.len() * (row / width)),
+        items: plans.len() * (row / width),
+        teams: 1,
         data: vec![tiles, records, starts],
         arguments: arguments(places, plans.len(), [0, 0]),
     })

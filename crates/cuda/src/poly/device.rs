@@ -53,8 +53,6 @@ struct Step {
     launch: ReadyLaunch,
     kernel: Kernel,
     data: Vec<u64>,
-    /// Blocks that run on the device at once.
-    resident_blocks: usize,
 }
 
 struct Routine {
@@ -352,7 +350,7 @@ impl PolyDevice for CudaPoly {
         let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
         let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
             let step = |((mut launch, kernel), own): ((ReadyLaunch, Kernel), Vec<u64>)| {
-                let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
+                self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
                 // What is allowed to a kernel is allowed to all its launches: the largest counts.
                 let most_bytes = state.shared_bytes.entry(kernel).or_default();
                 *most_bytes = launch.shared_bytes.max(*most_bytes);
@@ -364,7 +362,6 @@ impl PolyDevice for CudaPoly {
                     launch,
                     kernel,
                     data: own.into_iter().map(|offset| data.address + offset).collect(),
-                    resident_blocks: cost.resident_blocks as usize * self.limits.multiprocessors,
                 })
             };
             launches

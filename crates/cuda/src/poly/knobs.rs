@@ -19,18 +19,16 @@ pub struct PolyKnobs {
     /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
     /// a multiprocessor should hold.
     pub wide_teams: bool,
-    /// Whether rows are copied ahead of their transforms.
-    pub stages_rows: bool,
     /// Products that the text of a kernel of rows spells out. Tiles beyond are lists of steps, so
     /// that compiling takes no longer.
     pub most_products: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
+    /// The same where tiles are chains of conversions, and a device has room for all at once.
+    pub chain_blocks: usize,
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
     pub overlaps_launches: bool,
-    /// Whether they may start once all blocks in front have begun, not only when those end.
-    pub starts_early: bool,
 }
 
 impl Default for PolyKnobs {
@@ -40,11 +38,10 @@ impl Default for PolyKnobs {
             team_warps: 16,
             most_fetched: 10,
             wide_teams: true,
-            stages_rows: true,
             most_products: 256,
             column_blocks: 2,
+            chain_blocks: 1,
             overlaps_launches: true,
-            starts_early: false,
         }
     }
 }
@@ -52,16 +49,15 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 8] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
-    ("stages_rows", 0..=1, |knobs, value| knobs.stages_rows = value == 1),
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
+    ("chain_blocks", 0..=8, |knobs, value| knobs.chain_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
-    ("starts_early", 0..=1, |knobs, value| knobs.starts_early = value == 1),
 ];
 
 impl PolyKnobs {
@@ -96,12 +92,11 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
         ("wide_teams", &[0]),
-        ("stages_rows", &[0]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),
         ("column_blocks", &[1, 3]),
+        ("chain_blocks", &[0]),
         ("overlaps_launches", &[0]),
-        ("starts_early", &[1]),
     ] {
         all.extend(values.iter().map(|&value| own.clone().with(name, value)));
     }

@@ -33,23 +33,15 @@ pub(crate) enum Argument {
     TimesCalls(u32),
 }
 
-/// How many blocks a launch has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Blocks {
-    /// So many for each call.
-    PerCall(usize),
-    /// Blocks of so many teams that take items in turns, of which a call has so many: no more than
-    /// run at once.
-    Resident { teams: usize, items: usize },
-}
-
 /// A launch of one kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyLaunch {
     pub source: Source,
     pub threads: usize,
     pub shared_bytes: usize,
-    pub blocks: Blocks,
+    /// What a call has to do, in units of which a block does `teams`.
+    pub items: usize,
+    pub teams: usize,
     /// What kernels read, in words; 16-byte aligned on the device.
     pub data: Vec<Vec<u32>>,
     pub arguments: Vec<Argument>,
@@ -68,6 +60,11 @@ impl ReadyLaunch {
         // Two thirds of four blocks are as much as a thread can address.
         let fewer = if blocks == 4 { 3 } else { blocks / 2 };
         Some(Source { constants: format!("{before}{MIN_BLOCKS}{fewer};{after}"), ..source.clone() })
+    }
+
+    /// Its blocks for `calls` calls.
+    pub fn blocks(&self, calls: usize) -> usize {
+        (self.items * calls).div_ceil(self.teams)
     }
 
     /// One block of it with so much dynamic shared memory.

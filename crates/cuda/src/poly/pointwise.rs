@@ -2,7 +2,7 @@
 
 use crate::poly::HEADERS;
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, Blocks, ReadyLaunch};
+use crate::poly::launch::{Argument, ReadyLaunch};
 use crate::poly::limbs::Places;
 use crate::poly::rows::{Records, by_shape, most_shapes, shape_words};
 use crate::poly::shape::{NormalTile, RowShape};
@@ -87,7 +87,8 @@ fn launch(
         source: Source { file: POLY_POINTWISE, constants },
         threads: THREADS,
         shared_bytes: 4 * words.next_multiple_of(4),
-        blocks: Blocks::PerCall(records.items as usize),
+        items: records.items as usize,
+        teams: 1,
         data: vec![records.words],
         arguments,
     }

@@ -1,7 +1,7 @@
 //! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, Blocks, ReadyLaunch, blocks_of};
+use crate::poly::launch::{Argument, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;
 use crate::poly::loader::{ROW_BYTES, TEAM_BYTES};
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
@@ -25,8 +25,6 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
 const MOST_SHAPES: usize = 16;
 /// Words of a prime in a team's memory.
 const PRIME_WORDS: usize = 12;
-/// Blocks of which a multiprocessor must have room with the rows that are copied ahead.
-const STAGED_BLOCKS: usize = 2;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
@@ -76,7 +74,7 @@ fn listed(
         // Operands of lists are not held there, those of texts are.
         let others = (0..shapes.len()).filter(|&k| k != i && !lists.contains(&k));
         let operands = others.map(|k| shapes[k].0.operands()).max().unwrap_or(0);
-        let beside = TEAM_BYTES.max(32 * operands + TEAM_BYTES / 2);
+        let beside = TEAM_BYTES.max(16 * operands + TEAM_BYTES / 2);
         let buffers = tiles.first().map_or(0, NormalTile::listed_buffers);
         // Lists name operands by 16 bits.
         let fits = buffers * ROW_BYTES + beside <= limits.workgroup_memory_bytes
@@ -132,7 +130,6 @@ impl Records {
 struct TeamSize {
     operands: usize,
     constants: usize,
-    staged: usize,
     buffers: usize,
     parts: usize,
 }
@@ -141,13 +138,8 @@ impl TeamSize {
     fn words(&self, log2_degree: u32) -> usize {
         let row = 1usize << log2_row(log2_degree);
         let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
-        let factors = if row < 1024 { 0 } else { 2 * self.parts * 224 };
-        (2 * self.operands * 4
-            + 2 * PRIME_WORDS
-            + 2 * self.constants * 2
-            + factors
-            + self.staged * 1024
-            + self.buffers * buffer)
+        let factors = if row < 1024 { 0 } else { self.parts * 224 };
+        (self.operands * 4 + PRIME_WORDS + self.constants * 2 + factors + self.buffers * buffer)
             .next_multiple_of(4)
     }
 }
@@ -196,30 +188,20 @@ impl TeamPlan {
     ) -> Self {
         let most =
             |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
-        let is_short = log2_row(log2_degree) < 10;
         let rows = 1usize << (log2_degree - log2_row(log2_degree));
         let teams = if team == 1 { LONE_TEAMS } else { 1 };
         let copies = |s: &RowShape| if is_alone(s, team, rows) { team } else { 1 };
-        let staged = if is_short { 0 } else { most(&|s| s.halves() * copies(s)) };
-        let mut size = TeamSize {
+        let size = TeamSize {
             operands: most(&RowShape::operands).max(1),
             constants: most(&RowShape::constants).next_multiple_of(2).max(2),
-            staged: 0,
             buffers: most(&|s| s.buffers() * copies(s)),
             parts: most(&copies),
         };
-        let bytes = |size: &TeamSize| 4 * teams * size.words(log2_degree);
+        let shared_bytes = 4 * teams * size.words(log2_degree);
         let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
         let wanted = (warps / (team * teams)).max(1);
-        let room = |size: &TeamSize| blocks_of(limits, bytes(size));
-        if knobs.stages_rows {
-            size.staged = staged;
-            if room(&size) < STAGED_BLOCKS {
-                size.staged = 0;
-            }
-        }
-        let blocks = wanted.min(room(&size)).max(1);
-        Self { warps: team, teams, shared_bytes: bytes(&size), size, blocks }
+        let blocks = wanted.min(blocks_of(limits, shared_bytes)).max(1);
+        Self { warps: team, teams, shared_bytes, size, blocks }
     }
 }
 
@@ -267,10 +249,8 @@ fn launch(
         ("TEAMS", teams),
         ("OPERANDS", size.operands),
         ("CONSTANTS", size.constants),
-        ("STAGED", size.staged),
         ("TEAM_WORDS", size.words(log2_degree)),
         ("MIN_BLOCKS", min_blocks),
-        ("STARTS_EARLY", knobs.starts_early.into()),
         ("PARTS", size.parts),
         ("SHAPES", shapes.len()),
         ("TEXTS", texts.len()),
@@ -319,12 +299,8 @@ fn launch(
         source: Source { file: POLY_ROWS, constants },
         threads,
         shared_bytes,
-        // Where nothing is copied ahead, blocks that take turns only lose.
-        blocks: if size.staged > 0 {
-            Blocks::Resident { teams, items }
-        } else {
-            Blocks::PerCall(items.div_ceil(teams))
-        },
+        items,
+        teams,
         data: vec![records.words],
         arguments,
     })

@@ -2,7 +2,6 @@
 
 use super::{Bases, CudaPoly, MOST_TABLES, Routine, Step, unknown};
 use crate::poly::PROGRAMS;
-use crate::poly::launch::Blocks;
 use crate::poly::memory::Memory;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{LaunchSize, RecordedLaunch};
@@ -87,12 +86,7 @@ impl CudaPoly {
 
     fn recorded(&self, steps: &[Step], bases: u64, calls: usize) -> Vec<RecordedLaunch> {
         let recorded = |step: &Step| {
-            let blocks = match step.launch.blocks {
-                Blocks::PerCall(blocks) => blocks * calls,
-                Blocks::Resident { teams, items } => {
-                    (items * calls).div_ceil(teams).min(step.resident_blocks.max(1))
-                }
-            };
+            let blocks = step.launch.blocks(calls);
             RecordedLaunch {
                 kernel: step.kernel,
                 size: LaunchSize {
