@@ -194,8 +194,9 @@ pub fn enumerate() -> Vec<DeviceInfo> {
 
 impl WgpuBackend {
     /// Opens an adapter by the name that [`enumerate`] gives it: `wgpu:0`, `wgpu:llvmpipe`. With
-    /// `@core` after the name the u32-only profile runs within WebGPU's default limits, as it would
-    /// in a browser; `@int64` insists on 64-bit integers.
+    /// `@core` after the name the u32-only profile runs within WebGPU's default limits, which every
+    /// browser has; with `@core-full` within those of the adapter, as where it lacks 64-bit
+    /// integers. `@int64` insists on these.
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] listing what there is.
@@ -209,11 +210,14 @@ impl WgpuBackend {
                 webgpu_limits: true,
                 ..Default::default()
             },
+            Some("core-full") => OpenOptions { profile: Some(Profile::Core), ..Default::default() },
             Some("int64") => OpenOptions { profile: Some(Profile::Int64), ..Default::default() },
             Some(other) => {
                 return Err(BackendError::NoDevice {
                     requested: name.into(),
-                    why: format!("`@{other}` is no profile; there are @core and @int64"),
+                    why: format!(
+                        "`@{other}` is no profile; there are @core, @core-full and @int64"
+                    ),
                 });
             }
         };
