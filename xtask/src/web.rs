@@ -75,8 +75,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             ]))?;
         }
         must(Command::new("npm").args(["run", "--silent", "types"]).current_dir(&web))?;
-        let tests = ["--test", "--test-concurrency=1", "tests/*.test.js"];
-        let passed = Command::new("node").args(tests).current_dir(&web).status()?.success();
+        // Named one by one: Node expands patterns from version 21 on.
+        let tests = ["tests/package.test.js", "tests/browser.test.js"];
+        // The system's may be older than what the module needs.
+        let mut node = Command::new(web.join("node_modules/.bin/node"));
+        node.args(["--test", "--test-concurrency=1"]).args(tests).current_dir(&web);
+        let passed = node.status()?.success();
         return Ok(fits && passed);
     }
     if let Some(port) = arguments.serve {
