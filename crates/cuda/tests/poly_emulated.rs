@@ -121,7 +121,7 @@ fn other_knobs() {
             .with("most_fetched", fetched)
             .with("wide_teams", 0)
             .with("column_blocks", 1)
-            .with("chain_blocks", 0);
+            .with("small_blocks", 0);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
     }
 }

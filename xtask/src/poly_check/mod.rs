@@ -227,7 +227,7 @@ fn time_knobs(backend: &mut CudaBackend) -> Result<(), Failure> {
         PolyKnobs { most_fetched: 8, ..own },
         PolyKnobs { most_fetched: 4, ..own },
         PolyKnobs { most_fetched: 0, ..own },
-        PolyKnobs { chain_blocks: 0, ..own },
+        PolyKnobs { small_blocks: 0, ..own },
         PolyKnobs { team_warps: 12, ..own },
         PolyKnobs { team_warps: 20, ..own },
         PolyKnobs { lone_warps: 16, ..own },

@@ -267,7 +267,7 @@ pub(crate) fn ready(
     }
     let mut encoder = Encoder { ring, factors: HashMap::new() };
     let mut launches = Vec::new();
-    fast.iter_mut().for_each(|tiles| tiles.narrow(limits, knobs));
+    fast.iter_mut().for_each(|tiles| tiles.fit_small(limits, knobs));
     for tiles in &fast {
         launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
     }
@@ -300,19 +300,20 @@ struct FastTiles {
 }
 
 impl FastTiles {
-    /// Narrows the tiles of a small launch as long as its blocks still run all at once: each has
-    /// less to do, on multiprocessors that would have none. Where tiles are chains of phases, a
-    /// multiprocessor has one block of them, with more threads, if that is enough for all.
-    fn narrow(&mut self, limits: &DeviceLimits, knobs: &PolyKnobs) {
-        let are_chains = self.plans.iter().any(|plan| plan.phases.len() > 1);
+    /// Where all blocks of a small launch run at once, each multiprocessor has fewer of them with
+    /// more threads; and as long as they still do, tiles are narrowed: each block has less to do, on
+    /// multiprocessors that would have none. Chains of phases are left as wide as they are.
+    fn fit_small(&mut self, limits: &DeviceLimits, knobs: &PolyKnobs) {
         let all = self.plans.len() * self.geometry.parts();
-        if are_chains && all <= limits.multiprocessors * knobs.chain_blocks {
-            self.blocks = self.blocks.min(knobs.chain_blocks);
+        let is_small = all <= limits.multiprocessors * knobs.small_blocks;
+        let most = if is_small { knobs.small_blocks } else { knobs.column_blocks.max(1) };
+        self.blocks = self.blocks.min(most);
+        if is_small && self.plans.iter().any(|plan| plan.phases.len() > 1) {
             return;
         }
         while let Some(narrower) = self.geometry.narrower() {
             let bytes = narrower.layout(self.plans.iter()).shared_bytes;
-            let blocks = blocks_of(limits, bytes).min(knobs.column_blocks.max(1));
+            let blocks = blocks_of(limits, bytes).min(most);
             let at_once = limits.multiprocessors * blocks;
             let holds = self.plans.iter().all(|plan| narrower.holds_factors(plan));
             if !holds || self.plans.len() * narrower.parts() > at_once {

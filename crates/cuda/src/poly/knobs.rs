@@ -24,8 +24,8 @@ pub struct PolyKnobs {
     pub most_products: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
-    /// The same where tiles are chains of conversions, and a device has room for all at once.
-    pub chain_blocks: usize,
+    /// The same in a launch of which all blocks then run at once; 0 for none such.
+    pub small_blocks: usize,
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
     pub overlaps_launches: bool,
@@ -40,7 +40,7 @@ impl Default for PolyKnobs {
             wide_teams: true,
             most_products: 256,
             column_blocks: 2,
-            chain_blocks: 1,
+            small_blocks: 1,
             overlaps_launches: true,
         }
     }
@@ -56,7 +56,7 @@ const KNOBS: [Knob; 8] = [
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
-    ("chain_blocks", 0..=8, |knobs, value| knobs.chain_blocks = value as usize),
+    ("small_blocks", 0..=8, |knobs, value| knobs.small_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
 ];
 
@@ -95,7 +95,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),
         ("column_blocks", &[1, 3]),
-        ("chain_blocks", &[0]),
+        ("small_blocks", &[0]),
         ("overlaps_launches", &[0]),
     ] {
         all.extend(values.iter().map(|&value| own.clone().with(name, value)));
