@@ -116,6 +116,9 @@ struct MeasuredCkks {
     #[serde(rename = "scheme")]
     _scheme: String,
     backend: String,
+    /// Of older records, none.
+    #[serde(default)]
+    profile: Option<String>,
     key_switching: String,
     /// Of older records, none: digits were apart.
     #[serde(default)]
@@ -319,11 +322,15 @@ fn ckks(records: &Records) -> Result<String> {
             Some(bytes) => format!("{op}, limited to {} GiB", bytes >> 30),
             None => op,
         };
+        let device = match &m.profile {
+            Some(profile) => format!("{}@{profile}", m.backend),
+            None => m.backend.clone(),
+        };
         writeln!(
             text,
-            "| {} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \
+            "| {device} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \
              | 2^{:.1} |",
-            m.backend, m.set, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
+            m.set, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
         )?;
     }
     Ok(text)

@@ -36,6 +36,8 @@ struct Record {
     scheme: &'static str,
     device: String,
     backend: String,
+    /// What was asked for behind the device's name: `core`, `core-full` or `int64` of wgpu.
+    profile: Option<String>,
     set: String,
     op: String,
     slots: String,
@@ -398,6 +400,7 @@ fn measure(
         scheme: "ckks",
         device: info.name.clone(),
         backend: info.kind.to_string(),
+        profile: arguments.device.split_once('@').map(|(_, profile)| profile.to_owned()),
         set: set.name().into(),
         op: job.op.name(),
         slots: format!("{:?}", job.slots).to_lowercase(),
