@@ -19,6 +19,12 @@ pub struct Arguments {
     /// Leave Ray and Dask out, and the tests and examples that need them.
     #[arg(long)]
     no_clusters: bool,
+    /// Cargo's configuration for the build, as for `cargo --config FILE`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where Python or its packages cannot be had, say so and leave all out.
+    #[arg(long)]
+    if_available: bool,
     /// Build and install, and leave tests and examples out.
     #[arg(long)]
     no_tests: bool,
@@ -60,12 +66,22 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let (environment, wheels) = (root.join("target/python"), root.join("target/wheels"));
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     let python = environment.join(folder).join("python");
-    if !python.exists() {
-        println!("making an environment of {}", arguments.python.display());
-        step(&arguments.python, [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()])?;
-    }
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    step(&python, pip.iter().chain(&TOOLS))?;
+    let prepare = || {
+        if !python.exists() {
+            println!("making an environment of {}", arguments.python.display());
+            let venv = [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()];
+            step(&arguments.python, venv)?;
+        }
+        step(&python, pip.iter().chain(&TOOLS))
+    };
+    match prepare() {
+        Err(error) if arguments.if_available => {
+            println!("left out, since Python's packages cannot be had: {error:#}");
+            return Ok(true);
+        }
+        other => other?,
+    }
     let clusters = !arguments.no_clusters && !arguments.no_tests;
     if clusters {
         step(&python, pip.iter().chain(&CLUSTERS))?;
@@ -79,6 +95,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut build = Command::new(&python);
     build.args(["-m", "maturin", "build", "--profile", &arguments.profile, "--manifest-path"]);
     build.arg(package.join("Cargo.toml")).arg("--out").arg(&wheels);
+    if let Some(config) = &arguments.config {
+        build.arg("--config").arg(config);
+    }
     if arguments.cpu_only {
         build.arg("--no-default-features");
     }

@@ -328,8 +328,8 @@ fn ckks(records: &Records) -> Result<String> {
         };
         writeln!(
             text,
-            "| {device} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / {worst:.1} \
-             | 2^{:.1} |",
+            "| {device} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / \
+             {worst:.1} | 2^{:.1} |",
             m.set, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
         )?;
     }

@@ -301,8 +301,8 @@ struct FastTiles {
 
 impl FastTiles {
     /// Where all blocks of a small launch run at once, each multiprocessor has fewer of them with
-    /// more threads; and as long as they still do, tiles are narrowed: each block has less to do, on
-    /// multiprocessors that would have none. Chains of phases are left as wide as they are.
+    /// more threads; and as long as they still do, tiles are narrowed: each block has less to do,
+    /// on multiprocessors that would have none. Chains of phases are left as wide as they are.
     fn fit_small(&mut self, limits: &DeviceLimits, knobs: &PolyKnobs) {
         let all = self.plans.len() * self.geometry.parts();
         let is_small = all <= limits.multiprocessors * knobs.small_blocks;
