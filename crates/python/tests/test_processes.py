@@ -1,5 +1,6 @@
 """Threads, processes, signals and progress."""
 
+import collections
 import multiprocessing
 import os
 import signal
@@ -156,15 +157,23 @@ def test_an_exception_of_progress_ends_the_work():
             client.evaluation_keys(progress=enough)
 
 
+@pytest.fixture
+def interrupts():
+    """Python's own handler, which a process in the background is started without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_keyboard_interrupts_long_work():
+def test_keyboard_interrupts_long_work(interrupts):
     # 500 times the time of one gate would be seconds; a sixth of a second is not.
     client = girih.ClientKey.generate("STD128")
     keys = client.evaluation_keys()
     server = girih.ServerKey(keys, "cpu")
     many = client.encrypt(np.zeros(20_000, bool))
     for work in (
-        lambda: [client.evaluation_keys() for _ in range(1000)],
+        lambda: collections.deque((client.evaluation_keys() for _ in range(1000)), maxlen=1),
         lambda: server.gate("nand", many, many[::-1]),
     ):
         timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
