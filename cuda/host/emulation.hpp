@@ -184,18 +184,6 @@ inline void multiply_unsigned_bytes(int (&sums)[4], uint4 left, unsigned low, un
     multiply_bytes_of<unsigned char>(sums, left, low, high);
 }
 
-template<int count>
-inline unsigned sum_of_lanes(unsigned x) {
-    static unsigned held[2][1024];
-    static bool turns[1024];
-    unsigned* all = held[turns[threadIdx.x] ^= true];
-    all[threadIdx.x] = x;
-    __syncwarp();
-    unsigned sum = 0;
-    for (unsigned i = 0; i < count; i++) sum += all[threadIdx.x / count * count + i];
-    return sum;
-}
-
 inline unsigned __umulhi(unsigned a, unsigned b) {
     return (unsigned)(((unsigned long long)a * b) >> 32);
 }

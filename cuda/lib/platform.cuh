@@ -80,15 +80,6 @@ FUNCTION u64 multiply_add(u64 sum, u32 a, u32 b) {
     return ((u64)high << 32) | low;
 }
 
-// The sum of what `count` lanes in a row hold, a power of two; all lanes of a warp are there.
-template<int count>
-FUNCTION u32 sum_of_lanes(u32 x) {
-#pragma unroll
-    for (int distance = 1; distance < count; distance *= 2)
-        x += __shfl_xor_sync(0xffffffffu, x, distance);
-    return x;
-}
-
 // a + b on the pipe for additions. Compilers put half of all sums of two on the multiply pipe,
 // which is the busy one here; a sum of three cannot go there. Grids have one dimension, but no
 // compiler knows.

@@ -158,19 +158,15 @@ FUNCTION void load_sources(
     __syncthreads();
 }
 
-// Threads that share the sources of a conversion, for four words of each.
-constexpr int SHARES = THREADS >= 4 * COLUMN * QUADS ? 4 : THREADS >= 2 * COLUMN * QUADS ? 2 : 1;
-
 // Scales the sources of a conversion where they need it, and computes its correction.
 FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places) {
     const SourceRecord* sources = (const SourceRecord*)(&conversion + 1);
-    const int share = threadIdx.x % SHARES;
 #pragma unroll 1
-    for (int quad = threadIdx.x / SHARES; quad < COLUMN * QUADS; quad += THREADS / SHARES) {
+    for (int quad = threadIdx.x; quad < COLUMN * QUADS; quad += THREADS) {
         u32* at = places + quad / QUADS * STRIDE + quad % QUADS * 4;
         u32 sum[4] = {0, 0, 0, 0};
 #pragma unroll 4
-        for (u32 j = share; j < conversion.sources; j += SHARES) {
+        for (u32 j = 0; j < conversion.sources; j++) {
             const SourceRecord& s = sources[j];
             const uint4 v = *(const uint4*)(at + s.place * SLOT);
             const uint4 y = make_uint4(
@@ -182,9 +178,6 @@ FUNCTION void prepare_conversion(const ConversionRecord& conversion, u32* places
             sum[2] += correction_part(conversion.corrected, s, y.z);
             sum[3] += correction_part(conversion.corrected, s, y.w);
         }
-#pragma unroll
-        for (int c = 0; c < 4; c++) sum[c] = sum_of_lanes<SHARES>(sum[c]);
-        if (share != 0) continue;
         const bool is_padding = conversion.correction_place & IN_PADDING;
         u32* to = is_padding ? at + (conversion.correction_place & ~IN_PADDING) +
                                    padding_step(quad % QUADS * 4)

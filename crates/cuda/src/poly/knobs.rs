@@ -24,7 +24,7 @@ pub struct PolyKnobs {
     pub most_products: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
-    /// The same in a launch of which all blocks then run at once; 0 for none such.
+    /// The same in a launch so small that all its blocks then run at once; 0 takes none as small.
     pub small_blocks: usize,
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
