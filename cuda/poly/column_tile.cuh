@@ -13,16 +13,16 @@ constexpr int LOG2_COLUMN = LOG2_DEGREE - LOG2_ROW;
 constexpr int COLUMN = 1 << LOG2_COLUMN;
 constexpr u32 NONE = 0xffffffff;
 
+// What a block reads first lies first: a kernel's arguments come to it line by line.
 struct ColumnsArguments {
-    Tables tables;
-    const u32* tiles;   // records
+    const u32* tiles;   // records, each as long as the longest
     const u32* outputs; // of poly_columns groups of eight, of poly_columns_any lists
-    const u32* starts;  // [tile] where its record begins
     const u64* bases;
     u32 base_stride;
     u32 tile_count;
-    u32 record_words; // of the longest tile
+    u32 record_words; // of a tile
     u32 record_at;    // where a block's tile lies in shared memory, in words
+    Tables tables;
 };
 
 struct TileHeader {

@@ -342,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
     u32* record = (u32*)shared + a.record_at;
     const u64* bases = a.bases + (u64)call * a.base_stride;
-    const u32* from = a.tiles + __ldg(a.starts + tile);
+    const u32* from = a.tiles + tile * a.record_words;
     for (u32 i = threadIdx.x; i < a.record_words / 4; i += THREADS)
         copy_ahead(record + 4 * i, from + 4 * i);
     end_copies();

@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
     constexpr int PARTS = ROW / WIDTH;
     const int place_of_column = blockIdx.x % PARTS * WIDTH + threadIdx.x;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
-    const u32* record = a.tiles + a.starts[tile];
+    const u32* record = a.tiles + tile * a.record_words;
     const u64* bases = a.bases + (u64)call * a.base_stride;
     const TileHeader header = *(const TileHeader*)record;
     const LoadRecord* loads = (const LoadRecord*)(record + sizeof(TileHeader) / 4);

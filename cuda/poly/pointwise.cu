@@ -8,14 +8,17 @@ constexpr int THREADS = 256;
 constexpr int ITEM_WORDS = DEGREE < 4 * THREADS * ROUNDS ? DEGREE : 4 * THREADS * ROUNDS;
 constexpr int TILE_ITEMS = DEGREE / ITEM_WORDS;
 
+struct ShapePlace {
+    u32 first_item, first_record; // where its items and records begin
+};
+
 struct PointwiseArguments {
     const Prime* primes;
     const uint4* records;
     const u64* bases;
     u32 base_stride;
     u32 items;
-    u32 first_item[MOST_SHAPES];
-    u32 first_record[MOST_SHAPES];
+    ShapePlace shapes[MOST_SHAPES];
 };
 
 template<class S>
@@ -43,10 +46,7 @@ FUNCTION void process(
     S, const PointwiseArguments& a, const uint4* record, const u64* bases, u32 part, u32* operands,
     u32* constants) {
     for (int o = threadIdx.x; o < S::OPERANDS; o += THREADS) {
-        const Operand operand = resolve(record + 1 + o, bases);
-        *(uint4*)(operands + 4 * o) = make_uint4(
-            (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
-            operand.automorphism);
+        *(uint4*)(operands + 4 * o) = words(resolve(record + 1 + o, bases));
     }
     const u32* own = (const u32*)(record + 1 + S::OPERANDS);
     for (int c = threadIdx.x; c < 2 * S::CONSTANTS; c += THREADS) constants[c] = __ldg(own + c);
@@ -66,12 +66,12 @@ template<int k = 0>
 FUNCTION void
 dispatch(const PointwiseArguments& a, u32 call, u32 local, u32* operands, u32* constants) {
     if constexpr (k + 1 < SHAPES) {
-        if (local >= a.first_item[k + 1])
+        if (local >= a.shapes[k + 1].first_item)
             return dispatch<k + 1>(a, call, local, operands, constants);
     }
-    const u32 own = local - a.first_item[k];
+    const u32 own = local - a.shapes[k].first_item;
     process(
-        Shape<k>{}, a, a.records + a.first_record[k] + own / TILE_ITEMS * Shape<k>::RECORD,
+        Shape<k>{}, a, a.records + a.shapes[k].first_record + own / TILE_ITEMS * Shape<k>::RECORD,
         a.bases + (u64)call * a.base_stride, own % TILE_ITEMS, operands, constants);
 }
 

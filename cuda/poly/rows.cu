@@ -21,6 +21,7 @@ constexpr int PRIME_WORDS = sizeof(Prime) / 4;
 
 // Numbers of a shape, as words.
 struct ShapeNumbers {
+    u32 first_item, first_record; // where its items and records begin
     u32 halves, half_stores; // rows that are transformed forward, and inversely
     u32 operands, constants; // of a record
     u32 record;              // its length, in units of 16 bytes
@@ -28,17 +29,16 @@ struct ShapeNumbers {
 };
 constexpr u32 IS_ALONE = 1, IS_WIDE = 2, HAS_STEPS = 4;
 
+// What a block reads first lies first: a kernel's arguments come to it line by line.
 struct RowsArguments {
-    Tables tables;
     const uint4* records;
     const u64* bases;
     u32 base_stride; // entries of a call's table
     u32 items;       // of a call
     u32 total;       // of all calls
     u32 unused;
-    u32 first_item[MOST_SHAPES]; // where each shape's items begin
-    u32 first_record[MOST_SHAPES];
-    ShapeNumbers numbers[MOST_SHAPES];
+    ShapeNumbers shapes[MOST_SHAPES];
+    Tables tables;
 };
 
 // What a team holds in shared memory.
@@ -74,7 +74,6 @@ struct TeamMemory {
 // Which row of which tile an item is, and who works on it.
 struct Item {
     ShapeNumbers shape;
-    u32 number; // of the shape
     const uint4* record;
     const u64* bases;
     u32 row;
@@ -94,14 +93,14 @@ struct Item {
 FUNCTION Item item_of(const RowsArguments& a, u32 id, u32 warp) {
     const u32 call = id / a.items, local = id % a.items;
     Item item;
-    item.number = 0;
+    u32 number = 0;
 #pragma unroll
-    for (int i = 1; i < SHAPES; i++) item.number += local >= a.first_item[i];
-    item.shape = a.numbers[item.number];
+    for (int i = 1; i < SHAPES; i++) number += local >= a.shapes[i].first_item;
+    item.shape = a.shapes[number];
     const bool alone = item.is_alone();
-    const u32 own = local - a.first_item[item.number], rows = alone ? TEAM : 1, // of an item
+    const u32 own = local - item.shape.first_item, rows = alone ? TEAM : 1, // of an item
         tile_items = ROWS / rows;
-    item.record = a.records + a.first_record[item.number] + own / tile_items * item.shape.record;
+    item.record = a.records + item.shape.first_record + own / tile_items * item.shape.record;
     item.bases = a.bases + (u64)call * a.base_stride;
     item.row = own % tile_items * rows + (alone ? warp : 0);
     item.part = alone ? warp : 0;
@@ -140,11 +139,17 @@ FUNCTION u32 mapped_row(const Operand& o, u32 row) {
 }
 
 // Asks for what an item needs that no other kernel writes: its prime, twiddles, operands and
-// constants.
+// constants. Everything is asked for before anything is waited for.
 FUNCTION void constants_ahead(
     const RowsArguments& a, const Item& item, const TeamMemory& team, int warp, int lane) {
     const ShapeNumbers& shape = item.shape;
+    const u32* constants = (const u32*)(item.record + 1 + shape.operands);
+    const u32 thread = warp * 32 + lane;
+    const bool has_operand = thread < shape.operands, has_constant = thread < 2 * shape.constants;
     const u32 prime = __ldg(&item.record->x);
+    const uint4 place = has_operand ? __ldg(item.record + 1 + thread) : make_uint4(0, 0, 0, 0);
+    const u32 constant = has_constant ? __ldg(constants + thread) : 0;
+    const u64 base = has_operand ? __ldg(item.bases + base_number(place)) : 0;
     if (warp == 0 && lane < PRIME_WORDS / 4)
         copy_ahead(
             team.prime + 4 * lane, (const u32*)(a.tables.primes + prime) + 4 * lane);
@@ -159,14 +164,11 @@ FUNCTION void constants_ahead(
         if (lane < 8) copy_ahead(to + 128 + lane * 4, last + 128 + lane * 4);
         if (lane >= 16) copy_ahead(to + 160 + (lane - 16) * 4, first + (lane - 16) * 4);
     }
-    for (u32 o = warp * 32 + lane; o < shape.operands; o += 32 * TEAM) {
-        const Operand operand = resolve(item.record + 1 + o, item.bases);
-        *(uint4*)(team.operands + o * 4) = make_uint4(
-            (u32)operand.address, (u32)(operand.address >> 32), operand.log2_run,
-            operand.automorphism);
-    }
-    const u32* constants = (const u32*)(item.record + 1 + shape.operands);
-    for (u32 c = warp * 32 + lane; c < 2 * shape.constants; c += 32 * TEAM)
+    if (has_operand) *(uint4*)(team.operands + thread * 4) = words(operand_at(place, base));
+    if (has_constant) team.constants[thread] = constant;
+    for (u32 o = thread + 32 * TEAM; o < shape.operands; o += 32 * TEAM)
+        *(uint4*)(team.operands + o * 4) = words(resolve(item.record + 1 + o, item.bases));
+    for (u32 c = thread + 32 * TEAM; c < 2 * shape.constants; c += 32 * TEAM)
         team.constants[c] = __ldg(constants + c);
 }
 

@@ -89,10 +89,16 @@ struct Operand {
 
 // Operands in a record are {offset, offset, base + 2^24 log2_run, automorphism}; a call's table of
 // bases says where its arena and what it is bound to lie. Base 0 is address 0.
+FUNCTION u32 base_number(uint4 place) { return place.z & 0xffffff; }
+FUNCTION Operand operand_at(uint4 place, u64 base) {
+    return Operand{base + (((u64)place.y << 32) | place.x), place.z >> 24, place.w};
+}
 FUNCTION Operand resolve(const uint4* place, const u64* bases) {
-    const uint4 r = __ldg(place);
-    const u64 offset = ((u64)r.y << 32) | r.x;
-    return Operand{__ldg(bases + (r.z & 0xffffff)) + offset, r.z >> 24, r.w};
+    const uint4 p = __ldg(place);
+    return operand_at(p, __ldg(bases + base_number(p)));
+}
+FUNCTION uint4 words(const Operand& o) {
+    return make_uint4((u32)o.address, (u32)(o.address >> 32), o.log2_run, o.automorphism);
 }
 
 enum Form { WORDS, PAIRS, RUNS, GATHER, GATHER_PAIRS, GATHER_RUNS };

@@ -286,10 +286,16 @@ fn constants(values: &[(&str, usize)]) -> String {
     text
 }
 
+/// A tile's record, with zeros up to `words`.
+fn padded(mut record: Vec<u32>, words: usize) -> Vec<u32> {
+    record.resize(words, 0);
+    record
+}
+
 fn arguments(places: &Places, tiles: usize, record: [usize; 2]) -> Vec<Argument> {
-    let data = (0..3).rev().map(|i| Argument::Data(2 - i));
+    let addresses = [Argument::Data(0), Argument::Data(1), Argument::Bases];
     let words = [places.stride(), tiles, record[0], record[1]].map(|w| Argument::Word(w as u32));
-    std::iter::once(Argument::Tables).chain(data).chain([Argument::Bases]).chain(words).collect()
+    addresses.into_iter().chain(words).chain([Argument::Tables]).collect()
 }
 
 /// Tiles that share a launch of `poly_columns`, so many blocks of which a multiprocessor.
@@ -332,7 +338,7 @@ fn fast_launch(
 ) -> Result<ReadyLaunch, BackendError> {
     let FastTiles { geometry, blocks, plans } = fast;
     let layout = geometry.layout(plans.iter());
-    let (mut tiles, mut outputs, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tiles, mut outputs) = (Vec::new(), Vec::new());
     let mut count = 0;
     for plan in plans {
         let mut phases = Vec::new();
@@ -344,11 +350,9 @@ fn fast_launch(
             }
             phases.push((begin, count));
         }
-        starts.push(tiles.len() as u32);
-        tiles.extend(encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?);
+        let tile = encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?;
+        tiles.extend(padded(tile, layout.record_words));
     }
-    // A block copies as many words of every tile as the longest has.
-    tiles.resize(tiles.len() + layout.record_words, 0);
     let threads = THREADS[if *blocks > 1 { 0 } else { 1 }];
     let constants = constants(&[
         ("LOG2_DEGREE", encoder.ring.log2_degree as usize),
@@ -364,7 +368,7 @@ fn fast_launch(
         shared_bytes: layout.shared_bytes,
         items: plans.len() * geometry.parts(),
         teams: 1,
-        data: vec![tiles, outputs, starts],
+        data: vec![tiles, outputs],
         arguments: arguments(places, plans.len(), [layout.record_words, layout.record_at]),
     })
 }
@@ -414,7 +418,8 @@ fn any_launch(
             }));
         }
     }
-    let (mut tiles, mut starts) = (Vec::new(), Vec::new());
+    let mut tiles = Vec::new();
+    let longest = plans.iter().map(record_words).max().unwrap_or(0);
     let mut count = 0;
     for plan in plans {
         let mut phases = Vec::new();
@@ -422,8 +427,8 @@ fn any_launch(
             phases.push((count, count + phase.outputs.len() as u32));
             count += phase.outputs.len() as u32;
         }
-        starts.push(tiles.len() as u32);
-        tiles.extend(encoder.tile(plan, &phases, |place| place_in(plan, place))?);
+        let tile = encoder.tile(plan, &phases, |place| place_in(plan, place))?;
+        tiles.extend(padded(tile, longest));
     }
     let constants = constants(&[("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)]);
     Ok(ReadyLaunch {
@@ -432,7 +437,7 @@ fn any_launch(
         shared_bytes: bytes(width),
         items: plans.len() * (row / width),
         teams: 1,
-        data: vec![tiles, records, starts],
-        arguments: arguments(places, plans.len(), [0, 0]),
+        data: vec![tiles, records],
+        arguments: arguments(places, plans.len(), [longest, 0]),
     })
 }

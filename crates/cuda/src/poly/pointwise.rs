@@ -4,7 +4,7 @@ use crate::poly::HEADERS;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, ReadyLaunch};
 use crate::poly::limbs::Places;
-use crate::poly::rows::{Records, by_shape, most_shapes, shape_words};
+use crate::poly::rows::{Records, by_shape, most_shapes, words_of_shapes};
 use crate::poly::shape::{NormalTile, RowShape};
 use crate::runtime::source::{KernelFile, Source};
 use girih_backend::BackendError;
@@ -81,8 +81,7 @@ fn launch(
         Argument::Word(places.stride() as u32),
         Argument::Word(records.items),
     ];
-    arguments.extend(shape_words(&records.first_item));
-    arguments.extend(shape_words(&records.first_record));
+    arguments.extend(words_of_shapes(2, records.first.iter().flatten().copied()));
     ReadyLaunch {
         source: Source { file: POLY_POINTWISE, constants },
         threads: THREADS,

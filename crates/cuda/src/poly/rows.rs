@@ -103,8 +103,8 @@ fn listed(
 /// Records of tiles by shape, and for each shape where its items and records begin.
 pub(crate) struct Records {
     pub words: Vec<u32>,
-    pub first_item: Vec<u32>,
-    pub first_record: Vec<u32>,
+    /// Where each shape's items and records begin.
+    pub first: Vec<[u32; 2]>,
     pub items: u32,
 }
 
@@ -114,11 +114,9 @@ impl Records {
         shapes: &[(RowShape, Vec<NormalTile>)],
         tile_items: impl Fn(&RowShape) -> usize,
     ) -> Self {
-        let mut all =
-            Self { words: Vec::new(), first_item: Vec::new(), first_record: Vec::new(), items: 0 };
+        let mut all = Self { words: Vec::new(), first: Vec::new(), items: 0 };
         for (shape, tiles) in shapes {
-            all.first_item.push(all.items);
-            all.first_record.push((all.words.len() / 4) as u32);
+            all.first.push([all.items, (all.words.len() / 4) as u32]);
             all.items += (tiles.len() * tile_items(shape)) as u32;
             all.words.extend(tiles.iter().flat_map(|t| &t.record));
         }
@@ -267,17 +265,17 @@ fn launch(
     }
 
     let records = Records::new(shapes, |s| rows / copies(s));
-    let mut arguments = vec![Argument::Tables, Argument::Data(0), Argument::Bases];
+    let mut arguments = vec![Argument::Data(0), Argument::Bases];
     arguments.extend([
         Argument::Word(places.stride() as u32),
         Argument::Word(records.items),
         Argument::TimesCalls(records.items),
         Argument::Word(0),
     ]);
-    arguments.extend(shape_words(&records.first_item));
-    arguments.extend(shape_words(&records.first_record));
-    let numbers = |(s, text): (&RowShape, usize)| {
+    let numbers = |((s, text), first): ((&RowShape, usize), &[u32; 2])| {
         [
+            first[0] as usize,
+            first[1] as usize,
             s.halves(),
             s.half_stores(),
             s.operands(),
@@ -290,10 +288,9 @@ fn launch(
         ]
     };
     let texts = shapes.iter().map(|(s, _)| s).zip(text_of);
-    let numbers: Vec<usize> = texts.flat_map(numbers).collect();
-    arguments.extend(
-        (0..6 * MOST_SHAPES).map(|i| Argument::Word(numbers.get(i).map_or(0, |&n| n as u32))),
-    );
+    let numbers = texts.zip(&records.first).flat_map(numbers).map(|n| n as u32);
+    arguments.extend(words_of_shapes(8, numbers));
+    arguments.push(Argument::Tables);
     let items = records.items as usize;
     Ok(ReadyLaunch {
         source: Source { file: POLY_ROWS, constants },
@@ -306,9 +303,12 @@ fn launch(
     })
 }
 
-/// One word for each shape that arguments have room for.
-pub(crate) fn shape_words(values: &[u32]) -> impl Iterator<Item = Argument> + '_ {
-    (0..MOST_SHAPES).map(|i| Argument::Word(values.get(i).copied().unwrap_or(0)))
+/// `each` words for each shape that arguments have room for.
+pub(crate) fn words_of_shapes(
+    each: usize,
+    words: impl Iterator<Item = u32>,
+) -> impl Iterator<Item = Argument> {
+    words.chain(std::iter::repeat(0)).take(each * MOST_SHAPES).map(Argument::Word)
 }
 
 /// Most shapes of a kernel.
