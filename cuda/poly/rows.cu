@@ -387,6 +387,8 @@ process(const RowsArguments& a, const Item& item, const TeamMemory& team, int wa
     with_shape(item.shape.flags >> 8, [&](auto shape) {
         sums_of_row(shape, item, memory, p, warp * 32 + lane);
     });
+    // Blocks of the next launch have their place and their constants when these are done.
+    let_later_launches_start();
     if (item.shape.half_stores > 0) {
         item.barrier();
         for (u32 i = item.warp; i < item.shape.half_stores; i += item.warps)
@@ -415,6 +417,5 @@ extern "C" __global__ void __launch_bounds__(32 * TEAM * TEAMS, MIN_BLOCKS)
         }
         process(a, item, memory, warp, lane);
     }
-    let_later_launches_start();
 }
 EXPORT(poly_rows, RowsArguments)

@@ -67,8 +67,9 @@ impl Placed {
 struct Needs {
     /// Levels at which others read the node in their tile.
     inside: BTreeSet<u32>,
-    /// Exponents of automorphisms under which later rows read its evaluations.
-    turned: BTreeSet<u32>,
+    /// Exponents of automorphisms under which later rows read its evaluations, and the level of
+    /// the first reader.
+    turned: BTreeMap<u32, u32>,
     /// Half transforms that columns read: by exponent (1 for columns' own),
     /// the level of the first reader.
     halves: BTreeMap<u32, u32>,
@@ -126,8 +127,8 @@ fn readers(graph: &Graph) -> Vec<Vec<Id>> {
     readers
 }
 
-/// Whether a node is computed at its own level in any case: columns want its half transform, or
-/// rows its image under an automorphism.
+/// Whether a node is computed at its own level, or stored in any case: columns want its half
+/// transform, or rows its image under an automorphism.
 fn pinned(graph: &Graph) -> Vec<bool> {
     let mut pinned = vec![false; graph.nodes.len()];
     for node in &graph.nodes {
@@ -208,8 +209,10 @@ impl Placer<'_> {
         let own = self.graph.level(id);
         let parted = self.graph.parted[id as usize] && !needs.inside.is_empty();
         let mut levels = needs.inside.clone();
-        if !needs.halves.is_empty() || !needs.turned.is_empty() || parted {
+        if !needs.halves.is_empty() || parted {
             levels.insert(own);
+        } else if let Some(&reader) = needs.turned.values().min() {
+            levels.insert(self.level_before(id, reader));
         }
         for &g in needs.halves.keys() {
             self.store(id, own, Form::Half, g, None);
@@ -232,7 +235,7 @@ impl Placer<'_> {
         let plain_later = needs.inside.iter().any(|&l| l > level);
         let missing: Vec<u32> = needs
             .turned
-            .iter()
+            .keys()
             .copied()
             .filter(|&g| !self.placed.stores[id as usize].iter().any(|s| is_whole(s, g)))
             .collect();
@@ -248,6 +251,17 @@ impl Placer<'_> {
             }
         }
         BTreeSet::from([level])
+    }
+
+    /// The level at which a sum is computed that rows of level `reader` read under an automorphism.
+    /// Where all of its operands lie in memory at any time, these are the last rows before: its own
+    /// level is the one that all others wait for.
+    fn level_before(&self, id: Id, reader: u32) -> u32 {
+        let own = self.graph.level(id);
+        let Node::Sum(terms) = self.graph.node(id) else { return own };
+        let mut refs = terms.iter().flat_map(|t| t.refs());
+        let is_stored = refs.all(|of| matches!(self.graph.node(of.node), Node::Stored(_)));
+        if is_stored { own.max(reader.saturating_sub(PATIENCE)) } else { own }
     }
 
     /// Whether a sum that only `level` needs is better computed at its own level and stored.
@@ -329,7 +343,8 @@ impl Placer<'_> {
                     if of.g == 1 {
                         needs.inside.insert(level);
                     } else {
-                        needs.turned.insert(of.g);
+                        let first = needs.turned.entry(of.g).or_insert(level);
+                        *first = level.min(*first);
                     }
                 }
             }

@@ -274,6 +274,25 @@ fn a_rotation_is_five_launches() {
 }
 
 #[test]
+fn what_all_others_wait_for_does_no_sums_that_can_wait() {
+    // One digit: on its own primes, key products are sums of what lies in memory.
+    let mut r = Recorder::new();
+    let x = r.pair(3);
+    let y = r.rotate(x, 1, 5);
+    r.output(y);
+    let schedule = r.schedule();
+    assert_eq!(kernels(&schedule), "rcrcr");
+    let stores = |launch: usize| {
+        let sums = rows(&schedule.launches[launch]).iter().flat_map(|t| &t.sums);
+        sums.flat_map(|s| &s.stores).collect::<Vec<_>>()
+    };
+    assert_eq!(stores(0).len(), 3);
+    assert!(stores(0).iter().all(|s| s.form == Form::Half));
+    assert_eq!(stores(2).len(), 2 * (3 + 3));
+    assert!(stores(2).iter().all(|s| s.automorphism == 5));
+}
+
+#[test]
 fn a_product_is_five_launches_and_its_rescaling_none_more() {
     let mut r = Recorder::new();
     let (x, y) = (r.pair(6), r.pair(6));
