@@ -207,6 +207,7 @@ fn security_comes_with_its_cost_model_and_a_warning_where_due() {
     assert!(set("M1").description().contains("95-BIT"));
     assert!(set("M1").security().warning.is_some_and(|w| w.contains("95-bit")));
     assert!(set("STD128").security().text.contains("claims 128"));
+    assert!(!ParameterSet::insecure().is_empty());
     for toy in ParameterSet::insecure() {
         assert!(
             toy.name().starts_with("INSECURE_")
@@ -465,6 +466,13 @@ fn one_sentence_for_each_impossible_value() {
         refused("q = 512\n", "q = 1024\n"),
         "q = 1024: must be a power of two that divides 2N = 512, at least 8"
     );
+    for small in ["2", "4"] {
+        assert_eq!(
+            refused("q = 512\n", &format!("q = {small}\n")),
+            format!("q = {small}: must be a power of two that divides 2N = 512, at least 8")
+        );
+    }
+    assert!(refused("q = 512\n", "q = 8\n").contains("would fail with probability"));
     assert_eq!(refused("n = 64\n", "n = -5\n"), "n = -5: must be in 1..=8192");
     assert_eq!(refused("N = 256\n", "N = 300\n"), "N = 300: must be a power of two in 256..=8192");
     assert_eq!(refused("N = 256\n", "N = 128\n"), "N = 128: must be in 256..=8192");
@@ -478,6 +486,10 @@ fn one_sentence_for_each_impossible_value() {
     );
     assert_eq!(refused("dropped = 1\n", "dropped = 4\n"), "dropped = 4: must be in 0..=3");
     assert!(refused("dropped = 1\n", "").starts_with("dropped = missing: mode GD needs"));
+    assert_eq!(
+        refused("dropped = 1\n", "dropped_bits = 27\n"),
+        "dropped_bits = 27: must be in 0..=26"
+    );
     assert_eq!(
         refused("base_ks = 32\n", "base_ks = 8192\n"),
         "base_ks = 2^13: must be a power of two from 2 to 4096 and at most q_ks"
@@ -513,4 +525,73 @@ fn one_sentence_for_each_impossible_value() {
     assert!(refused("k = 1\n", "k = \"one\"\n").contains("in `k = \"one\"`: invalid type"));
     assert!(refused("mode = \"GD\"", "mode = \"XX\"").contains("unknown variant `XX`"));
     assert!(refused("name = \"INSECURE_TOY\"", "name = \"\"").starts_with("name = \"\""));
+    let long = "A".repeat(64);
+    let named = |name: &str| good.replacen("INSECURE_TOY", name, 1);
+    assert_eq!(ParameterSet::from_toml(&named(&long)).expect("64 letters").name(), long);
+    let longer = ParameterSet::from_toml(&named(&(long.clone() + "A"))).expect_err("65 letters");
+    assert!(
+        longer.to_string().starts_with(&format!("name = {long:?}: must be 1 to 64")),
+        "{longer}"
+    );
+}
+
+/// Moduli at the ends of what a mode takes.
+#[test]
+fn the_smallest_and_the_largest_moduli_of_a_mode() {
+    // Up to 31 bits Q is one word.
+    for (bits, count) in [(30, 1), (31, 1), (32, 2)] {
+        let mut literal = set("INSECURE_TOY").literal();
+        (literal.name, literal.words) = ("MINE".into(), None);
+        literal.log2_accumulator_modulus = bits;
+        let found = ParameterSet::new(&literal).expect("valid");
+        assert_eq!(words(&found).len(), count, "{bits} bits");
+        let modulus: u64 = words(&found).iter().map(|&w| u64::from(w)).product();
+        assert_eq!(64 - modulus.leading_zeros(), bits as u32);
+    }
+    // T is larger than Q.
+    let mut literal = set("M3").literal();
+    (literal.name, literal.words) = ("MINE".into(), None);
+    let log2_q = literal.log2_accumulator_modulus;
+    let with = |log2_t| {
+        let literal = ParameterLiteral { log2_key_modulus: Some(log2_t), ..literal.clone() };
+        ParameterSet::new(&literal).map_err(|e| e.to_string())
+    };
+    let refused = format!("log2_T = {log2_q}: must be in {}..=60", log2_q + 1);
+    assert_eq!(with(log2_q).expect_err("not larger"), refused);
+    assert!(with(log2_q + 1).map_or_else(|why| !why.ends_with("..=60"), |_| true));
+}
+
+/// The estimate is that of the set's two problems, written out: errors that are uniform on
+/// [-2^b, 2^b] with half weight at the ends have the variance (2^(2b+1) + 1) / 6.
+#[test]
+fn security_is_that_of_the_sets_own_errors() {
+    use girih_rlwe::SecretDistribution;
+    use girih_rlwe::security::{Estimate, LweProblem};
+    for (lwe, ring) in [(46, 17), (20, 20), (46, 1)] {
+        let mut literal = set("TFHERS_2_2").literal();
+        literal.name = "MINE".into();
+        (literal.tuniform_lwe, literal.tuniform_glwe) = (Some(lwe), Some(ring));
+        let set = ParameterSet::new(&literal).expect("possible, if weak");
+        let problem = |dimension: usize, bound: i64| LweProblem {
+            dimension,
+            log2_modulus: 64.0,
+            error: (4f64.powi(bound as i32) / 3.0 + 1.0 / 6.0).sqrt(),
+            secret: SecretDistribution::Binary,
+        };
+        let shape = set.shape();
+        let ring_dimension = shape.polynomial_size * shape.glwe_dimension;
+        let wanted =
+            Estimate::of(&[problem(shape.lwe_dimension, lwe), problem(ring_dimension, ring)]);
+        let found = set.security().estimate;
+        for (found, wanted) in [
+            (found.usvp_bdgl16, wanted.usvp_bdgl16),
+            (found.cheapest_matzov, wanted.cheapest_matzov),
+        ] {
+            assert!((found - wanted).abs() < 1e-6, "2^{lwe}, 2^{ring}: {found}, not {wanted}");
+        }
+    }
+    let packed = set("STD128").with_packing(4).expect("up to 16").security().text;
+    assert!(packed.ends_with("Packing costs at most a factor 4."), "{packed}");
+    let alone = set("STD128").security().text;
+    assert!(!alone.contains("Packing"), "{alone}");
 }
