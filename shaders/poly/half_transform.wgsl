@@ -1,5 +1,5 @@
 // Half transforms of a block of BLOCK = 2^LOG_BLOCK words, four words a thread, through workgroup
-// memory: the first STAGES stages of a forward transform of the block, from the largest distance
+// memory; of up to BLOCKS at once, which share roots and barriers. Each is the first STAGES stages of a forward transform of the block, from the largest distance
 // down, or those of an inverse one, back up. All of them are a row's transform, log2 C of them that
 // of BLOCK / C columns.
 //
@@ -11,24 +11,21 @@
 #set LEAST LOG_BLOCK - STAGES
 
 // With gaps, so that threads at powers of two meet different banks.
-var<workgroup> exchange: array<u32, ${BLOCK + BLOCK / 32}>;
+#set GAPPED BLOCK + BLOCK / 32
+var<workgroup> exchange: array<u32, ${BLOCKS * GAPPED}>;
 
 fn gap(i: u32) -> u32 {
     return i + (i >> 5u);
 }
 
 fn write_own(x: vec4<u32>, t: u32) {
-    write_four(4u * t, 1u, x);
+    write_four(0u, 4u * t, 1u, x);
 }
 
-fn read_own(t: u32) -> vec4<u32> {
-    return read_four(4u * t, 1u);
-}
-
-// Words at i, i + d, i + 2 d and i + 3 d, for a power of two d; i has neither bit, d nor 2 d, so
-// gaps add up as indices do, and a constant d makes constants of all but the first place.
-fn read_four(i: u32, d: u32) -> vec4<u32> {
-    let at = gap(i);
+// Words at i, i + d, i + 2 d and i + 3 d of a block, for a power of two d; i has neither bit, d nor
+// 2 d, so gaps add up as indices do, and a constant d makes constants of all but the first place.
+fn read_four(block: u32, i: u32, d: u32) -> vec4<u32> {
+    let at = block * ${GAPPED}u + gap(i);
     return vec4<u32>(
         exchange[at],
         exchange[at + gap(d)],
@@ -37,8 +34,8 @@ fn read_four(i: u32, d: u32) -> vec4<u32> {
     );
 }
 
-fn write_four(i: u32, d: u32, x: vec4<u32>) {
-    let at = gap(i);
+fn write_four(block: u32, i: u32, d: u32, x: vec4<u32>) {
+    let at = block * ${GAPPED}u + gap(i);
     exchange[at] = x.x;
     exchange[at + gap(d)] = x.y;
     exchange[at + gap(2u * d)] = x.z;
@@ -56,21 +53,38 @@ fn inverse_butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
     return vec2<u32>(once(u + v, p), times(u + p - v, w, p));
 }
 
-fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
+// The same words of one block each.
+struct Blocks {
+#for b in 0..BLOCKS
+    x${b}: vec4<u32>,
+#end
+}
+
+// forward_1 transforms x0 alone, forward_2 both.
+#for more in 0..BLOCKS
+#set COUNT 1 + more
+fn forward_${COUNT}(x: Blocks, head: u32, table: u32, p: u32, t: u32) -> Blocks {
 #if STAGES == 0
     return x;
 #else
+    var y = x;
     // Whoever read the exchange before is done.
     workgroupBarrier();
-    write_own(x, t);
+#for b in 0..COUNT
+    write_four(${b}u, 4u * t, 1u, x.x${b});
+#end
     workgroupBarrier();
 #if ODD
     {
-        let v = read_four(t, ${BLOCK / 4}u);
         let w = roots[table + head];
-        let ac = forward_butterfly(v.x, v.z, w, p);
-        let bd = forward_butterfly(v.y, v.w, w, p);
-        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+#for b in 0..COUNT
+        {
+            let v = read_four(${b}u, t, ${BLOCK / 4}u);
+            let ac = forward_butterfly(v.x, v.z, w, p);
+            let bd = forward_butterfly(v.y, v.w, w, p);
+            write_four(${b}u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        }
+#end
         workgroupBarrier();
     }
 #end
@@ -81,25 +95,37 @@ fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
-        let v = read_four(i, ${1 << LOG_D}u);
         let w = roots[table + k];
-        let ac = forward_butterfly(v.x, v.z, w, p);
-        let bd = forward_butterfly(v.y, v.w, w, p);
-        let ab = forward_butterfly(ac.x, bd.x, roots[table + 2u * k], p);
-        let cd = forward_butterfly(ac.y, bd.y, roots[table + 2u * k + 1u], p);
+        let w_ab = roots[table + 2u * k];
+        let w_cd = roots[table + 2u * k + 1u];
+#for b in 0..COUNT
+        {
+            let v = read_four(${b}u, i, ${1 << LOG_D}u);
+            let ac = forward_butterfly(v.x, v.z, w, p);
+            let bd = forward_butterfly(v.y, v.w, w, p);
+            let ab = forward_butterfly(ac.x, bd.x, w_ab, p);
+            let cd = forward_butterfly(ac.y, bd.y, w_cd, p);
 #if LOG_D == 0
-        return vec4<u32>(ab, cd);
+            y.x${b} = vec4<u32>(ab, cd);
 #else
-        write_four(i, ${1 << LOG_D}u, vec4<u32>(ab, cd));
+            write_four(${b}u, i, ${1 << LOG_D}u, vec4<u32>(ab, cd));
+#end
+        }
+#end
+#if LOG_D > 0
         workgroupBarrier();
 #end
     }
 #end
 #if LEAST > 0 || PAIRS == 0
-    return read_own(t);
+#for b in 0..COUNT
+    y.x${b} = read_four(${b}u, 4u * t, 1u);
 #end
+#end
+    return y;
 #end
 }
+#end
 
 // Without the factor 1 / BLOCK.
 fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
@@ -115,26 +141,26 @@ fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
-        let v = read_four(i, ${1 << LOG_D}u);
+        let v = read_four(0u, i, ${1 << LOG_D}u);
         let ab = inverse_butterfly(v.x, v.y, roots[table + 2u * k], p);
         let cd = inverse_butterfly(v.z, v.w, roots[table + 2u * k + 1u], p);
         let w = roots[table + k];
         let ac = inverse_butterfly(ab.x, cd.x, w, p);
         let bd = inverse_butterfly(ab.y, cd.y, w, p);
-        write_four(i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(0u, i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
 #end
 #if ODD
     {
-        let v = read_four(t, ${BLOCK / 4}u);
+        let v = read_four(0u, t, ${BLOCK / 4}u);
         let w = roots[table + head];
         let ac = inverse_butterfly(v.x, v.z, w, p);
         let bd = inverse_butterfly(v.y, v.w, w, p);
-        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(0u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
 #end
-    return read_own(t);
+    return read_four(0u, 4u * t, 1u);
 #end
 }

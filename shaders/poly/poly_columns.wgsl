@@ -127,7 +127,7 @@ fn poly_columns(
             at += 1u;
             var y = x;
             if (store.x != 0u) {
-                y = forward(x, 1u, prime.z, prime.x, t);
+                y = forward_1(Blocks(x), 1u, prime.z, prime.x, t).x0;
             }
             store_words(limb(store.y), word, y);
         }

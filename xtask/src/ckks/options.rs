@@ -40,7 +40,7 @@ impl KeySwitch {
 }
 
 /// The options of a load: a key switching, and what `--plan` fixes. Numbers of the plan that every
-/// device has (`row_slots`, `column_sums`, `fuse`) change `own`; `join_digits`, `sum_keys` and
+/// device has (`row_slots`, `column_sums`, `column_tiles`, `fuse`) change `own`; `join_digits`, `sum_keys` and
 /// `divide_sines` are the server's; other names are the device's.
 pub fn options(
     set: &CkksParameters,
@@ -55,6 +55,7 @@ pub fn options(
         match name.as_str() {
             "row_slots" => changed.most_row_slots = *value as usize,
             "column_sums" => changed.most_column_sums = *value as usize,
+            "column_tiles" => changed.least_column_tiles = *value as usize,
             "fuse" | "join_digits" | "sum_keys" | "divide_sines" if *value > 1 => {
                 bail!("--plan {name}={value}: it is 0 or 1")
             }

@@ -138,5 +138,8 @@ pub(crate) fn plan(plan: &PolyPlan) -> Result<()> {
     if plan.most_column_sums == 0 {
         return Err(refuse("a plan of no column sums: there is at least one".into()));
     }
+    if plan.least_column_tiles == 0 {
+        return Err(refuse("a plan of no column tiles: a launch has at least one".into()));
+    }
     Ok(())
 }

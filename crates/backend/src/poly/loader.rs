@@ -119,6 +119,9 @@ impl std::fmt::Display for PolyOptions {
         if let Some(plan) = self.plan {
             all.push(format!("row_slots={}", plan.most_row_slots));
             all.push(format!("column_sums={}", plan.most_column_sums));
+            if plan.least_column_tiles > 1 {
+                all.push(format!("column_tiles={}", plan.least_column_tiles));
+            }
             all.extend((!plan.fuse).then(|| "fuse=0".to_owned()));
         }
         all.extend(self.choices.iter().map(|(name, value)| format!("{name}={value}")));
@@ -139,11 +142,19 @@ pub struct PolyPlan {
     /// Most sums of a column tile, at least 1: smaller ones fill a device better, but each repeats
     /// the inverse half of its loads.
     pub most_column_sums: usize,
+    /// Column tiles that a launch should have at least, from 1 on: as long as it has fewer, and
+    /// eight outputs a tile are left, tiles are divided. For devices that a few tiles do not fill.
+    #[serde(default = "one")]
+    pub least_column_tiles: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Default for PolyPlan {
     fn default() -> Self {
-        Self { fuse: true, most_row_slots: 24, most_column_sums: 64 }
+        Self { fuse: true, most_row_slots: 24, most_column_sums: 64, least_column_tiles: 1 }
     }
 }
 

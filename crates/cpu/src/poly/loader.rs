@@ -31,7 +31,7 @@ impl Loader for CpuBackend {
 
     fn plan(&self, _: &RingShape) -> PolyPlan {
         // A slot is a row of 4 KiB, or as much of a column tile: the second-level cache holds many.
-        PolyPlan { fuse: true, most_row_slots: 128, most_column_sums: 64 }
+        PolyPlan { most_row_slots: 128, ..PolyPlan::default() }
     }
 
     fn alternatives(&self, ring: &RingShape) -> Vec<PolyOptions> {

@@ -16,9 +16,9 @@ use crate::CpuBackend;
 
 fn plans() -> [PolyPlan; 4] {
     let plan = |most_row_slots, most_column_sums| PolyPlan {
-        fuse: true,
         most_row_slots,
         most_column_sums,
+        ..PolyPlan::default()
     };
     [
         PolyPlan { fuse: false, ..PolyPlan::default() },

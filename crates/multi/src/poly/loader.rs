@@ -58,6 +58,7 @@ impl Loader for MultiBackend {
                 fuse: a.fuse && b.fuse,
                 most_row_slots: a.most_row_slots.min(b.most_row_slots),
                 most_column_sums: a.most_column_sums.min(b.most_column_sums),
+                least_column_tiles: a.least_column_tiles.max(b.least_column_tiles),
             })
             .unwrap_or_default()
     }

@@ -90,13 +90,19 @@ impl PolyBuild {
         1 << (log2_row(self.log2_degree) - 2)
     }
 
+    /// Blocks that it transforms at once: rows modulo one prime.
+    fn blocks(&self) -> usize {
+        match self.kernel {
+            PolyKernel::Rows => 2,
+            PolyKernel::Columns => 1,
+            PolyKernel::Pointwise => 0,
+        }
+    }
+
     /// Bytes of workgroup memory.
     pub fn workgroup_bytes(&self) -> usize {
         let block = 1 << log2_row(self.log2_degree);
-        match self.kernel {
-            PolyKernel::Pointwise => 0,
-            PolyKernel::Rows | PolyKernel::Columns => 4 * (block + block / 32),
-        }
+        4 * self.blocks() * (block + block / 32)
     }
 
     /// Its WGSL.
@@ -119,6 +125,7 @@ impl PolyBuild {
             ("THREADS", self.threads() as i128),
             ("LOG_BLOCK", row.into()),
             ("BLOCK", 1 << row),
+            ("BLOCKS", self.blocks() as i128),
             ("LOG_ROWS", rows.into()),
             ("ROWS", 1 << rows),
             ("STAGES", stages.into()),

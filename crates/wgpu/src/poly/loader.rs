@@ -5,8 +5,13 @@ use crate::poly::device::WgpuPoly;
 use crate::poly::kernels::{PolyBuild, PolyKernel};
 use crate::poly::{LOG2_DEGREES, log2_row};
 use girih_backend::poly::{Loader, PolyDevice, PolyPlan, RingShape};
-use girih_backend::{BackendError, DoesNotFit, Result};
+use girih_backend::{Backend, BackendError, DoesNotFit, Result};
 use std::sync::Arc;
+
+/// Workgroups that a launch of columns should have on a GPU, two for each of the multiprocessors of
+/// the largest: with half as many it takes half as long again, and where twice as many came of
+/// smaller tiles, a fifth longer (docs/experiments.md).
+const LEAST_GROUPS: usize = 256;
 
 /// What the kernels of `ring` are built with; an error where they do not fit the device.
 fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild> {
@@ -56,8 +61,13 @@ impl Loader for WgpuBackend {
         Ok(Box::new(WgpuPoly::open(gpu, kernels, build, ring)?))
     }
 
-    fn plan(&self, _: &RingShape) -> PolyPlan {
+    fn plan(&self, ring: &RingShape) -> PolyPlan {
         // Slots are a thread's own memory: few of them are kept close by.
-        PolyPlan { fuse: true, most_row_slots: 16, most_column_sums: 32 }
+        let own = PolyPlan { most_row_slots: 16, ..PolyPlan::default() };
+        if self.info().software {
+            return own;
+        }
+        let groups = 1 << (ring.log2_degree - log2_row(ring.log2_degree));
+        PolyPlan { least_column_tiles: (LEAST_GROUPS / groups).max(1), ..own }
     }
 }

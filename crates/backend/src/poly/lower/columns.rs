@@ -9,6 +9,9 @@ use crate::poly::schedule::{
     ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Load, Store,
 };
 
+/// Outputs of a tile below which none is divided for the sake of more tiles.
+const LEAST_OUTPUTS: usize = 8;
+
 /// The column launch of `level`, of the nodes that are computed there.
 pub(super) fn launch(
     graph: &Graph,
@@ -28,6 +31,8 @@ pub(super) fn launch(
         let all = phase.all_conversions(conversions);
         groups.entry((std::cmp::Reverse(depth), all)).or_default().push(id);
     }
+    // What a launch with few groups divides each into, so that there are tiles enough.
+    let wanted = plan.least_column_tiles / groups.len().max(1);
     let mut stored = HashSet::new();
     let mut tiles = Vec::new();
     for outputs in groups.into_values() {
@@ -38,7 +43,7 @@ pub(super) fn launch(
         // Sums that every tile of the group makes on the way to its outputs.
         let inner = phase.tile(&outputs, &mut HashSet::new()).sums.len() - outputs.len();
         let room = plan.most_column_sums.saturating_sub(inner).max(1);
-        let parts = outputs.len().div_ceil(room);
+        let parts = outputs.len().div_ceil(room).max(wanted.min(outputs.len() / LEAST_OUTPUTS));
         for part in outputs.chunks(outputs.len().div_ceil(parts)) {
             tiles.push(phase.tile(part, &mut stored));
         }
