@@ -1,5 +1,5 @@
 // Half transforms of a block of BLOCK = 2^LOG_BLOCK words, four words a thread, through workgroup
-// memory; of up to BLOCKS at once, which share roots and barriers. Each is the first STAGES stages of a forward transform of the block, from the largest distance
+// memory; of BLOCKS at once, which share barriers. Each is the first STAGES stages of a forward transform of the block, from the largest distance
 // down, or those of an inverse one, back up. All of them are a row's transform, log2 C of them that
 // of BLOCK / C columns.
 //
@@ -53,40 +53,41 @@ fn inverse_butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
     return vec2<u32>(once(u + v, p), times(u + p - v, w, p));
 }
 
-// The same words of one block each.
+// One of each block's: words, modulus, first root.
 struct Blocks {
 #for b in 0..BLOCKS
     x${b}: vec4<u32>,
+    p${b}: u32,
+    table${b}: u32,
 #end
 }
 
-// forward_1 transforms x0 alone, forward_2 both.
-#for more in 0..BLOCKS
-#set COUNT 1 + more
-fn forward_${COUNT}(x: Blocks, head: u32, table: u32, p: u32, t: u32) -> Blocks {
+// forward_1 transforms the first block, forward_N all N = BLOCKS.
+#for all in 0..2
+#if all == 0 || BLOCKS > 1
+#set COUNT 1 + all * (BLOCKS - 1)
+fn forward_${COUNT}(blocks: Blocks, head: u32, t: u32) -> Blocks {
 #if STAGES == 0
-    return x;
+    return blocks;
 #else
-    var y = x;
+    var y = blocks;
     // Whoever read the exchange before is done.
     workgroupBarrier();
 #for b in 0..COUNT
-    write_four(${b}u, 4u * t, 1u, x.x${b});
+    write_four(${b}u, 4u * t, 1u, y.x${b});
 #end
     workgroupBarrier();
 #if ODD
-    {
-        let w = roots[table + head];
 #for b in 0..COUNT
-        {
-            let v = read_four(${b}u, t, ${BLOCK / 4}u);
-            let ac = forward_butterfly(v.x, v.z, w, p);
-            let bd = forward_butterfly(v.y, v.w, w, p);
-            write_four(${b}u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
-        }
-#end
-        workgroupBarrier();
+    {
+        let v = read_four(${b}u, t, ${BLOCK / 4}u);
+        let w = roots[y.table${b} + head];
+        let ac = forward_butterfly(v.x, v.z, w, y.p${b});
+        let bd = forward_butterfly(v.y, v.w, w, y.p${b});
+        write_four(${b}u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
     }
+#end
+    workgroupBarrier();
 #end
 #for pair in 0..PAIRS
     {
@@ -95,16 +96,14 @@ fn forward_${COUNT}(x: Blocks, head: u32, table: u32, p: u32, t: u32) -> Blocks 
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
-        let w = roots[table + k];
-        let w_ab = roots[table + 2u * k];
-        let w_cd = roots[table + 2u * k + 1u];
 #for b in 0..COUNT
         {
             let v = read_four(${b}u, i, ${1 << LOG_D}u);
-            let ac = forward_butterfly(v.x, v.z, w, p);
-            let bd = forward_butterfly(v.y, v.w, w, p);
-            let ab = forward_butterfly(ac.x, bd.x, w_ab, p);
-            let cd = forward_butterfly(ac.y, bd.y, w_cd, p);
+            let w = roots[y.table${b} + k];
+            let ac = forward_butterfly(v.x, v.z, w, y.p${b});
+            let bd = forward_butterfly(v.y, v.w, w, y.p${b});
+            let ab = forward_butterfly(ac.x, bd.x, roots[y.table${b} + 2u * k], y.p${b});
+            let cd = forward_butterfly(ac.y, bd.y, roots[y.table${b} + 2u * k + 1u], y.p${b});
 #if LOG_D == 0
             y.x${b} = vec4<u32>(ab, cd);
 #else
@@ -125,6 +124,7 @@ fn forward_${COUNT}(x: Blocks, head: u32, table: u32, p: u32, t: u32) -> Blocks 
     return y;
 #end
 }
+#end
 #end
 
 // Without the factor 1 / BLOCK.

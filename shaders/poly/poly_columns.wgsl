@@ -11,6 +11,8 @@
 //               (D/d)^-1 mod d, its quotient), (d, half of d or weight, 0, 0)
 //   parts       (PARTS, pairs of terms, 0, 0); for each of four sums (p, -1/p mod 2^32, slot, 0);
 //               for two terms (slot, slot, 0, 0), then of each its constants times 2^32
+//   outputs     (OUTPUTS, ..) as parts, of four whole sums that are stored half transformed; for
+//               each (p, -1/p mod 2^32, limb, first root)
 //   sum         (SUM or KEEP, slot, vectors of terms, stores), (p, -1/p mod 2^32, first root, slot
 //               of its part + 1, 0 without); for two terms (slot, constant times 2^32, slot,
 //               constant times 2^32); for each store (half transformed, limb, 0, 0)
@@ -28,6 +30,7 @@ const PLAIN: u32 = 2u;
 const CORRECTED: u32 = 3u;
 const KEEP: u32 = 5u;
 const PARTS: u32 = 6u;
+const OUTPUTS: u32 = 7u;
 
 var<private> slots: array<vec4<u32>, ${SLOTS}>;
 
@@ -83,7 +86,7 @@ fn poly_columns(
             slots[record.y] = u;
             continue;
         }
-        if (record.x == PARTS) {
+        if (record.x >= PARTS) {
             let primes = array(records[at], records[at + 1u], records[at + 2u], records[at + 3u]);
             at += 4u;
             var a = sums_of(0u);
@@ -101,10 +104,33 @@ fn poly_columns(
                 c = sums_with_both(c, x, v.z, y, w.z, primes[2].x);
                 d = sums_with_both(d, x, v.w, y, w.w, primes[3].x);
             }
-            slots[primes[0].z] = sums_reduced(a, primes[0].x, primes[0].y);
-            slots[primes[1].z] = sums_reduced(b, primes[1].x, primes[1].y);
-            slots[primes[2].z] = sums_reduced(c, primes[2].x, primes[2].y);
-            slots[primes[3].z] = sums_reduced(d, primes[3].x, primes[3].y);
+            let sums = array(
+                sums_reduced(a, primes[0].x, primes[0].y),
+                sums_reduced(b, primes[1].x, primes[1].y),
+                sums_reduced(c, primes[2].x, primes[2].y),
+                sums_reduced(d, primes[3].x, primes[3].y)
+            );
+            if (record.x == PARTS) {
+#for k in 0..4
+                slots[primes[${k}].z] = sums[${k}];
+#end
+                continue;
+            }
+#for first in 0..4 / BLOCKS
+            {
+                var x: Blocks;
+#for b in 0..BLOCKS
+#set K first * BLOCKS + b
+                x.x${b} = sums[${K}];
+                x.p${b} = primes[${K}].x;
+                x.table${b} = primes[${K}].w;
+#end
+                x = forward_${BLOCKS}(x, 1u, t);
+#for b in 0..BLOCKS
+                store_words(limb(primes[${first * BLOCKS + b}].z), word, x.x${b});
+#end
+            }
+#end
             continue;
         }
         let prime = records[at];
@@ -127,7 +153,11 @@ fn poly_columns(
             at += 1u;
             var y = x;
             if (store.x != 0u) {
-                y = forward_1(Blocks(x), 1u, prime.z, prime.x, t).x0;
+                var block: Blocks;
+                block.x0 = x;
+                block.p0 = prime.x;
+                block.table0 = prime.z;
+                y = forward_1(block, 1u, t).x0;
             }
             store_words(limb(store.y), word, y);
         }

@@ -5,8 +5,7 @@
 // Records, in vectors (crates/wgpu/src/poly/rows.rs):
 //
 //   tile   (steps, p, -1/p mod 2^32, 2^64 mod p), (first root of the prime, 0, 0, 0)
-//   load   (LOAD or LOAD_HALF, slot, operand); of two that are half transformed at once
-//          (LOAD_TWO, slot + 2^16 slot, limb, limb)
+//   load   (LOAD or LOAD_HALF, slot, operand)
 //   sum    (SUM or KEEP, slot, terms, stores), (constant of the first half of a limb, of the
 //          second, 0, 0), then terms and stores
 //   term   (operand, operand); where the first has FACTOR, (factor of each half, 0, 0): times 2^32
@@ -21,9 +20,8 @@
 #end
 
 const LOAD_HALF: u32 = 1u;
-const LOAD_TWO: u32 = 2u;
-const SUM: u32 = 3u;
-const KEEP: u32 = 4u;
+const SUM: u32 = 2u;
+const KEEP: u32 = 3u;
 
 const FACTOR: u32 = 1u << 28u;
 const SLOT: u32 = 1u;
@@ -99,24 +97,11 @@ fn run_tile(group: vec3<u32>, t: u32) {
     for (var i = 0u; i < tile.x; i++) {
         let record = records[at];
         at += 1u;
-#if TRANSFORMS
-        if (record.x == LOAD_TWO) {
-            let word = r * ${BLOCK}u + 4u * t;
-            let both = Blocks(
-                load_words(limb(record.z), word),
-                load_words(limb(record.w), word)
-            );
-            let x = forward_2(both, ${ROWS}u + r, table, p, t);
-            slots[record.y & 0xffffu] = x.x0;
-            slots[record.y >> 16u] = x.x1;
-            continue;
-        }
-#end
         if (record.x < SUM) {
             var x = streamed(record.z, record.w, r, t);
 #if TRANSFORMS
             if (record.x == LOAD_HALF) {
-                x = forward_1(Blocks(x, x), ${ROWS}u + r, table, p, t).x0;
+                x = forward_1(Blocks(x, p, table), ${ROWS}u + r, t).x0;
             }
 #end
             slots[record.y] = x;

@@ -7,7 +7,7 @@
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::slots::Values;
 use crate::poly::tables::Tables;
-use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form, Limb, Load};
+use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form, Limb, Load, Store};
 use girih_ring::{BaseConversion, RnsBasis};
 
 const LOAD: u32 = 0;
@@ -17,6 +17,7 @@ const CORRECTED: u32 = 3;
 const SUM: u32 = 4;
 const KEEP: u32 = 5;
 const PARTS: u32 = 6;
+const OUTPUTS: u32 = 7;
 
 /// Sums that take the terms of conversions together.
 const TOGETHER: usize = 4;
@@ -28,6 +29,8 @@ enum Step {
     Conversion(usize),
     /// What conversions add to this sum and those behind it, [`TOGETHER`] in all.
     Parts(usize),
+    /// This sum and those behind it, [`TOGETHER`] in all, which are that alone and leave the tile.
+    Outputs(usize),
     /// A sum, without the terms that were taken together with those of others.
     Sum {
         number: usize,
@@ -92,8 +95,9 @@ impl ColumnEncoder<'_> {
                 Step::Conversion(number) => {
                     self.conversion(tile, number, &numbers, &constants, &mut values, step, records)?
                 }
-                Step::Parts(first) => {
-                    self.parts(tile, first, &numbers, &constants, &mut values, records)?;
+                Step::Parts(first) | Step::Outputs(first) => {
+                    let outputs = matches!(what, Step::Outputs(_)).then_some(&mut *limbs);
+                    self.parts(tile, first, &numbers, &constants, &mut values, outputs, records)?;
                     for value in converted(&numbers, tile, &tile.sums[first]) {
                         values.done(value, step);
                     }
@@ -183,7 +187,9 @@ impl ColumnEncoder<'_> {
         Ok(())
     }
 
-    /// Appends the terms that [`TOGETHER`] sums have of conversions, and where their parts go.
+    /// Appends the terms that [`TOGETHER`] sums have of conversions, and where their parts go; or
+    /// their one store each, given `outputs`.
+    #[allow(clippy::too_many_arguments)] // What the sums are, and what they read.
     fn parts(
         &self,
         tile: &ColumnTile,
@@ -191,6 +197,7 @@ impl ColumnEncoder<'_> {
         numbers: &Numbers,
         constants: &[BaseConversion],
         values: &mut Values,
+        mut outputs: Option<&mut Limbs<'_>>,
         records: &mut Vec<Record>,
     ) -> Result<(), String> {
         let sums = &tile.sums[first..first + TOGETHER];
@@ -208,11 +215,15 @@ impl ColumnEncoder<'_> {
         let count = of_sums[0].len();
         let at = records.len();
         records.push([0; 4]);
-        let mut slots = [0; TOGETHER];
         for (i, sum) in sums.iter().enumerate() {
-            let p = self.tables.prime(sum.prime)?.modulus;
-            slots[i] = values.fill(numbers.parts + first + i).ok_or("a part that no sum reads")?;
-            records.push([p.value(), p.neg_inverse(), slots[i], 0]);
+            let prime = self.tables.prime(sum.prime)?;
+            let p = prime.modulus;
+            let part = numbers.parts + first + i;
+            let to = match (&mut outputs, sum.stores.first()) {
+                (Some(limbs), Some(store)) => [limbs.write(store.to)?, prime.roots],
+                _ => [values.fill(part).ok_or("a part that no sum reads")?, 0],
+            };
+            records.push([p.value(), p.neg_inverse(), to[0], to[1]]);
         }
         for pair in (0..count).step_by(2) {
             let term = |sum: usize, i: usize| of_sums[sum].get(i).copied();
@@ -224,7 +235,8 @@ impl ColumnEncoder<'_> {
                 records.push(std::array::from_fn(|sum| term(sum, i).map_or(0, |(_, x)| x)));
             }
         }
-        records[at] = [PARTS, count.div_ceil(2) as u32, 0, 0];
+        let kind = if outputs.is_some() { OUTPUTS } else { PARTS };
+        records[at] = [kind, count.div_ceil(2) as u32, 0, 0];
         Ok(())
     }
 
@@ -338,6 +350,8 @@ fn order(tile: &ColumnTile) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     // The first sum whose part is not known.
     let mut parted = 0;
+    // The first sum that is not among outputs.
+    let mut put_out = 0;
     let mut loaded = vec![false; tile.loads.len()];
     let mut converted = vec![false; tile.conversions.len()];
     for (number, sum) in tile.sums.iter().enumerate() {
@@ -373,10 +387,17 @@ fn order(tile: &ColumnTile) -> Result<Vec<Step>, String> {
             }
         }
         if parted == number && are_together(&tile.sums[number..]) {
-            steps.push(Step::Parts(number));
             parted = number + TOGETHER;
+            if (number..parted).all(|number| is_output(tile, number)) {
+                put_out = parted;
+                steps.push(Step::Outputs(number));
+            } else {
+                steps.push(Step::Parts(number));
+            }
         }
-        steps.push(Step::Sum { number, has_part: number < parted });
+        if number >= put_out {
+            steps.push(Step::Sum { number, has_part: number < parted });
+        }
         parted = parted.max(number + 1);
     }
     Ok(steps)
@@ -396,6 +417,21 @@ fn are_together(sums: &[ColumnSum]) -> bool {
         conversions_of(&sums[0]).next().is_some()
             && sums[1..].iter().all(|sum| conversions_of(sum).eq(conversions_of(&sums[0])))
     })
+}
+
+/// Whether a sum adds up conversions alone, is stored half transformed, and read by nobody.
+fn is_output(tile: &ColumnTile, number: usize) -> bool {
+    let (sum, slot) = (&tile.sums[number], tile.loads.len() + number);
+    let is_conversion = |term: &ColumnTerm| matches!(term, ColumnTerm::Converted { .. });
+    let reads = |term: &ColumnTerm| match *term {
+        ColumnTerm::Scaled { slot: read, .. } => usize::from(read) == slot,
+        ColumnTerm::Converted { .. } => false,
+    };
+    let is_half = |store: &Store| store.form == Form::Half && store.automorphism == 1;
+    sum.terms.iter().all(is_conversion)
+        && matches!(&sum.stores[..], [store] if is_half(store))
+        && !tile.sums.iter().flat_map(|other| &other.terms).any(reads)
+        && !tile.conversions.iter().any(|c| c.slots.iter().any(|&s| usize::from(s) == slot))
 }
 
 /// The values of conversions that a sum reads.
@@ -438,7 +474,7 @@ fn last_use(tile: &ColumnTile, numbers: &Numbers, steps: &[Step]) -> Vec<Option<
                     last[usize::from(slot)] = Some(step);
                 }
             }
-            Step::Parts(first) => {
+            Step::Parts(first) | Step::Outputs(first) => {
                 for value in converted(numbers, tile, &tile.sums[first]) {
                     last[value] = Some(step);
                 }

@@ -27,8 +27,12 @@ const SOURCES: &[(&str, &str)] = &[
 pub const MOST_SEGMENTS: usize = 5;
 /// How many segments kernels are built for; what is not used is bound to nothing.
 const SEGMENTS: [usize; 3] = [1, 2, MOST_SEGMENTS];
-/// Slots of a thread in the smallest build; each larger one has four times as many.
-const LEAST_SLOTS: usize = 8;
+/// Slots of a thread in the smallest build; each larger one has four times as many. They are zeros
+/// at first, which takes a fifth of a launch of rows that needs two and has eight.
+pub(crate) const LEAST_SLOTS: usize = 2;
+/// Outputs of columns that are transformed at once: more workgroup memory than two take is not
+/// there on every device.
+const COLUMN_BLOCKS: usize = 2;
 
 /// A kernel of `shaders/poly/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,11 +94,11 @@ impl PolyBuild {
         1 << (log2_row(self.log2_degree) - 2)
     }
 
-    /// Blocks that it transforms at once: rows modulo one prime.
+    /// Blocks that it transforms at once, side by side in workgroup memory.
     fn blocks(&self) -> usize {
         match self.kernel {
-            PolyKernel::Rows => 2,
-            PolyKernel::Columns => 1,
+            PolyKernel::Rows => 1,
+            PolyKernel::Columns => COLUMN_BLOCKS,
             PolyKernel::Pointwise => 0,
         }
     }

@@ -1,7 +1,7 @@
 //! A schedule as records: limbs numbered, slots given, tiles of every launch one after the other.
 
 use crate::poly::columns::ColumnEncoder;
-use crate::poly::kernels::{PolyBuild, PolyKernel};
+use crate::poly::kernels::{LEAST_SLOTS, PolyBuild, PolyKernel};
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::rows::RowEncoder;
 use crate::poly::tables::Tables;
@@ -62,9 +62,13 @@ pub(crate) fn ready(
                 (PolyKernel::Columns, tiles.collect())
             }
         };
-        let tiles = tiles.map_err(|why| {
+        let mut tiles = tiles.map_err(|why| {
             BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel()))
         })?;
+        // The smallest build is for launches that need no other.
+        if tiles.iter().any(|tile| tile.slots > LEAST_SLOTS) {
+            tiles.iter_mut().for_each(|tile| tile.slots = tile.slots.max(LEAST_SLOTS + 1));
+        }
         // A limb has as many rows as it has groups of columns.
         launches.push(ReadyLaunch { kernel, groups: rows, tiles });
     }

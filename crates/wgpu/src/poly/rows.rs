@@ -9,9 +9,8 @@ use girih_ring::Automorphism;
 
 const LOAD: u32 = 0;
 const LOAD_HALF: u32 = 1;
-const LOAD_TWO: u32 = 2;
-const SUM: u32 = 3;
-const KEEP: u32 = 4;
+const SUM: u32 = 2;
+const KEEP: u32 = 3;
 
 /// Marks the first operand of a term that has a factor.
 const FACTOR: u32 = 1 << 28;
@@ -41,14 +40,6 @@ impl RowEncoder<'_> {
         let p = prime.modulus;
         let mut values = Values::new(last_use(tile)?);
         let mut filled = vec![false; tile.loads.len()];
-        // Loads that are transformed, in the order in which sums read them.
-        let is_half = |slot: &usize| tile.loads.get(*slot).is_some_and(|l| l.form == Form::Half);
-        let mut halves: Vec<usize> = Vec::new();
-        for slot in tile.sums.iter().flat_map(slots_of).filter(is_half) {
-            if !halves.contains(&slot) {
-                halves.push(slot);
-            }
-        }
         let first = records.len();
         // 2^64 mod p takes away both reductions that a sum goes through.
         let square = p.to_montgomery(p.to_montgomery(1));
@@ -60,25 +51,13 @@ impl RowEncoder<'_> {
             if sum.terms.is_empty() {
                 return Err("a sum without terms".into());
             }
-            // A load is made where it is first read, so that few slots are filled at once; one that
-            // is transformed together with the next of that kind.
+            // A load is made where it is first read, so that few slots are filled at once.
             for slot in slots_of(sum) {
-                if slot >= tile.loads.len() || std::mem::replace(&mut filled[slot], true) {
-                    continue;
+                if slot < tile.loads.len() && !std::mem::replace(&mut filled[slot], true) {
+                    let at = values.fill(slot).unwrap_or(0);
+                    records.push(self.load(&tile.loads[slot], at, limbs)?);
+                    steps += 1;
                 }
-                let at = values.fill(slot).unwrap_or(0);
-                let record = self.load(&tile.loads[slot], at, limbs)?;
-                let other = halves.iter().copied().find(|&other| !filled[other]);
-                records.push(match other.filter(|_| is_half(&slot)) {
-                    Some(other) => {
-                        filled[other] = true;
-                        let beside = values.fill(other).unwrap_or(0);
-                        let [_, _, _, second] = self.load(&tile.loads[other], beside, limbs)?;
-                        [LOAD_TWO, at | beside << 16, record[3], second]
-                    }
-                    None => record,
-                });
-                steps += 1;
             }
             let at = records.len();
             records.push([0; 4]);
