@@ -1,5 +1,5 @@
 // Half transforms of a block of BLOCK = 2^LOG_BLOCK words, four words a thread, through workgroup
-// memory; of BLOCKS at once, which share barriers. Each is the first STAGES stages of a forward transform of the block, from the largest distance
+// memory: the first STAGES stages of a forward transform of the block, from the largest distance
 // down, or those of an inverse one, back up. All of them are a row's transform, log2 C of them that
 // of BLOCK / C columns.
 //
@@ -11,21 +11,24 @@
 #set LEAST LOG_BLOCK - STAGES
 
 // With gaps, so that threads at powers of two meet different banks.
-#set GAPPED BLOCK + BLOCK / 32
-var<workgroup> exchange: array<u32, ${BLOCKS * GAPPED}>;
+var<workgroup> exchange: array<u32, ${BLOCK + BLOCK / 32}>;
 
 fn gap(i: u32) -> u32 {
     return i + (i >> 5u);
 }
 
 fn write_own(x: vec4<u32>, t: u32) {
-    write_four(0u, 4u * t, 1u, x);
+    write_four(4u * t, 1u, x);
 }
 
-// Words at i, i + d, i + 2 d and i + 3 d of a block, for a power of two d; i has neither bit, d nor
-// 2 d, so gaps add up as indices do, and a constant d makes constants of all but the first place.
-fn read_four(block: u32, i: u32, d: u32) -> vec4<u32> {
-    let at = block * ${GAPPED}u + gap(i);
+fn read_own(t: u32) -> vec4<u32> {
+    return read_four(4u * t, 1u);
+}
+
+// Words at i, i + d, i + 2 d and i + 3 d, for a power of two d; i has neither bit, d nor 2 d, so
+// gaps add up as indices do, and a constant d makes constants of all but the first place.
+fn read_four(i: u32, d: u32) -> vec4<u32> {
+    let at = gap(i);
     return vec4<u32>(
         exchange[at],
         exchange[at + gap(d)],
@@ -34,8 +37,8 @@ fn read_four(block: u32, i: u32, d: u32) -> vec4<u32> {
     );
 }
 
-fn write_four(block: u32, i: u32, d: u32, x: vec4<u32>) {
-    let at = block * ${GAPPED}u + gap(i);
+fn write_four(i: u32, d: u32, x: vec4<u32>) {
+    let at = gap(i);
     exchange[at] = x.x;
     exchange[at + gap(d)] = x.y;
     exchange[at + gap(2u * d)] = x.z;
@@ -53,41 +56,23 @@ fn inverse_butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
     return vec2<u32>(once(u + v, p), times(u + p - v, w, p));
 }
 
-// One of each block's: words, modulus, first root.
-struct Blocks {
-#for b in 0..BLOCKS
-    x${b}: vec4<u32>,
-    p${b}: u32,
-    table${b}: u32,
-#end
-}
-
-// forward_1 transforms the first block, forward_N all N = BLOCKS.
-#for all in 0..2
-#if all == 0 || BLOCKS > 1
-#set COUNT 1 + all * (BLOCKS - 1)
-fn forward_${COUNT}(blocks: Blocks, head: u32, t: u32) -> Blocks {
+fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
 #if STAGES == 0
-    return blocks;
+    return x;
 #else
-    var y = blocks;
     // Whoever read the exchange before is done.
     workgroupBarrier();
-#for b in 0..COUNT
-    write_four(${b}u, 4u * t, 1u, y.x${b});
-#end
+    write_own(x, t);
     workgroupBarrier();
 #if ODD
-#for b in 0..COUNT
     {
-        let v = read_four(${b}u, t, ${BLOCK / 4}u);
-        let w = roots[y.table${b} + head];
-        let ac = forward_butterfly(v.x, v.z, w, y.p${b});
-        let bd = forward_butterfly(v.y, v.w, w, y.p${b});
-        write_four(${b}u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        let v = read_four(t, ${BLOCK / 4}u);
+        let w = roots[table + head];
+        let ac = forward_butterfly(v.x, v.z, w, p);
+        let bd = forward_butterfly(v.y, v.w, w, p);
+        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        workgroupBarrier();
     }
-#end
-    workgroupBarrier();
 #end
 #for pair in 0..PAIRS
     {
@@ -96,36 +81,25 @@ fn forward_${COUNT}(blocks: Blocks, head: u32, t: u32) -> Blocks {
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
-#for b in 0..COUNT
-        {
-            let v = read_four(${b}u, i, ${1 << LOG_D}u);
-            let w = roots[y.table${b} + k];
-            let ac = forward_butterfly(v.x, v.z, w, y.p${b});
-            let bd = forward_butterfly(v.y, v.w, w, y.p${b});
-            let ab = forward_butterfly(ac.x, bd.x, roots[y.table${b} + 2u * k], y.p${b});
-            let cd = forward_butterfly(ac.y, bd.y, roots[y.table${b} + 2u * k + 1u], y.p${b});
+        let v = read_four(i, ${1 << LOG_D}u);
+        let w = roots[table + k];
+        let ac = forward_butterfly(v.x, v.z, w, p);
+        let bd = forward_butterfly(v.y, v.w, w, p);
+        let ab = forward_butterfly(ac.x, bd.x, roots[table + 2u * k], p);
+        let cd = forward_butterfly(ac.y, bd.y, roots[table + 2u * k + 1u], p);
 #if LOG_D == 0
-            y.x${b} = vec4<u32>(ab, cd);
+        return vec4<u32>(ab, cd);
 #else
-            write_four(${b}u, i, ${1 << LOG_D}u, vec4<u32>(ab, cd));
-#end
-        }
-#end
-#if LOG_D > 0
+        write_four(i, ${1 << LOG_D}u, vec4<u32>(ab, cd));
         workgroupBarrier();
 #end
     }
 #end
 #if LEAST > 0 || PAIRS == 0
-#for b in 0..COUNT
-    y.x${b} = read_four(${b}u, 4u * t, 1u);
+    return read_own(t);
 #end
-#end
-    return y;
 #end
 }
-#end
-#end
 
 // Without the factor 1 / BLOCK.
 fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
@@ -141,26 +115,26 @@ fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
-        let v = read_four(0u, i, ${1 << LOG_D}u);
+        let v = read_four(i, ${1 << LOG_D}u);
         let ab = inverse_butterfly(v.x, v.y, roots[table + 2u * k], p);
         let cd = inverse_butterfly(v.z, v.w, roots[table + 2u * k + 1u], p);
         let w = roots[table + k];
         let ac = inverse_butterfly(ab.x, cd.x, w, p);
         let bd = inverse_butterfly(ab.y, cd.y, w, p);
-        write_four(0u, i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
 #end
 #if ODD
     {
-        let v = read_four(0u, t, ${BLOCK / 4}u);
+        let v = read_four(t, ${BLOCK / 4}u);
         let w = roots[table + head];
         let ac = inverse_butterfly(v.x, v.z, w, p);
         let bd = inverse_butterfly(v.y, v.w, w, p);
-        write_four(0u, t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
 #end
-    return read_four(0u, 4u * t, 1u);
+    return read_own(t);
 #end
 }

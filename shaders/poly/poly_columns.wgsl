@@ -116,19 +116,11 @@ fn poly_columns(
 #end
                 continue;
             }
-#for first in 0..4 / BLOCKS
+#for k in 0..4
             {
-                var x: Blocks;
-#for b in 0..BLOCKS
-#set K first * BLOCKS + b
-                x.x${b} = sums[${K}];
-                x.p${b} = primes[${K}].x;
-                x.table${b} = primes[${K}].w;
-#end
-                x = forward_${BLOCKS}(x, 1u, t);
-#for b in 0..BLOCKS
-                store_words(limb(primes[${first * BLOCKS + b}].z), word, x.x${b});
-#end
+                let prime = primes[${k}];
+                let y = forward(sums[${k}], 1u, prime.w, prime.x, t);
+                store_words(limb(prime.z), word, y);
             }
 #end
             continue;
@@ -153,11 +145,7 @@ fn poly_columns(
             at += 1u;
             var y = x;
             if (store.x != 0u) {
-                var block: Blocks;
-                block.x0 = x;
-                block.p0 = prime.x;
-                block.table0 = prime.z;
-                y = forward_1(block, 1u, t).x0;
+                y = forward(x, 1u, prime.z, prime.x, t);
             }
             store_words(limb(store.y), word, y);
         }

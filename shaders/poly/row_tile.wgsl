@@ -101,7 +101,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
             var x = streamed(record.z, record.w, r, t);
 #if TRANSFORMS
             if (record.x == LOAD_HALF) {
-                x = forward_1(Blocks(x, p, table), ${ROWS}u + r, t).x0;
+                x = forward(x, ${ROWS}u + r, table, p, t);
             }
 #end
             slots[record.y] = x;

@@ -537,4 +537,35 @@ mod tests {
         assert_eq!((end(numbers.parts), end(numbers.parts + 5)), (None, None));
         assert_eq!(end(numbers.conversions[0]), Some(plain(5)));
     }
+
+    #[test]
+    fn four_sums_that_only_leave_the_tile_do_so_at_once() {
+        let half = |number, form| Store { to: Limb::Arena(number), form, automorphism: 1 };
+        let sum = |prime: u16, form| ColumnSum {
+            prime,
+            terms: vec![ColumnTerm::Converted { conversion: 0, factor: 1 }],
+            stores: vec![half(u32::from(prime), form)],
+        };
+        let from = Load { from: Limb::Arena(0), form: Form::Half, automorphism: 1 };
+        let whole = ColumnTile {
+            loads: vec![(0, from)],
+            conversions: vec![Conversion { slots: vec![0], corrected: true }],
+            sums: (1..5).map(|prime| sum(prime, Form::Half)).collect(),
+        };
+        let shown = |tile: &ColumnTile| -> Vec<String> {
+            let steps = order(tile).expect("in order");
+            steps.iter().map(|step| format!("{step:?}")).collect()
+        };
+        assert_eq!(shown(&whole), ["Load(0)", "Conversion(0)", "Outputs(0)"]);
+        // Coefficients, two stores, a further term, and a reader behind them.
+        let mut others = vec![whole.clone(); 4];
+        others[0].sums[2].stores[0].form = Form::Coefficients;
+        others[1].sums[3].stores.push(half(9, Form::Half));
+        others[2].sums[0].terms.push(ColumnTerm::Scaled { slot: 0, factor: 1 });
+        others[3].sums.push(sum(5, Form::Half));
+        others[3].sums[4].terms = vec![ColumnTerm::Scaled { slot: 2, factor: 1 }];
+        for other in &others {
+            assert!(shown(other)[2].starts_with("Parts"), "{other:?}");
+        }
+    }
 }

@@ -30,9 +30,6 @@ const SEGMENTS: [usize; 3] = [1, 2, MOST_SEGMENTS];
 /// Slots of a thread in the smallest build; each larger one has four times as many. They are zeros
 /// at first, which takes a fifth of a launch of rows that needs two and has eight.
 pub(crate) const LEAST_SLOTS: usize = 2;
-/// Outputs of columns that are transformed at once: more workgroup memory than two take is not
-/// there on every device.
-const COLUMN_BLOCKS: usize = 2;
 
 /// A kernel of `shaders/poly/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,19 +91,13 @@ impl PolyBuild {
         1 << (log2_row(self.log2_degree) - 2)
     }
 
-    /// Blocks that it transforms at once, side by side in workgroup memory.
-    fn blocks(&self) -> usize {
-        match self.kernel {
-            PolyKernel::Rows => 1,
-            PolyKernel::Columns => COLUMN_BLOCKS,
-            PolyKernel::Pointwise => 0,
-        }
-    }
-
     /// Bytes of workgroup memory.
     pub fn workgroup_bytes(&self) -> usize {
         let block = 1 << log2_row(self.log2_degree);
-        4 * self.blocks() * (block + block / 32)
+        match self.kernel {
+            PolyKernel::Pointwise => 0,
+            PolyKernel::Rows | PolyKernel::Columns => 4 * (block + block / 32),
+        }
     }
 
     /// Its WGSL.
@@ -129,7 +120,6 @@ impl PolyBuild {
             ("THREADS", self.threads() as i128),
             ("LOG_BLOCK", row.into()),
             ("BLOCK", 1 << row),
-            ("BLOCKS", self.blocks() as i128),
             ("LOG_ROWS", rows.into()),
             ("ROWS", 1 << rows),
             ("STAGES", stages.into()),

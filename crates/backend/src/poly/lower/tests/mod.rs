@@ -12,6 +12,7 @@ fn plans() -> Vec<PolyPlan> {
         PolyPlan { fuse: false, ..fused },
         PolyPlan { most_row_slots: 2, most_column_sums: 1, ..fused },
         PolyPlan { most_row_slots: 3, most_column_sums: 4, ..fused },
+        PolyPlan { least_column_tiles: 5, ..fused },
     ]
 }
 
