@@ -6,8 +6,11 @@
 //
 //   tile   (steps, p, -1/p mod 2^32, 2^64 mod p), (first root of the prime, 0, 0, 0)
 //   load   (LOAD or LOAD_HALF, slot, operand)
+//   products  (PRODUCTS, how many, 0, 0): of the two sums behind it, which begin with them. For
+//          each (what both multiply, its slot or limb, the limb of the first, that of the second);
+//          a limb is kept in the slot that the byte above says, less 1, unless that is 0
 //   sum    (SUM or KEEP, slot, terms, stores), (constant of the first half of a limb, of the
-//          second, 0, 0), then terms and stores
+//          second, 1 or 2 where it begins with products, 0), then terms and stores
 //   term   (operand, operand); where the first has FACTOR, (factor of each half, 0, 0): times 2^32
 //          where there are two operands
 //   store  (half transformed, limb, g, g^-1 mod 2N)
@@ -20,8 +23,12 @@
 #end
 
 const LOAD_HALF: u32 = 1u;
-const SUM: u32 = 2u;
-const KEEP: u32 = 3u;
+const PRODUCTS: u32 = 2u;
+const SUM: u32 = 3u;
+const KEEP: u32 = 4u;
+
+const OF_SLOT: u32 = 0u;
+const OF_HALF: u32 = 2u;
 
 const FACTOR: u32 = 1u << 28u;
 const SLOT: u32 = 1u;
@@ -90,14 +97,45 @@ fn run_tile(group: vec3<u32>, t: u32) {
     at += 2u;
     // Whether these words lie in the second half of a limb.
 #if ROWS > 1
-    let second = r >= ${ROWS / 2}u;
+    let late = r >= ${ROWS / 2}u;
 #else
-    let second = t >= ${THREADS / 2}u;
+    let late = t >= ${THREADS / 2}u;
 #end
+    var first = sums_of(0u);
+    var second = sums_of(0u);
     for (var i = 0u; i < tile.x; i++) {
         let record = records[at];
         at += 1u;
-        if (record.x < SUM) {
+        if (record.x == PRODUCTS) {
+            first = sums_of(0u);
+            second = sums_of(0u);
+            for (var j = 0u; j < record.y; j++) {
+                let term = records[at];
+                at += 1u;
+                // All that lies in memory is asked for before any of it is waited for.
+                let word = r * ${BLOCK}u + 4u * t;
+                let a = load_words(limb(term.z), word);
+                let b = load_words(limb(term.w), word);
+                var x: vec4<u32>;
+                if ((term.x & 3u) == OF_SLOT) {
+                    x = slots[term.y];
+                } else {
+                    x = load_words(limb(term.y), word);
+#if TRANSFORMS
+                    if ((term.x & 3u) == OF_HALF) {
+                        x = forward(x, ${ROWS}u + r, table, p, t);
+                    }
+#end
+                    if (term.x > 3u) {
+                        slots[(term.x >> 8u) - 1u] = x;
+                    }
+                }
+                first = sums_with(first, x, a, p);
+                second = sums_with(second, x, b, p);
+            }
+            continue;
+        }
+        if (record.x < PRODUCTS) {
             var x = streamed(record.z, record.w, r, t);
 #if TRANSFORMS
             if (record.x == LOAD_HALF) {
@@ -109,7 +147,13 @@ fn run_tile(group: vec3<u32>, t: u32) {
         }
         let constants = records[at];
         at += 1u;
-        var sums = sums_of(select(constants.x, constants.y, second));
+        var sums = sums_of(select(constants.x, constants.y, late));
+        if (constants.z == 1u) {
+            sums = first;
+        }
+        if (constants.z == 2u) {
+            sums = second;
+        }
         for (var j = 0u; j < record.z; j++) {
             let term = records[at];
             at += 1u;
@@ -118,7 +162,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
             if ((term.x & FACTOR) != 0u) {
                 let factors = records[at];
                 at += 1u;
-                factor = select(factors.x, factors.y, second);
+                factor = select(factors.x, factors.y, late);
                 if (term.z != 0u) {
                     a = montgomery_product(a, vec4<u32>(factor), p, n);
                 }

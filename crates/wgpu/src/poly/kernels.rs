@@ -27,9 +27,6 @@ const SOURCES: &[(&str, &str)] = &[
 pub const MOST_SEGMENTS: usize = 5;
 /// How many segments kernels are built for; what is not used is bound to nothing.
 const SEGMENTS: [usize; 3] = [1, 2, MOST_SEGMENTS];
-/// Slots of a thread in the smallest build; each larger one has four times as many. They are zeros
-/// at first, which takes a fifth of a launch of rows that needs two and has eight.
-pub(crate) const LEAST_SLOTS: usize = 2;
 
 /// A kernel of `shaders/poly/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,13 +69,11 @@ pub struct PolyBuild {
 }
 
 impl PolyBuild {
-    /// The smallest number of slots that a kernel is built with for tiles that need `slots`.
+    /// The smallest number of slots that a kernel is built with for tiles that need `slots`. Each
+    /// one more is a zero that every thread writes first, and has its price: 2 % of a launch of
+    /// rows (docs/experiments.md).
     pub fn slots_for(slots: usize) -> usize {
-        let mut built = LEAST_SLOTS;
-        while built < slots {
-            built *= 4;
-        }
-        built
+        slots.max(1).next_power_of_two()
     }
 
     /// The smallest number of segments that a kernel is built for, of at most [`MOST_SEGMENTS`].

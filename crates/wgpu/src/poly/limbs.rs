@@ -71,6 +71,16 @@ impl<'a> Limbs<'a> {
         ReadyTile { first: first as u32, slots, limbs, written }
     }
 
+    /// Whether each word of a limb stands for itself alone.
+    pub fn is_whole(&self, limb: Limb) -> bool {
+        match limb {
+            Limb::Resident { slot, .. } => {
+                self.residents.get(slot as usize).is_some_and(|shape| shape.log2_run == 0)
+            }
+            _ => true,
+        }
+    }
+
     /// The number of a limb that is read, and log2 of the words that one of its words stands for.
     pub fn read(&mut self, limb: Limb) -> Result<(u32, u32), String> {
         let log2_run = match limb {

@@ -8,6 +8,7 @@
 //! | `memory` | device memory in few buffers, handed out in pieces |
 //! | `slots` | which of a thread's slots holds what, by lifetime |
 //! | `limbs` | limbs by number, and the tiles that name them |
+//! | `products` | what two sums of a tile of rows have in common |
 //! | `rows` | tiles of `poly_rows` and `poly_pointwise` as records |
 //! | `columns` | tiles of `poly_columns` as records |
 //! | `routine` | a schedule as records |
@@ -27,6 +28,7 @@ pub(crate) mod kernels;
 pub(crate) mod limbs;
 pub(crate) mod loader;
 pub(crate) mod memory;
+pub(crate) mod products;
 pub(crate) mod routine;
 pub(crate) mod rows;
 pub(crate) mod script;

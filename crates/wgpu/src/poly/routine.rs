@@ -1,7 +1,7 @@
 //! A schedule as records: limbs numbered, slots given, tiles of every launch one after the other.
 
 use crate::poly::columns::ColumnEncoder;
-use crate::poly::kernels::{LEAST_SLOTS, PolyBuild, PolyKernel};
+use crate::poly::kernels::{PolyBuild, PolyKernel};
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::rows::RowEncoder;
 use crate::poly::tables::Tables;
@@ -13,6 +13,9 @@ use girih_backend::{BackendError, Result};
 /// A launch ready to be dispatched.
 pub(crate) struct ReadyLaunch {
     pub kernel: PolyKernel,
+    /// Slots of a thread that its kernel is built with: one build for all tiles, since dispatches
+    /// one after the other leave more of a GPU idle than slots cost that some do not need.
+    pub slots: usize,
     /// Workgroups of a tile.
     pub groups: u32,
     pub tiles: Vec<ReadyTile>,
@@ -62,15 +65,12 @@ pub(crate) fn ready(
                 (PolyKernel::Columns, tiles.collect())
             }
         };
-        let mut tiles = tiles.map_err(|why| {
+        let tiles = tiles.map_err(|why| {
             BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel()))
         })?;
-        // The smallest build is for launches that need no other.
-        if tiles.iter().any(|tile| tile.slots > LEAST_SLOTS) {
-            tiles.iter_mut().for_each(|tile| tile.slots = tile.slots.max(LEAST_SLOTS + 1));
-        }
+        let slots = PolyBuild::slots_for(tiles.iter().map(|tile| tile.slots).max().unwrap_or(0));
         // A limb has as many rows as it has groups of columns.
-        launches.push(ReadyLaunch { kernel, groups: rows, tiles });
+        launches.push(ReadyLaunch { kernel, slots, groups: rows, tiles });
     }
     let mut kept = Vec::new();
     for (value, of) in &schedule.kept {
@@ -94,10 +94,7 @@ pub(crate) fn ready(
 impl Ready {
     /// The slots of every kernel that it needs.
     pub fn builds(&self) -> Vec<(PolyKernel, usize)> {
-        let tiles = self.launches.iter().flat_map(|launch| {
-            launch.tiles.iter().map(|tile| (launch.kernel, PolyBuild::slots_for(tile.slots)))
-        });
-        let mut all: Vec<_> = tiles.collect();
+        let mut all: Vec<_> = self.launches.iter().map(|l| (l.kernel, l.slots)).collect();
         all.sort_unstable_by_key(|&(kernel, slots)| (kernel.name(), slots));
         all.dedup();
         all

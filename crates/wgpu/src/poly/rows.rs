@@ -2,15 +2,22 @@
 //! each word means.
 
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
+use crate::poly::products::{Of, Shared, last_use, shared, slots_of};
 use crate::poly::slots::Values;
 use crate::poly::tables::Tables;
-use girih_backend::poly::schedule::{Form, Load, RowSum, RowTerm, RowTile, Source, Store};
-use girih_ring::Automorphism;
+use girih_backend::poly::schedule::{Form, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
+use girih_ring::{Automorphism, Modulus};
 
 const LOAD: u32 = 0;
 const LOAD_HALF: u32 = 1;
-const SUM: u32 = 2;
-const KEEP: u32 = 3;
+const PRODUCTS: u32 = 2;
+const SUM: u32 = 3;
+const KEEP: u32 = 4;
+
+/// What a product of two sums multiplies: a slot, a limb as it is, a limb that is transformed.
+const OF_SLOT: u32 = 0;
+const OF_LIMB: u32 = 1;
+const OF_HALF: u32 = 2;
 
 /// Marks the first operand of a term that has a factor.
 const FACTOR: u32 = 1 << 28;
@@ -23,6 +30,17 @@ pub(crate) struct RowEncoder<'a> {
     pub log2_degree: u32,
     /// Whether half transforms and automorphisms at stores are there: `poly_rows`.
     pub transforms: bool,
+}
+
+/// A tile on its way into records.
+struct Encoding<'a, 'b> {
+    tile: &'a RowTile,
+    limbs: &'a mut Limbs<'b>,
+    records: &'a mut Vec<Record>,
+    values: Values,
+    /// Which loads are made.
+    filled: Vec<bool>,
+    steps: u32,
 }
 
 impl RowEncoder<'_> {
@@ -38,60 +56,131 @@ impl RowEncoder<'_> {
     ) -> Result<ReadyTile, String> {
         let prime = self.tables.prime(tile.prime)?;
         let p = prime.modulus;
-        let mut values = Values::new(last_use(tile)?);
-        let mut filled = vec![false; tile.loads.len()];
+        let is_plain = |load: &Load| self.is_plain(load, limbs);
+        let shared = shared(tile, is_plain, |load| self.is_half(load) || is_plain(load));
+        let values = Values::new(last_use(tile, &shared)?);
         let first = records.len();
         // 2^64 mod p takes away both reductions that a sum goes through.
         let square = p.to_montgomery(p.to_montgomery(1));
         records.push([0, p.value(), p.neg_inverse(), square]);
         records.push([prime.roots, 0, 0, 0]);
-        let mut steps = 0;
         limbs.begin_tile();
-        for (number, sum) in tile.sums.iter().enumerate() {
-            if sum.terms.is_empty() {
-                return Err("a sum without terms".into());
-            }
-            // A load is made where it is first read, so that few slots are filled at once.
-            for slot in slots_of(sum) {
-                if slot < tile.loads.len() && !std::mem::replace(&mut filled[slot], true) {
-                    let at = values.fill(slot).unwrap_or(0);
-                    records.push(self.load(&tile.loads[slot], at, limbs)?);
-                    steps += 1;
-                }
-            }
-            let at = records.len();
-            records.push([0; 4]);
-            records.push([0; 4]);
-            let mut constants = [0; 2];
-            let mut terms = 0;
-            for term in &sum.terms {
-                if term.factor.iter().any(|&f| f >= p.value()) {
-                    return Err(format!("factor {:?} is not canonical", term.factor));
-                }
-                let Some(a) = &term.a else {
-                    if term.b.is_some() {
-                        return Err("a second operand without a first".into());
-                    }
-                    constants = [0, 1].map(|i| p.add(constants[i], term.factor[i]));
-                    continue;
-                };
-                self.term(term, a, &values, limbs, records, &|f| p.to_montgomery(f))?;
-                terms += 1;
-            }
-            for store in &sum.stores {
-                records.push(self.store(store, limbs)?);
-            }
-            for slot in slots_of(sum) {
-                values.done(slot, number);
-            }
-            let kept = values.fill(tile.loads.len() + number);
-            let kind = if kept.is_some() { KEEP } else { SUM };
-            records[at] = [kind, kept.unwrap_or(0), terms, sum.stores.len() as u32];
-            records[at + 1] = [constants[0], constants[1], 0, 0];
-            steps += 1;
+        let filled = vec![false; tile.loads.len()];
+        let mut to = Encoding { tile, limbs, records, values, filled, steps: 0 };
+        for (number, (sum, shared)) in tile.sums.iter().zip(&shared).enumerate() {
+            self.products(&shared.with_next, &mut to)?;
+            self.sum(number, sum, shared, p, &mut to)?;
         }
+        let Encoding { values, steps, .. } = to;
         records[first][0] = steps;
         Ok(limbs.tile(first, values.most()))
+    }
+
+    /// Appends the loads that fill `slots`, each where it is first read, so that few are filled at
+    /// once.
+    fn fill(
+        &self,
+        slots: impl Iterator<Item = usize>,
+        to: &mut Encoding<'_, '_>,
+    ) -> Result<(), String> {
+        for slot in slots {
+            if slot < to.filled.len() && !std::mem::replace(&mut to.filled[slot], true) {
+                let at = to.values.fill(slot).unwrap_or(0);
+                to.records.push(self.load(&to.tile.loads[slot], at, to.limbs)?);
+                to.steps += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what a sum and the next one have in common, if that is anything.
+    fn products(
+        &self,
+        products: &[(Of, [Load; 2])],
+        to: &mut Encoding<'_, '_>,
+    ) -> Result<(), String> {
+        if products.is_empty() {
+            return Ok(());
+        }
+        let slots = products.iter().filter_map(|(of, _)| match of {
+            Of::Slot(slot) => Some(*slot),
+            Of::Load(_) | Of::Limb(_) => None,
+        });
+        self.fill(slots, to)?;
+        to.records.push([PRODUCTS, products.len() as u32, 0, 0]);
+        for (of, [left, right]) in products {
+            let (kind, number) = match *of {
+                Of::Slot(slot) => (OF_SLOT, to.values.slot(slot)?),
+                Of::Limb(load) => (OF_LIMB, to.limbs.read(load.from)?.0),
+                Of::Load(slot) => {
+                    to.filled[slot] = true;
+                    let load = &to.tile.loads[slot];
+                    let kind = if load.form == Form::Half { OF_HALF } else { OF_LIMB };
+                    let kept = to.values.fill(slot).map_or(0, |slot| slot + 1);
+                    (kind | kept << 8, to.limbs.read(load.from)?.0)
+                }
+            };
+            let [left, right] = [to.limbs.read(left.from)?.0, to.limbs.read(right.from)?.0];
+            to.records.push([kind, number, left, right]);
+        }
+        to.steps += 1;
+        Ok(())
+    }
+
+    /// Appends a sum, behind the loads that it reads first.
+    fn sum(
+        &self,
+        number: usize,
+        sum: &RowSum,
+        shared: &Shared,
+        p: Modulus,
+        to: &mut Encoding<'_, '_>,
+    ) -> Result<(), String> {
+        if sum.terms.is_empty() {
+            return Err("a sum without terms".into());
+        }
+        self.fill(slots_of(shared.rest(sum)), to)?;
+        let at = to.records.len();
+        to.records.extend([[0; 4]; 2]);
+        let mut constants = [0; 2];
+        let mut terms = 0;
+        for term in shared.rest(sum) {
+            if term.factor.iter().any(|&f| f >= p.value()) {
+                return Err(format!("factor {:?} is not canonical", term.factor));
+            }
+            let Some(a) = &term.a else {
+                if term.b.is_some() {
+                    return Err("a second operand without a first".into());
+                }
+                constants = [0, 1].map(|i| p.add(constants[i], term.factor[i]));
+                continue;
+            };
+            self.term(term, a, &to.values, to.limbs, to.records, &|f| p.to_montgomery(f))?;
+            terms += 1;
+        }
+        for store in &sum.stores {
+            to.records.push(self.store(store, to.limbs)?);
+        }
+        to.values.end(number);
+        let kept = to.values.fill(to.tile.loads.len() + number);
+        let kind = if kept.is_some() { KEEP } else { SUM };
+        to.records[at] = [kind, kept.unwrap_or(0), terms, sum.stores.len() as u32];
+        to.records[at + 1] = [constants[0], constants[1], shared.begins_with, 0];
+        to.steps += 1;
+        Ok(())
+    }
+
+    /// Whether a load is read word by word as it lies.
+    fn is_plain(&self, load: &Load, limbs: &Limbs<'_>) -> bool {
+        load.form == Form::Evaluations && load.automorphism == 1 && limbs.is_whole(load.from)
+    }
+
+    /// Whether a load is transformed and no more.
+    fn is_half(&self, load: &Load) -> bool {
+        load.form == Form::Half
+            && load.automorphism == 1
+            && self.transforms
+            && !matches!(load.from, Limb::Resident { .. })
     }
 
     fn load(&self, load: &Load, slot: u32, limbs: &mut Limbs<'_>) -> Result<Record, String> {
@@ -169,27 +258,4 @@ impl RowEncoder<'_> {
         let inverse = phi.map_err(|e| e.to_string())?.inverse().exponent() as u32;
         Ok([half.into(), limbs.write(store.to)?, g, inverse])
     }
-}
-
-/// The slots that a sum reads.
-fn slots_of(sum: &RowSum) -> impl Iterator<Item = usize> + '_ {
-    let operands = sum.terms.iter().flat_map(|term| [term.a, term.b]).flatten();
-    operands.filter_map(|operand| match operand {
-        Source::Slot(slot) => Some(usize::from(slot)),
-        Source::Stream(_) => None,
-    })
-}
-
-/// The last sum that reads each slot.
-fn last_use(tile: &RowTile) -> Result<Vec<Option<usize>>, String> {
-    let mut last = vec![None; tile.loads.len() + tile.sums.len()];
-    for (number, sum) in tile.sums.iter().enumerate() {
-        for slot in slots_of(sum) {
-            if slot >= tile.loads.len() + number {
-                return Err(format!("slot {slot} is read before it is filled"));
-            }
-            last[slot] = Some(number);
-        }
-    }
-    Ok(last)
 }

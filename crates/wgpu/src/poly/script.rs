@@ -69,7 +69,6 @@ pub(crate) struct Scripter<'a> {
 
 /// Tiles of one launch that run as one dispatch.
 struct Group<'a> {
-    slots: usize,
     segments: BTreeSet<u32>,
     tiles: Vec<&'a ReadyTile>,
     calls: Calls,
@@ -291,7 +290,7 @@ impl Scripter<'_> {
                 }
                 let (first_limb, limbs) = (first_limb as u32, ready.limbs.len() as u32);
                 let launched = Launch { first_tile, first_limb, limbs, unused: 0, slots };
-                let pipeline = self.pipeline(launch.kernel, group.slots, segments.len())?;
+                let pipeline = self.pipeline(launch.kernel, launch.slots, segments.len())?;
                 let copies = copies.take().unwrap_or_default();
                 planned.push((launched, pipeline, segments, size, copies));
             }
@@ -323,8 +322,8 @@ impl Scripter<'_> {
         })
     }
 
-    /// Divides the tiles of a launch among dispatches: by slots, and, where there are more segments
-    /// than a kernel binds, by those that they touch.
+    /// Divides the tiles of a launch among dispatches: where there are more segments than a kernel
+    /// binds, by those that they touch.
     fn groups<'t>(
         &self,
         tiles: &'t [ReadyTile],
@@ -336,7 +335,6 @@ impl Scripter<'_> {
         let mut groups: Vec<Group<'t>> = Vec::new();
         let mut single = Vec::new();
         for tile in tiles {
-            let slots = PolyBuild::slots_for(tile.slots);
             let segments: BTreeSet<u32> = if few {
                 (0..memory.segments() as u32).collect()
             } else {
@@ -348,17 +346,14 @@ impl Scripter<'_> {
                 }
                 continue;
             }
-            let fits = |group: &&mut Group<'t>| {
-                group.slots == slots && group.segments.union(&segments).count() <= MOST_SEGMENTS
-            };
+            let fits =
+                |group: &&mut Group<'t>| group.segments.union(&segments).count() <= MOST_SEGMENTS;
             match groups.iter_mut().find(fits) {
                 Some(group) => {
                     group.segments.extend(segments);
                     group.tiles.push(tile);
                 }
-                None => {
-                    groups.push(Group { slots, segments, tiles: vec![tile], calls: Calls::All })
-                }
+                None => groups.push(Group { segments, tiles: vec![tile], calls: Calls::All }),
             }
         }
         groups.extend(single);
@@ -373,7 +368,6 @@ impl Scripter<'_> {
         call: &[Address],
         gathered: Option<Address>,
     ) -> Result<Group<'t>> {
-        let slots = PolyBuild::slots_for(tile.slots);
         let mut segments: BTreeSet<u32> = touched(tile, call).into_keys().collect();
         let mut to = Vec::new();
         if segments.len() > MOST_SEGMENTS {
@@ -389,7 +383,7 @@ impl Scripter<'_> {
             segments.insert(room.segment);
         }
         let calls = Calls::One { number, copied: to };
-        Ok(Group { slots, segments, tiles: vec![tile], calls })
+        Ok(Group { segments, tiles: vec![tile], calls })
     }
 
     fn filled(&self, bytes: &[u8], usage: wgpu::BufferUsages, what: &str) -> Result<wgpu::Buffer> {

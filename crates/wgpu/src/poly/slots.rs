@@ -69,6 +69,11 @@ impl Values {
         }
     }
 
+    /// Gives back the slots of all values that `step` is the last to read.
+    pub fn end(&mut self, step: usize) {
+        (0..self.at.len()).for_each(|value| self.done(value, step));
+    }
+
     /// Most slots that were filled at once.
     pub fn most(&self) -> usize {
         self.slots.most()
