@@ -9,7 +9,7 @@ use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
-use girih::ckks::server::{Bootstrapping, Ciphertexts, Node, Options, ServerKey};
+use girih::ckks::server::{Bootstrapping, Ciphertexts, Estimate, Node, Options, ServerKey};
 use girih::ckks::{
     self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
     PolyOptions,
@@ -56,6 +56,9 @@ struct Record {
     wrong: usize,
     precision_bits: Precision,
     max_error: f64,
+    /// Of the words of all results, which are the same on every device: a name, no proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     log2_deviation: f64,
     /// By the noise model.
     log2_model: f64,
@@ -228,6 +231,9 @@ fn report(record: &Record, say: &dyn Fn(String)) {
         record.checked,
         record.wrong
     ));
+    if let Some(digest) = &record.digest {
+        say(format!("digest    {digest} of the words of all results"));
+    }
     let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
     let host = record
         .peak_memory_bytes
@@ -329,6 +335,7 @@ fn measure(
     let mut record_s = 0.0;
     let mut checked = Checked::default();
     let mut ms_queued = None;
+    let mut digest = None;
     let (samples, model);
     match job.op {
         Operation::Encode => {
@@ -391,7 +398,12 @@ fn measure(
                 server.synchronize()?;
                 recorded.write(say)?;
             }
-            model = check(server, client, job, &plain, &outputs, &mut checked)?;
+            let results = outputs
+                .iter()
+                .map(|output| Ok((output.estimate(), server.download(output)?)))
+                .collect::<Result<Vec<_>>>()?;
+            model = check(client, job, &plain, &results, &mut checked)?;
+            digest = Some(digest_of(results.iter().flat_map(|(_, all)| all)));
         }
     }
     let ms = Milliseconds::of(&samples);
@@ -416,6 +428,7 @@ fn measure(
         wrong: checked.wrong,
         precision_bits: Precision { mean: checked.mean_bits(), worst: checked.worst_bits() },
         max_error: checked.max_error,
+        digest,
         log2_deviation: checked.deviation().log2(),
         log2_model: model.log2(),
         keygen_s: loaded.keygen_s,
@@ -466,24 +479,53 @@ fn runner<'a>(
     Ok(Box::new(move || Ok(recording.run(inputs)?)))
 }
 
-/// Compares every slot of every output; the model's deviation.
+/// Compares every slot of every result; the model's deviation.
 fn check(
-    server: &ServerKey,
     client: &ClientKey,
     job: &Job,
     plain: &[Vec<Vec<Complex64>>],
-    outputs: &[Ciphertexts],
+    results: &[(Estimate, Vec<Ciphertext>)],
     checked: &mut Checked,
 ) -> Result<f64> {
     let mut model: f64 = 0.0;
-    for (number, output) in outputs.iter().enumerate() {
-        let estimate = output.estimate();
+    for (number, (estimate, ciphertexts)) in results.iter().enumerate() {
         model = model.max(estimate.deviation);
-        for (k, ciphertext) in server.download(output)?.iter().enumerate() {
+        for (k, ciphertext) in ciphertexts.iter().enumerate() {
             let x: Vec<&[Complex64]> = plain.iter().map(|batch| batch[k].as_slice()).collect();
             let allowed = TAIL * estimate.deviation + estimate.bias;
             checked.add(&client.decrypt(ciphertext)?, &job.expected(&x, number), allowed);
         }
     }
     Ok(model)
+}
+
+/// Of the words of ciphertexts, in their order.
+fn digest_of<'a>(ciphertexts: impl Iterator<Item = &'a Ciphertext>) -> String {
+    let halves: Vec<Vec<u8>> = ciphertexts
+        .flat_map(|c| [c.b(), c.a()])
+        .map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect())
+        .collect();
+    girih_backend::cache_key(&halves.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_tell_words_and_their_order_apart() -> Result<()> {
+        let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+        let client = ClientKey::generate_seeded_for_tests(&set, [1; 32])?;
+        let encrypt = |x: f64| client.encrypt(&[x]);
+        let (x, y) = (encrypt(0.5)?, encrypt(0.5)?);
+        let of = |all: &[&Ciphertext]| digest_of(all.iter().copied());
+        let again = Ciphertext::from_bytes(&x.to_bytes()?)?;
+        assert_eq!(of(&[&x, &y]), of(&[&again, &y]));
+        assert_ne!(of(&[&x, &y]), of(&[&y, &x]));
+        let mut words = x.a().to_vec();
+        words[7] ^= 1;
+        let changed = Ciphertext::from_parts(x.header(), x.b().to_vec(), words)?;
+        assert_ne!(of(&[&x]), of(&[&changed]));
+        Ok(())
+    }
 }
