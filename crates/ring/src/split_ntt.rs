@@ -352,8 +352,8 @@ mod tests {
         use crate::limb::Area;
         let paths = |m| Simd::available().into_iter().map(move |simd| (m, simd));
         for (modulus, simd) in moduli(1 << 11).into_iter().flat_map(paths) {
-            // C of two words, four and more: one pass, and several.
-            for row_len in [1 << 10, 1 << 7, 1 << 6] {
+            // C of one word, of two, four and more: no pass, one, and several.
+            for row_len in [1 << 11, 1 << 10, 1 << 7, 1 << 6] {
                 let ntt = SplitNtt::with_row_len(modulus, 1 << 11, row_len).expect("a prime for N");
                 let ntt = ntt.with_simd(simd);
                 let input = words(modulus, 1 << 11);
@@ -369,7 +369,8 @@ mod tests {
                     let mut want = cut(&input);
                     let mut tile = want.clone();
                     ntt.forward_column_tile(&mut want, width);
-                    let mut limb = input.clone();
+                    let before: Vec<u32> = input.iter().rev().copied().collect();
+                    let mut limb = before.clone();
                     // SAFETY: these columns of a limb that nothing else uses.
                     let to = unsafe {
                         ColumnsOut::new(limb.as_mut_ptr().add(first), row_len, rows, width)
@@ -378,7 +379,7 @@ mod tests {
                     assert_eq!(cut(&limb), want, "{} {row_len} {width}", simd.name());
                     let others = limb
                         .iter()
-                        .zip(&input)
+                        .zip(&before)
                         .enumerate()
                         .filter(|(i, _)| !(first..first + width).contains(&(i % row_len)));
                     assert!(others.into_iter().all(|(_, (a, b))| a == b), "other columns");
@@ -391,14 +392,15 @@ mod tests {
                     ntt.inverse_columns_from(from, &mut tile, factor, ahead);
                     assert_eq!(tile, want, "{} {row_len} {width}", simd.name());
                 }
-                let row = &input[row_len..][..row_len];
+                let r = rows.min(2) - 1;
+                let row = &input[r * row_len..][..row_len];
                 let (mut want, mut have) = (row.to_vec(), vec![0; row_len]);
-                ntt.forward_row(1, &mut want);
-                ntt.forward_row_from(1, row, &mut have, &mut Ahead::over(&areas, row_len));
+                ntt.forward_row(r, &mut want);
+                ntt.forward_row_from(r, row, &mut have, &mut Ahead::over(&areas, row_len));
                 assert_eq!(have, want);
                 let mut want = row.to_vec();
-                ntt.inverse_row(1, &mut want);
-                ntt.inverse_row_from(1, row, &mut have, &mut Ahead::none());
+                ntt.inverse_row(r, &mut want);
+                ntt.inverse_row_from(r, row, &mut have, &mut Ahead::none());
                 assert_eq!(have, want);
             }
         }
@@ -464,24 +466,85 @@ mod tests {
     #[allow(unsafe_code)] // Columns where they lie.
     fn columns_of_another_shape_are_refused() {
         let modulus = Modulus::new(2_147_352_577).expect("a prime");
-        let ntt = SplitNtt::with_row_len(modulus, 64, 8).expect("1 mod 2^17");
-        // As many rows and as wide, then one of both not.
-        for (rows, width, fits) in [(8, 4, true), (8, 3, false), (4, 4, false), (4, 8, false)] {
-            let (mut tile, mut limb) = (vec![0; 32], vec![0; 64]);
-            let call = std::panic::AssertUnwindSafe(|| {
-                // SAFETY: runs of at most eight words in each row of a limb that is there.
-                let to = unsafe { ColumnsOut::new(limb.as_mut_ptr(), 8, rows, width) };
-                ntt.forward_columns_to(&mut tile, to, &mut Ahead::none());
-            });
-            assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "to {rows} x {width}");
-            let (mut tile, limb) = (vec![0; 32], vec![0; 64]);
-            let call = std::panic::AssertUnwindSafe(|| {
-                // SAFETY: as above.
-                let from = unsafe { ColumnsIn::new(limb.as_ptr(), 8, rows, width) };
-                let factor = ntt.size_inverse();
-                ntt.inverse_columns_from(from, &mut tile, factor, &mut Ahead::none());
-            });
-            assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "from {rows} x {width}");
+        let ntt = SplitNtt::with_row_len(modulus, 512, 64).expect("1 mod 2^17");
+        // Narrower than vectors, and of whole ones, which go where they lie without another look.
+        for own in [4, 16] {
+            // As many rows and as wide, then one of both not.
+            let others = [(8, own - 1), (8, own + 16), (4, own), (4, 2 * own), (16, own / 2)];
+            for (rows, width) in [(8, own)].into_iter().chain(others) {
+                let fits = (rows, width) == (8, own);
+                let (mut tile, mut limb) = (vec![0; 8 * own], vec![0; 1024]);
+                let call = std::panic::AssertUnwindSafe(|| {
+                    // SAFETY: runs of at most 32 words in each row of 64, which are there.
+                    let to = unsafe { ColumnsOut::new(limb.as_mut_ptr(), 64, rows, width) };
+                    ntt.forward_columns_to(&mut tile, to, &mut Ahead::none());
+                });
+                assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "to {rows} x {width}");
+                let (mut tile, limb) = (vec![0; 8 * own], vec![0; 1024]);
+                let call = std::panic::AssertUnwindSafe(|| {
+                    // SAFETY: as above.
+                    let from = unsafe { ColumnsIn::new(limb.as_ptr(), 64, rows, width) };
+                    let factor = ntt.size_inverse();
+                    ntt.inverse_columns_from(from, &mut tile, factor, &mut Ahead::none());
+                });
+                assert_eq!(std::panic::catch_unwind(call).is_ok(), fits, "from {rows} x {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn limbs_tiles_and_rows_of_another_length_are_refused() {
+        let modulus = Modulus::new(2_147_352_577).expect("a prime");
+        let ntt = &SplitNtt::with_row_len(modulus, 64, 8).expect("1 mod 2^17");
+        type Call<'a> = &'a dyn Fn(&SplitNtt, &mut [u32]);
+        let factor = ntt.size_inverse();
+        let calls: [(&str, Call<'_>, usize); 8] = [
+            ("forward_columns", &|ntt, data| ntt.forward_columns(data), 64),
+            ("forward_rows", &|ntt, data| ntt.forward_rows(data), 64),
+            ("inverse_rows", &|ntt, data| ntt.inverse_rows(data), 64),
+            ("inverse_columns", &|ntt, data| ntt.inverse_columns(data, factor), 64),
+            ("forward_column_tile", &|ntt, data| ntt.forward_column_tile(data, 4), 32),
+            ("inverse_column_tile", &|ntt, data| ntt.inverse_column_tile(data, 4, factor), 32),
+            ("forward_row", &|ntt, data| ntt.forward_row(7, data), 8),
+            ("inverse_row", &|ntt, data| ntt.inverse_row(7, data), 8),
+        ];
+        let panics = |call: Call<'_>, len: usize| {
+            let call = std::panic::AssertUnwindSafe(|| call(ntt, &mut vec![0; len]));
+            std::panic::catch_unwind(call).is_err()
+        };
+        for (name, call, len) in calls {
+            assert!(!panics(call, len), "{name}");
+            // Whole rows, too, and whole vectors.
+            for wrong in [0, len / 2, len - 8, len + 8, 2 * len] {
+                assert!(panics(call, wrong), "{name} of {wrong} words");
+            }
+        }
+        assert!(panics(&|ntt, data| ntt.forward_row(8, data), 8));
+    }
+
+    /// Kernels read these: powers of a primitive root in the order of its bits, their inverses, and
+    /// Shoup's quotients.
+    #[test]
+    fn tables_are_the_powers_of_the_root() {
+        for modulus in moduli(64) {
+            let ntt = SplitNtt::new(modulus, 64).expect("a prime for N");
+            let p = u64::from(modulus.value());
+            assert_eq!(ntt.size(), 64);
+            assert_eq!(modulus.pow(ntt.psi(), 64), modulus.value() - 1);
+            let ((roots, quotients), (inverses, inverse_quotients)) =
+                (ntt.roots(), ntt.inverse_roots());
+            assert_eq!([roots.len(), inverses.len()], [64; 2]);
+            for i in 0..64u32 {
+                let root = modulus.pow(ntt.psi(), u64::from(i.reverse_bits() >> 26));
+                assert_eq!(roots[i as usize], root);
+                assert_eq!(modulus.mul(root, inverses[i as usize]), 1);
+            }
+            for (w, quotient) in [(roots, quotients), (inverses, inverse_quotients)]
+                .into_iter()
+                .flat_map(|(w, q)| w.iter().zip(q))
+            {
+                assert_eq!(u64::from(*quotient), (u64::from(*w) << 32) / p);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use girih_backend::{
     LoadRequest, NoProgress, PlanReport, Stage, StageOutput, Transform, Waiting,
 };
 use girih_cpu::CpuBackend;
-use girih_tfhe::{ClientKey, EvaluationKeys, Gate, ParameterSet, ServerKey};
+use girih_tfhe::{ClientKey, EvaluationKeys, Gate, LweCiphertexts, ParameterSet, ServerKey};
 use std::sync::{Arc, Mutex};
 
 /// What an engine was asked for: `b` for bootstrappings, `r` for a read, and how many ciphertexts.
@@ -136,6 +136,27 @@ fn a_batch_goes_through_in_waves_and_two_chunks_ahead_of_its_results() {
             [('b', 3), ('b', 12), ('b', 8), ('r', 3), ('b', 4), ('r', 12), ('r', 8), ('r', 4)]
         );
     }
+    // The same ciphertext in both batches, in the first chunk, in the third and in the last: there
+    // a gate is a copy, its inverse or a constant, without a bootstrapping.
+    let alike = [1, 17, 18, 25];
+    let mixed: Vec<_> = (0..27)
+        .map(|c| if alike.contains(&c) { &ea } else { &eb }.slice(c..c + 1).expect("inside"))
+        .collect();
+    let mixed = LweCiphertexts::concatenate(&mixed.iter().collect::<Vec<_>>()).expect("alike");
+    let second = |i: usize| if alike.contains(&(i / 2)) { a[i] } else { b[i] };
+    let decrypt = |c| client.decrypt_bits(&c).expect("bits");
+    let got = decrypt(server.gates(&gates, &ea, &mixed).expect("runs"));
+    let want: Vec<bool> = (0..a.len()).map(|i| gates[i / 2].evaluate(a[i], second(i))).collect();
+    assert_eq!(got, want);
+    let seen = std::mem::take(&mut *calls.lock().expect("no panic"));
+    let boots = |seen: &[(char, usize)]| -> Vec<usize> {
+        seen.iter().filter(|(what, _)| *what == 'b').map(|(_, count)| *count).collect()
+    };
+    assert_eq!(boots(&seen), [2, 12, 6, 3]);
+    let got = decrypt(server.gate(Gate::Nor, &ea, &mixed).expect("runs"));
+    assert_eq!(got, (0..a.len()).map(|i| !(a[i] | second(i))).collect::<Vec<_>>());
+    let seen = std::mem::take(&mut *calls.lock().expect("no panic"));
+    assert_eq!(boots(&seen), [2, 12, 6, 3]);
     // A single ciphertext is one chunk.
     let one = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");
     let other = client.encrypt_bits(&a[..2]).expect("whole ciphertexts");

@@ -72,6 +72,20 @@ fn gates_and_look_ups_come_home_compressed() -> Result<()> {
     Ok(())
 }
 
+/// Words are asked for some thousand ciphertexts at a time.
+#[test]
+fn more_results_than_are_taken_at_a_time() -> Result<()> {
+    let Toy { client, server } = toy("INSECURE_TOY", true)?;
+    let bits: Vec<bool> = (0..4500).map(|i| i * i % 7 < 3).collect();
+    let encrypted = client.encrypt_bits(&bits)?;
+    let on_host = server.compress_bits(&encrypted)?;
+    let on_device = server.compress_bits(&server.upload(&encrypted)?)?;
+    for results in [on_host, on_device] {
+        assert!(client.decrypt_compressed_bits(&results)? == bits);
+    }
+    Ok(())
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() -> Result<()> {
     let plain = toy("INSECURE_TOY", false)?;

@@ -3,8 +3,8 @@
 use girih_backend::{LoadOptions, NoProgress};
 use girih_cpu::CpuBackend;
 use girih_tfhe::{
-    ClientKey, EvaluationKeys, Function, FunctionKind, LweCiphertexts, NoiseModel, ParameterSet,
-    ServerKey,
+    ClientKey, EvaluationKeys, Function, FunctionKind, LookUpTable, LweCiphertexts, NoiseModel,
+    ParameterSet, ServerKey, noise,
 };
 
 fn keys(name: &str) -> (ClientKey, ServerKey) {
@@ -122,4 +122,49 @@ fn impossible_moduli_are_named() {
     assert!(message.contains("1 functions for 2 ciphertexts"), "{message}");
     let message = server.not(&small).expect_err("another modulus").to_string();
     assert!(message.contains("2^8") && message.contains("2^9"), "{message}");
+}
+
+/// What a function takes without keys: moduli from that of its messages to that of a rotation, and
+/// an error below half a step, to which a first bootstrapping of two adds its own.
+#[test]
+fn moduli_and_failures_of_functions() {
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let model = NoiseModel::new(&set);
+    let negacyclic = function(3, 3, |m| if m < 4 { m } else { (12 - m) % 8 });
+    for (f, most, first) in [
+        (negacyclic, 9, 0.0),
+        (function(3, 3, |m| m % 4), 9, model.sigma_out_at(6)),
+        (function(3, 3, |m| m), 8, model.sigma_out_at(7)),
+    ] {
+        for log2_input in 0..12 {
+            let fits = (3..=most).contains(&log2_input);
+            assert_eq!(f.check(&set, log2_input, 9).is_ok(), fits, "2^{log2_input}, {f:?}");
+        }
+        for log2_output in 0..20 {
+            let fits = (3..=14).contains(&log2_output);
+            assert_eq!(f.check(&set, 6, log2_output).is_ok(), fits, "to 2^{log2_output}");
+        }
+        // Eight messages modulo 2^6 are 8 apart.
+        let failure = noise::log2_beyond(4.0, first.hypot(0.7));
+        let found = model.log2_failure_function(&f, 6, 0.7);
+        assert!((found - failure).abs() < 1e-9, "{found}, not {failure}, of {f:?}");
+    }
+}
+
+/// Eight bytes a coefficient, as many whole tables as a limit holds.
+#[test]
+fn tables_take_what_their_limit_allows() {
+    let (client, server) = keys("INSECURE_TOY");
+    let bit = client.encrypt_messages(&[1], 1).expect("fits");
+    let used = |limit: usize| {
+        server.limit_tables(limit);
+        for pair in 0..12 {
+            let table = LookUpTable::with_output_bits(1, 2, |m| [pair % 4, pair / 4][m as usize]);
+            server.apply(&bit, &table.expect("two bits")).expect("room");
+        }
+        server.table_bytes()
+    };
+    let one = 8 * server.set().shape().polynomial_size;
+    assert_eq!(server.table_bytes(), 0);
+    assert_eq!([5 * one + one - 1, 7 * one, 6 * one].map(used), [5 * one, 7 * one, 7 * one]);
 }

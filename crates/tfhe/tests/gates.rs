@@ -107,6 +107,7 @@ fn look_up_tables_of_several_bits() {
             "{set}"
         );
         let big = LookUpTable::with_output_bits(bits, 3, |m| 7 - m).expect("3 bits");
+        assert_eq!((big.input_bits(), big.output_bits(), big.values()), (2, 3, &[7, 6, 5, 4][..]));
         assert_eq!(
             decrypt(server.apply(&encrypted, &big), 3),
             messages.iter().map(|m| 7 - m).collect::<Vec<_>>(),

@@ -5,12 +5,12 @@ use girih_backend::{LoadOptions, NoProgress, Transform};
 use girih_cpu::CpuBackend;
 use girih_tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
 use girih_tfhe::{ClientKey, Function, LweCiphertexts, ParameterSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 struct Context {
     parameters: LargeParameters,
     client: ClientKey,
-    server: LargeServer,
+    server: Arc<LargeServer>,
 }
 
 impl Context {
@@ -26,7 +26,7 @@ impl Context {
         let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
         let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
             .expect("the CPU runs every set");
-        Self { parameters, client, server }
+        Self { parameters, client, server: Arc::new(server) }
     }
 
     fn encrypt(&self, messages: &[u64], log2_modulus: u32) -> LweCiphertexts {
@@ -38,9 +38,15 @@ impl Context {
     }
 }
 
-fn context() -> &'static Context {
+/// One server for all tests, and each has a client of its own with the same secrets. Errors of toys
+/// decide one comparison of some thousand wrongly: the same in every run.
+fn context() -> Context {
     static CONTEXT: OnceLock<Context> = OnceLock::new();
-    CONTEXT.get_or_init(|| Context::new(Transform::Fft, &[0, 1, 2, 3]))
+    let first = CONTEXT.get_or_init(|| Context::new(Transform::Fft, &[0, 1, 2, 3]));
+    let parameters = first.parameters.clone();
+    let client =
+        ClientKey::generate_seeded_for_tests(parameters.home(), [1; 32]).expect("prime words");
+    Context { parameters, client, server: Arc::clone(&first.server) }
 }
 
 /// All messages of `bits` bits, or from 13 bits on 500 of them: the ends, those around the middle,
@@ -147,7 +153,7 @@ fn comparisons() {
 fn rectified_and_chosen() {
     let c = context();
     // By one function, by one digit and its sign, and by several.
-    for log2_modulus in [6, 8, 9, 10, 13, 17, 24] {
+    for log2_modulus in [6, 8, 9, 10, 11, 13, 17, 24] {
         let bits = c.parameters.message_bits(log2_modulus).expect("in range");
         let messages = messages(bits);
         let got = c.decrypt(&c.server.relu(&c.encrypt(&messages, log2_modulus)).expect("runs"));
@@ -186,6 +192,25 @@ fn the_first_of_the_largest() {
             let want = (0..rows.len()).rev().max_by_key(|&i| rows[i][j]).expect("not empty");
             assert_eq!(got, want, "place {j} of {count}");
         }
+    }
+}
+
+/// Of four, in every order: each has lost to those above it alone.
+#[test]
+fn the_largest_of_four_in_every_order() {
+    let c = context();
+    let orders: Vec<[u64; 4]> = (0..256u64)
+        .map(|i| [i % 4, i / 4 % 4, i / 16 % 4, i / 64])
+        .filter(|order| (0..4).all(|rank| order.contains(&rank)))
+        .collect();
+    let row = |i: usize| orders.iter().map(|order| order[i]).collect::<Vec<_>>();
+    let encrypted = [0, 1, 2, 3].map(|i| c.encrypt(&row(i), 8));
+    let bits = c.server.argmax(&encrypted.each_ref()).expect("runs");
+    let [low, high] = [0, 1].map(|i| c.client.decrypt_bits(&bits[i]).expect("bits"));
+    assert_eq!((orders.len(), bits.len()), (24, 2));
+    for (j, order) in orders.iter().enumerate() {
+        let got = usize::from(low[j]) + 2 * usize::from(high[j]);
+        assert_eq!(order[got], 3, "the largest of {order:?}");
     }
 }
 
@@ -246,6 +271,8 @@ fn what_does_not_belong_together_is_refused() {
     refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one key");
     let stranger =
         ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("prime words");
+    let keys = girih_tfhe::EvaluationKeys::generate(&stranger, &NoProgress).expect("a toy");
+    refuse(LargeKeys::new(&toy, vec![keys]).err(), "which is no set of this context");
     refuse(LargeKeys::generate(&toy, &stranger, &[0], &NoProgress).err(), "INSECURE_TOY");
     refuse(toy.encrypt(&stranger, &[0], 17).err(), "INSECURE_TOY");
     for log2_modulus in [5, 30] {
@@ -358,6 +385,122 @@ fn failures_are_as_documented() {
     }
     let message = p.gadgets(&[Relu], 29, Transform::Ntt).expect_err("no room").to_string();
     assert!(message.contains("2^29"), "{message}");
+}
+
+/// Deviations of results under the exact and the f64 transform, which ciphertexts carry on; bounds
+/// on failures; keys that operations need: computed from docs/tfhe.md, sections 5 and 7, by another
+/// program.
+#[test]
+fn deviations_bounds_and_keys_are_those_of_the_formulas() {
+    use LargeOperation::{Decompose, Floor, Relu, Sign};
+    let published = LargeParameters::default();
+    let both = [Transform::Ntt, Transform::Fft];
+    // Under the modulus of a rotation relu is a function, whose first bootstrapping has twice it.
+    let strict = published.clone().with_target(-84.97).expect("below 0");
+    for (p, operation, log2_modulus, wanted) in [
+        (&published, Floor, 16, [8.772_315_992, 9.965_863_160]),
+        (&published, Floor, 24, [8.648_277_017, 12.262_014_004]),
+        (&published, Sign, 11, [8.519_835_744, 8.521_117_405]),
+        (&published, Sign, 24, [8.519_835_744, 8.521_117_405]),
+        (&published, Decompose, 12, [3.19, 3.19]),
+        (&published, Decompose, 24, [8.537_208_739, 8.542_323_802]),
+        (&published, Relu, 10, [8.519_647_896, 8.519_968_337]),
+        (&strict, Relu, 11, [8.519_835_744, 8.519_585_347]),
+        (&published, Relu, 12, [8.572_346_965, 8.587_620_227]),
+        (&published, Relu, 16, [10.254_725_521, 8.635_759_433]),
+        (&published, Relu, 24, [10.486_977_333, 9.261_483_022]),
+        (&published, Relu, 26, [9.533_541_566, 9.806_423_972]),
+    ] {
+        for (transform, wanted) in both.into_iter().zip(wanted) {
+            let got = p.sigma_result(operation, log2_modulus, transform).expect("in range");
+            let what = format!("{operation:?} modulo 2^{log2_modulus}, {transform}");
+            assert!((got / wanted - 1.0).abs() < 1e-6, "{what}: {got}, not {wanted}");
+        }
+    }
+    // Nothing is done to what fits a rotation, but somebody will read it. Of inputs without errors
+    // the last reading fails as often as the first.
+    let stricter = published.clone().with_target(-84.0).expect("below 0");
+    for (p, operation, log2_modulus, sigma, wanted) in [
+        (&published, Decompose, 12, 20.0, [-32.583_508, -32.583_508]),
+        (&published, Decompose, 13, 0.0, [-166.915_007, -166.132_864]),
+        (&published, Sign, 13, 0.0, [-165.653_247, -165.273_218]),
+        (&published, Relu, 9, 3.19, [-146.951_840, -146.942_372]),
+        (&strict, Relu, 11, 3.19, [-146.924_092, -146.953_683]),
+        (&published, Relu, 12, 3.19, [-146.924_092, -146.772_810]),
+        (&stricter, Sign, 19, 3.19, [-84.390_000, -85.000_773]),
+    ] {
+        for (transform, wanted) in both.into_iter().zip(wanted) {
+            let got = p.log2_failure(operation, log2_modulus, transform, sigma).expect("in range");
+            let what = format!("{operation:?} modulo 2^{log2_modulus}, {transform}");
+            assert!((got - wanted).abs() < 1e-5, "{what}: {got}, not {wanted}");
+        }
+    }
+    for (operation, log2_modulus, wanted) in [
+        (Floor, 20, [&[2][..], &[3]]),
+        (Decompose, 12, [&[0], &[1]]),
+        (Relu, 11, [&[0], &[1]]),
+        (Relu, 12, [&[0], &[1]]),
+        (Sign, 17, [&[0], &[1, 3]]),
+        (Relu, 17, [&[0, 2], &[1, 3]]),
+        (Relu, 25, [&[0, 2, 4], &[1, 3, 5]]),
+        (Relu, 26, [&[0, 2, 4], &[1, 3, 5, 6]]),
+        (Sign, 27, [&[0, 2, 4], &[1, 3, 5]]),
+    ] {
+        let gadgets = both.map(|t| published.gadgets(&[operation], log2_modulus, t));
+        let gadgets = gadgets.map(|g| g.expect("in range"));
+        assert_eq!(gadgets, wanted, "{operation:?} modulo 2^{log2_modulus}");
+    }
+    // 16 above the target, half of it, what differences of refreshed messages or of fresh ones do.
+    let small = LargeParameters::small();
+    assert_eq!((small.home().name(), small.beta(), small.digit_bits()), ("G5", 128, 3));
+    let bound = |target| published.clone().with_target(target).expect("below 0").default_bound();
+    for (got, wanted) in [
+        (published.default_bound(), -40.0),
+        (small.default_bound(), -44.0),
+        (bound(-20.0), -10.0),
+        (bound(-100.0), -56.736_869_4),
+        (LargeParameters::insecure().default_bound(), -9.507_813),
+    ] {
+        assert!((got - wanted).abs() < 1e-5, "{got}, not {wanted}");
+    }
+    assert_eq!(
+        [Floor, Sign, Decompose, Relu]
+            .map(|operation| [8, 9, 17]
+                .map(|l| LargeParameters::insecure().bootstraps(operation, l))),
+        [[2, 2, 2], [1, 1, 5], [0, 0, 4], [2, 3, 16]]
+    );
+}
+
+/// What a server computes carries the deviation of its operation, and what would fail too often is
+/// refused.
+#[test]
+fn results_carry_their_deviation_and_noisy_messages_are_refused() {
+    let (c, transform) = (context(), Transform::Fft);
+    let bound = c.parameters.default_bound();
+    assert_eq!(c.server.failure_limit(), bound);
+    let encrypted = c.encrypt(&[1, 2000, 4095], 17);
+    let carries = |what: &str, got: girih_tfhe::Result<LweCiphertexts>, operation| {
+        let (got, sigma) =
+            (got.expect("runs").variance(), c.parameters.sigma_result(operation, 17, transform));
+        let wanted = sigma.expect("in range").powi(2);
+        assert!((got / wanted - 1.0).abs() < 1e-9, "{what}: {got}, not {wanted}");
+    };
+    carries("a floor", c.server.floor(&encrypted, 2), LargeOperation::Floor);
+    carries("a sign", c.server.sign(&encrypted), LargeOperation::Sign);
+    carries("products", c.server.relu(&encrypted), LargeOperation::Relu);
+    let digits = c.server.decompose(&encrypted).map(|mut digits| digits.pop().expect("the last"));
+    carries("digits", digits, LargeOperation::Decompose);
+    let noisy = encrypted.clone().with_variance(36.0).expect("a variance");
+    for (what, result) in [
+        ("a floor of", c.server.floor(&noisy, 2).err()),
+        ("a sign of", c.server.sign(&noisy).err()),
+        ("digits of", c.server.decompose(&noisy).err()),
+        ("a product with the sign of", c.server.relu(&noisy).err()),
+    ] {
+        let message = result.expect("must be refused").to_string();
+        let named = message.contains(&format!("{what} messages modulo 2^17"));
+        assert!(named && message.contains("limit_failure"), "{message}");
+    }
 }
 
 /// The published context at its real size, two of its keys: with `GIRIH_ALL_NOISE=1` alone, as they

@@ -442,7 +442,15 @@ fn things_of_different_sets_do_not_mix() {
         message(good.server.apply_each_slot(&good.batch, std::slice::from_ref(&table)))
             .contains("1 tables for 12 messages")
     );
+    let mixed = [table.clone(), table.clone(), LookUpTable::new(1, |m| m).expect("1 bit")];
+    assert!(message(good.server.apply_slots(&good.batch, &mixed)).contains("same number of bits"));
     assert!(message(good.server.apply_slots(&good.batch, &[table])).contains("1 tables for the"));
+    let one = LookUpTable::new(1, |m| m).expect("1 bit");
+    for (inputs, weights) in [(0, 0), (1, 2), (2, 1), (5, 5)] {
+        let inputs = vec![&good.batch; inputs];
+        let refused = message(good.server.apply_weighted(&inputs, &vec![1; weights], &one));
+        assert!(refused.contains("there must be 1 to 4 of each"), "{refused}");
+    }
     let fine = LookUpTable::new(8, |m| m).expect("8 bits");
     assert!(message(good.server.apply(&good.batch, &fine)).contains("room for 1 to 7"));
     assert!(message(LookUpTable::new(2, |m| m + 1)).contains("maps 3 to 4"));

@@ -559,6 +559,15 @@ fn the_smallest_and_the_largest_moduli_of_a_mode() {
     let refused = format!("log2_T = {log2_q}: must be in {}..=60", log2_q + 1);
     assert_eq!(with(log2_q).expect_err("not larger"), refused);
     assert!(with(log2_q + 1).map_or_else(|why| !why.ends_with("..=60"), |_| true));
+    // Primes that are given have a product of that size, neither half nor twice of it.
+    let pair = vec![642_049, 3_425_281];
+    for log2_t in [40, 42] {
+        literal.words = Some(pair.clone());
+        literal.log2_key_modulus = Some(log2_t);
+        let why = ParameterSet::new(&literal).expect_err("of 2^41").to_string();
+        let rule = format!("words {pair:?} must lie between 2^{log2_t} and twice that");
+        assert!(why.starts_with(&format!("log2_T = {log2_t}: ")) && why.contains(&rule), "{why}");
+    }
 }
 
 /// The estimate is that of the set's two problems, written out: errors that are uniform on

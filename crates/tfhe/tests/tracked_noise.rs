@@ -79,6 +79,18 @@ fn what_the_default_set_refuses() {
     );
     let failure = refused("a majority", server.majority(&nand, &and, &or));
     assert!((-95.0..-80.0).contains(&failure), "{failure}");
+    // Errors of a gate's two inputs add up; its result has its own alone.
+    let noisy = |c: &LweCiphertexts| c.clone().with_variance(2.0 * out).expect("a variance");
+    let (model, eighth) = (server.noise_model(), 2f64.powi(8));
+    let failure = refused("a gate of noisy bits", server.gate(Gate::Or, &noisy(&a), &noisy(&b)));
+    assert!((failure - model.log2_failure_input(eighth, 4.0 * out)).abs() < 1e-6, "{failure}");
+    server.limit_failure(-60.0).expect("below 0");
+    let fresh = server.gate(Gate::Or, &noisy(&a), &noisy(&b)).expect("2^-67");
+    assert_eq!(fresh.variance(), out);
+    // The second level of a mux reads two results, whatever went in.
+    server.limit_failure(-140.0).expect("below 0");
+    let failure = refused("a mux", server.mux(&a, &b, &a));
+    assert!((failure - model.log2_failure_input(eighth, 2.0 * out)).abs() < 1e-6, "{failure}");
     server.limit_failure(-64.0).expect("below 0");
     let majority = server.majority(&nand, &and, &or).expect("2^-89");
     assert_eq!(client.decrypt_bits(&majority).expect("bits"), [false, true, true]);
@@ -93,6 +105,10 @@ fn a_gate_of_one_bit() {
     let plain = [true, false, true, true, false, false];
     let a = client.encrypt_bits(&plain).expect("whole");
     let resident = server.upload(&a).expect("fits");
+    assert_eq!((resident.len(), resident.messages(), resident.is_empty()), (3, 6, false));
+    let with = |variance| server.allocate(1).expect("room").with_variance(variance);
+    assert_eq!([0.0, 2.5].map(|v| with(v).expect("a variance").variance()), [0.0, 2.5]);
+    assert!([f64::NAN, f64::INFINITY, -1.0].into_iter().all(|wrong| with(wrong).is_err()));
     for gate in Gate::ALL {
         let want = plain.map(|bit| gate.evaluate(bit, bit));
         let on_host = server.gate(gate, &a, &a.clone()).expect("no noise");
@@ -103,6 +119,8 @@ fn a_gate_of_one_bit() {
     }
     // A copy has the error of its original, word for word.
     assert_eq!(server.gate(Gate::And, &a, &a).expect("runs").words(), a.words());
+    let copy = server.gate(Gate::And, &resident, &resident).expect("runs");
+    assert_eq!(server.download(&copy).expect("alive").words(), a.words());
     // The second ciphertext is the same, the others are not.
     let other = client.encrypt_bits(&[true; 6]).expect("whole");
     let [first, last] = [0..1, 2..3].map(|range| other.slice(range).expect("inside"));
@@ -122,6 +140,13 @@ fn a_gate_of_one_bit() {
     let model = server.noise_model();
     let twice = model.log2_failure_input(64.0, 5.0 * 3.19 * 3.19);
     assert!((failures[0] - twice).abs() < 1e-6, "{failures:?} {twice}");
+    // So it does on the device. Where a mux sums `NOT a` and a, their errors cancel.
+    let on_device = server.upload(&other).expect("fits");
+    let failure = refused("majority", server.majority(&resident, &resident, &on_device));
+    assert!((failure - twice).abs() < 1e-6, "{failure} {twice}");
+    refused("mux", server.mux(&resident, &resident, &on_device));
+    server.limit_failure(-100.0).expect("below 0");
+    server.mux(&a, &other, &a).expect("no worse than another");
 }
 
 /// What gave 39 wrong messages of 64 without a word, and what takes no more than a weight.

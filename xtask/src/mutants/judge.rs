@@ -123,6 +123,8 @@ impl Judge<'_> {
         // A failure is no news: neither shrunk nor kept; and every change meets the same cases.
         command.env("PROPTEST_MAX_SHRINK_ITERS", "0").env("PROPTEST_RNG_SEED", "1");
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1").env("RUST_BACKTRACE", "0");
+        // Functions with all their choices have larger frames.
+        command.env("RUST_MIN_STACK", "16777216");
         if let Some(list) = list {
             command.env("GIRIH_MUTANT_LIST", list);
         }

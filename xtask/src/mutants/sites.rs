@@ -295,6 +295,10 @@ fn holds(meta: &syn::Meta) -> Option<bool> {
             match () {
                 () if is("target_arch") => Some(value.value() == std::env::consts::ARCH),
                 () if is("target_os") => Some(value.value() == std::env::consts::OS),
+                // WebAssembly's vectors, for which whole files stand.
+                () if is("target_feature") && value.value() == "simd128" => {
+                    Some(cfg!(target_feature = "simd128"))
+                }
                 () => None,
             }
         }

@@ -69,6 +69,7 @@ fn constants_of_conversions() {
         from.primes().map(|d| ((1u64 << 51) / u64::from(d)) as u32).collect::<Vec<_>>()
     );
     assert_eq!(conversion.cofactor_inverses().len(), 4);
+    conversion.convert(Formula::Plain, &[], &mut []);
     for (modulus, inverse) in from.moduli().iter().zip(conversion.cofactor_inverses()) {
         let d = modulus.value();
         let cofactor = residue(&BigInt::from(from.product() / d), d);
@@ -81,6 +82,20 @@ fn constants_of_conversions() {
         let mut out = [0; 2];
         conversion.target(target, &y, &u, &mut out);
         assert_eq!(out, want);
+    }
+}
+
+/// (d - 1)/2 is not counted, the next one is.
+#[test]
+fn words_above_half_are_counted_from_the_first_on() {
+    let from = basis(3);
+    let conversion = BaseConversion::new(&from, &from).expect("large enough");
+    // More than the widest vectors hold, and some that fill none.
+    let y: Vec<u32> = from.primes().flat_map(|d| (0..35).map(move |c| d / 2 + c % 2)).collect();
+    for simd in Simd::available() {
+        let mut u = [9; 35];
+        conversion.clone().with_simd(simd).overflow(Formula::Plain, &y, &mut u);
+        assert_eq!(u, std::array::from_fn(|c| 3 * (c as u32 % 2)), "{}", simd.name());
     }
 }
 

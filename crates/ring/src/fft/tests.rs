@@ -254,6 +254,9 @@ fn rounding_and_remainders_are_exact_on_every_instruction_set() {
             *x = (random() as f64 - 2f64.powi(52)) * 2f64.powi((random() % 36) as i32 - 3);
         }
         data[..4].copy_from_slice(&[0.5, 1.5, -2.5, -0.25]);
+        // Odd integers to which no double of 2^52 can be added exactly.
+        let odd = [2f64.powi(52) + 1.0, -2f64.powi(52) - 1.0, 2f64.powi(53) - 1.0];
+        data[2 * w..2 * w + 3].copy_from_slice(&odd);
         let before: Vec<f64> = data.to_vec();
         simd.run(Rounding(&mut data, [1.0 / modulus, modulus]));
         for (i, (&x, &y)) in before.iter().zip(data.iter()).enumerate() {
@@ -280,6 +283,90 @@ fn finds_what_this_processor_has() {
     let wanted: Vec<Simd> = wanted.into_iter().filter(|w| w.0).map(|w| w.1).collect();
     assert_eq!(Simd::available(), wanted);
     assert_eq!(wanted.last(), Some(&Simd::detect()));
+}
+
+struct View<'a>(&'a [f64]);
+
+impl Kernel for View<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> usize {
+        lanes.view(self.0).len()
+    }
+}
+
+/// Vectors are read where they lie.
+#[test]
+fn views_of_what_is_no_whole_aligned_vectors_are_refused() {
+    for simd in Simd::available() {
+        let (w, data) = (simd.width(), Buffer::new(8 * simd.width()).expect("small"));
+        let view = |from: usize, to: usize| {
+            std::panic::catch_unwind(|| simd.run(View(&data[from..to]))).ok()
+        };
+        assert_eq!((view(0, 4 * w), view(2 * w, 4 * w), view(0, 0)), (Some(2), Some(1), Some(0)));
+        for to in [1, w, 2 * w - 1, 2 * w + 1, 3 * w] {
+            assert_eq!(view(0, to), None, "{to} doubles on {simd:?}");
+        }
+        if simd != Simd::Portable {
+            assert_eq!(view(1, 2 * w + 1), None, "{simd:?}");
+        }
+    }
+}
+
+/// Counts the butterflies of a transform of nothing.
+struct Count(usize);
+
+impl<L: Lanes> Source<L> for Count {
+    #[inline(always)]
+    fn load(&mut self, lanes: L, _: usize) -> C<L> {
+        C::<L> { re: lanes.splat(0.0), im: lanes.splat(0.0) }
+    }
+
+    #[inline(always)]
+    fn between(&mut self, _: L) {
+        self.0 += 1;
+    }
+}
+
+impl<L: Lanes> Sink<L> for Count {
+    #[inline(always)]
+    fn store(&mut self, _: L, _: usize, _: C<L>) {}
+
+    #[inline(always)]
+    fn between(&mut self, _: L) {
+        self.0 += 1;
+    }
+}
+
+struct Counting<'a>(&'a Fft, &'a mut Buffer);
+
+impl Kernel for Counting<'_> {
+    type Output = [usize; 2];
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [usize; 2] {
+        let (mut source, mut sink, data) = (Count(0), Count(0), lanes.view_mut(self.1));
+        self.0.forward_from(lanes, &mut source, data);
+        self.0.inverse_into(lanes, data, &mut sink);
+        [source.0, sink.0]
+    }
+}
+
+/// Engines divide what they prefetch by it.
+#[test]
+fn there_are_as_many_butterflies_as_a_transform_says() {
+    for fft in transforms() {
+        let mut data = Buffer::new(2 * fft.points()).expect("small");
+        let counted = fft.simd().run(Counting(&fft, &mut data));
+        assert_eq!(counted, [fft.butterflies(); 2], "{} on {:?}", fft.points(), fft.simd());
+    }
+}
+
+#[test]
+fn takes_the_widest_vectors_that_fit() {
+    for size in [128, 256, 8192] {
+        assert_eq!(Fft::new(size).expect("in range").simd(), Simd::detect(), "{size}");
+    }
+    assert_eq!(Fft::new(64).expect("in range").simd().width(), 4);
 }
 
 #[test]

@@ -27,6 +27,37 @@ fn full(m: Modulus, size: usize) -> Vec<u32> {
     vec![m.value() - 1; size]
 }
 
+/// Vectors read as many words of every operand as the result has.
+#[test]
+fn operands_of_another_length_are_refused() {
+    let m = moduli()[2];
+    let (one, kernels) = (m.shoup(1), LimbKernels::new(m));
+    let refused = |what: &str, call: &dyn Fn(&[u32], &mut [u32])| {
+        let panics = |len: usize| {
+            let call = || call(&vec![1; len], &mut [0; 40]);
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err()
+        };
+        assert!(!panics(40), "{what}");
+        assert!([0, 8, 39, 41, 80].into_iter().all(panics), "{what}");
+    };
+    let good = [1; 40];
+    let products = |a: &[u32], b: Option<&[u32]>, out: &mut [u32]| {
+        kernels.sum_of_products(0, &[ProductTerm { factor: one, a, b }], out);
+    };
+    refused("one factor", &|a, out| products(a, None, out));
+    refused("the second factor", &|b, out| products(&good, Some(b), out));
+    refused("scale", &|a, out| kernels.scale(one, a, out));
+    refused("a of mul_shoup", &|a, out| kernels.mul_shoup(&good, &good, a, out));
+    refused("values", &|w, out| kernels.mul_shoup(w, &good, &good, out));
+    refused("quotients", &|w, out| kernels.mul_shoup(&good, w, &good, out));
+    refused("a of a difference", &|a, out| kernels.scaled_difference(one, a, &good, out));
+    refused("b of a difference", &|b, out| kernels.scaled_difference(one, &good, b, out));
+    refused("a of a sum", &|a, out| kernels.add(a, &good, out));
+    refused("b of a sum", &|b, out| kernels.add(&good, b, out));
+    refused("a less b", &|a, out| kernels.sub(a, &good, out));
+    refused("b taken off", &|b, out| kernels.sub(&good, b, out));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

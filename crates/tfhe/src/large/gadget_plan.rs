@@ -186,6 +186,13 @@ mod tests {
         // Its result is all there is of a floor.
         assert_eq!(rounds(&p, Floor, 20), [(20, "G4_2X15", "G4_2X15")]);
         assert_eq!(rounds(&p, Relu, 24)[0], (24, "G4_3X12", "G4_2X15"));
+        // Of two ways with as many digits the one that reads finer, so that the next round need not
+        // decide finer.
+        let last = [(24, "G4_2X15", "G4_2X15"), shorter[0], shorter[1]];
+        assert_eq!(rounds(&p, Sign, 28), [&[(28, "G4_4X9", "G4_3X12")][..], &last].concat());
+        let loose = p.with_target(-47.0).expect("below 0");
+        let short = [(20, "G4_2X15", "G4_2X15"), (16, "G4_1X23", "G4_1X23")];
+        assert_eq!(rounds(&loose, Relu, 20), short);
     }
 
     /// So that tests on every device change keys within a function, and within a floor.

@@ -174,6 +174,22 @@ mod tests {
             let error = CentredTable::new(values, constant).expect_err(part).to_string();
             assert!(error.contains(part), "{error}");
         }
+        for constant in [-8, 8] {
+            let table = CentredTable::new(vec![-8, 8], constant).expect("the largest there are");
+            assert_eq!(table.bits(), 1);
+        }
+    }
+
+    /// A step of messages of two bits under one of padding is an eighth of the circle.
+    #[test]
+    fn inputs_are_shifted_by_half_a_step() {
+        for name in ["INSECURE_INTEGERS", "INSECURE_TOY"] {
+            let set = ParameterSet::by_name(name).expect("built in");
+            let table = CentredTable::new(vec![0; 4], 0).expect("fits");
+            assert_eq!(table.bits(), 2);
+            let circle = 1u64 << set.shape().log2_constant_modulus();
+            assert_eq!(u64::from(table.shift(&set).expect("room")), circle / 16, "{name}");
+        }
     }
 
     /// All 2p inputs, signs among them, on a set of the native torus and on one of prime words.

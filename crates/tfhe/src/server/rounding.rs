@@ -81,20 +81,25 @@ mod tests {
     /// Where MR's Q is above Q_ks, its words gain half a unit of their own, too.
     #[test]
     fn raised_moduli_have_a_switch_more() {
-        let of = |secrets: &str| {
+        let with = |secrets: &str, q_ks: u32| {
             let text = format!(
                 "name = \"RAISED\"\nmode = \"MR\"\n{secrets}n = 256\nq = 512\nN = 256\nk = 3\n\
-                 r = 1\nlog2_Q = 18\nlog2_T = 41\nq_ks = 16384\nbase_ks = 128\nsigma = 3.19\n"
+                 r = 1\nlog2_Q = 18\nlog2_T = 41\nq_ks = {q_ks}\nbase_ks = 128\nsigma = 3.19\n"
             );
             let set = ParameterSet::from_toml(&text).expect("a set");
             [9, 14].map(|log2_output| centred(&set, 0, log2_output))
         };
+        let of = |secrets: &str| with(secrets, 1 << 14);
         // (n/2 - 1)/2 sixteen-fold, and (kN/2 - 1)/2.
         let (last, first) = (16 * 127 / 2, 383 / 2 + 1);
         assert_eq!(of("secret = \"binary\"\n"), [last + first, first]);
         // Each of the two secrets has its own part.
         assert_eq!(of("secret = \"binary\"\nring_secret = \"ternary\"\n"), [last, 0]);
         assert_eq!(of("secret = \"ternary\"\nring_secret = \"binary\"\n"), [first, first]);
+        // Nothing is rounded on the way to a Q_ks that is no smaller.
+        for q_ks in [1 << 18, 1 << 19] {
+            assert_eq!(with("secret = \"ternary\"\nring_secret = \"binary\"\n", q_ks), [0, 0]);
+        }
     }
 
     /// By count: the mean of what rounding every residue of 2^14 half up to multiples of 8 adds.
