@@ -207,20 +207,34 @@ impl<'a, S: ParameterSet> Opened<'a, S> {
         Ok((self.set, payload))
     }
 
-    /// The same of a payload after which another may follow.
+    /// The same of a payload after which `more` may follow.
     ///
     /// # Errors
-    /// As [`Opened::payload`].
+    /// As [`Opened::payload`], also where what follows is not `more`.
     pub fn payload_and_more<T: Deserialize<'a>, U: Deserialize<'a>>(
         self,
+        more: &str,
     ) -> Result<(S, T, Option<U>)> {
         let (payload, rest) = self.take(self.payload)?;
         if rest.is_empty() {
             return Ok((self.set, payload, None));
         }
-        let (more, rest) = self.take(rest)?;
-        self.check_end(rest)?;
-        Ok((self.set, payload, Some(more)))
+        match postcard::take_from_bytes(rest) {
+            Ok((read, rest)) => {
+                self.check_end(rest)?;
+                Ok((self.set, payload, Some(read)))
+            }
+            Err(why) => {
+                let len = rest.len();
+                let why = match why {
+                    postcard::Error::DeserializeUnexpectedEnd => {
+                        format!("truncated: a {more} of {len} bytes ends early")
+                    }
+                    other => format!("a {more} of {len} bytes: {other}"),
+                };
+                error::malformed(self.kind.name, why)
+            }
+        }
     }
 
     fn take<T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<(T, &'a [u8])> {

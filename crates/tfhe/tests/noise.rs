@@ -56,6 +56,26 @@ fn toys_keep_to_the_model() {
     }
 }
 
+#[test]
+fn nothing_is_measured_without_samples_or_across_sets() {
+    let set = |name| ParameterSet::by_name(name).expect("built in");
+    let client =
+        |name| ClientKey::generate_seeded_for_tests(&set(name), [11; 32]).expect("prime words");
+    let toy = client("INSECURE_TOY");
+    let keys = EvaluationKeys::generate(&toy, &NoProgress).expect("prime words");
+    let server = ServerKey::load(&CpuBackend::new(), &keys, &LoadOptions::default(), &NoProgress)
+        .expect("the CPU runs every set");
+    for (client, samples) in [(&toy, 0), (&client("INSECURE_TOY_R2"), 4)] {
+        let error = noise::measure(client, &server, samples, [12; 32]).expect_err("refused");
+        let error = error.to_string();
+        assert!(error.contains(&format!("{samples} samples")), "{error}");
+        assert!(error.contains("a server key of INSECURE_TOY"), "{error}");
+    }
+    let measured = noise::measure(&toy, &server, 500, [12; 32]).expect("runs");
+    assert_eq!((measured.samples, measured.wrong), (500, 0));
+    assert!(measured.mean_out.abs() < 0.5 * measured.sigma_out, "{}", measured.mean_out);
+}
+
 /// Half of the steps, 1.5 times the error of the keys, 3/4 of what digits leave out; and a
 /// sixteenth, 3.75 times, 15/32.
 #[test]

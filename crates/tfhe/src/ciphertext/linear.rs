@@ -128,3 +128,68 @@ impl LweCiphertexts {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ParameterSet;
+
+    /// Words in steps of eight, half up; the last of them wrap around to 0. Half of what a binary
+    /// secret's masks gained comes off, that is, goes to the bodies.
+    #[test]
+    fn words_are_rounded_and_means_taken_off() {
+        for (name, square, binary) in
+            [("INSECURE_TOY_R3", 2.0 / 3.0, false), ("INSECURE_TOY_BINARY_R3", 0.25, true)]
+        {
+            let set = ParameterSet::by_name(name).expect("built in");
+            assert_eq!((set.shape().stored_mask_len(), set.shape().ciphertext_len()), (64, 67));
+            // More words that are rounded up than down, at both ends of the circle.
+            let mut words: Vec<u32> = (0..64).map(|i| i * 77 % 512).collect();
+            words[..12].copy_from_slice(&[511, 510, 509, 508, 507, 4, 3, 0, 5, 5, 6, 6]);
+            words.extend([0, 506, 509]);
+            let batch = LweCiphertexts::from_words(&set, words.clone()).expect("below 512");
+            let batch = batch.with_variance(5.0).expect("a variance");
+            let rounded = batch.rescale(6).expect("from 8 on");
+            let gained: i64 =
+                words[..64].iter().map(|a| i64::from((a + 4) / 8 * 8) - i64::from(*a)).sum();
+            assert!(gained > 8, "{gained}");
+            let half = if binary { gained / 2 } else { 0 };
+            for (i, (&to, &from)) in rounded.words().iter().zip(&words).enumerate() {
+                let from = i64::from(from) + if i < 64 { 0 } else { half };
+                assert_eq!(i64::from(to), (from + 4) / 8 % 64, "{name}, word {i}");
+            }
+            let variance = 5.0 / 64.0 + (1.0 + 64.0 * square) / 12.0;
+            assert!((rounded.variance() / variance - 1.0).abs() < 1e-12, "{name}");
+            // Nothing is rounded to the modulus that they have.
+            assert_eq!(batch.rescale(9).expect("theirs"), batch);
+            assert_eq!(batch.rescale(9).expect("theirs").variance(), 5.0);
+        }
+    }
+
+    #[test]
+    fn what_has_one_modulus_is_not_rounded() {
+        let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
+        let words = vec![0; set.shape().ciphertext_len()];
+        let batch = LweCiphertexts::from_words(&set, words).expect("of the torus");
+        for refused in [batch.rescale(32), batch.rescale(64), batch.reduce(32)] {
+            let error = refused.expect_err("has one").to_string();
+            assert!(error.contains("have the one modulus 2^64"), "{error}");
+        }
+    }
+
+    /// Two bits are half of the circle apart: an error of a ninth of a quarter is within 2^-64 of
+    /// it, and the set is held to 2^-128.
+    #[test]
+    fn sums_are_held_to_what_the_set_is_held_to() {
+        let set = ParameterSet::by_name("STD128").expect("built in");
+        let words = vec![0; set.shape().ciphertext_len()];
+        let batch = LweCiphertexts::from_words(&set, words).expect("one");
+        let of = |sigma: f64| {
+            let batch = batch.clone().with_variance(sigma * sigma).expect("a variance");
+            LweCiphertexts::weighted_sum(&[(&batch, 1)], 0)
+        };
+        let error = of(512.0 / 10.5).expect_err("2^-83").to_string();
+        assert!(error.contains("2^-128"), "{error}");
+        of(512.0 / 14.0).expect("2^-145");
+    }
+}

@@ -195,5 +195,8 @@ mod tests {
         assert_eq!(variance(&[1.0, 1.0, 1.0], &[(0, 1), (0, 2), (1, 2)]), 9.0);
         // Where they cancel, the other sums of the batch have the largest error.
         assert_eq!(variance(&[1.0, -1.0], &[(0, 1)]), 2.0);
+        let all =
+            |len, weights: &[f64]| largest_variance(len, &[1.0, 1.0], weights, &|_, _, _| true);
+        assert_eq!([all(1, &[1.0, -1.0]), all(0, &[1.0, -3.0])], [0.0, 10.0]);
     }
 }

@@ -210,6 +210,8 @@ mod tests {
             let whole = client().encrypt(&messages, 8).expect("below 8");
             assert_eq!(seeded.expand(), whole, "{set}");
             assert_eq!((seeded.messages(), seeded.len()), (8, whole.len()));
+            assert_eq!((whole.messages(), whole.is_empty(), seeded.is_empty()), (8, false, false));
+            assert_eq!(seeded.log2_modulus(), whole.log2_modulus());
             let bytes = seeded.to_bytes().expect("small");
             let empty = client().encrypt_seeded(&messages[..4], 8).expect("below 8");
             let less = empty.to_bytes().expect("small").len();
@@ -221,6 +223,23 @@ mod tests {
                 let error = SeededCiphertexts::from_bytes(&bytes[..length]).expect_err("cut short");
                 assert!(matches!(error, Error::Malformed { .. }), "{error}");
             }
+        }
+    }
+    /// What another program may write, its checksum right.
+    #[test]
+    fn bodies_of_no_whole_number_of_ciphertexts_are_refused() {
+        let set = ParameterSet::by_name("INSECURE_TOY_R4").expect("built in");
+        let client = ClientKey::generate_seeded_for_tests(&set, [4; 32]).expect("a toy");
+        let read = |bodies: &[u8]| {
+            let payload = (9u32, 0.0f64, [1u8; 32], bodies);
+            let key = Some(client.key_id());
+            let bytes = wire::encode(SEEDED_CIPHERTEXTS, &set, key, 100, &payload).expect("small");
+            SeededCiphertexts::from_bytes(&bytes)
+        };
+        assert_eq!(read(&[0; 16]).expect("eight bodies of two bytes").len(), 2);
+        for (bytes, count) in [(0, "0 bodies"), (2, "1 bodies"), (10, "5 bodies")] {
+            let error = read(&vec![0; bytes]).expect_err(count).to_string();
+            assert!(error.contains(count) && error.contains("ciphertexts of 4"), "{error}");
         }
     }
 }

@@ -2,11 +2,13 @@ use super::form::{BitReader, BitWriter, Form, Rounding, Wanted};
 use super::*;
 use crate::compression::merge::Merged;
 use crate::keys::CompressionKey;
+use crate::wire::COMPRESSED_RESULTS;
 use crate::{ClientKey, Error, LweCiphertexts, NoiseModel, ParameterSet};
 use girih_backend::Transform;
 use girih_ring::constant_time::switch_from_power;
 use girih_ring::gadget::balanced_digits;
 use girih_ring::{Automorphism, Rns};
+use girih_rlwe::wire;
 use proptest::prelude::*;
 
 fn set(name: &str) -> ParameterSet {
@@ -318,6 +320,111 @@ fn what_does_not_fit_is_refused() {
         client.decrypt_bits(&whole.decompress().expect("plain")).expect("bits"),
         [true; 600]
     );
+    assert_eq!((whole.len(), whole.is_empty()), (600, false));
+}
+
+/// What another program may write, its checksum right.
+#[test]
+fn every_field_is_checked() {
+    type Payload<'a> = (u64, f64, (Option<u32>, u32, u32), u64, &'a [u8]);
+    let set = set("INSECURE_TOY");
+    let read = |payload: Payload<'_>| {
+        let bytes = wire::encode(COMPRESSED_RESULTS, &set, None, 4000, &payload).expect("small");
+        CompressedResults::from_bytes(&bytes)
+    };
+    // Masks of 64 words of 9 bits and a body of 5: 581 bits, of which the last byte has five.
+    let zeros = [0; 146];
+    let good: Payload<'_> = (2, 0.5, (None, 9, 5), 2, &zeros);
+    assert_eq!(read(good).expect("whole bytes").len(), 2);
+    let mut padded = zeros;
+    padded[145] = 1 << 4;
+    read((2, 0.5, (None, 9, 5), 2, &padded)).expect("the body's top bit");
+    padded[145] = 1 << 5;
+    let form = |form| (2, 0.5, form, 2, &zeros[..]);
+    // In a group there are 256 words of masks.
+    let group = [0; 256 * 9 / 8 + 2];
+    read((2, 0.5, (Some(8), 9, 5), 2, &group)).expect("two of a group of 256");
+    for (payload, part) in [
+        (form((Some(9), 9, 5)), "room for 2^8"),
+        (form((None, 0, 0)), "mask words of 0 bits"),
+        (form((None, 33, 5)), "mask words of 33 bits"),
+        (form((None, 9, 0)), "bodies of 0 bits"),
+        (form((None, 9, 10)), "they have 1 to 9"),
+        ((1, 0.5, (None, 9, 5), 2, &zeros), "messages modulo 1"),
+        ((513, 0.5, (None, 9, 5), 2, &zeros), "2^9"),
+        ((2, -0.5, (None, 9, 5), 2, &zeros), "variance"),
+        ((2, 0.5, (None, 9, 5), 1, &zeros), "146 bytes of 1 ciphertexts"),
+        ((2, 0.5, (None, 9, 5), 2, &zeros[1..]), "145 bytes of 2 ciphertexts"),
+        ((2, 0.5, (None, 9, 5), 0, &[]), "0 bytes of 0 ciphertexts"),
+        ((2, 0.5, (None, 9, 5), u64::MAX, &zeros), "146 bytes of"),
+        ((2, 0.5, (None, 9, 5), 2, &padded), "between groups must be 0"),
+    ] {
+        let error = read(payload).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// What is written has the errors of its messages, of merging, and of rounding to its bits; and
+/// where the set's own bound is out of reach, twice the probability that cannot be avoided.
+#[test]
+fn forms_count_every_error() {
+    let set = set("INSECURE_TOY");
+    let merger = merger(&client(&set));
+    let noise = merger.noise();
+    let wanted = |merge, variance, log2_bound| Wanted {
+        set: &set,
+        count: 300,
+        log2_modulus: 9,
+        variance,
+        modulus: 2,
+        merge,
+        log2_bound,
+    };
+    let (mut merged, mut whole) = (0, 0);
+    for log2_bound in [-4.0, -12.0, -24.0, -48.0, -145.0] {
+        for merge in [None, Some(noise)] {
+            let Ok((form, variance)) = wanted(merge, 3e-4, log2_bound).form() else { continue };
+            let (masks, from_bits, added) = match form.log2_group {
+                None => (64.0, 9, 0.0),
+                Some(levels) => (256.0, 64, noise.after(levels)),
+            };
+            let unit = |bits| if bits == from_bits { 0.0 } else { 4f64.powi(-(bits as i32)) };
+            let rounding = masks * 2.0 / 3.0 * unit(form.mask_bits) + unit(form.body_bits);
+            let by_hand = 3e-4 + added + rounding / 12.0;
+            assert!((variance / by_hand - 1.0).abs() < 1e-12, "{form:?}: {variance}, {by_hand}");
+            merged += usize::from(form.log2_group.is_some());
+            whole += usize::from(unit(form.mask_bits) == 0.0);
+        }
+    }
+    assert!(merged > 0 && whole > 0, "{merged} merged, {whole} with all of their bits");
+    let Err(Error::TooNoisy { log2_failure, .. }) = wanted(None, 0.02, -1000.0).form() else {
+        panic!("within 2^-1000");
+    };
+    assert!((-10.0..-1.0).contains(&log2_failure), "{log2_failure}");
+    let unbounded = wanted(None, 0.02, 0.0).form().expect("twice that");
+    let same = wanted(None, 0.02, log2_failure + 1.0).form().expect("twice that");
+    assert_eq!(
+        (unbounded.0.mask_bits, unbounded.0.body_bits),
+        (same.0.mask_bits, same.0.body_bits)
+    );
+    assert!(unbounded.1 > wanted(None, 0.02, log2_failure + 0.01).form().expect("more bits").1);
+}
+
+/// Masks of two polynomials, of which every ciphertext of a group reads its own rotation.
+#[test]
+fn groups_of_longer_masks_come_back() {
+    let text = set("INSECURE_INTEGERS").to_toml();
+    let text = text.replace("INSECURE_INTEGERS", "LONGER").replace("\nk = 1\n", "\nk = 2\n");
+    let set = ParameterSet::from_toml(&text).expect("a set");
+    let client = client(&set);
+    let merger = merger(&client);
+    let messages: Vec<u64> = (0..300).map(|m| m * 5 % 16).collect();
+    let batch = client.encrypt_messages(&messages, 4).expect("four bits");
+    let reading = Reading::messages(&set, 4).expect("room");
+    let results = compressed(&batch, reading, Some(&merger), -40.0).expect("few errors");
+    assert!(results.log2_group().is_some() && set.shape().glwe_dimension == 2);
+    let again = results.decompress().expect("of the torus");
+    assert_eq!(client.decrypt(&again, 16).expect("its key"), messages);
 }
 
 #[test]

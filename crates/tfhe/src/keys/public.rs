@@ -283,6 +283,18 @@ mod tests {
         assert!((0.7..1.4).contains(&mean), "{mean}");
     }
 
+    /// e, and e u and e1 s, each of which has half of 256 terms.
+    #[test]
+    fn the_stated_error_is_that_of_its_three_parts() {
+        let client = client("INSECURE_INTEGERS");
+        let public = PublicKey::generate(&client).expect("of the torus");
+        let ciphertexts = public.encrypt_messages(&[3], 4).expect("four bits");
+        let plain = LweCiphertexts::trivial(client.set(), &[3], 32).expect("four bits");
+        let error = (2f64.powi(35) + 1.0) / 6.0;
+        let wanted = plain.variance() + error * (1.0 + 2.0 * 128.0);
+        assert!((ciphertexts.variance() / wanted - 1.0).abs() < 1e-12);
+    }
+
     #[test]
     fn what_is_no_public_key_is_refused() {
         for set in ["INSECURE_TOY", "INSECURE_INTEGERS_R2"] {

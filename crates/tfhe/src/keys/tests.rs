@@ -475,4 +475,43 @@ fn explicit_keys_are_the_same_keys() {
     keys.key_switching_block(5, &mut blocks[0]);
     explicit.key_switching_block(5, &mut blocks[1]);
     assert_eq!(blocks[0], blocks[1]);
+    let words = explicit.bootstrapping().len() + explicit.key_switching().len();
+    assert_eq!(EvaluationKeys::expanded_bytes(client.set()), 8 * words as u64);
+    // What stands for a digit of 0 is 0.
+    let shape = client.set().shape();
+    let (digits, table) = (shape.ks_digits(), shape.ks_base() * shape.switched_len());
+    let mut key = explicit.key_switching().to_vec();
+    key[(7 * digits + 1) * table] = 1;
+    let refused = ExplicitKeys::new(shape.clone(), explicit.bootstrapping().to_vec(), key);
+    let error = refused.expect_err("not 0").to_string();
+    assert!(error.contains("key_switching_key[7][1][0] must be zero"), "{error}");
+}
+
+/// The same secrets serve another gadget; not other kinds of secrets, nor other lengths.
+#[test]
+fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
+    let set = |name| ParameterSet::by_name(name).expect("built in");
+    let client = |name| ClientKey::generate_seeded_for_tests(&set(name), [5; 32]).expect("a toy");
+    let large = client("INSECURE_LARGE");
+    let under = large.under(&set("INSECURE_LARGE_2P18")).expect("another gadget");
+    assert_eq!(under.lwe_secret(0), large.lwe_secret(0));
+    assert_eq!(under.glwe_secret(0), large.glwe_secret(0));
+    let toy = client("INSECURE_TOY");
+    for (name, part) in [
+        ("INSECURE_TOY_BINARY", "other secrets"),
+        ("INSECURE_TOY_ALL", "other dimensions"),
+        ("INSECURE_TOY_R2", "other dimensions"),
+    ] {
+        let error = toy.under(&set(name)).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let packed = client("INSECURE_TOY_R2");
+    for slot in 0..2 {
+        assert_eq!(packed.secret_coefficients(slot).expect("two slots"), packed.lwe_secret(slot));
+    }
+    assert_eq!(packed.secret_coefficients(0).expect("two slots").len(), 64);
+    let error = packed.secret_coefficients(2).expect_err("two slots").to_string();
+    assert!(error.contains("slot 2") && error.contains("it has 2"), "{error}");
+    let torus = client("INSECURE_INTEGERS");
+    assert_eq!(torus.secret_coefficients(0).expect("one slot"), torus.glwe_secret(0));
 }

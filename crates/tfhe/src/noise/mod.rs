@@ -397,17 +397,21 @@ fn fft_variance(shape: &BootstrapShape, moduli: Moduli) -> f64 {
         4.4 * 2f64.powi(-53) * (products * rows * digit_squares(shape, moduli)).sqrt() / 6.0;
     match shape.gadget {
         Gadget::Decomposition { .. } => {
-            let error = scale * moduli.key;
-            // The true product is an integer: of a small error,
-            // only what passes 1/2 survives rounding.
-            if error < 1.0 {
-                libm::erfc(0.5 / (error * std::f64::consts::SQRT_2))
-            } else {
-                error.powi(2) + 1.0 / 12.0
-            }
+            // The true product is an integer.
+            after_rounding(scale * moduli.key)
         }
         Gadget::ModulusRaising { .. } => (scale * moduli.accumulator).powi(2),
         Gadget::ClosestRepresentative { .. } => (scale * moduli.key).powi(2),
+    }
+}
+
+/// Variance that an error of this deviation leaves on an integer that is rounded: of a small one,
+/// only what passes 1/2 survives.
+fn after_rounding(error: f64) -> f64 {
+    if error < 1.0 {
+        libm::erfc(0.5 / (error * std::f64::consts::SQRT_2))
+    } else {
+        error.powi(2) + 1.0 / 12.0
     }
 }
 

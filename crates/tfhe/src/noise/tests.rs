@@ -132,6 +132,11 @@ fn terms_are_those_of_their_formulas() {
     let (lwe, ring) =
         variance_of(ErrorDistribution::TUniform { lwe_log2_bound: 2, glwe_log2_bound: 3 });
     assert_eq!((lwe, ring), (5.5, 21.5));
+    let (lwe, ring) = variance_of(ErrorDistribution::Gaussian { sigma: 3.0 });
+    assert_eq!((lwe, ring), (9.0, 9.0));
+    // Beyond half a unit at two deviations; and a unit's own 1/12.
+    close(after_rounding(0.25), 0.045_500_26);
+    close(after_rounding(3.0), 9.0 + 1.0 / 12.0);
     // Rounding MR's Q = 2^17 to 2^14 leaves 256 sixty-fourths beside n = 64.
     let raised = BootstrapShape {
         secret: SecretKind::Binary,
@@ -231,6 +236,22 @@ fn wider_combinations_and_finer_tables_fail_more_often() {
     assert!(model.log2_failure_table(2, &[1]) < model.log2_failure_table(2, &[2, 1]));
     // One bit under padding has the margin of a gate with one input.
     assert_eq!(model.log2_failure_table(1, &[1, 1]), model.log2_failure());
+}
+
+/// Results of one key share a part of their errors, which a sum has with its whole weight.
+#[test]
+fn what_results_share_adds_up() {
+    let model = NoiseModel::new(&ParameterSet::default());
+    let (variance, shared) = (model.variance_out_at(11), model.covariance_out_at(11));
+    close(shared, model.shared * 4f64.powi(11 - model.log2_ks_modulus as i32));
+    assert!(shared > 0.01 * variance && shared < variance, "{shared} of {variance}");
+    for weights in [&[1, 1][..], &[3, -1], &[2, 2, 1]] {
+        let squares: i32 = weights.iter().map(|w| w * w).sum();
+        let whole = weights.iter().sum::<i32>().pow(2);
+        let variance = f64::from(squares) * (variance - shared) + f64::from(whole) * shared;
+        let margin = 2048.0 / 8.0;
+        close(model.log2_failure_of_one_key(0.125, weights), log2_beyond(margin, variance.sqrt()));
+    }
 }
 
 /// A majority reads a sum of three, a look-up on the native torus one of four bits in a sum of norm
