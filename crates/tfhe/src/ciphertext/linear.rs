@@ -143,9 +143,10 @@ mod tests {
         {
             let set = ParameterSet::by_name(name).expect("built in");
             assert_eq!((set.shape().stored_mask_len(), set.shape().ciphertext_len()), (64, 67));
-            // More words that are rounded up than down, at both ends of the circle.
+            // More words are rounded up than down, and an odd number to the end of the circle: half
+            // of an even number of circles would be none.
             let mut words: Vec<u32> = (0..64).map(|i| i * 77 % 512).collect();
-            words[..12].copy_from_slice(&[511, 510, 509, 508, 507, 4, 3, 0, 5, 5, 6, 6]);
+            words[..12].copy_from_slice(&[511, 510, 509, 507, 507, 4, 3, 0, 5, 5, 6, 6]);
             words.extend([0, 506, 509]);
             let batch = LweCiphertexts::from_words(&set, words.clone()).expect("below 512");
             let batch = batch.with_variance(5.0).expect("a variance");

@@ -212,6 +212,8 @@ mod tests {
             assert_eq!((seeded.messages(), seeded.len()), (8, whole.len()));
             assert_eq!((whole.messages(), whole.is_empty(), seeded.is_empty()), (8, false, false));
             assert_eq!(seeded.log2_modulus(), whole.log2_modulus());
+            let empty = whole.slice(1..1).expect_err("no ciphertext").to_string();
+            assert!(empty.contains("ciphertexts 1..1"), "{empty}");
             let bytes = seeded.to_bytes().expect("small");
             let empty = client().encrypt_seeded(&messages[..4], 8).expect("below 8");
             let less = empty.to_bytes().expect("small").len();

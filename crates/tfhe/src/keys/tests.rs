@@ -487,6 +487,24 @@ fn explicit_keys_are_the_same_keys() {
     assert!(error.contains("key_switching_key[7][1][0] must be zero"), "{error}");
 }
 
+/// On the native torus every digit has its body, and none need be 0.
+#[test]
+fn explicit_keys_of_the_torus_hold_any_words() {
+    let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("a toy");
+    let keys = EvaluationKeys::generate(&client, &NoProgress).expect("valid");
+    let explicit = ExplicitKeys::expand(&keys).expect("good keys");
+    let mut blocks = [(); 2].map(|()| vec![0; set.shape().key_switching_block_len()]);
+    keys.key_switching_block(3, &mut blocks[0]);
+    explicit.key_switching_block(3, &mut blocks[1]);
+    assert_eq!(blocks[0], blocks[1]);
+    let mut longer = explicit.key_switching().to_vec();
+    longer.push(0);
+    let bootstrapping = explicit.bootstrapping().to_vec();
+    let error = ExplicitKeys::new(set.shape().clone(), bootstrapping, longer).expect_err("longer");
+    assert!(error.to_string().contains("key_switching_key"), "{error}");
+}
+
 /// The same secrets serve another gadget; not other kinds of secrets, nor other lengths.
 #[test]
 fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
