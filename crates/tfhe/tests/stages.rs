@@ -215,7 +215,7 @@ fn the_torus_key_switch_and_the_exponents_err_as_they_should() {
 /// their mean, which meets the errors of one key in the same way each time. So many keys are asked.
 #[test]
 fn digits_of_one_bit_switch_with_the_error_of_their_mean_square() {
-    const KEYS: u8 = 96;
+    const KEYS: u8 = 192;
     let set = ParameterSet::new(&ParameterLiteral {
         name: "ONE_BIT".into(),
         base_ks: 2,
@@ -237,6 +237,6 @@ fn digits_of_one_bit_switch_with_the_error_of_their_mean_square() {
     let row = (2f64.powi(97) + 1.0) / 6.0;
     let digits = (shape.ks_indices() * shape.ks_digits()) as f64;
     let left_out = shape.ks_indices() as f64 / 2.0 * 4f64.powi(48) / 12.0;
-    // 96 means are known to 7 %, and they are half of it.
-    check(&set, "the key switch", &errors, (digits / 2.0 * row + left_out).sqrt(), -0.05);
+    // Half of it are 192 means: from run to run, with other keys, it moves by 3 % (100 runs).
+    check(&set, "the key switch", &errors, (digits / 2.0 * row + left_out).sqrt(), 0.0);
 }
