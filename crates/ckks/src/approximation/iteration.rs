@@ -320,7 +320,15 @@ mod tests {
                 let want = inverse.residual().powi(1 << steps) / least;
                 assert!((inverse.error() / want - 1.0).abs() < 1e-6 || want < 1e-12, "{inverse:?}");
                 assert_eq!(inverse.levels(), [1, 3, 4, 5, 6, 7, 8, 9][steps]);
+                assert_eq!(inverse.steps(), steps);
             }
+            // As steep as 1/x where x is least, as soon as it is near.
+            let slope = GoldschmidtInverse::with_steps(lo..=hi, 14).unwrap().slope();
+            assert!((slope * least * least - 1.0).abs() < 0.01, "{slope}");
+            let (middle, half) = (f64::midpoint(lo, hi), (hi - lo) / 2.0);
+            let residual = GoldschmidtInverse::with_steps(lo..=hi, 0).unwrap().residual();
+            let wanted = half * half / (2.0 * middle * middle - half * half);
+            assert!((residual / wanted - 1.0).abs() < 1e-12);
         }
         // The best constant and a step leave more: (0.99 / 1.01)^2.
         let line = GoldschmidtInverse::with_steps(0.01..=1.0, 0).unwrap().residual();
@@ -352,6 +360,33 @@ mod tests {
                 assert!(last <= plain || last < 1e-11, "{lo}, {steps}: {last} and {plain}");
             }
             assert!(last < 1e-8 / lo, "{lo}: {last}");
+        }
+    }
+
+    /// The guess and every step are centred: as far above 1/sqrt(x) as below it at the ends, and
+    /// the last of them on 1.
+    #[test]
+    fn steps_of_an_inverse_root_are_centred() {
+        for (lo, hi) in [(0.1f64, 1.0f64), (0.02, 3.0)] {
+            for steps in 0..6 {
+                let root = NewtonInverseSqrt::with_steps(lo..=hi, steps).unwrap();
+                assert_eq!((root.steps().len(), root.levels()), (steps, 2 * steps + 1));
+                let ratios: Vec<f64> = (0..=100_000)
+                    .map(|i| lo * (hi / lo).powf(f64::from(i) / 100_000.0))
+                    .map(|x| root.evaluate(x) * x.sqrt())
+                    .collect();
+                let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+                let most = ratios.iter().copied().fold(0.0, f64::max);
+                assert!((least + most - 2.0).abs() < 1e-6, "{lo}, {steps}: {least} to {most}");
+                let ends = [ratios[0], ratios[100_000]];
+                assert!((ends[0] - ends[1]).abs() < 1e-9, "{lo}, {steps}: {ends:?}");
+                assert!((ends[0] - least).abs() < 1e-6, "{lo}, {steps}: {ends:?}, {least}");
+                let (constant, slope) = root.guess();
+                let first = |x: f64| (constant + slope * x) * x.sqrt();
+                assert!((first(lo) - first(hi)).abs() < 1e-9 * first(lo));
+            }
+            let slope = NewtonInverseSqrt::with_steps(lo..=hi, 12).unwrap().slope();
+            assert!((slope * 2.0 * lo.powf(1.5) - 1.0).abs() < 0.01, "{slope}");
         }
     }
 

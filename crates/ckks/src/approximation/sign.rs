@@ -255,6 +255,17 @@ mod tests {
             let wanted = 2f64.powi(-bits);
             let sign = CompositeSign::new(wanted, wanted).unwrap();
             assert!(sign.error() <= wanted);
+            assert_eq!(sign.gap(), wanted);
+            let degrees = sign.degrees();
+            assert_eq!(degrees.len(), sign.polynomials().len());
+            // Lower degrees within the same levels would not do.
+            for (i, &degree) in degrees.iter().enumerate() {
+                let mut lower = degrees.clone();
+                lower[i] = degree - 2;
+                let same = levels_of_degree(degree) == levels_of_degree(degree - 2);
+                let error = CompositeSign::with_degrees(wanted, &lower).unwrap().error();
+                assert!(!same || error > wanted, "{bits}: {lower:?} of {degrees:?}");
+            }
             let measured = largest_error(&sign);
             assert!(measured <= sign.error() * (1.0 + 1e-6) + 1e-14, "{bits}: {measured}");
             assert!(measured >= sign.error() * 0.99, "{bits}: {measured}");
@@ -295,5 +306,13 @@ mod tests {
         assert!(matches!(CompositeSign::with_degrees(0.1, &[4]), Err(E::Degree { .. })));
         assert!(matches!(CompositeSign::with_degrees(0.1, &[]), Err(E::NoCoefficients)));
         assert!(matches!(CompositeSign::with_degrees(1.5, &[3]), Err(E::OutOfRange { .. })));
+        for gap in [0.0, 1.0, f64::NAN] {
+            assert!(matches!(CompositeSign::with_degrees(gap, &[3]), Err(E::OutOfRange { .. })));
+        }
+        assert!(matches!(CompositeSign::with_degrees(0.1, &[65]), Err(E::Degree { .. })));
+        CompositeSign::with_degrees(0.1, &[63]).unwrap();
+        for error in [2f64.powi(-27), 0.0625, f64::NAN] {
+            assert!(matches!(CompositeSign::for_relu(error), Err(E::OutOfRange { .. })));
+        }
     }
 }

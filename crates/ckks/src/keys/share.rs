@@ -100,18 +100,24 @@ mod tests {
         for log2_sigma in [3.3, 20.0, 39.7, 40.0, 45.5, 80.0, 114.0] {
             let sigma = libm::exp2(log2_sigma);
             let count = 100_000;
-            let (mut sum, mut squares, mut odd) = (0.0, 0.0, 0);
+            let (mut sum, mut squares) = (0.0, 0.0);
+            // Of every bit below 2^-2 deviations.
+            let mut ones = vec![0; (log2_sigma as usize).saturating_sub(2).max(1)];
             for _ in 0..count {
                 let x = normal(&mut stream, sigma);
                 sum += x as f64 / sigma;
                 squares += (x as f64 / sigma).powi(2);
-                odd += (x & 1) as i32;
+                for (bit, ones) in ones.iter_mut().enumerate() {
+                    *ones += (x >> bit & 1) as i32;
+                }
             }
             let count = f64::from(count);
             assert!((sum / count).abs() < 0.02, "2^{log2_sigma}: mean {sum}");
             assert!((squares / count - 1.0).abs() < 0.03, "2^{log2_sigma}: {}", squares / count);
-            // The lowest bit is as random as the others.
-            assert!((f64::from(odd) / count - 0.5).abs() < 0.01, "2^{log2_sigma}");
+            for (bit, &ones) in ones.iter().enumerate() {
+                let share = f64::from(ones) / count;
+                assert!((share - 0.5).abs() < 0.01, "2^{log2_sigma}, bit {bit}: {share}");
+            }
         }
     }
 }

@@ -301,6 +301,19 @@ fn keys_that_are_missing_or_impossible_are_named() {
     let more = EvaluationKeys::generate(&client, [five], &NoProgress).expect("it is made");
     keys.extend(more).expect("the same client key");
     assert!(keys.contains(five) && keys.require(five).is_ok());
+    assert!(!keys.contains(KeyKind::Multiplication));
+    let three = KeyKind::rotation(&set, 3).expect("a rotation");
+    let odd = [KeyKind::Galois(3), KeyKind::Multiplication];
+    let only = EvaluationKeys::generate(&client, odd, &NoProgress).expect("they are made");
+    let text = only.require(three).expect_err("it is not there").to_string();
+    assert!(text.contains("the relinearisation key, the Galois key of X -> X^3"), "{text}");
+    assert!(!text.contains("rotations by"), "{text}");
+    let text = only.require(KeyKind::conjugation(&set)).expect_err("it is not there").to_string();
+    assert!(text.contains("conjugation is not among"), "{text}");
+    let elsewhere = self::client(&self::set("INSECURE_CKKS_D30_N10"));
+    let elsewhere = EvaluationKeys::generate(&elsewhere, [KeyKind::Multiplication], &NoProgress);
+    let error = keys.extend(elsewhere.expect("it is made"));
+    assert!(matches!(error, Err(Error::WrongSet { .. })));
     let mut word = vec![0; 1024];
     assert!(keys.limb(five, 4, KeyPart::Body, 0, &mut word).is_err());
     assert!(keys.limb(five, 0, KeyPart::Mask, 59, &mut word).is_err());
@@ -484,4 +497,76 @@ fn published_keys_are_of_this_form() {
     bodies[3] = u32::MAX;
     assert!(keys.insert(KeyKind::Multiplication, bodies, masks.clone()).is_err());
     assert!(keys.insert(KeyKind::Galois(2), masks.clone(), masks).is_err());
+}
+
+/// A device may draw masks itself: from the stream of their limb, and of no other.
+#[test]
+fn masks_come_from_the_streams_that_keys_name() {
+    let set = toy();
+    let client = client(&set);
+    let kind = KeyKind::Multiplication;
+    let keys = EvaluationKeys::generate(&client, [kind], &NoProgress).expect("it is made");
+    let (mut limb, mut seen) = (vec![0; set.degree()], Vec::new());
+    for digit in 0..kind.digits(&set) {
+        for position in kind.positions(&set) {
+            keys.limb(kind, digit, KeyPart::Mask, position, &mut limb).expect("it has one");
+            let stream = keys.stream(kind, digit, KeyPart::Mask, position).expect("it is seeded");
+            let modulus = set.chain().moduli()[position].value();
+            let mut stream = stream.expand();
+            let drawn: Vec<u32> =
+                (0..set.degree()).map(|_| stream.uniform_below(modulus.into()) as u32).collect();
+            assert!(drawn == limb, "digit {digit}, position {position}");
+            seen.push(limb[..8].to_vec());
+            assert!(keys.stream(kind, digit, KeyPart::Body, position).is_none());
+        }
+    }
+    assert!(keys.stream(KeyKind::conjugation(&set), 0, KeyPart::Mask, 0).is_none());
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count, "two limbs have one mask");
+}
+
+#[test]
+fn secrets_can_be_had_and_ciphertexts_say_their_size() {
+    let (set, dense) = (toy(), |i: usize| [1i8, 0, -1][i % 3]);
+    let dense: Vec<i8> = (0..1024).map(dense).collect();
+    let sparse: Vec<i8> = (0..1024).map(|i| i8::from(i % 32 == 0)).collect();
+    let client = ClientKey::from_secrets(&set, dense.clone(), Some(sparse)).expect("valid secrets");
+    assert_eq!(client.secret_coefficients(), dense);
+    let ciphertext = client.encrypt_at(&values(8), 2).expect("it encrypts");
+    assert_eq!(ciphertext.bytes(), 4 * 2 * 1024 * set.chain().base(2).len());
+}
+
+#[test]
+fn keys_in_another_order_or_twice_are_refused() {
+    let set = toy();
+    let client = client(&set);
+    let kinds = [1, 2].map(|steps| KeyKind::rotation(&set, steps).expect("a rotation").up_to(0));
+    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("they are made");
+    let parts: Vec<_> = kinds
+        .iter()
+        .map(|range| {
+            let key = keys.require(range.kind).expect("it is there");
+            (
+                range.kind.number(),
+                *key.seed().as_bytes(),
+                crate::wire::bytes_of(key.bodies()).to_vec(),
+            )
+        })
+        .collect();
+    let read = |order: &[usize]| {
+        let list: Vec<_> = order
+            .iter()
+            .map(|&i| (parts[i].0, parts[i].1, girih_rlwe::wire::Bytes(&parts[i].2)))
+            .collect();
+        let kind = crate::wire::EVALUATION_KEYS;
+        let bytes = girih_rlwe::wire::encode(kind, &set, Some(client.key_id()), 1 << 20, &list);
+        EvaluationKeys::from_bytes(&bytes.expect("they are written"))
+    };
+    assert_eq!(read(&[0, 1]).expect("in order").kinds().len(), 2);
+    for order in [&[1, 0][..], &[0, 0], &[0, 1, 1]] {
+        let error = read(order).expect_err("not in order").to_string();
+        assert!(error.contains("is not in its place"), "{order:?}: {error}");
+    }
 }

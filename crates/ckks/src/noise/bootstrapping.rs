@@ -216,6 +216,47 @@ mod tests {
         }
     }
 
+    /// By the fits at N = 2^10 and at 2^16, six doublings further.
+    #[test]
+    fn fitted_noise_is_what_its_fit_says() {
+        for (name, doublings) in [("INSECURE_CKKS_D40_N10", 0.0), ("CKKS_D40", 6.0)] {
+            let set = CkksParameters::by_name(name).expect("built in");
+            let rho = f64::from(set.bootstrapping().expect("it has one").message_ratio());
+            let constant = libm::exp2(-64.3 + 2.7 * doublings - 2.0 * rho);
+            let reduction = constant + libm::exp2(-76.3 + 2.75 * doublings);
+            let degree = 1024.0 * libm::exp2(doublings);
+            let wanted = 2.0 * std::f64::consts::PI * (2.0 * reduction / degree).sqrt();
+            let found = NoiseModel::new(&set).half_bootstrapping().expect("it has one");
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{name}: {found}, not {wanted}");
+        }
+        let plain = CkksParameters::by_name("CKKS_N14_D40").expect("built in");
+        let error = NoiseModel::new(&plain).half_bootstrapping().expect_err("it has none");
+        assert!(error.to_string().contains("has no bootstrapping"), "{error}");
+    }
+
+    /// Slots-to-coefficients first: the reduction's noise is not gathered, and one division at the
+    /// scale of messages follows, or eight with an arcsine.
+    #[test]
+    fn slots_to_coefficients_first_adds_divisions() {
+        let with = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
+        let mut literal = with.literal();
+        literal.name = "INSECURE_NO_ARCSINE".into();
+        let b = literal.bootstrapping.as_mut().expect("it has one");
+        (b.arcsine_levels, b.normal_levels) = (None, 15);
+        let without = CkksParameters::new(&literal).expect("valid");
+        for (set, divisions) in [(&with, 8.0), (&without, 1.0)] {
+            let b = set.bootstrapping().expect("it has one");
+            let rho = f64::from(b.message_ratio());
+            let model = NoiseModel::new(set);
+            let found = model.bootstrapping(b.message_ratio(), 512).expect("it has one").noise;
+            let scale = set.scale(b.output_level()).expect("a normal level");
+            let rounding = model.deviation(model.rounding(), scale);
+            let reduction = libm::exp2(-64.3) + libm::exp2(-76.3 + 2.0 * rho);
+            let wanted = (reduction * 2.0 / 1024.0 + divisions * rounding * rounding).sqrt();
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{set}: {found}, not {wanted}");
+        }
+    }
+
     #[test]
     fn sums_of_uniform_variables_leave_an_interval_as_often_as_computed() {
         let mut stream = MaskSeed([5; 32]).stream(0, 0);
@@ -232,6 +273,19 @@ mod tests {
             assert!(log2_beyond(count, x) < 1.0 - 6.0 * x * x / 33.0 * std::f64::consts::LOG2_E);
         }
         assert_eq!(log2_beyond(33, 16.5), f64::NEG_INFINITY);
+        // Corners of a square, of a cube, and of one in four dimensions.
+        for (count, x, wanted) in [
+            (2, 0.5, 0.25),
+            (3, 1.0, 1.0 / 24.0),
+            (3, 0.5, 1.0 / 3.0),
+            (4, 0.5, (1.5f64.powi(4) - 4.0 * 0.5f64.powi(4)) / 12.0),
+        ] {
+            let found = log2_beyond(count, x).exp2();
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{count} beyond {x}: {found}");
+        }
+        let bound = 1.0 - 12.0 * std::f64::consts::LOG2_E;
+        assert!((log2_beyond(50, 10.0) - bound).abs() < 1e-12);
+        assert_eq!(log2_beyond(50, 0.1), 0.0);
         assert!(log2_beyond(41, 14.0) > log2_beyond(40, 14.0));
     }
 }

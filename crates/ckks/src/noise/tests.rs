@@ -100,3 +100,98 @@ fn noise_adds_and_multiplies() {
     assert!((one.precision_bits() - 20.0).abs() < 1e-9);
     assert_eq!(Noise { deviation: 1.0, magnitude: 1.0 }.precision_bits(), 0.0);
 }
+
+/// What every operation adds, written out.
+#[test]
+fn operations_add_their_terms() {
+    let near = |found: f64, wanted: f64| {
+        assert!((found / wanted - 1.0).abs() < 1e-12, "{found}, not {wanted}");
+    };
+    let set = CkksParameters::by_name("CKKS_D40").expect("built in");
+    let model = NoiseModel::new(&set);
+    let (n, norm) = (65536.0f64, 65536.0 * 2.0 / 3.0);
+    near(set.secret_norm(), norm);
+    near(model.fresh(), 3.19 * 3.19 + 1.0 / 12.0);
+    near(model.fresh_public(), 3.19 * 3.19 * (norm + 1.0 + norm) + 1.0 / 12.0);
+    near(model.rounding(), (1.0 + norm) / 12.0);
+    let scale = 2f64.powi(40);
+    let of = |variance: f64, scale: f64| (0.5 * n * variance).sqrt() / scale;
+    near(model.deviation(7.0, scale), of(7.0, scale));
+    let (x, y) =
+        (Noise { deviation: 3e-9, magnitude: 2.0 }, Noise { deviation: 5e-9, magnitude: 3.0 });
+    let level = 7;
+    let switch = of(model.key_product(level) + model.rounding(), scale);
+    let ratio = set.rescale_ratio(level);
+    let rounding = of(model.rounding(), scale / ratio);
+    near(model.rotated(x, level, scale).deviation, 3e-9f64.hypot(switch));
+    near(model.rescaled(x, level, scale).deviation, 3e-9f64.hypot(rounding));
+    let found = model.multiplied(x, y, level, scale);
+    near(found.deviation, x.product(y).deviation.hypot(switch).hypot(rounding));
+    near(found.magnitude, 6.0);
+    let found = model.times_plain(x, 4.0, scale);
+    near(found.deviation, (4.0 * 3e-9f64).hypot(2.0 * of(1.0 / 12.0, scale)));
+    near(found.magnitude, 8.0);
+    let constant = 2.0 / (scale * 3f64.sqrt());
+    near(
+        model.adjusted(x, scale).deviation,
+        3e-9f64.hypot(of(model.rounding(), scale)).hypot(constant),
+    );
+    near(model.decrypted(x, 8).deviation, 3e-9 * (16.0 / n).sqrt());
+    near(x.times(-3.0).deviation, 9e-9);
+    // Products of errors count where messages are small.
+    let small = Noise { deviation: 1.0, magnitude: 1e-6 };
+    near(small.square().deviation, 2e-6f64.hypot(2f64.sqrt()));
+    near(small.product(small).deviation, 1e-6f64.hypot(1e-6).hypot(2f64.sqrt()));
+}
+
+/// Digits of 45 limbs in three: `N (|D| D^2 / 12) 3.19^2 / P^2` each.
+#[test]
+fn key_products_add_their_digits() {
+    let set = CkksParameters::by_name("CKKS_D40").expect("built in");
+    let (chain, level) = (set.chain(), set.top_level());
+    let p = chain.log2_product(chain.auxiliary());
+    let digits = chain.digits_at(level);
+    assert!(digits.len() > 1);
+    let sum: f64 = digits
+        .into_iter()
+        .map(|(_, part)| (part.len() as f64, chain.log2_product(part)))
+        .map(|(len, log2)| len / 12.0 * libm::exp2(2.0 * (log2 - p)))
+        .sum();
+    let model = NoiseModel::new(&set).with_joined_digits(false);
+    let wanted = 65536.0 * 3.19 * 3.19 * sum;
+    assert!((model.key_product(level) / wanted - 1.0).abs() < 1e-12);
+    assert!((model.key_switch(level) / (wanted + model.rounding()) - 1.0).abs() < 1e-12);
+}
+
+/// What the sine leaves of slots that are all 1: the first term of its inverse that is not there.
+#[test]
+fn the_sine_leaves_the_first_term_that_is_missing() {
+    let longer = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
+    let mut literal = longer.literal();
+    literal.name = "INSECURE_LONGER".into();
+    let b = literal.bootstrapping.as_mut().expect("it has one");
+    (b.arcsine_levels, b.normal_levels) = (Some(3), 13);
+    let longer = CkksParameters::new(&literal).expect("valid");
+    let mut seen = Vec::new();
+    for set in CkksParameters::all().into_iter().chain([longer]) {
+        let Some(b) = set.bootstrapping() else { continue };
+        let (levels, rho) = (b.arcsine_levels(), b.message_ratio());
+        let found = NoiseModel::new(&set).bootstrapping(rho, set.slots()).expect("it has one");
+        // Slots of 1 are 2^-rho of Q_0, but for the rounding of the message's factor; the sine is
+        // that of 2 pi times it.
+        let chain = set.chain();
+        let factor = u64::try_from(set.message_factor(rho)).expect("a word") as f64;
+        let bottom = set.scale(0).expect("level 0 has a scale");
+        let part = factor * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
+        assert!((part.log2() + f64::from(rho)).abs() < 0.1, "{set}: {part}");
+        let x = 2.0 * std::f64::consts::PI * part;
+        let wanted = match levels {
+            0 => x.powi(2) / 6.0,
+            2 => x.powi(4) * 3.0 / 40.0,
+            _ => x.powi(6) * 15.0 / 336.0,
+        };
+        assert!((found.sine_of_constants / wanted - 1.0).abs() < 1e-9, "{set}: {found:?}");
+        seen.push(levels);
+    }
+    assert!([0, 2, 3].iter().all(|levels| seen.contains(levels)), "{seen:?}");
+}
