@@ -202,50 +202,42 @@ impl<'a, S: ParameterSet> Opened<'a, S> {
     /// [`Error::Malformed`](crate::Error::Malformed) for a payload that is truncated, too long, or
     /// of another form.
     pub fn payload<T: Deserialize<'a>>(self) -> Result<(S, T)> {
-        let (payload, rest) = self.take(self.payload)?;
+        let (payload, rest) = self.take(self.payload, "their")?;
         self.check_end(rest)?;
         Ok((self.set, payload))
     }
 
-    /// The same of a payload after which `more` may follow.
+    /// The same of a payload after which another part may follow; errors name its bytes by `whose`,
+    /// such as "the compression key's".
     ///
     /// # Errors
-    /// As [`Opened::payload`], also where what follows is not `more`.
+    /// As [`Opened::payload`], for either.
     pub fn payload_and_more<T: Deserialize<'a>, U: Deserialize<'a>>(
         self,
-        more: &str,
+        whose: &str,
     ) -> Result<(S, T, Option<U>)> {
-        let (payload, rest) = self.take(self.payload)?;
+        let (payload, rest) = self.take(self.payload, "their")?;
         if rest.is_empty() {
             return Ok((self.set, payload, None));
         }
-        match postcard::take_from_bytes(rest) {
-            Ok((read, rest)) => {
-                self.check_end(rest)?;
-                Ok((self.set, payload, Some(read)))
-            }
+        let (more, rest) = self.take(rest, whose)?;
+        self.check_end(rest)?;
+        Ok((self.set, payload, Some(more)))
+    }
+
+    fn take<T: Deserialize<'a>>(&self, bytes: &'a [u8], whose: &str) -> Result<(T, &'a [u8])> {
+        match postcard::take_from_bytes(bytes) {
+            Ok(read) => Ok(read),
             Err(why) => {
-                let len = rest.len();
+                let len = bytes.len();
                 let why = match why {
                     postcard::Error::DeserializeUnexpectedEnd => {
-                        format!("truncated: a {more} of {len} bytes ends early")
+                        format!("truncated: {whose} {len} bytes end early")
                     }
-                    other => format!("a {more} of {len} bytes: {other}"),
+                    other => format!("{whose} {len} bytes: {other}"),
                 };
                 error::malformed(self.kind.name, why)
             }
-        }
-    }
-
-    fn take<T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<(T, &'a [u8])> {
-        let what = self.kind.name;
-        match postcard::take_from_bytes(bytes) {
-            Ok(read) => Ok(read),
-            Err(postcard::Error::DeserializeUnexpectedEnd) => error::malformed(
-                what,
-                format!("truncated: their {} bytes end early", self.payload.len()),
-            ),
-            Err(e) => error::malformed(what, e.to_string()),
         }
     }
 

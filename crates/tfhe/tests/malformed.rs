@@ -347,7 +347,7 @@ fn the_bodies_of_keys_are_checked_word_by_word() {
     bytes.push(0);
     assert!(message(EvaluationKeys::from_bytes(&bytes)).contains("1 bytes too many"));
     let message_end = message(EvaluationKeys::from_bytes(&sealed(bytes)));
-    assert!(message_end.contains("a compression key of 1 bytes ends early"), "{message_end}");
+    assert!(message_end.contains("the compression key's 1 bytes end early"), "{message_end}");
 }
 
 #[test]

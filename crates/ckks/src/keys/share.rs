@@ -101,7 +101,7 @@ mod tests {
             let sigma = libm::exp2(log2_sigma);
             let count = 100_000;
             let (mut sum, mut squares) = (0.0, 0.0);
-            // Of every bit below 2^-2 deviations.
+            // How often every bit below a quarter of the deviation is set.
             let mut ones = vec![0; (log2_sigma as usize).saturating_sub(2).max(1)];
             for _ in 0..count {
                 let x = normal(&mut stream, sigma);

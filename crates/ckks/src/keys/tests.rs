@@ -537,8 +537,8 @@ fn masks_come_from_the_streams_that_keys_name() {
 
 #[test]
 fn secrets_can_be_had_and_ciphertexts_say_their_size() {
-    let (set, dense) = (toy(), |i: usize| [1i8, 0, -1][i % 3]);
-    let dense: Vec<i8> = (0..1024).map(dense).collect();
+    let set = toy();
+    let dense: Vec<i8> = (0..1024).map(|i| [1, 0, -1][i % 3]).collect();
     let sparse: Vec<i8> = (0..1024).map(|i| i8::from(i % 32 == 0)).collect();
     let client = ClientKey::from_secrets(&set, dense.clone(), Some(sparse)).expect("valid secrets");
     assert_eq!(client.secret_coefficients(), dense);

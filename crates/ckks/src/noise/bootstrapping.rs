@@ -222,8 +222,8 @@ mod tests {
         for (name, doublings) in [("INSECURE_CKKS_D40_N10", 0.0), ("CKKS_D40", 6.0)] {
             let set = CkksParameters::by_name(name).expect("built in");
             let rho = f64::from(set.bootstrapping().expect("it has one").message_ratio());
-            let constant = libm::exp2(-64.3 + 2.7 * doublings - 2.0 * rho);
-            let reduction = constant + libm::exp2(-76.3 + 2.75 * doublings);
+            let constant = libm::exp2(CONSTANT.0 + CONSTANT.1 * doublings - 2.0 * rho);
+            let reduction = constant + libm::exp2(BY_RATIO.0 + BY_RATIO.1 * doublings);
             let degree = 1024.0 * libm::exp2(doublings);
             let wanted = 2.0 * std::f64::consts::PI * (2.0 * reduction / degree).sqrt();
             let found = NoiseModel::new(&set).half_bootstrapping().expect("it has one");
@@ -239,19 +239,15 @@ mod tests {
     #[test]
     fn slots_to_coefficients_first_adds_divisions() {
         let with = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
-        let mut literal = with.literal();
-        literal.name = "INSECURE_NO_ARCSINE".into();
-        let b = literal.bootstrapping.as_mut().expect("it has one");
-        (b.arcsine_levels, b.normal_levels) = (None, 15);
-        let without = CkksParameters::new(&literal).expect("valid");
-        for (set, divisions) in [(&with, 8.0), (&without, 1.0)] {
+        let without = crate::noise::tests::with_arcsine(None, 15);
+        for (set, divisions) in [(&with, CORRECTION), (&without, 1.0)] {
             let b = set.bootstrapping().expect("it has one");
             let rho = f64::from(b.message_ratio());
             let model = NoiseModel::new(set);
             let found = model.bootstrapping(b.message_ratio(), 512).expect("it has one").noise;
             let scale = set.scale(b.output_level()).expect("a normal level");
             let rounding = model.deviation(model.rounding(), scale);
-            let reduction = libm::exp2(-64.3) + libm::exp2(-76.3 + 2.0 * rho);
+            let reduction = libm::exp2(CONSTANT.0) + libm::exp2(BY_RATIO.0 + 2.0 * rho);
             let wanted = (reduction * 2.0 / 1024.0 + divisions * rounding * rounding).sqrt();
             assert!((found / wanted - 1.0).abs() < 1e-12, "{set}: {found}, not {wanted}");
         }

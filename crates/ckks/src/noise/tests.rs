@@ -4,6 +4,17 @@ fn model(name: &str) -> NoiseModel {
     NoiseModel::new(&CkksParameters::by_name(name).expect("built in"))
 }
 
+/// A toy whose bootstrapping does slots-to-coefficients first, with another correction of the sine;
+/// what that takes or leaves goes to the normal levels.
+pub(super) fn with_arcsine(levels: Option<i64>, normal_levels: i64) -> CkksParameters {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
+    let mut literal = set.literal();
+    literal.name = "INSECURE_OTHER_ARCSINE".into();
+    let b = literal.bootstrapping.as_mut().expect("it has one");
+    (b.arcsine_levels, b.normal_levels) = (levels, normal_levels);
+    CkksParameters::new(&literal).expect("valid")
+}
+
 /// Rounding to the polynomials' own units: (1 + 2N/3)/12.
 #[test]
 fn the_noise_of_keys_is_negligible_beside_that_of_rounding() {
@@ -67,13 +78,8 @@ fn bootstrapping_noise_is_near_what_was_measured() {
     }
     // Slots-to-coefficients first, without an arcsine: 2^-18.9 at rho = 10 was measured, all of it
     // the sine's.
-    let literal = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
-    let mut literal = literal.literal();
-    literal.name = "INSECURE_NO_ARCSINE".into();
-    let b = literal.bootstrapping.as_mut().expect("it has one");
-    (b.arcsine_levels, b.normal_levels) = (None, 15);
-    let set = CkksParameters::new(&literal).expect("valid");
-    let found = NoiseModel::new(&set).bootstrapping(10, 512).expect("it has one");
+    let found =
+        NoiseModel::new(&with_arcsine(None, 15)).bootstrapping(10, 512).expect("it has one");
     assert!((found.deviation().log2() + 18.9).abs() < 0.6, "{found:?}");
     // An arcsine brings constant vectors near random ones.
     let corrected = model("CKKS_D40_ARCSINE").bootstrapping(7, 32768).expect("it has one");
@@ -166,12 +172,7 @@ fn key_products_add_their_digits() {
 /// What the sine leaves of slots that are all 1: the first term of its inverse that is not there.
 #[test]
 fn the_sine_leaves_the_first_term_that_is_missing() {
-    let longer = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
-    let mut literal = longer.literal();
-    literal.name = "INSECURE_LONGER".into();
-    let b = literal.bootstrapping.as_mut().expect("it has one");
-    (b.arcsine_levels, b.normal_levels) = (Some(3), 13);
-    let longer = CkksParameters::new(&literal).expect("valid");
+    let longer = with_arcsine(Some(3), 13);
     let mut seen = Vec::new();
     for set in CkksParameters::all().into_iter().chain([longer]) {
         let Some(b) = set.bootstrapping() else { continue };

@@ -238,7 +238,7 @@ impl EvaluationKeys {
         opened.check_payload(most_bytes(&opened.set))?;
         type Own<'a> = ([u8; 32], &'a [u8], &'a [u8]);
         let (set, (seed, bootstrapping, key_switching), compression) =
-            opened.payload_and_more::<Own<'_>, _>("compression key")?;
+            opened.payload_and_more::<Own<'_>, _>("the compression key's")?;
         let check = |name: &str, largest, len, bytes: &[u8]| match PackedWords::checked(
             largest, len, bytes,
         ) {

@@ -9,8 +9,8 @@ use girih_backend::{Backend, BackendError, DoesNotFit, Result};
 use std::sync::Arc;
 
 /// Workgroups that a launch of columns should have on a GPU, two for each of the multiprocessors of
-/// the largest. With half as many a product of ciphertexts takes 7 % longer; with 384, for
-/// which more tiles repeat loads and conversions, 1 % (docs/experiments.md).
+/// the largest. Fewer leave some of these idle; for more, more tiles repeat loads and conversions
+/// (docs/experiments.md).
 const LEAST_GROUPS: usize = 256;
 
 /// What the kernels of `ring` are built with; an error where they do not fit the device.
