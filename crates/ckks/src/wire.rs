@@ -1,6 +1,6 @@
 //! The serialized form of a set, and what else is serialized.
 
-use crate::params::{BootstrappingLiteral, ParameterLiteral};
+use crate::params::{BootstrappingLiteral, EncapsulationLiteral, ParameterLiteral};
 use crate::{CkksParameters, Error, Result, error};
 use girih_rlwe::wire::Kind;
 use girih_rlwe::{ParameterSet, Scheme};
@@ -42,6 +42,15 @@ struct CanonicalBootstrapping {
     slots_to_coefficients_first: bool,
 }
 
+/// What follows in sets that have it, and in no others.
+#[derive(Serialize, Deserialize)]
+struct CanonicalEncapsulation {
+    sparse_weight: u32,
+    auxiliary: u8,
+    data_level: u8,
+    flatness: f64,
+}
+
 /// A checked field fits the canonical form's.
 fn small<T: TryFrom<i64>>(value: i64) -> T
 where
@@ -81,11 +90,28 @@ impl ParameterSet for CkksParameters {
                 slots_to_coefficients_first: b.slots_to_coefficients_first.unwrap_or(false),
             }),
         };
-        postcard::to_extend(&canonical, Vec::new()).expect("plain fields can be serialized")
+        let plain = "plain fields can be serialized";
+        let bytes = postcard::to_extend(&canonical, Vec::new()).expect(plain);
+        let Some(own) = literal.encapsulation else { return bytes };
+        let own = CanonicalEncapsulation {
+            sparse_weight: small(own.sparse_weight),
+            auxiliary: small(own.auxiliary),
+            data_level: small(own.data_level),
+            flatness: own.flatness,
+        };
+        postcard::to_extend(&own, bytes).expect(plain)
     }
 
     fn from_canonical(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let canonical: Canonical = postcard::from_bytes(bytes).map_err(|e| e.to_string())?;
+        let (canonical, rest): (Canonical, &[u8]) =
+            postcard::take_from_bytes(bytes).map_err(|e| e.to_string())?;
+        let encapsulation: Option<CanonicalEncapsulation> = match rest {
+            [] => None,
+            rest => Some(match postcard::take_from_bytes(rest).map_err(|e| e.to_string())? {
+                (own, []) => own,
+                _ => return Err("bytes follow the set".into()),
+            }),
+        };
         let primes = |primes: Vec<u32>| primes.into_iter().map(i64::from).collect();
         let literal = ParameterLiteral {
             name: canonical.name,
@@ -117,6 +143,12 @@ impl ParameterSet for CkksParameters {
                     arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels.into()),
                     slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
                 }
+            }),
+            encapsulation: encapsulation.map(|own| EncapsulationLiteral {
+                sparse_weight: own.sparse_weight.into(),
+                auxiliary: own.auxiliary.into(),
+                data_level: own.data_level.into(),
+                flatness: own.flatness,
             }),
         };
         CkksParameters::new(&literal).map_err(|e| e.to_string())

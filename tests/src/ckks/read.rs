@@ -231,6 +231,7 @@ impl<'a> Field<'a> {
             klss: self.get("klss_primes")?.words()?,
             klss_group: self.get("klss_group")?.number()?,
             bootstrapping,
+            encapsulation: None,
         };
         self.recorded(Chain::new(shape))
     }

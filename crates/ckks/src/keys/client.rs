@@ -45,10 +45,40 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
+/// How often a secret is drawn before a set's flatness counts as out of reach. At N = 2^15 one in
+/// five or six is flatter than 9.2.
+const MOST_DRAWS: usize = 1000;
+
+/// The largest square of a slot of a secret, in units of the mean.
+fn flatness(host: &HostRing, secret: &[i8]) -> f64 {
+    let coefficients: Zeroizing<Vec<f64>> =
+        Zeroizing::new(secret.iter().map(|&s| f64::from(s)).collect());
+    let norm: f64 = coefficients.iter().map(|s| s * s).sum();
+    let slots = host.encoder().decode(&coefficients, secret.len() / 2, 1.0);
+    let mut slots = slots.expect("N coefficients are N/2 slots");
+    let largest = slots.iter().map(Complex64::norm_sqr).fold(0.0, f64::max);
+    slots.iter_mut().for_each(|slot| *slot = Complex64::default());
+    std::hint::black_box(&slots);
+    largest / norm.max(1.0)
+}
+
+/// Refuses a dense secret that is less flat than its set wants.
+fn check_flat(host: &HostRing, secret: &Secret) -> std::result::Result<(), String> {
+    let Some(own) = host.set().encapsulation() else { return Ok(()) };
+    if flatness(host, secret.coefficients()) <= own.flatness() {
+        return Ok(());
+    }
+    Err(format!(
+        "has a slot whose square is more than {} times the mean, so that errors of that slot would \
+         exceed what the set counts with: draw another",
+        own.flatness()
+    ))
+}
+
 fn distributions(set: &CkksParameters) -> (SecretDistribution, Option<SecretDistribution>) {
     let dense =
         set.secret_weight().map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
-    let sparse = set.bootstrapping().map(|b| SecretDistribution::FixedWeight(b.sparse_weight()));
+    let sparse = set.sparse_weight().map(SecretDistribution::FixedWeight);
     (dense, sparse)
 }
 
@@ -73,13 +103,30 @@ impl ClientKey {
     fn draw(set: &CkksParameters, entropy: Entropy) -> Result<Self> {
         let root = entropy.key_seed()?;
         let streams = root.secrets();
-        let sample = |distribution, index| {
-            let mut stream = streams.stream(domain::SECRETS, index);
-            Secret::sample(distribution, set.degree(), &mut stream)
-        };
         let (dense, sparse) = distributions(set);
-        let (dense, sparse) = (sample(dense, 0), sparse.map(|sparse| sample(sparse, 1)));
-        Ok(Self::assemble(set, root.name(), dense, sparse, entropy))
+        let mut stream = streams.stream(domain::SECRETS, 0);
+        let mut draw = || Secret::sample(dense, set.degree(), &mut stream);
+        let first = draw();
+        let host = HostRing::new(set);
+        let dense = match set.encapsulation() {
+            None => first,
+            Some(own) => {
+                let others = std::iter::repeat_with(draw).take(MOST_DRAWS);
+                let mut secrets = std::iter::once(first).chain(others);
+                let is_flat = |s: &Secret| flatness(&host, s.coefficients()) <= own.flatness();
+                secrets.find(is_flat).ok_or_else(|| Error::Unsupported {
+                    set: set.name().into(),
+                    why: format!(
+                        "none of {MOST_DRAWS} secrets was as flat as {}: take a larger flatness",
+                        own.flatness()
+                    ),
+                })?
+            }
+        };
+        let sparse = sparse.map(|sparse| {
+            Secret::sample(sparse, set.degree(), &mut streams.stream(domain::SECRETS, 1))
+        });
+        Ok(Self { id: root.name(), dense, sparse, entropy, host, limbs: OnceLock::new() })
     }
 
     fn assemble(
@@ -115,6 +162,7 @@ impl ClientKey {
             Secret::checked(kind, set.degree(), std::mem::take(&mut **secret))
         };
         let dense = take(dense_kind, &mut { dense }).map_err(|why| refuse("dense", why))?;
+        check_flat(&HostRing::new(set), &dense).map_err(|why| refuse("dense", why))?;
         let sparse = match (sparse_kind, &mut sparse) {
             (Some(kind), Some(sparse)) => {
                 Some(take(kind, sparse).map_err(|why| refuse("sparse", why))?)
@@ -361,6 +409,7 @@ impl ClientKey {
         };
         let dense = Secret::from_bytes(dense_kind, set.degree(), dense)
             .map_err(|why| refuse("dense", why))?;
+        check_flat(&HostRing::new(&set), &dense).map_err(|why| refuse("dense", why))?;
         let sparse = match (sparse_kind, sparse) {
             (Some(kind), Some(bytes)) => Some(
                 Secret::from_bytes(kind, set.degree(), bytes)

@@ -1,6 +1,5 @@
 //! Which switching keys there are, and which limbs each has.
 
-use crate::params::SPARSE_AUXILIARY;
 use crate::{CkksParameters, Error, Result};
 use std::ops::Range;
 
@@ -9,8 +8,8 @@ use std::ops::Range;
 pub enum KeyKind {
     /// From s^2 to s: after a product.
     Multiplication,
-    /// From the dense secret to the sparse one, under the primes of level 0 and the first two
-    /// auxiliary ones alone.
+    /// From the dense secret to the sparse one, under the primes of level 0 and few auxiliary ones
+    /// alone: two, or as many as an encapsulation says.
     DenseToSparse,
     /// From the sparse secret to the dense one.
     SparseToDense,
@@ -61,7 +60,7 @@ impl KeyKind {
     pub fn check(self, set: &CkksParameters) -> Result<()> {
         let unsupported = |why: String| Err(Error::Unsupported { set: set.name().into(), why });
         match self {
-            Self::DenseToSparse | Self::SparseToDense if set.bootstrapping().is_none() => {
+            Self::DenseToSparse | Self::SparseToDense if set.sparse_weight().is_none() => {
                 unsupported(format!("{self} belongs to a bootstrapping, which the set has not"))
             }
             Self::Galois(g) if g % 2 == 0 || g == 1 || g as usize >= 2 * set.degree() => {
@@ -108,10 +107,10 @@ impl KeyKind {
     }
 }
 
-/// Positions of level 0 and of two auxiliary primes: all that the sparse secret may be under.
+/// Positions of level 0 and of few auxiliary primes: all that the sparse secret may be under.
 pub(super) fn sparse_positions(set: &CkksParameters) -> Vec<usize> {
     let chain = set.chain();
-    chain.base(0).chain(chain.auxiliary().take(SPARSE_AUXILIARY)).collect()
+    chain.base(0).chain(chain.auxiliary().take(set.sparse_auxiliary())).collect()
 }
 
 impl std::fmt::Display for KeyKind {

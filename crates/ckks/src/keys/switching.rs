@@ -3,7 +3,7 @@
 use super::kind::{KeyKind, sparse_positions};
 use super::{KeyPart, KeyRange, domain};
 use crate::host::HostRing;
-use crate::params::{ERROR_DEVIATION, SPARSE_AUXILIARY};
+use crate::params::ERROR_DEVIATION;
 use crate::{CkksParameters, Error, Result, error};
 use girih_backend::BackendError;
 use girih_ring::Automorphism;
@@ -79,7 +79,7 @@ impl SecretLimbs {
     }
 }
 
-/// Refuses to put the sparse secret under anything but level 0 and two auxiliary primes: its small
+/// Refuses to put the sparse secret under anything but level 0 and few auxiliary primes: its small
 /// weight is safe only under a small modulus (Bossuat, Troncoso-Pastoriza and Hubaux 2022).
 fn check_sparse_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Result<()> {
     let allowed = sparse_positions(set);
@@ -123,7 +123,7 @@ impl SwitchingKey {
             })
             .collect();
         let auxiliary = match kind {
-            KeyKind::DenseToSparse => SPARSE_AUXILIARY,
+            KeyKind::DenseToSparse => set.sparse_auxiliary(),
             _ => chain.auxiliary_len(),
         };
         let mut bodies = zeroed(digits.len() * positions.len() * degree)?;

@@ -490,6 +490,7 @@ fn published_keys_are_of_this_form() {
         digits: None,
         states: list(&params["states"]),
         bootstrapping: None,
+        encapsulation: None,
     })
     .expect("a valid set");
     let secret: Vec<i8> = list(&file["secret"]);

@@ -1,6 +1,7 @@
 //! From a literal to a checked set.
 
 use super::bootstrapping::{BootstrappingParameters, SPARSE_AUXILIARY};
+use super::encapsulation::Encapsulation;
 use super::scales::Scales;
 use super::security::{self, SPARSE_LOG2_MODULUS};
 use super::{
@@ -65,12 +66,19 @@ pub(super) fn checked(literal: &ParameterLiteral) -> Result<CkksParameters> {
     })?;
     let bootstrapping =
         literal.bootstrapping.as_ref().map(|b| bootstrapping(b, &chain)).transpose()?;
+    let encapsulation = literal.encapsulation.as_ref();
+    let encapsulation = encapsulation.map(|e| Encapsulation::checked(e, &chain)).transpose()?;
+    if bootstrapping.is_some() && encapsulation.is_some() {
+        let rule = "a bootstrapping has a sparse secret of its own: leave one of both out";
+        return Err(Error::parameter("encapsulation", "given", rule));
+    }
     let bootstrapping_ref = bootstrapping.as_ref();
     let last =
         bootstrapping_ref.map_or(chain.top_level(), BootstrappingParameters::eval_mod_output_level);
     let eval_mod = bootstrapping_ref
         .map(|b| (b.eval_mod_output_level(), b.eval_mod_scale, b.eval_mod_level()));
-    let scales = Scales::new(&chain, scale, last, eval_mod);
+    let first = encapsulation.as_ref().map_or(0, Encapsulation::data_level);
+    let scales = Scales::new(&chain, scale, first..=last, eval_mod);
     let set = CkksParameters(Arc::new(Inner {
         name: literal.name.clone(),
         description,
@@ -78,6 +86,7 @@ pub(super) fn checked(literal: &ParameterLiteral) -> Result<CkksParameters> {
         scale,
         secret_weight: weight.map(|w| w as usize),
         bootstrapping,
+        encapsulation,
         scales,
     }));
     check_levels(&set)?;
@@ -205,6 +214,10 @@ fn check_digits(set: &CkksParameters) -> Result<()> {
 fn check_message(set: &CkksParameters) -> Result<()> {
     let chain = set.chain();
     let room = chain.log2_product(chain.base(0)) - set.0.scale.log2();
+    if set.encapsulation().is_some() {
+        // No message stands at level 0 at that scale.
+        return Ok(());
+    }
     if room < 2.0 {
         let rule = "the modulus of level 0 must be at least four times the scale";
         return Err(Error::parameter("scale", set.0.scale, rule));
@@ -242,12 +255,15 @@ fn check_security(set: &CkksParameters) -> Result<()> {
         );
         return Err(Error::parameter("main", format!("{log2_modulus:.2} bits"), rule));
     }
+    if let Some(own) = set.encapsulation() {
+        return check_encapsulation(set, own, &rename);
+    }
     if let Some(weight) = set.secret_weight() {
         let rule = format!("security is known for uniform ternary secrets: leave it out, {rename}");
         return Err(Error::parameter("secret_weight", weight, rule));
     }
     if let Some(b) = set.bootstrapping() {
-        let sparse = security::sparse_log2_modulus(chain);
+        let sparse = security::sparse_log2_modulus(set);
         if log2_degree < 16 {
             let rule = format!("sparse secrets are safe from N = 2^16 on, {rename}");
             return Err(Error::parameter("log2_degree", log2_degree, rule));
@@ -263,6 +279,44 @@ fn check_security(set: &CkksParameters) -> Result<()> {
             );
             return Err(Error::parameter("states", format!("{sparse:.2} bits"), rule));
         }
+    }
+    Ok(())
+}
+
+/// A set with an encapsulation: bounds for its two secrets that hold by the project's estimator.
+fn check_encapsulation(set: &CkksParameters, own: &Encapsulation, rename: &str) -> Result<()> {
+    let chain = set.chain();
+    if chain.log2_degree() < 15 {
+        let rule = format!("sparse secrets under one prime are safe from N = 2^15 on, {rename}");
+        return Err(Error::parameter("log2_degree", chain.log2_degree(), rule));
+    }
+    if own.sparse_weight() < security::LEAST_SPARSE_WEIGHT {
+        let least = security::LEAST_SPARSE_WEIGHT;
+        let rule = format!("must be at least {least} at N = 2^15, {rename}");
+        return Err(Error::parameter("sparse_weight", own.sparse_weight(), rule));
+    }
+    let sparse = security::sparse_log2_modulus(set);
+    if sparse > security::ONE_PRIME_LOG2_MODULUS {
+        let most = security::ONE_PRIME_LOG2_MODULUS;
+        let rule = format!(
+            "the modulus of level 0 and the auxiliary primes beside it may have {most} bits under \
+             the sparse secret, {rename}"
+        );
+        return Err(Error::parameter("states", format!("{sparse:.2} bits"), rule));
+    }
+    let Some(weight) = set.secret_weight() else { return Ok(()) };
+    let (least, most) = security::FIXED_WEIGHT;
+    if weight < least {
+        let rule = format!("must be at least {least}, or left out (uniform ternary), {rename}");
+        return Err(Error::parameter("secret_weight", weight, rule));
+    }
+    let log2_modulus = set.log2_modulus();
+    if log2_modulus > most {
+        let rule = format!(
+            "all primes together may have {most} bits under a secret of weight {least} or more, \
+             {rename}"
+        );
+        return Err(Error::parameter("main", format!("{log2_modulus:.2} bits"), rule));
     }
     Ok(())
 }

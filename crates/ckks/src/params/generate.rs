@@ -367,6 +367,7 @@ impl GeneratorRequest {
             digits,
             states: plan.states.clone(),
             bootstrapping,
+            encapsulation: None,
         };
         Ok((literal, log2_modulus))
     }

@@ -1,5 +1,6 @@
 //! The editable form of a parameter set: plain fields, as a parameter file spells them.
 
+use super::EncapsulationLiteral;
 use crate::{Error, Result};
 use girih_rlwe::parameter_file;
 use serde::{Deserialize, Serialize};
@@ -19,10 +20,10 @@ pub struct ParameterLiteral {
     pub description: Option<String>,
     /// log2 N: 4..=17.
     pub log2_degree: i64,
-    /// S_0, the canonical scale at level 0: 2^20..=2^60.
+    /// S_0, the canonical scale at level 0 (at the data level of an encapsulation): 2^20..=2^60.
     pub scale: f64,
-    /// Non-zero coefficients of the dense secret, for tests: left out,
-    /// the secret is uniform ternary.
+    /// Non-zero coefficients of the dense secret, for tests and for sets with an encapsulation:
+    /// left out, the secret is uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<i64>,
     /// Terminal primes `t_0, t_1, ..`; there may be none.
@@ -40,6 +41,9 @@ pub struct ParameterLiteral {
     /// What a bootstrapping needs; left out, the set has none and all its levels are normal ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrapping: Option<BootstrappingLiteral>,
+    /// A sparse secret for programs of other crates, in sets without a bootstrapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encapsulation: Option<EncapsulationLiteral>,
 }
 
 /// The bootstrapping of a [`ParameterLiteral`].

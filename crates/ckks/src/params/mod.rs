@@ -5,6 +5,7 @@ mod bootstrapping;
 mod builtin;
 mod chain;
 mod check;
+mod encapsulation;
 pub(crate) mod exact;
 mod generate;
 pub(crate) mod joined;
@@ -17,6 +18,7 @@ mod tests;
 pub use adjust::LevelAdjust;
 pub use bootstrapping::{BootstrappingParameters, SPARSE_AUXILIARY};
 pub use chain::{ChainParts, ModulusChain, State};
+pub use encapsulation::{Encapsulation, EncapsulationLiteral};
 pub use generate::{BootstrappingRequest, GeneratorRequest};
 pub use joined::DigitGroup;
 pub use literal::{BootstrappingLiteral, ParameterLiteral};
@@ -44,6 +46,7 @@ struct Inner {
     scale: f64,
     secret_weight: Option<usize>,
     bootstrapping: Option<BootstrappingParameters>,
+    encapsulation: Option<Encapsulation>,
     scales: Scales,
 }
 
@@ -164,9 +167,13 @@ impl CkksParameters {
         self.chain().top_level()
     }
 
-    /// L_eff, the level of fresh ciphertexts: the highest normal level.
+    /// L_eff, the level of fresh ciphertexts: the highest normal level, or the set's data level.
     pub fn default_level(&self) -> usize {
-        self.bootstrapping().map_or(self.top_level(), BootstrappingParameters::output_level)
+        match (self.bootstrapping(), self.encapsulation()) {
+            (Some(own), _) => own.output_level(),
+            (None, Some(own)) => own.data_level(),
+            (None, None) => self.top_level(),
+        }
     }
 
     /// What `level` is for; `level` is at most the top one.
@@ -177,6 +184,27 @@ impl CkksParameters {
     /// What the set says of its bootstrapping, if it has one.
     pub fn bootstrapping(&self) -> Option<&BootstrappingParameters> {
         self.0.bootstrapping.as_ref()
+    }
+
+    /// What the set says of a sparse secret for programs of other crates, if it has one.
+    pub fn encapsulation(&self) -> Option<&Encapsulation> {
+        self.0.encapsulation.as_ref()
+    }
+
+    /// Non-zero coefficients of the sparse secret, if the set has one.
+    pub fn sparse_weight(&self) -> Option<usize> {
+        let other = || self.encapsulation().map(Encapsulation::sparse_weight);
+        self.bootstrapping().map(BootstrappingParameters::sparse_weight).or_else(other)
+    }
+
+    /// Auxiliary primes of the key to the sparse secret, beside the primes of level 0.
+    pub fn sparse_auxiliary(&self) -> usize {
+        self.encapsulation().map_or(SPARSE_AUXILIARY, Encapsulation::auxiliary)
+    }
+
+    /// The canonical scale of the lowest level that has one.
+    pub(crate) fn base_scale(&self) -> f64 {
+        self.0.scale
     }
 
     /// Non-zero coefficients of the dense secret; `None`: it is uniform ternary.
@@ -290,6 +318,7 @@ impl CkksParameters {
                 arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
                 slots_to_coefficients_first: b.slots_first.then_some(true),
             }),
+            encapsulation: self.encapsulation().map(Encapsulation::literal),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Canonical scales: one IEEE operation after the other, so that everyone computes the same f64.
 
 use super::ModulusChain;
+use std::ops::RangeInclusive;
 
 /// How close a scale must be to a canonical one, relatively, to become it after a rescale.
 const SNAP: f64 = 1.0 / (1u64 << 44) as f64;
@@ -24,7 +25,9 @@ pub enum LevelKind {
 /// The canonical scales of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scales {
-    /// S_l, normal and slots-to-coefficients levels.
+    /// The lowest level with a canonical scale.
+    first: usize,
+    /// S_l from there on, normal and slots-to-coefficients levels.
     canonical: Vec<f64>,
     /// The level that `eval_mod` starts at, and E_l from there on.
     eval_mod: Option<(usize, Vec<f64>)>,
@@ -40,22 +43,23 @@ fn recurrence(chain: &ModulusChain, x: f64, from: usize, to: usize) -> Vec<f64> 
 }
 
 impl Scales {
-    /// S_l from S_0 = `scale` up to `last`, and E_l from `(out, E_out, top)`.
+    /// S_l over `levels`, `scale` at the lowest, and E_l from `(out, E_out, top)`.
     pub fn new(
         chain: &ModulusChain,
         scale: f64,
-        last: usize,
+        levels: RangeInclusive<usize>,
         eval_mod: Option<(usize, f64, usize)>,
     ) -> Self {
         Self {
-            canonical: recurrence(chain, scale, 0, last),
+            first: *levels.start(),
+            canonical: recurrence(chain, scale, *levels.start(), *levels.end()),
             eval_mod: eval_mod.map(|(out, scale, top)| (out, recurrence(chain, scale, out, top))),
         }
     }
 
     /// S_l.
     pub fn canonical(&self, level: usize) -> Option<f64> {
-        self.canonical.get(level).copied()
+        self.canonical.get(level.checked_sub(self.first)?).copied()
     }
 
     /// E_l.

@@ -1,6 +1,6 @@
 //! What is known about the security of a set, always with the cost model it rests on.
 
-use super::{CkksParameters, ERROR_DEVIATION, ModulusChain, SPARSE_AUXILIARY};
+use super::{CkksParameters, ERROR_DEVIATION};
 use girih_rlwe::SecretDistribution;
 use girih_rlwe::security::LweProblem;
 
@@ -35,9 +35,21 @@ pub(super) fn largest_for(log2_degree: u32, bits: u32) -> Option<f64> {
 pub(super) const SPARSE_LOG2_MODULUS: f64 = 121.0;
 
 /// log2 of the modulus of the one key that is under the sparse secret.
-pub(super) fn sparse_log2_modulus(chain: &ModulusChain) -> f64 {
-    chain.log2_product(chain.base(0).chain(chain.auxiliary().take(SPARSE_AUXILIARY)))
+pub(super) fn sparse_log2_modulus(set: &CkksParameters) -> f64 {
+    let chain = set.chain();
+    chain.log2_product(chain.base(0).chain(chain.auxiliary().take(set.sparse_auxiliary())))
 }
+
+/// log2 of the largest modulus under a sparse secret of [`LEAST_SPARSE_WEIGHT`] from N = 2^15 on:
+/// one prime of level 0 and one auxiliary prime.
+pub(super) const ONE_PRIME_LOG2_MODULUS: f64 = 61.5;
+
+/// The least weight of a sparse secret there: a search takes 2^131 for 36 of 2^15 coefficients.
+pub(super) const LEAST_SPARSE_WEIGHT: usize = 36;
+
+/// The least weight of a dense secret that is not uniform ternary, and the largest log2 of Q P for
+/// 128 bits under it, from N = 2^15 on.
+pub(super) const FIXED_WEIGHT: (usize, f64) = (256, 816.0);
 
 /// Bits that attacks take, always with the model that says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,13 +122,13 @@ fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> Option<SparseEstim
 
 pub(super) fn judge(set: &CkksParameters) -> Security {
     let chain = set.chain();
-    let log2_sparse = sparse_log2_modulus(chain);
+    let log2_sparse = sparse_log2_modulus(set);
     let estimate = Estimate {
         dense: dense(set).usvp_bdgl16(),
         dense_matzov: dense(set).cheapest_matzov(),
         sparse: set
-            .bootstrapping()
-            .and_then(|b| sparse(set.degree(), b.sparse_weight(), log2_sparse)),
+            .sparse_weight()
+            .and_then(|weight| sparse(set.degree(), weight, log2_sparse)),
     };
     let largest = largest_log2_modulus(chain.log2_degree());
     let log2_modulus = set.log2_modulus();
@@ -128,15 +140,16 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
     if let Some(most) = largest {
         text += &format!("; OpenFHE's table allows {most:.0} for 128 bits");
     }
-    if let (Some(found), Some(b)) = (estimate.sparse, set.bootstrapping()) {
-        let weight = b.sparse_weight();
+    if let (Some(found), Some(weight)) = (estimate.sparse, set.sparse_weight()) {
         text += &format!(
             ". The sparse secret of weight {weight} under {log2_sparse:.2} bits: {:.1} bits \
              against the primal hybrid attack and {:.1} against the dual one (MATZOV), {:.1} \
-             against a meet in the middle at the power 0.3 of the number of secrets; published \
-             bounds allow {SPARSE_LOG2_MODULUS:.0} bits of modulus",
+             against a meet in the middle at the power 0.3 of the number of secrets",
             found.primal_hybrid, found.dual_hybrid, found.search
         );
+        if set.bootstrapping().is_some() {
+            text += &format!("; published bounds allow {SPARSE_LOG2_MODULUS:.0} bits of modulus");
+        }
     }
     let warning =
         set.is_insecure().then(|| format!("{set} is a toy for tests: it has no security at all"));
@@ -157,7 +170,20 @@ mod tests {
         // of a set, or in a small ring.
         let under_all = sparse(1 << 16, 32, 1740.0).expect("a weight");
         assert!(under_all.cheapest() < 90.0, "{under_all:?}");
+        let one = sparse(1 << 15, LEAST_SPARSE_WEIGHT, ONE_PRIME_LOG2_MODULUS).expect("a weight");
+        assert!(one.cheapest() > 128.0, "{one:?}");
         let small = sparse(1 << 12, 32, SPARSE_LOG2_MODULUS).expect("a weight");
         assert!(small.primal_hybrid < small.search - 10.0, "{small:?}");
+    }
+
+    /// The weakest dense secret of a fixed weight that a parameter file may bring.
+    #[test]
+    fn what_the_bound_of_fixed_weights_admits_has_128_bits() {
+        let (weight, log2_modulus) = FIXED_WEIGHT;
+        let secret = SecretDistribution::FixedWeight(weight);
+        let problem =
+            LweProblem { dimension: 1 << 15, log2_modulus, error: ERROR_DEVIATION, secret };
+        assert!(problem.usvp_bdgl16() > 128.0, "{}", problem.usvp_bdgl16());
+        assert!(problem.cheapest_matzov() > 128.0, "{}", problem.cheapest_matzov());
     }
 }

@@ -257,6 +257,7 @@ fn vector_set(params: &serde_json::Value) -> CkksParameters {
         digits: None,
         states: list(&params["states"]),
         bootstrapping: None,
+        encapsulation: None,
     };
     CkksParameters::new(&literal).expect("a valid set")
 }

@@ -16,7 +16,6 @@ use super::digits::LevelDigits;
 use super::error::RecordError;
 use super::exact;
 use crate::CkksParameters;
-use crate::params::SPARSE_AUXILIARY;
 
 /// What a [`Chain`] is made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +30,7 @@ pub struct ChainShape {
     pub auxiliary: Vec<u32>,
     /// (main, terminal) primes of each level, level 0 first.
     pub states: Vec<(usize, usize)>,
-    /// S_0, the canonical scale of level 0.
+    /// S_0, the canonical scale of level 0; of the data level where there is an encapsulation.
     pub scale: f64,
     /// Positions of F in each digit of key switching; they sum to those of F.
     pub digits: Vec<usize>,
@@ -43,6 +42,18 @@ pub struct ChainShape {
     pub klss_group: usize,
     /// How bootstrapping uses the levels, if it does.
     pub bootstrapping: Option<BootstrappingShape>,
+    /// A sparse secret for other programs than this crate's bootstrapping.
+    pub encapsulation: Option<EncapsulationShape>,
+}
+
+/// What a chain knows of an encapsulation
+/// ([`EncapsulationLiteral`](crate::params::EncapsulationLiteral)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncapsulationShape {
+    /// The lowest level with a canonical scale.
+    pub data_level: usize,
+    /// Auxiliary primes of the dense-to-sparse key.
+    pub auxiliary: usize,
 }
 
 /// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for
@@ -126,7 +137,7 @@ impl From<&CkksParameters> for ChainShape {
             main: primes(chain.terminal_len()..chain.full_len()),
             auxiliary: primes(chain.auxiliary()),
             states: chain.states().iter().map(|s| (s.main, s.terminal)).collect(),
-            scale: set.scale(0).expect("level 0 has a scale"),
+            scale: set.base_scale(),
             digits: chain.digits().iter().map(|digit| digit.len()).collect(),
             join_digits: set.joins_digits(),
             klss: Vec::new(),
@@ -140,9 +151,13 @@ impl From<&CkksParameters> for ChainShape {
                 interval: b.interval(),
                 double_angles: b.double_angles(),
                 sine_scale: b.eval_mod_scale(),
-                sparse_auxiliary: SPARSE_AUXILIARY,
+                sparse_auxiliary: set.sparse_auxiliary(),
                 arcsine_levels: b.arcsine_levels(),
                 stc_first: b.slots_to_coefficients_first(),
+            }),
+            encapsulation: set.encapsulation().map(|own| EncapsulationShape {
+                data_level: own.data_level(),
+                auxiliary: own.auxiliary(),
             }),
         }
     }
@@ -160,7 +175,7 @@ pub struct Chain {
     pub(super) level_digits: Vec<LevelDigits>,
     groups: Vec<Basis>,
     ratios: Vec<f64>,
-    scales: Vec<f64>,
+    scales: Vec<Option<f64>>,
     sine_scales: Vec<f64>,
     imaginary: OnceLock<Vec<[u32; 2]>>,
     products: Mutex<HashMap<Basis, Arc<BigUint>>>,
@@ -240,9 +255,16 @@ impl Chain {
             Some(b) => b.scale_change(),
             None => top,
         };
-        let mut scales = vec![shape.scale];
-        for level in 1..=normal {
-            scales.push((scales[level - 1] * ratios[level]).sqrt());
+        let first = shape.encapsulation.map_or(0, |own| own.data_level);
+        if first > normal {
+            return Err(wrong(format!("a data level of {first} above the top, {normal}")));
+        }
+        let mut scales = vec![None; first];
+        let mut scale = shape.scale;
+        scales.push(Some(scale));
+        for &ratio in &ratios[first + 1..=normal] {
+            scale = (scale * ratio).sqrt();
+            scales.push(Some(scale));
         }
         let mut sine_scales = Vec::new();
         if let Some(b) = &shape.bootstrapping {
@@ -295,7 +317,9 @@ impl Chain {
 
     /// The highest level that ciphertexts of users have: L_eff, or the top without bootstrapping.
     pub fn highest_normal(&self) -> usize {
-        self.shape.bootstrapping.as_ref().map_or(self.top(), |b| b.effective_level)
+        let own = self.shape.bootstrapping.as_ref().map(|b| b.effective_level);
+        let data = self.shape.encapsulation.map(|own| own.data_level);
+        own.or(data).unwrap_or(self.top())
     }
 
     /// B_l.
@@ -347,7 +371,9 @@ impl Chain {
 
     /// B_0 and the auxiliary primes of the dense-to-sparse key, and these alone.
     pub fn sparse_auxiliary(&self) -> Option<Basis> {
-        let few = self.shape.bootstrapping.as_ref()?.sparse_auxiliary;
+        let other = || self.shape.encapsulation.map(|own| own.auxiliary);
+        let own = self.shape.bootstrapping.as_ref().map(|b| b.sparse_auxiliary);
+        let few = own.or_else(other)?;
         Some(Basis::new(self.auxiliary.primes().iter().copied().take(few)))
     }
 
@@ -358,7 +384,7 @@ impl Chain {
 
     /// S_l, the canonical scale of a normal or StC level.
     pub fn scale(&self, level: usize) -> Option<f64> {
-        self.scales.get(level).copied()
+        self.scales.get(level).copied().flatten()
     }
 
     /// E_l, the canonical scale of an EvalMod level, its lowest included.

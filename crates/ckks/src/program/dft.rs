@@ -125,6 +125,24 @@ pub fn slots_to_coefficients(n: usize, groups: usize) -> Result<Vec<Group>, Reco
     Ok(chain(n, &shares(n.ilog2() as usize, &order)?, false))
 }
 
+/// The transforms between slots and coefficients by groups of `stages` stages, in the order of
+/// application: to slots where `inverse`, back otherwise.
+///
+/// # Errors
+/// Unless every group has a stage, and all together log2 n.
+pub fn transform_groups(
+    n: usize,
+    stages: &[usize],
+    inverse: bool,
+) -> Result<Vec<Group>, RecordError> {
+    let all = n.ilog2() as usize;
+    if !n.is_power_of_two() || stages.contains(&0) || stages.iter().sum::<usize>() != all {
+        let why = format!("groups of {stages:?} stages do not cut the {all} of {n} slots");
+        return Err(RecordError::Shape { operation: "transforms", why });
+    }
+    Ok(chain(n, stages, inverse))
+}
+
 fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
     let log2 = n.ilog2() as usize;
     // log2 of len / 2, in the order of application.

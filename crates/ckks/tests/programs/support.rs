@@ -68,6 +68,7 @@ pub fn chain(params: &Json, bootstrapping: Option<BootstrappingShape>) -> Arc<Ch
         klss: list("klss_primes"),
         klss_group: number(&params["klss_group"]),
         bootstrapping,
+        encapsulation: None,
     };
     Chain::new(shape).expect("a chain")
 }

@@ -40,18 +40,37 @@ impl Recorder {
         let chain = self.chain().clone();
         shape_of(&chain)?;
         let wanted = chain.scale(0).expect("level 0 has a scale");
+        if x.level == 0 && x.scale != wanted {
+            let (left, right) = (x.scale, wanted);
+            return Err(RecordError::Scales { operation: OPERATION, left, right });
+        }
+        self.raise_modulus_to(x, factor, chain.top(), scale)
+    }
+
+    /// The same up to any level, from a ciphertext of level 0 with whatever scale, over any chain
+    /// with a sparse secret.
+    ///
+    /// # Errors
+    /// When it does not stand at level 0, there is no level `top`, or the chain has no sparse
+    /// secret.
+    pub fn raise_modulus_to(
+        &mut self,
+        x: &Recorded,
+        factor: &BigInt,
+        top: usize,
+        scale: f64,
+    ) -> Result<RaiseSteps, RecordError> {
+        let chain = self.chain().clone();
         if x.level != 0 {
             let why = "the modulus is raised from level 0: adjust the ciphertext first".into();
             return Err(RecordError::Level { operation: OPERATION, level: x.level, why });
         }
-        if x.scale != wanted {
-            let (left, right) = (x.scale, wanted);
-            return Err(RecordError::Scales { operation: OPERATION, left, right });
-        }
+        let Some(few) = chain.sparse_auxiliary() else {
+            let why = "the parameter set has no sparse secret: take one that does".into();
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        };
         let bottom = chain.level(0)?;
         let prepared = self.multiply_integer(x, factor)?;
-
-        let few = chain.sparse_auxiliary().expect("the chain bootstraps");
         let both = bottom.union(&few);
         let raised = self.mod_up(prepared.a, &both)?;
         let mut down = |part: Part| -> Result<Value, RecordError> {
@@ -64,7 +83,6 @@ impl Recorder {
         let b = self.sum(vec![Term::plus(prepared.b), Term::plus(kb)])?;
         let sparse = Recorded { b, a, ..prepared };
 
-        let top = chain.top();
         let base = chain.level(top)?;
         let mut lift = |x: Value, to: &Basis| -> Result<Value, RecordError> {
             let rest = to.difference(bottom);

@@ -6,6 +6,7 @@ mod functions;
 mod iterations;
 mod levels;
 mod matrix;
+mod program;
 mod rounding;
 mod slots;
 
