@@ -10,6 +10,7 @@ use girih_conformance::ckks::{
     batches, evaluator, key_switching, long, operations, vectors as ckks_vectors,
 };
 use girih_conformance::compare::{self, Differences};
+use girih_conformance::discrete::vectors as discrete_vectors;
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
@@ -198,6 +199,15 @@ fn replay_ckks(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
     no_differences(replay.failures)
 }
 
+fn replay_discrete(device: &Device, name: &str, text: &str) -> Result<(), Failed> {
+    let file = discrete_vectors::DiscreteVectorFile::parse(name, text)?;
+    let replay = file.replay(device.backend())?;
+    if replay.passed == 0 {
+        return Err("the file has no stages".into());
+    }
+    no_differences(replay.failures)
+}
+
 fn long_case(device: &Device, case: &long::Case) -> Result<(), Failed> {
     let (line, differences) = long::run(device.backend(), case)?;
     println!("{line}");
@@ -239,6 +249,15 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
             format!("ckks::vectors::{name}"),
             Box::new(move |device| replay_ckks(device, name, text)),
         );
+    }
+    for (name, text) in discrete_vectors::PUBLISHED {
+        // Whole look-ups take long on a software stand-in.
+        if !quick || !name.ends_with("_n10") {
+            add(
+                format!("discrete::vectors::{name}"),
+                Box::new(move |device| replay_discrete(device, name, text)),
+            );
+        }
     }
     for (set, chosen) in RECORDED {
         let quickly = |name: &&str| !quick || (set == RECORDED[0].0 && *name != "bootstrap");

@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("rlwe", &["ring", "backend"], &[]),
     ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
     ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
+    ("discrete", &["ring", "backend", "rlwe", "ckks"], &["cpu"]),
     ("circuit", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
     ("integer", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
     ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks"], &["cpu"]),
@@ -37,7 +38,7 @@ const SHARED: [&str; 4] = [
 ];
 
 /// What a device knows nothing of: schemes, their sets, their gates. Whole words.
-const SCHEME_WORDS: [&str; 13] = [
+const SCHEME_WORDS: [&str; 14] = [
     "TFHE",
     "CKKS",
     "BFV",
@@ -49,11 +50,13 @@ const SCHEME_WORDS: [&str; 13] = [
     "girih_circuit",
     "girih_integer",
     "girih_switching",
+    "girih_discrete",
     "girih_rlwe",
     "girih_conformance",
 ];
 /// The same at the beginnings of words.
-const SET_NAMES: [&str; 6] = ["STD128", "STD192", "STD256", "TFHERS", "INSECURE_", "CKKS_"];
+const SET_NAMES: [&str; 7] =
+    ["STD128", "STD192", "STD256", "TFHERS", "INSECURE_", "CKKS_", "DISCRETE_"];
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

@@ -14,6 +14,7 @@
 //! | [`tables`] | ever new look-up tables from several threads, in little room |
 //! | [`poly`] | programs on polynomials against the interpreter |
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
+//! | [`discrete`] | published vectors and look-ups of exact numbers in slots |
 //! | [`switching`] | from CKKS to TFHE and back |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
 //! | [`book`] | the chapters of `docs/`, their links and samples |
@@ -25,6 +26,7 @@
 pub mod book;
 pub mod bootstrap;
 pub mod ckks;
+pub mod discrete;
 pub mod poly;
 pub mod soak;
 pub mod switching;

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih_conformance::ckks::vectors::CkksVectorFile;
+use girih_conformance::discrete::vectors::DiscreteVectorFile;
 use girih_conformance::vectors::VectorFile;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let shown = path.display().to_string();
         let (name, replay) = if CkksVectorFile::is_one(&text) {
             let file = CkksVectorFile::parse(&shown, &text)?;
+            (file.name().to_owned(), file.replay(device.backend())?)
+        } else if DiscreteVectorFile::is_one(&text) {
+            let file = DiscreteVectorFile::parse(&shown, &text)?;
             (file.name().to_owned(), file.replay(device.backend())?)
         } else {
             let file = VectorFile::parse(&shown, &text)?;

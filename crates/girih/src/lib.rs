@@ -168,6 +168,7 @@
 pub mod circuit;
 pub mod ckks;
 pub mod device;
+pub mod discrete;
 pub mod integer;
 pub mod switching;
 pub mod tfhe;

@@ -12,12 +12,15 @@ pub enum Scheme {
     Ckks = 2,
     /// From one of them to the other.
     Switching = 3,
+    /// Exact small numbers in slots of CKKS.
+    Discrete = 4,
 }
 
 impl Scheme {
     /// The scheme of a byte, if there is one.
     pub fn of_byte(byte: u8) -> Option<Self> {
-        [Self::Tfhe, Self::Ckks, Self::Switching].into_iter().find(|scheme| *scheme as u8 == byte)
+        let all = [Self::Tfhe, Self::Ckks, Self::Switching, Self::Discrete];
+        all.into_iter().find(|scheme| *scheme as u8 == byte)
     }
 }
 
@@ -27,6 +30,7 @@ impl std::fmt::Display for Scheme {
             Self::Tfhe => "TFHE",
             Self::Ckks => "CKKS",
             Self::Switching => "scheme switching",
+            Self::Discrete => "discrete CKKS",
         })
     }
 }

@@ -206,7 +206,7 @@ impl Keys {
 }
 
 /// The words of an encoded plaintext.
-pub(super) fn plain_words(
+pub(crate) fn plain_words(
     chain: &Chain,
     plain: &girih::ckks::program::PlainPolynomial,
     shape: &ResidentShape,

@@ -126,9 +126,7 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
     let estimate = Estimate {
         dense: dense(set).usvp_bdgl16(),
         dense_matzov: dense(set).cheapest_matzov(),
-        sparse: set
-            .sparse_weight()
-            .and_then(|weight| sparse(set.degree(), weight, log2_sparse)),
+        sparse: set.sparse_weight().and_then(|weight| sparse(set.degree(), weight, log2_sparse)),
     };
     let largest = largest_log2_modulus(chain.log2_degree());
     let log2_modulus = set.log2_modulus();

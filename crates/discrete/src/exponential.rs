@@ -1,0 +1,38 @@
+//! The polynomial of exp(2 pi i t) before its squarings, in Chebyshev polynomials of t/K.
+//!
+//! exp(i w x) = J_0(w) + 2 sum over k >= 1 of i^k J_k(w) T_k(x), J_k the Bessel functions. Its error
+//! is as large at the ends of [-1, 1] as in the middle: a fit weighted by where t is likely to be
+//! would be smaller there and larger at the ends, which t does reach, with 2^-62.
+
+use crate::DiscreteParameters;
+use girih_ckks::Complex64;
+use std::f64::consts::TAU;
+
+/// w = 2 pi K / 2^r.
+fn frequency(interval: f64, squarings: usize) -> f64 {
+    TAU * interval / (1u64 << squarings) as f64
+}
+
+/// The coefficients of T_0 .. T_degree of exp(2 pi i K x / 2^`squarings`) on [-1, 1].
+pub fn exponential(interval: f64, squarings: usize, degree: usize) -> Vec<Complex64> {
+    let w = frequency(interval, squarings);
+    let one = |k: usize| {
+        let j = libm::jn(k as i32, w) * if k == 0 { 1.0 } else { 2.0 };
+        match k % 4 {
+            0 => Complex64::new(j, 0.0),
+            1 => Complex64::new(0.0, j),
+            2 => Complex64::new(-j, 0.0),
+            _ => Complex64::new(0.0, -j),
+        }
+    };
+    (0..=degree).map(one).collect()
+}
+
+/// How far the exponential of a set is from exp(2 pi i t) at most, for every |t| <= K: squarings
+/// double the error of the polynomial each.
+pub fn series_error(set: &DiscreteParameters) -> f64 {
+    let w = frequency(set.interval(), set.squarings());
+    // Beyond k = w the functions fall faster than any power.
+    let rest = (set.degree() + 1..set.degree() + 64).map(|k| libm::jn(k as i32, w).abs());
+    2.0 * rest.sum::<f64>() * (1u64 << set.squarings()) as f64
+}

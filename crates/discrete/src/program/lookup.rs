@@ -1,0 +1,308 @@
+//! From a sum at the wire level to tables of it.
+
+use super::polynomial::{Evaluator, Terms, powers};
+use crate::exponential::exponential;
+use crate::{DiscreteParameters, Result, Table};
+use girih_ckks::program::{
+    Chain, DiagonalPlan, Group, KeyKind, LinearTransform, RecordError, Recorded, Recorder,
+    transform_groups,
+};
+use girih_ckks::{Complex64, Encoder};
+use num_bigint::BigInt;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The levels, labels and matrices of a look-up, made once for tables of so many levels.
+#[derive(Clone, Debug)]
+pub struct LookupPlan {
+    /// Slots to coefficients, from the wire level.
+    pub to_coefficients: Arc<[LinearTransform]>,
+    /// Coefficients to slots, from the level that the modulus is raised to.
+    pub to_slots: Vec<LinearTransform>,
+    /// The coefficients of the exponential before its squarings.
+    pub exponential: Vec<Complex64>,
+    set: DiscreteParameters,
+    levels: usize,
+    raised_scale: f64,
+    exponential_scale: f64,
+}
+
+/// What stands between the steps from numbers to slots t/K.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// At level 0: numbers in coefficients, in units of Q_0/p.
+    pub coefficients: Recorded,
+    /// The same under a larger modulus, plus multiples of Q_0.
+    pub raised: Recorded,
+    /// t/K of the first half of the numbers, and of the second.
+    pub halves: [Recorded; 2],
+}
+
+/// What stands between the steps of an exponential.
+#[derive(Clone, Debug)]
+pub struct Exponential {
+    /// Chebyshev polynomials of the input.
+    pub basis: Terms,
+    /// exp(2 pi i t/2^r).
+    pub polynomial: Recorded,
+    /// After each squaring; the last is z.
+    pub squarings: Vec<Recorded>,
+}
+
+/// Labels of a chain of transforms: from `first` in equal steps of a power of two, and `last`.
+fn labels(first: f64, last: f64, groups: usize) -> Vec<f64> {
+    let shift = ((last / first).log2() / groups as f64).round_ties_even();
+    let mut labels = vec![first];
+    for _ in 1..groups {
+        labels.push(labels[labels.len() - 1] * shift.exp2());
+    }
+    labels.push(last);
+    labels
+}
+
+/// Diagonals of a giant step where there are 256: the rule of CKKS has 32, and 16 take eight key
+/// switches less.
+const BABIES_OF_256: usize = 16;
+
+fn transforms(
+    chain: &Chain,
+    groups: &[Group],
+    slots: usize,
+    top: usize,
+    labels: &[f64],
+    encoder: &Encoder,
+) -> Result<Vec<LinearTransform>> {
+    let one = |(i, group): (usize, &Group)| {
+        let baby_steps = match group.stored.len() {
+            256 => BABIES_OF_256,
+            _ => group.baby_steps,
+        };
+        let plan = DiagonalPlan { stride: group.stride, baby_steps, slots };
+        let ratio = chain.ratio(top - i);
+        let (from, to) = (labels[i], labels[i + 1]);
+        Ok(LinearTransform::encode(&group.stored, plan, ratio, from, to, encoder)?)
+    };
+    groups.iter().enumerate().map(one).collect()
+}
+
+/// Q_0, which is one prime.
+fn bottom(chain: &Chain) -> Result<f64> {
+    let base = chain.level(0)?;
+    let prime = base.primes().first().copied().unwrap_or_default();
+    Ok(f64::from(chain.ring().primes[usize::from(prime)].value()))
+}
+
+impl LookupPlan {
+    /// The matrices from slots to coefficients, which all look-ups of a set share.
+    ///
+    /// # Errors
+    /// None for a chain of the set.
+    pub fn to_coefficients(
+        set: &DiscreteParameters,
+        chain: &Chain,
+        encoder: &Encoder,
+    ) -> Result<Arc<[LinearTransform]>> {
+        let slots = chain.most_slots();
+        let groups = transform_groups(slots, set.to_coefficients(), false)?;
+        let last = bottom(chain)? / f64::from(set.modulus());
+        let labels = labels(set.scale(), last, groups.len());
+        Ok(transforms(chain, &groups, slots, set.wire_level(), &labels, encoder)?.into())
+    }
+
+    /// The plan for tables of `levels` levels.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for more levels than the set has for tables.
+    pub fn new(
+        set: &DiscreteParameters,
+        chain: &Chain,
+        to_coefficients: Arc<[LinearTransform]>,
+        levels: usize,
+        encoder: &Encoder,
+    ) -> Result<Self> {
+        if levels > set.table_levels() {
+            return crate::error::mismatch(format!(
+                "a table of {levels} levels, and {set} has {}: take a smaller order or modulus",
+                set.table_levels()
+            ));
+        }
+        let slots = chain.most_slots();
+        let scale = |level| chain.scale(level).expect("levels above wires have a scale");
+        let exponential_scale = scale(set.exponential_level(levels));
+        let raised_scale = set.interval() * bottom(chain)?;
+        let groups = transform_groups(slots, set.to_slots(), true)?;
+        let labels = labels(raised_scale, exponential_scale / 2.0, groups.len());
+        let top = set.raised_level(levels);
+        Ok(Self {
+            to_coefficients,
+            to_slots: transforms(chain, &groups, slots, top, &labels, encoder)?,
+            exponential: exponential(set.interval(), set.squarings(), set.degree()),
+            set: set.clone(),
+            levels,
+            raised_scale,
+            exponential_scale,
+        })
+    }
+
+    /// Levels of the tables that it is for.
+    pub fn levels(&self) -> usize {
+        self.levels
+    }
+
+    /// The keys that it needs, each with the highest level at which it uses it.
+    pub fn key_levels(&self, chain: &Chain) -> Vec<(KeyKind, usize)> {
+        let (set, levels) = (&self.set, self.levels);
+        let (start, top) = (set.exponential_level(levels), set.raised_level(levels));
+        let mut held: BTreeMap<KeyKind, usize> = [
+            (KeyKind::Multiplication, start),
+            (KeyKind::DenseToSparse, top),
+            (KeyKind::SparseToDense, top),
+            (KeyKind::Galois(chain.conjugation()), start),
+        ]
+        .into();
+        let there = self.to_slots.iter().enumerate().map(|(i, t)| (top - i, t));
+        let back = self.to_coefficients.iter().enumerate();
+        let back = back.map(|(i, t)| (set.wire_level() - i, t));
+        for (level, transform) in there.chain(back) {
+            for by in transform.rotations() {
+                let kind = KeyKind::Galois(chain.rotation(by as i64));
+                let most = held.entry(kind).or_insert(level);
+                *most = level.max(*most);
+            }
+        }
+        held.into_iter().collect()
+    }
+
+    /// sum over i of `weights[i]` times ciphertext i, plus `constant` in both halves.
+    ///
+    /// # Errors
+    /// None for ciphertexts of the wire level.
+    pub fn sum(
+        recorder: &mut Recorder,
+        terms: &[(i64, Recorded)],
+        constant: i64,
+    ) -> std::result::Result<Recorded, RecordError> {
+        let mut sum: Option<Recorded> = None;
+        for (weight, x) in terms {
+            let term = match weight {
+                1 => *x,
+                _ => recorder.multiply_integer(x, &BigInt::from(*weight))?,
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => recorder.add(&sum, &term)?,
+            });
+        }
+        let sum = sum.ok_or_else(|| RecordError::Shape {
+            operation: "a sum",
+            why: "it has no terms".into(),
+        })?;
+        match constant {
+            0 => Ok(sum),
+            c => recorder.add_constant(&sum, c as f64, c as f64),
+        }
+    }
+
+    /// From a sum at the wire level to slots t/K: t = m/p + a small error + an integer.
+    ///
+    /// # Errors
+    /// When the ciphertext does not stand at the wire level.
+    pub fn slots(
+        &self,
+        recorder: &mut Recorder,
+        x: &Recorded,
+    ) -> std::result::Result<Slots, RecordError> {
+        if x.level != self.set.wire_level() {
+            let why = format!("numbers stand at {}", self.set.wire_level());
+            return Err(RecordError::Level { operation: "a look-up", level: x.level, why });
+        }
+        let coefficients = recorder.transform_chain(x, &self.to_coefficients, false)?;
+        let (one, top) = (BigInt::from(1), self.set.raised_level(self.levels));
+        let raised = recorder.raise_modulus_to(&coefficients, &one, top, self.raised_scale)?.result;
+        let both = recorder.transform_chain(&raised, &self.to_slots, false)?;
+        let conjugate = recorder.conjugate(&both)?;
+        let re = recorder.add(&both, &conjugate)?;
+        let im = recorder.sub(&conjugate, &both)?;
+        let im = recorder.multiply_i(&im)?;
+        let halves = [re, im].map(|half| Recorded { scale: self.exponential_scale, ..half });
+        Ok(Slots { coefficients, raised, halves })
+    }
+
+    /// exp(2 pi i t) of slots t/K at the level where the exponential starts.
+    ///
+    /// # Errors
+    /// When levels run out.
+    pub fn exponential(
+        &self,
+        recorder: &mut Recorder,
+        x: &Recorded,
+    ) -> std::result::Result<Exponential, RecordError> {
+        let degree = self.exponential.len() - 1;
+        let basis = recorder.chebyshev_basis(x, degree, 2)?;
+        let terms: Terms = basis.terms().map(|(j, t)| (j, *t)).collect();
+        let level = self.set.wire_level() + self.levels + self.set.squarings();
+        let scale = recorder.chain().scale(level).expect("levels above wires have a scale");
+        let mut evaluator = Evaluator { recorder, terms: &terms, chebyshev: true };
+        let polynomial = evaluator.evaluate(&self.exponential, level, scale)?;
+        let mut squarings = Vec::new();
+        let mut y = polynomial;
+        for _ in 0..self.set.squarings() {
+            let square = recorder.square(&y)?;
+            y = recorder.rescale(&square)?;
+            squarings.push(y);
+        }
+        Ok(Exponential { basis: terms, polynomial, squarings })
+    }
+
+    /// S of each table, of one half, at the wire level.
+    ///
+    /// # Errors
+    /// When levels run out.
+    pub fn tables(
+        &self,
+        recorder: &mut Recorder,
+        z: &Recorded,
+        tables: &[Table],
+    ) -> std::result::Result<Vec<Recorded>, RecordError> {
+        let polynomials: Vec<&[Complex64]> = tables.iter().map(Table::polynomial).collect();
+        let (level, scale) = (self.set.wire_level(), self.set.scale());
+        let terms = powers(recorder, z, &polynomials, level)?;
+        let mut evaluator = Evaluator { recorder, terms: &terms, chebyshev: false };
+        polynomials.iter().map(|c| evaluator.evaluate(c, level, scale)).collect()
+    }
+
+    /// Both halves in one ciphertext: (S + i S') + conj(S - i S').
+    ///
+    /// # Errors
+    /// None for halves of one level.
+    pub fn join(
+        recorder: &mut Recorder,
+        [re, im]: [&Recorded; 2],
+    ) -> std::result::Result<Recorded, RecordError> {
+        let im = recorder.multiply_i(im)?;
+        let sum = recorder.add(re, &im)?;
+        let difference = recorder.sub(re, &im)?;
+        let conjugate = recorder.conjugate(&difference)?;
+        recorder.add(&sum, &conjugate)
+    }
+
+    /// The whole look-up of several tables on one sum.
+    ///
+    /// # Errors
+    /// As the steps.
+    pub fn lookup(
+        &self,
+        recorder: &mut Recorder,
+        x: &Recorded,
+        tables: &[Table],
+    ) -> std::result::Result<Vec<Recorded>, RecordError> {
+        let halves = self.slots(recorder, x)?.halves;
+        let mut parts = Vec::with_capacity(2);
+        for half in &halves {
+            let z = self.exponential(recorder, half)?;
+            let z = z.squarings.last().copied().unwrap_or(z.polynomial);
+            parts.push(self.tables(recorder, &z, tables)?);
+        }
+        parts[0].iter().zip(&parts[1]).map(|(re, im)| Self::join(recorder, [re, im])).collect()
+    }
+}

@@ -1,0 +1,12 @@
+//! A look-up as recorded operations on polynomials.
+//!
+//! | file | what |
+//! |---|---|
+//! | `polynomial` | polynomials with complex coefficients |
+//! | `lookup` | from a sum at the wire level to tables of it, step by step |
+
+mod lookup;
+mod polynomial;
+
+pub use lookup::{Exponential, LookupPlan, Slots};
+pub use polynomial::{Evaluator, Terms, powers};
