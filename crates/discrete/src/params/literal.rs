@@ -34,7 +34,7 @@ pub struct DiscreteLiteral {
     pub to_slots: Vec<i64>,
     /// r, squarings after the polynomial of the exponential.
     pub squarings: i64,
-    /// The degree of that polynomial: 3, 7, 15, 31 or 63.
+    /// The degree of that polynomial: 15 or 31.
     pub degree: i64,
     /// h, non-zero coefficients of the sparse secret: even.
     pub sparse_weight: i64,

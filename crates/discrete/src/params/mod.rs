@@ -9,8 +9,8 @@ mod tests;
 pub use literal::DiscreteLiteral;
 pub use primes::nearest_primes;
 
-use crate::wire;
 use crate::{Error, Result};
+use crate::{LookupNoise, wire};
 use girih_ckks::CkksParameters;
 use girih_ckks::params::{EncapsulationLiteral, ParameterLiteral, Security};
 use girih_rlwe::wire::Kind;
@@ -113,8 +113,8 @@ impl DiscreteParameters {
         let to_slots = stages("to_slots", &literal.to_slots, log2_degree)?;
         let squarings = within("squarings", literal.squarings, 1, 8)?;
         let degree = within("degree", literal.degree, 3, 63)?;
-        if !(degree + 1).is_power_of_two() {
-            let rule = "must be 3, 7, 15, 31 or 63".into();
+        if !LookupNoise::degrees().any(|known| known == degree) {
+            let rule = "must be 15 or 31, whose noise is known".into();
             return Err(Error::Parameter { field: "degree", value: degree.to_string(), rule });
         }
         if literal.sparse_weight % 2 != 0 {

@@ -7,7 +7,7 @@ use girih_ckks::program::{
     Chain, DiagonalPlan, Group, KeyKind, LinearTransform, RecordError, Recorded, Recorder,
     transform_groups,
 };
-use girih_ckks::{Complex64, Encoder};
+use girih_ckks::{Complex64, Encoder, KeyRange};
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,25 +64,65 @@ fn labels(first: f64, last: f64, groups: usize) -> Vec<f64> {
 /// switches less.
 const BABIES_OF_256: usize = 16;
 
+/// The matrices to slots, or back.
+fn groups(
+    slots: usize,
+    stages: &[usize],
+    to_slots: bool,
+) -> std::result::Result<Vec<Group>, RecordError> {
+    let mut groups = transform_groups(slots, stages, to_slots)?;
+    for group in groups.iter_mut().filter(|group| group.stored.len() == 256) {
+        group.baby_steps = BABIES_OF_256;
+    }
+    Ok(groups)
+}
+
+fn steps(group: &Group, slots: usize) -> DiagonalPlan {
+    DiagonalPlan { stride: group.stride, baby_steps: group.baby_steps, slots }
+}
+
 fn transforms(
     chain: &Chain,
     groups: &[Group],
-    slots: usize,
     top: usize,
     labels: &[f64],
     encoder: &Encoder,
 ) -> Result<Vec<LinearTransform>> {
     let one = |(i, group): (usize, &Group)| {
-        let baby_steps = match group.stored.len() {
-            256 => BABIES_OF_256,
-            _ => group.baby_steps,
-        };
-        let plan = DiagonalPlan { stride: group.stride, baby_steps, slots };
-        let ratio = chain.ratio(top - i);
-        let (from, to) = (labels[i], labels[i + 1]);
+        let plan = steps(group, chain.most_slots());
+        let (ratio, from, to) = (chain.ratio(top - i), labels[i], labels[i + 1]);
         Ok(LinearTransform::encode(&group.stored, plan, ratio, from, to, encoder)?)
     };
     groups.iter().enumerate().map(one).collect()
+}
+
+/// The keys that look-ups of a set take, each for the levels at which one uses it.
+///
+/// # Errors
+/// None for a checked set.
+pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
+    let (ckks, levels) = (set.ckks(), set.table_levels());
+    let (start, top) = (set.exponential_level(levels), set.raised_level(levels));
+    let mut held: BTreeMap<KeyKind, usize> = [
+        (KeyKind::Multiplication, start),
+        (KeyKind::DenseToSparse, top),
+        (KeyKind::SparseToDense, top),
+        (KeyKind::conjugation(ckks), start),
+    ]
+    .into();
+    let ways = [(set.to_slots(), true, top), (set.to_coefficients(), false, set.wire_level())];
+    for (stages, to_slots, top) in ways {
+        for (i, group) in groups(ckks.slots(), stages, to_slots)?.iter().enumerate() {
+            let used = |k: usize| group.stored[k].is_some();
+            let rotations = steps(group, ckks.slots()).rotations(group.stored.len(), used);
+            let kinds = rotations.into_iter().map(|by| KeyKind::rotation(ckks, by as i64));
+            for kind in kinds.flatten() {
+                let most = held.entry(kind).or_insert(top - i);
+                *most = (*most).max(top - i);
+            }
+        }
+    }
+    Ok(held.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
 }
 
 /// Q_0, which is one prime.
@@ -102,11 +142,10 @@ impl LookupPlan {
         chain: &Chain,
         encoder: &Encoder,
     ) -> Result<Arc<[LinearTransform]>> {
-        let slots = chain.most_slots();
-        let groups = transform_groups(slots, set.to_coefficients(), false)?;
+        let groups = groups(chain.most_slots(), set.to_coefficients(), false)?;
         let last = bottom(chain)? / f64::from(set.modulus());
         let labels = labels(set.scale(), last, groups.len());
-        Ok(transforms(chain, &groups, slots, set.wire_level(), &labels, encoder)?.into())
+        Ok(transforms(chain, &groups, set.wire_level(), &labels, encoder)?.into())
     }
 
     /// The plan for tables of `levels` levels.
@@ -126,16 +165,15 @@ impl LookupPlan {
                 set.table_levels()
             ));
         }
-        let slots = chain.most_slots();
         let scale = |level| chain.scale(level).expect("levels above wires have a scale");
         let exponential_scale = scale(set.exponential_level(levels));
         let raised_scale = set.interval() * bottom(chain)?;
-        let groups = transform_groups(slots, set.to_slots(), true)?;
+        let groups = groups(chain.most_slots(), set.to_slots(), true)?;
         let labels = labels(raised_scale, exponential_scale / 2.0, groups.len());
         let top = set.raised_level(levels);
         Ok(Self {
             to_coefficients,
-            to_slots: transforms(chain, &groups, slots, top, &labels, encoder)?,
+            to_slots: transforms(chain, &groups, top, &labels, encoder)?,
             exponential: exponential(set.interval(), set.squarings(), set.degree()),
             set: set.clone(),
             levels,
@@ -147,30 +185,6 @@ impl LookupPlan {
     /// Levels of the tables that it is for.
     pub fn levels(&self) -> usize {
         self.levels
-    }
-
-    /// The keys that it needs, each with the highest level at which it uses it.
-    pub fn key_levels(&self, chain: &Chain) -> Vec<(KeyKind, usize)> {
-        let (set, levels) = (&self.set, self.levels);
-        let (start, top) = (set.exponential_level(levels), set.raised_level(levels));
-        let mut held: BTreeMap<KeyKind, usize> = [
-            (KeyKind::Multiplication, start),
-            (KeyKind::DenseToSparse, top),
-            (KeyKind::SparseToDense, top),
-            (KeyKind::Galois(chain.conjugation()), start),
-        ]
-        .into();
-        let there = self.to_slots.iter().enumerate().map(|(i, t)| (top - i, t));
-        let back = self.to_coefficients.iter().enumerate();
-        let back = back.map(|(i, t)| (set.wire_level() - i, t));
-        for (level, transform) in there.chain(back) {
-            for by in transform.rotations() {
-                let kind = KeyKind::Galois(chain.rotation(by as i64));
-                let most = held.entry(kind).or_insert(level);
-                *most = level.max(*most);
-            }
-        }
-        held.into_iter().collect()
     }
 
     /// sum over i of `weights[i]` times ciphertext i, plus `constant` in both halves.

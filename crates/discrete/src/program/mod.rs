@@ -8,5 +8,5 @@
 mod lookup;
 mod polynomial;
 
-pub use lookup::{Exponential, LookupPlan, Slots};
+pub use lookup::{Exponential, LookupPlan, Slots, key_ranges};
 pub use polynomial::{Evaluator, Terms, powers};

@@ -1,0 +1,429 @@
+//! How likely a look-up is wrong: tails of errors, carried from look-up to look-up.
+//!
+//! A look-up reads a sum with an error of size d, in units of its numbers, and gives a result that
+//! is off by at most lambda(d), which is about c d^2 (order 1) or c d^3 (order 2): small errors
+//! shrink. The sum's error is that of its inputs plus fresh noise. A wrong result needs noise in
+//! one look-up, or less of it in each of several in a row; so what is known of the error of a
+//! ciphertext is its whole tail, P(|error| > x) for x on a grid, and a look-up makes the tail of
+//! its results from those of its inputs. Everything is rounded towards larger probabilities:
+//!
+//! - the tail of a sum of dependent errors is at most the sum of their tails at shares of x;
+//! - noise is normal in each slot, and counted with the deviation of the worst one;
+//! - along and across the circle it has two deviations; d is the size of both together, in units
+//!   of the first, so that P(noise > d) = exp(-d^2 / 2 sigma^2);
+//! - lambda is computed for each table from its polynomial, over all errors of that size, and is
+//!   infinite from 1/2 on.
+
+use crate::{DiscreteParameters, LookupNoise, Table};
+use girih_ckks::Complex64;
+use std::collections::HashMap;
+use std::f64::consts::TAU;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// log2 of the least size on the grid, and points to each power of two.
+const LEAST: i32 = -12;
+const STEPS: usize = 48;
+
+/// Points of the grid: the last is 1, [`HALF`] is 1/2.
+const POINTS: usize = 12 * STEPS + 1;
+const HALF: usize = 11 * STEPS;
+
+/// Directions in which errors of one size are tried, and what a largest value between two of them
+/// may add.
+const DIRECTIONS: usize = 64;
+const BETWEEN: f64 = 1.004;
+
+/// Every so many points lambda is computed. Its logarithm is convex in that of the size, as it is
+/// the largest value of harmonic functions on growing sets, so that straight lines are above it.
+const COMPUTED: usize = 4;
+
+/// Probabilities are powers of two to this fraction, rounded up, so that chains of equal look-ups
+/// come to equal tails.
+const FRACTION: f64 = 8.0;
+
+/// Probabilities below this are 0.
+const NOTHING: f64 = 1e-90;
+
+fn size(point: usize) -> f64 {
+    libm::exp2(f64::from(LEAST) + point as f64 / STEPS as f64)
+}
+
+/// The last point whose size is at most `x`, if there is one.
+fn point_below(x: f64) -> Option<usize> {
+    let at = (libm::log2(x) - f64::from(LEAST)) * STEPS as f64;
+    // What rounds to a point from below counts as below it.
+    let at = (at - 1e-9).floor();
+    (at >= 0.0).then(|| (at as usize).min(POINTS - 1))
+}
+
+fn rounded_up(p: f64) -> f64 {
+    if p <= NOTHING {
+        return if p > 0.0 { NOTHING } else { 0.0 };
+    }
+    libm::exp2((libm::log2(p) * FRACTION).ceil() / FRACTION).min(1.0)
+}
+
+/// The tail of an error: P(|error| > size) at each point of the grid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tail(Arc<[f64]>);
+
+impl Tail {
+    /// No error.
+    pub fn none() -> Self {
+        Self(vec![0.0; POINTS].into())
+    }
+
+    /// An error that never exceeds `bound`.
+    pub fn bounded(bound: f64) -> Self {
+        if bound <= 0.0 {
+            return Self::none();
+        }
+        Self((0..POINTS).map(|i| if size(i) < bound { 1.0 } else { 0.0 }).collect())
+    }
+
+    /// P(|error| > x), at most.
+    fn beyond(&self, x: f64) -> f64 {
+        match point_below(x) {
+            Some(point) => self.0[point],
+            None if self.0[0] == 0.0 => 0.0,
+            None => 1.0,
+        }
+    }
+
+    /// The size that is exceeded with a probability below `p` only.
+    pub fn quantile(&self, p: f64) -> f64 {
+        (0..POINTS).find(|&i| self.0[i] <= p).map_or(f64::INFINITY, |i| match self.0[0] {
+            0.0 => 0.0,
+            _ => size(i),
+        })
+    }
+
+    /// The tail of the sum of errors times weights, however they depend on each other.
+    pub fn sum<'a>(terms: impl IntoIterator<Item = (f64, &'a Tail)>) -> Self {
+        let terms: Vec<(f64, f64, &Tail)> = terms
+            .into_iter()
+            .map(|(weight, tail)| (weight.abs(), weight.abs() * tail.quantile(1e-18), tail))
+            .filter(|(.., tail)| tail.0[0] > 0.0)
+            .collect();
+        if let [(weight, _, tail)] = terms.as_slice()
+            && *weight == 1.0
+        {
+            return (*tail).clone();
+        }
+        // If a sum exceeds x, a term exceeds its share.
+        let all: f64 = terms.iter().map(|(_, share, _)| share).sum();
+        let at = |i: usize| {
+            let x = size(i);
+            let one =
+                |(weight, share, tail): &(f64, f64, &Tail)| tail.beyond(x * share / all / weight);
+            rounded_up(terms.iter().map(one).sum())
+        };
+        if !all.is_finite() {
+            return Self(vec![1.0; POINTS].into());
+        }
+        Self((0..POINTS).map(at).collect())
+    }
+
+    fn bits(&self) -> Vec<u64> {
+        self.0.iter().map(|p| p.to_bits()).collect()
+    }
+}
+
+/// lambda of a table on the grid.
+#[derive(Clone, Debug)]
+struct Passed(Vec<f64>);
+
+/// 2 Re S at z.
+fn value(polynomial: &[Complex64], z: Complex64) -> f64 {
+    2.0 * polynomial.iter().rev().fold(Complex64::default(), |sum, c| sum * z + c).re
+}
+
+/// z_m with an error of `size` in units of numbers in direction `k`.
+fn disturbed(modulus: u32, m: usize, size: f64, ratio: f64, k: usize) -> Complex64 {
+    let angle = TAU * k as f64 / DIRECTIONS as f64;
+    let unit = TAU * size / f64::from(modulus);
+    // Exact on the circle: an error of the sum moves z along it.
+    let along = m as f64 * TAU / f64::from(modulus) + unit * libm::cos(angle);
+    let across = 1.0 + unit * ratio * libm::sin(angle);
+    Complex64::new(across * libm::cos(along), across * libm::sin(along))
+}
+
+impl Passed {
+    /// The largest error of the result for errors of each size, over all numbers and directions.
+    fn of(table: &Table, ratio: f64) -> Self {
+        let p = table.modulus();
+        let worst = |size: f64| {
+            let mut worst = 0f64;
+            for (m, &f) in table.values().iter().enumerate() {
+                for k in 0..DIRECTIONS {
+                    let z = disturbed(p, m, size, ratio, k);
+                    worst = worst.max((value(table.polynomial(), z) - f as f64).abs());
+                }
+            }
+            worst
+        };
+        Self::on_grid(worst)
+    }
+
+    /// The same for the worst of all tables of range 1: errors of those that go up where cardinal
+    /// functions are positive, or where they are negative.
+    fn worst(modulus: u32, order: u32, ratio: f64) -> Self {
+        let cardinal = |j: u32| {
+            let values: Vec<i64> = (0..modulus).map(|m| i64::from(m == j)).collect();
+            Table::from_values(&values).and_then(|t| t.order(order)).expect("a small table")
+        };
+        let cardinals: Vec<Table> = (1..modulus).map(cardinal).collect();
+        let worst = |size: f64| {
+            let mut worst = 0f64;
+            for k in 0..DIRECTIONS {
+                let z = disturbed(modulus, 0, size, ratio, k);
+                let values = cardinals.iter().map(|c| value(c.polynomial(), z));
+                let (mut up, mut down) = (0.0, 0.0);
+                values.for_each(|v| if v > 0.0 { up += v } else { down -= v });
+                worst = worst.max(up).max(down);
+            }
+            worst
+        };
+        Self::on_grid(worst)
+    }
+
+    fn on_grid(worst: impl Fn(f64) -> f64) -> Self {
+        let computed: Vec<f64> = (0..=HALF)
+            .step_by(COMPUTED)
+            .map(|i| BETWEEN * worst(size(i)).max(f64::MIN_POSITIVE))
+            .collect();
+        let mut largest = 0f64;
+        let at = |i: usize| {
+            // Above the last point that is still read as the right number nothing is known.
+            if i >= HALF {
+                return f64::INFINITY;
+            }
+            let (low, share) = (i / COMPUTED, (i % COMPUTED) as f64 / COMPUTED as f64);
+            let [below, above] = [computed[low], computed[low + 1]].map(libm::log2);
+            largest = largest.max(libm::exp2(below + (above - below) * share));
+            largest
+        };
+        Self((0..POINTS).map(at).collect())
+    }
+
+    /// The tail of the result of an input's.
+    fn pass(&self, input: &[f64], factor: f64) -> Vec<f64> {
+        let at = |i: usize| {
+            let bound = size(i);
+            match self.0.iter().rposition(|&passed| factor * passed <= bound) {
+                Some(point) => input[point],
+                None => 1.0,
+            }
+        };
+        (0..POINTS).map(at).collect()
+    }
+}
+
+/// What noise makes of a sum's tail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fresh {
+    /// Deviation of the worst slot, in units of numbers.
+    pub deviation: f64,
+    /// What the exponential is off by at most, in the same units.
+    pub bias: f64,
+}
+
+impl Fresh {
+    fn add(&self, input: &Tail) -> Vec<f64> {
+        let exceeds = |x: f64| {
+            if x <= 0.0 { 1.0 } else { libm::exp(-0.5 * (x / self.deviation).powi(2)) }
+        };
+        let tail = &input.0;
+        let at = |k: usize| {
+            let room = size(k) - self.bias;
+            if tail[0] == 0.0 {
+                return exceeds(room);
+            }
+            let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
+            let steps = (0..POINTS - 1).map(|i| {
+                let mass = (tail[i] - tail[i + 1]).max(0.0);
+                if mass == 0.0 { 0.0 } else { mass * exceeds(room - size(i + 1)) }
+            });
+            (below + steps.sum::<f64>() + tail[POINTS - 1]).min(1.0)
+        };
+        (0..POINTS).map(at).collect()
+    }
+}
+
+/// What a look-up makes of errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// log2 of the probability that any number of the result of each table is wrong.
+    pub log2_failure: f64,
+    /// Tails of the results.
+    pub tails: Vec<Tail>,
+}
+
+/// A result beyond which of the grid is a wrong one: numbers are rounded.
+fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
+    let wrong = passed[HALF];
+    // What is wrong has been counted; the rest goes on.
+    passed.iter_mut().for_each(|p| *p = rounded_up((*p - wrong).max(0.0)));
+    (wrong * numbers as f64, Tail(passed.into()))
+}
+
+/// Failures of the look-ups of one set; what was computed is kept.
+#[derive(Debug)]
+pub(crate) struct FailureModel {
+    set: DiscreteParameters,
+    passed: Mutex<HashMap<(Vec<i64>, u32), Arc<Passed>>>,
+    outcomes: Mutex<HashMap<OutcomeKey, (f64, Tail)>>,
+    limits: Mutex<HashMap<(u32, u32), u32>>,
+}
+
+/// The input's tail, deviation and bias, and the table.
+type OutcomeKey = (Vec<u64>, [u64; 2], Vec<i64>, u32);
+
+fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Outcomes that are kept: a circuit has few kinds of them.
+const KEPT: usize = 4096;
+
+impl FailureModel {
+    pub fn new(set: &DiscreteParameters) -> Self {
+        Self {
+            set: set.clone(),
+            passed: Mutex::default(),
+            outcomes: Mutex::default(),
+            limits: Mutex::default(),
+        }
+    }
+
+    /// The noise of a look-up of tables modulo `modulus` of `levels` levels, with that of its
+    /// inputs: `deviation` is a mean over slots, in units of numbers.
+    pub fn fresh(&self, modulus: u32, levels: usize, deviation: f64) -> (Fresh, f64) {
+        let noise = LookupNoise::new(&self.set, levels);
+        let own = noise.deviation(modulus).hypot(deviation);
+        let worst = self.set.flatness().sqrt();
+        let ratio = noise.ratio();
+        (Fresh { deviation: worst * own, bias: noise.bias(modulus) }, ratio)
+    }
+
+    fn passed(&self, table: &Table, ratio: f64) -> Arc<Passed> {
+        let key = (table.values().to_vec(), table.order_of());
+        if let Some(known) = locked(&self.passed).get(&key) {
+            return known.clone();
+        }
+        let made = Arc::new(Passed::of(table, ratio));
+        locked(&self.passed).insert(key, made.clone());
+        made
+    }
+
+    /// What a look-up of `tables` makes of a sum.
+    pub fn lookup(&self, tail: &Tail, deviation: f64, tables: &[Table]) -> Outcome {
+        let levels = tables.iter().map(Table::levels).max().unwrap_or(0);
+        let modulus = tables.first().map_or(2, Table::modulus);
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation);
+        let key = |table: &Table| -> OutcomeKey {
+            let noise = [fresh.deviation.to_bits(), fresh.bias.to_bits()];
+            (tail.bits(), noise, table.values().to_vec(), table.order_of())
+        };
+        let mut input = None;
+        let (mut failure, mut tails) = (0f64, Vec::new());
+        for table in tables {
+            let key = key(table);
+            let known = locked(&self.outcomes).get(&key).cloned();
+            let (wrong, passed) = match known {
+                Some(known) => known,
+                None => {
+                    let input = input.get_or_insert_with(|| fresh.add(tail));
+                    let passed = self.passed(table, ratio).pass(input, 1.0);
+                    let made = finish(self.set.numbers(), passed);
+                    let mut kept = locked(&self.outcomes);
+                    if kept.len() >= KEPT {
+                        kept.clear();
+                    }
+                    kept.insert(key, made.clone());
+                    made
+                }
+            };
+            failure += wrong;
+            tails.push(passed);
+        }
+        Outcome { log2_failure: libm::log2(failure), tails }
+    }
+
+    /// log2 of the probability that a look-up in an endless chain of worst tables is wrong, whose
+    /// range times the weights of the next sum is `reach`.
+    pub fn chain(&self, modulus: u32, order: u32, reach: u32) -> f64 {
+        let levels = crate::table::levels(modulus, order);
+        let (fresh, ratio) = self.fresh(modulus, levels, 0.0);
+        let passed = Passed::worst(modulus, order, ratio);
+        let mut tail = Tail::none();
+        let mut failure = 0f64;
+        for _ in 0..24 {
+            let (wrong, next) =
+                finish(self.set.numbers(), passed.pass(&fresh.add(&tail), f64::from(reach)));
+            failure = failure.max(wrong);
+            if next == tail {
+                break;
+            }
+            tail = next;
+        }
+        libm::log2(failure)
+    }
+
+    /// The largest reach for which such a chain stays within 2^`limit` a ciphertext; 0 for none.
+    pub fn reach(&self, modulus: u32, order: u32, limit: f64) -> u32 {
+        let mut known = locked(&self.limits);
+        let least = *known.entry((modulus, order)).or_insert_with(|| {
+            let holds = |reach: u32| self.chain(modulus, order, reach) <= limit;
+            let mut reach = 0;
+            while reach < 64 && holds(reach + 1) {
+                reach += 1;
+            }
+            reach
+        });
+        least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_the_sets() {
+        for set in DiscreteParameters::all() {
+            let model = FailureModel::new(&set);
+            for levels in 2..=set.table_levels() {
+                let noise = LookupNoise::new(&set, levels);
+                println!(
+                    "{set} {levels} levels: turns 2^{:.2} tangential 2^{:.2} radial 2^{:.2} series 2^{:.2}",
+                    noise.turns.log2(),
+                    noise.tangential.log2(),
+                    noise.radial.log2(),
+                    noise.series.log2()
+                );
+            }
+            for p in [2, 4, 8, 16, 32] {
+                if p > set.modulus() {
+                    continue;
+                }
+                for order in 1..=2 {
+                    if crate::table::levels(p, order) > set.table_levels() {
+                        continue;
+                    }
+                    let (fresh, _) = model.fresh(p, crate::table::levels(p, order), 0.0);
+                    let line: Vec<String> = [1, 2, 3, 4, 5, 6, 9, 12, 15, 30]
+                        .iter()
+                        .map(|g| format!("{g}: {:.0}", model.chain(p, order, *g)))
+                        .collect();
+                    println!(
+                        "{set} p {p} order {order} sigma 2^{:.2} bias {:.4}: {}",
+                        (fresh.deviation / set.flatness().sqrt()).log2(),
+                        fresh.bias,
+                        line.join(" ")
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Encrypted numbers on the host.
+
+use crate::{DiscreteParameters, Error, Result, error, wire};
+use girih_ckks::Ciphertext;
+use girih_rlwe::KeyId;
+use girih_rlwe::wire::{Bytes, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+
+/// Ciphertexts of one set, level and key, each of up to N numbers.
+#[derive(Clone, PartialEq)]
+pub struct EncryptedNumbers {
+    set: DiscreteParameters,
+    ciphertexts: Vec<Ciphertext>,
+    numbers: usize,
+    range: (i64, i64),
+    bound: f64,
+}
+
+impl std::fmt::Debug for EncryptedNumbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (count, numbers) = (self.ciphertexts.len(), self.numbers);
+        write!(f, "EncryptedNumbers({}, {count} of {numbers} numbers)", self.set)
+    }
+}
+
+/// Numbers stay below this in magnitude.
+pub(crate) const LARGEST: i64 = 1 << 40;
+
+/// Ciphertexts of one batch at most.
+const MOST_CIPHERTEXTS: usize = 1 << 16;
+
+/// Refuses a range that no sums of numbers have.
+pub(crate) fn check_range((low, high): (i64, i64)) -> Result<()> {
+    if low <= high && low > -LARGEST && high < LARGEST {
+        return Ok(());
+    }
+    error::mismatch(format!("numbers from {low} to {high}: they must stay below 2^40 in magnitude"))
+}
+
+impl EncryptedNumbers {
+    /// Puts together what was checked elsewhere.
+    pub(crate) fn new(
+        set: &DiscreteParameters,
+        ciphertexts: Vec<Ciphertext>,
+        numbers: usize,
+        range: (i64, i64),
+        bound: f64,
+    ) -> Result<Self> {
+        let found = Self { set: set.clone(), ciphertexts, numbers, range, bound };
+        found.check()?;
+        Ok(found)
+    }
+
+    /// The same with a bound of errors that follows from their deviation.
+    pub(crate) fn with_bound(self, bound: impl Fn(f64) -> f64) -> Self {
+        Self { bound: bound(self.deviation()), ..self }
+    }
+
+    fn check(&self) -> Result<()> {
+        let set = &self.set;
+        let count = self.ciphertexts.len();
+        if !(1..=MOST_CIPHERTEXTS).contains(&count) {
+            let rule = format!("a batch has 1 to {MOST_CIPHERTEXTS}");
+            return Err(Error::Count { what: "ciphertexts", found: count, rule });
+        }
+        check_numbers(set, self.numbers)?;
+        check_range(self.range)?;
+        if !(0.0..1e9).contains(&self.bound) {
+            return error::mismatch(format!("numbers with an error of up to {}", self.bound));
+        }
+        let key = self.key_id();
+        for x in &self.ciphertexts {
+            let place = (x.level(), x.scale(), x.slots());
+            let wanted = (set.wire_level(), set.scale(), set.ckks().slots());
+            if x.set() != set.ckks() || place != wanted || x.key_id() != key {
+                return error::mismatch(format!(
+                    "a ciphertext of {} at level {} with scale 2^{:.4} and {} slots under client \
+                     key {:.8}, where {set} needs level {}, scale 2^{:.4}, all slots, and client \
+                     key {key:.8}",
+                    x.set(),
+                    place.0,
+                    place.1.log2(),
+                    place.2,
+                    x.key_id(),
+                    wanted.0,
+                    wanted.1.log2()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &DiscreteParameters {
+        &self.set
+    }
+
+    /// Name of the client key.
+    pub fn key_id(&self) -> KeyId {
+        self.ciphertexts[0].key_id()
+    }
+
+    /// How many ciphertexts there are, at least 1.
+    pub fn len(&self) -> usize {
+        self.ciphertexts.len()
+    }
+
+    /// Never: there is at least one ciphertext.
+    pub fn is_empty(&self) -> bool {
+        self.ciphertexts.is_empty()
+    }
+
+    /// Numbers in use of each ciphertext, 1 to N.
+    pub fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// The least and the largest number that there may be.
+    pub fn range(&self) -> (i64, i64) {
+        self.range
+    }
+
+    /// The deviation of a number's error, a mean over slots: the worst of the batch.
+    pub fn deviation(&self) -> f64 {
+        self.ciphertexts.iter().map(|x| x.noise().deviation).fold(0.0, f64::max)
+    }
+
+    /// What errors may be beside that: a bound, not a deviation.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// The ciphertexts of CKKS.
+    pub fn ciphertexts(&self) -> &[Ciphertext] {
+        &self.ciphertexts
+    }
+
+    /// The ciphertexts as bytes, which end with a checksum: it finds accidents on the way, and is
+    /// no authentication.
+    ///
+    /// # Errors
+    /// [`Error::Shared`] if they cannot be serialized.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let parts: Vec<Vec<u8>> =
+            self.ciphertexts.iter().map(Ciphertext::to_bytes).collect::<girih_ckks::Result<_>>()?;
+        let room = parts.iter().map(|part| part.len() + 8).sum();
+        let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
+        let head = (self.numbers as u32, self.range.0, self.range.1, self.bound);
+        Ok(encode(wire::NUMBERS, &self.set, Some(self.key_id()), room, &(head, parts))?)
+    }
+
+    /// Reads and checks what [`EncryptedNumbers::to_bytes`] wrote, of whatever set.
+    ///
+    /// Range and errors are what the bytes say: of numbers from strangers they may be anything.
+    ///
+    /// # Errors
+    /// [`Error::Shared`], [`Error::Ckks`] and [`Error::Mismatch`] naming what is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::read(open(wire::NUMBERS, bytes)?)
+    }
+
+    /// The same for one set, and at most `ciphertexts` ciphertexts.
+    ///
+    /// # Errors
+    /// As [`EncryptedNumbers::from_bytes`], and for another set.
+    pub fn from_bytes_for(
+        set: &DiscreteParameters,
+        ciphertexts: usize,
+        bytes: &[u8],
+    ) -> Result<Self> {
+        let most = ciphertexts.saturating_mul(most_bytes(set));
+        Self::read(open_for(wire::NUMBERS, set, most, bytes)?)
+    }
+
+    fn read(opened: Opened<'_, DiscreteParameters>) -> Result<Self> {
+        let key = opened.named_key()?;
+        let (set, (head, parts)): (_, Payload<'_>) = opened.payload()?;
+        let (numbers, low, high, bound) = head;
+        let read = |bytes: &&[u8]| Ciphertext::from_bytes_for(set.ckks(), bytes);
+        let ciphertexts = parts.iter().map(read).collect::<girih_ckks::Result<Vec<_>>>()?;
+        let found = Self::new(&set, ciphertexts, numbers as usize, (low, high), bound)?;
+        if found.key_id() != key {
+            return error::mismatch(format!(
+                "numbers that name client key {key:.8}, and their ciphertexts {:.8}",
+                found.key_id()
+            ));
+        }
+        Ok(found)
+    }
+}
+
+/// Numbers in use, range, bound; then the bytes of each ciphertext.
+type Payload<'a> = ((u32, i64, i64, f64), Vec<&'a [u8]>);
+
+/// Bytes of one serialized ciphertext at most.
+fn most_bytes(set: &DiscreteParameters) -> usize {
+    8 * (set.wire_level() + 1) * set.numbers() + LONGEST_SET + 2 * SMALL
+}
+
+/// Refuses numbers of the wrong count.
+pub(crate) fn check_numbers(set: &DiscreteParameters, count: usize) -> Result<()> {
+    let most = set.numbers();
+    if (1..=most).contains(&count) {
+        return Ok(());
+    }
+    let rule = format!("a ciphertext of {set} holds 1 to {most}");
+    Err(Error::Count { what: "numbers", found: count, rule })
+}

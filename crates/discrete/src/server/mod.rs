@@ -1,0 +1,363 @@
+//! Evaluation keys on a device, and look-ups there.
+
+mod gates;
+mod recordings;
+#[cfg(test)]
+mod tests;
+mod wires;
+
+pub use gates::Gate;
+pub use wires::Wires;
+
+use crate::failure::{FailureModel, Tail};
+use crate::numbers::check_range;
+use crate::program::LookupPlan;
+use crate::{DiscreteParameters, EncryptedNumbers, Error, EvaluationKeys, LookupNoise, Result};
+use crate::{Table, error};
+use girih_backend::{Backend, Progress};
+use girih_ckks::program::{Chain, ChainShape};
+use girih_ckks::server::Options;
+use girih_ckks::{Encoder, server};
+use girih_rlwe::KeyId;
+use recordings::{Kept, Kind, locked};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// log2 of the failure probability of a look-up, all numbers of a ciphertext together, that is
+/// allowed unless [`ServerKey::limit_failure`] says otherwise.
+pub const DEFAULT_LIMIT: f64 = -128.0;
+
+/// Evaluation keys loaded on one device: computes on [`Wires`] there. It can be shared between
+/// threads.
+///
+/// # How it refuses
+///
+/// Every look-up is counted before it runs: what would be wrong more often than
+/// [`ServerKey::limit_failure`] allows, all numbers of a ciphertext and all that its inputs have
+/// been through together, is an [`Error::Failure`] that names what would do. Inputs never change,
+/// and a refused operation does nothing.
+pub struct ServerKey {
+    set: DiscreteParameters,
+    ckks: server::ServerKey,
+    chain: Arc<Chain>,
+    encoder: Encoder,
+    plans: Mutex<HashMap<usize, Arc<LookupPlan>>>,
+    kept: Mutex<Kept>,
+    failure: FailureModel,
+    limit: Mutex<f64>,
+}
+
+impl std::fmt::Debug for ServerKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ServerKey({}, client key {:.8})", self.set, self.key_id())
+    }
+}
+
+/// A weighted sum of wires that is about to be looked up.
+struct Sum {
+    weights: Vec<i64>,
+    constant: i64,
+    numbers: usize,
+    range: (i64, i64),
+    deviation: f64,
+    tail: Tail,
+}
+
+impl ServerKey {
+    /// Loads keys on a device; they may be dropped afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Ckks`] if the device runs no programs on polynomials, does not know a choice, or
+    /// the set does not fit it.
+    pub fn load(
+        device: &dyn Backend,
+        keys: &EvaluationKeys,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let set = keys.set().clone();
+        let ckks = server::ServerKey::load(device, keys.ckks(), options, progress)?;
+        let chain = Chain::new(ChainShape::from(set.ckks()))?;
+        Ok(Self {
+            encoder: Encoder::new(set.ckks().chain().log2_degree())?,
+            failure: FailureModel::new(&set),
+            set,
+            ckks,
+            chain,
+            plans: Mutex::default(),
+            kept: Mutex::default(),
+            limit: Mutex::new(DEFAULT_LIMIT),
+        })
+    }
+
+    /// The parameter set.
+    pub fn set(&self) -> &DiscreteParameters {
+        &self.set
+    }
+
+    /// Name of the client key whose numbers it works on.
+    pub fn key_id(&self) -> KeyId {
+        self.ckks.key_id()
+    }
+
+    /// The server key of CKKS that it is: memory, plans, its engine.
+    pub fn ckks(&self) -> &server::ServerKey {
+        &self.ckks
+    }
+
+    /// Waits until the device has done everything.
+    ///
+    /// # Errors
+    /// [`Error::Ckks`] with the first failure of earlier work.
+    pub fn synchronize(&self) -> Result<()> {
+        Ok(self.ckks.synchronize()?)
+    }
+
+    /// Allows look-ups to be wrong with a probability of 2^`log2_probability`, all numbers of a
+    /// ciphertext together, instead of 2^-128. Whoever shows decrypted numbers to others keeps to
+    /// 2^-128: a wrong one tells about the key.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] unless it is from -256 to 0.
+    pub fn limit_failure(&self, log2_probability: f64) -> Result<()> {
+        if !(-256.0..=0.0).contains(&log2_probability) {
+            return error::mismatch(format!(
+                "a failure probability of 2^{log2_probability}: from 2^-256 to 1 is possible"
+            ));
+        }
+        *locked(&self.limit) = log2_probability;
+        Ok(())
+    }
+
+    /// log2 of the failure probability that is allowed.
+    pub fn failure_limit(&self) -> f64 {
+        *locked(&self.limit)
+    }
+
+    /// The largest range of a table times the weights of the sum that its result enters, for which
+    /// look-ups of any tables modulo `modulus` of `order` may follow each other without end; 0
+    /// where even 1 is too much.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for a modulus or an order that the set has not.
+    pub fn reach(&self, modulus: u32, order: u32) -> Result<u32> {
+        self.check_modulus(modulus)?;
+        if !(1..=2).contains(&order)
+            || crate::table::levels(modulus, order) > self.set.table_levels()
+        {
+            return error::mismatch(format!(
+                "tables of order {order} modulo {modulus}: {} has {} levels for tables",
+                self.set,
+                self.set.table_levels()
+            ));
+        }
+        Ok(self.failure.reach(modulus, order, self.failure_limit()))
+    }
+
+    /// Copies numbers to the device, as one batch.
+    ///
+    /// # Errors
+    /// [`Error::Ckks`] for numbers of another set or client key.
+    pub fn upload(&self, numbers: &EncryptedNumbers) -> Result<Wires> {
+        if *numbers.set() != self.set {
+            let (found, own) = (numbers.set(), &self.set);
+            return error::mismatch(format!("numbers of {found} where {own} is loaded"));
+        }
+        Ok(Wires {
+            ciphertexts: self.ckks.upload(numbers.ciphertexts())?,
+            set: self.set.clone(),
+            numbers: numbers.numbers(),
+            range: numbers.range(),
+            deviation: numbers.deviation(),
+            tail: Tail::bounded(numbers.bound()),
+        })
+    }
+
+    /// Copies a batch back to the host, waiting for the work it depends on. What its errors exceed
+    /// with 2^-140 only becomes a bound of them.
+    ///
+    /// # Errors
+    /// [`Error::Ckks`] for a batch of another server key, and failures of the device.
+    pub fn download(&self, wires: &Wires) -> Result<EncryptedNumbers> {
+        let mut ciphertexts = self.ckks.download(&wires.ciphertexts)?;
+        for x in &mut ciphertexts {
+            let mut header = x.header();
+            header.noise.deviation = wires.deviation;
+            let (low, high) = wires.range;
+            header.noise.magnitude = std::f64::consts::SQRT_2 * low.abs().max(high.abs()) as f64;
+            *x = girih_ckks::Ciphertext::from_parts(header, x.b().to_vec(), x.a().to_vec())?;
+        }
+        let bound = wires.tail.quantile((-140f64).exp2());
+        let bound = if bound.is_finite() { bound } else { 1.0 };
+        EncryptedNumbers::new(&self.set, ciphertexts, wires.numbers, wires.range, bound)
+    }
+
+    fn check_modulus(&self, modulus: u32) -> Result<()> {
+        let p = self.set.modulus();
+        if modulus >= 2 && p.is_multiple_of(modulus) {
+            return Ok(());
+        }
+        let all: Vec<String> =
+            (2..=p).filter(|m| p.is_multiple_of(*m)).map(|m| m.to_string()).collect();
+        error::mismatch(format!(
+            "a table modulo {modulus}: sums of {} are read modulo {}",
+            self.set,
+            all.join(", ")
+        ))
+    }
+
+    fn weighted(&self, terms: &[(i64, &Wires)], constant: i64) -> Result<Sum> {
+        let terms: Vec<_> = terms.iter().filter(|(weight, _)| *weight != 0).collect();
+        let Some((_, first)) = terms.first() else {
+            let rule = "a sum has at least one whose weight is not 0".into();
+            return Err(Error::Count { what: "terms of a sum", found: 0, rule });
+        };
+        let (mut low, mut high) = (i128::from(constant), i128::from(constant));
+        for (weight, x) in &terms {
+            if x.len() != first.len() {
+                let rule = format!("the first batch of the sum has {}", first.len());
+                return Err(Error::Count { what: "ciphertexts", found: x.len(), rule });
+            }
+            let ends = [x.range.0, x.range.1].map(|end| i128::from(*weight) * i128::from(end));
+            low += ends[0].min(ends[1]);
+            high += ends[0].max(ends[1]);
+        }
+        let narrow = |v: i128| i64::try_from(v).unwrap_or(i64::MAX);
+        let range = (narrow(low), narrow(high));
+        check_range(range)?;
+        // Terms may be one and the same: deviations add up as they are.
+        let deviation = terms.iter().map(|(w, x)| w.unsigned_abs() as f64 * x.deviation).sum();
+        Ok(Sum {
+            weights: terms.iter().map(|(weight, _)| *weight).collect(),
+            constant,
+            numbers: terms.iter().map(|(_, x)| x.numbers).max().unwrap_or(1),
+            range,
+            deviation,
+            tail: Tail::sum(terms.iter().map(|(weight, x)| (*weight as f64, &x.tail))),
+        })
+    }
+
+    fn used<'w>(terms: &[(i64, &'w Wires)]) -> Vec<&'w girih_ckks::server::Ciphertexts> {
+        let terms = terms.iter().filter(|(weight, _)| *weight != 0);
+        terms.map(|(_, x)| &x.ciphertexts).collect()
+    }
+
+    /// The sum of batches times integer weights, plus a constant: no look-up, and no level. It
+    /// carries the range and the errors that follow.
+    ///
+    /// # Errors
+    /// [`Error::Count`] without terms and for batches of unequal lengths; [`Error::Mismatch`] for
+    /// numbers that may leave 2^40; [`Error::Ckks`] for batches of another server key.
+    pub fn sum(&self, terms: &[(i64, &Wires)], constant: i64) -> Result<Wires> {
+        let sum = self.weighted(terms, constant)?;
+        let kind = Kind { weights: sum.weights.clone(), constant, tables: Vec::new() };
+        let ciphertexts = self.recording(kind, &[])?.run(&Self::used(terms))?.remove(0);
+        Ok(Wires {
+            ciphertexts,
+            set: self.set.clone(),
+            numbers: sum.numbers,
+            range: sum.range,
+            deviation: sum.deviation,
+            tail: sum.tail,
+        })
+    }
+
+    /// Several tables of one number each: f(m) for every number m of the batch, which is read
+    /// modulo the tables' modulus. The tables share all but a few key switches. What comes out has
+    /// errors that do not depend on how many look-ups came before.
+    ///
+    /// # Errors
+    /// As [`ServerKey::lookup_sum`].
+    pub fn lookup(&self, x: &Wires, tables: &[&Table]) -> Result<Vec<Wires>> {
+        self.lookup_sum(&[(1, x)], 0, tables)
+    }
+
+    /// The same of a weighted sum plus a constant, which is recorded with the look-up.
+    ///
+    /// # Errors
+    /// As [`ServerKey::sum`]; [`Error::Count`] without tables, [`Error::Mismatch`] for tables of
+    /// several moduli, or one that the set has not, or more levels than it has for tables;
+    /// [`Error::Failure`] for what would be wrong too often.
+    pub fn lookup_sum(
+        &self,
+        terms: &[(i64, &Wires)],
+        constant: i64,
+        tables: &[&Table],
+    ) -> Result<Vec<Wires>> {
+        let Some(first) = tables.first() else {
+            let rule = "a look-up has at least one".into();
+            return Err(Error::Count { what: "tables", found: 0, rule });
+        };
+        let modulus = first.modulus();
+        self.check_modulus(modulus)?;
+        if let Some(other) = tables.iter().find(|t| t.modulus() != modulus) {
+            return error::mismatch(format!(
+                "tables modulo {modulus} and {} of one sum: they read it modulo one number",
+                other.modulus()
+            ));
+        }
+        let deepest = tables.iter().map(|t| t.levels()).max().unwrap_or(0);
+        if deepest > self.set.table_levels() {
+            return error::mismatch(format!(
+                "tables modulo {modulus} of order {} take {deepest} levels, and {} has {}: take \
+                 order 1",
+                tables.iter().map(|t| t.order_of()).max().unwrap_or(1),
+                self.set,
+                self.set.table_levels()
+            ));
+        }
+        let tables: Vec<Table> = tables.iter().map(|&t| t.clone()).collect();
+        let sum = self.weighted(terms, constant)?;
+        let outcome = self.failure.lookup(&sum.tail, sum.deviation, &tables);
+        let limit = self.failure_limit();
+        if outcome.log2_failure > limit {
+            return Err(self.refusal(&sum, &tables, outcome.log2_failure, limit));
+        }
+        // The set reads sums modulo p: a table modulo p' reads them times p/p'.
+        let factor = i64::from(self.set.modulus() / modulus);
+        let kind = Kind {
+            weights: sum.weights.iter().map(|w| w * factor).collect(),
+            constant: sum.constant.rem_euclid(i64::from(modulus)) * factor,
+            tables: tables.iter().map(|t| (t.values().to_vec(), t.order_of())).collect(),
+        };
+        let results = self.recording(kind, &tables)?.run(&Self::used(terms))?;
+        let floor = LookupNoise::new(&self.set, deepest).floor;
+        let parts = results.into_iter().zip(&tables).zip(outcome.tails);
+        Ok(parts
+            .map(|((ciphertexts, table), tail)| {
+                let (low, high) = table.range();
+                Wires {
+                    ciphertexts,
+                    set: self.set.clone(),
+                    numbers: sum.numbers,
+                    range: (low, high),
+                    deviation: floor.0 + floor.1 * (high - low) as f64,
+                    tail,
+                }
+            })
+            .collect())
+    }
+
+    fn refusal(&self, sum: &Sum, tables: &[Table], log2_failure: f64, limit: f64) -> Error {
+        let modulus = tables[0].modulus();
+        let orders =
+            (1..=2).filter(|&o| crate::table::levels(modulus, o) <= self.set.table_levels());
+        let reaches: Vec<String> = orders
+            .map(|order| {
+                let reach = self.failure.reach(modulus, order, limit);
+                format!("{reach} from tables of order {order}")
+            })
+            .collect();
+        Error::Failure {
+            what: format!("a sum with weights {:?}, read modulo {modulus},", sum.weights),
+            log2_failure,
+            limit,
+            advice: format!(
+                "the ranges of its terms times their weights may sum to {}; take smaller weights, \
+                 tables of a smaller range or of a higher order before the sum, or a set for \
+                 larger numbers",
+                reaches.join(", or to ")
+            ),
+        }
+    }
+}

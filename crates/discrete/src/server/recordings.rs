@@ -1,0 +1,101 @@
+//! Recordings of sums and look-ups, made when first met, and plans.
+
+use super::ServerKey;
+use crate::program::LookupPlan;
+use crate::{Result, Table};
+use girih_ckks::program::Chain;
+use girih_ckks::server::{Estimate, Recording};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a recording computes: weights of its inputs, a constant, and tables of the sum, if any,
+/// with the factor that brings the sum to the modulus of the set.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    pub weights: Vec<i64>,
+    pub constant: i64,
+    pub tables: Vec<(Vec<i64>, u32)>,
+}
+
+/// The recordings used last.
+#[derive(Default)]
+pub(super) struct Kept {
+    clock: u64,
+    recordings: HashMap<Kind, (Arc<Recording>, u64)>,
+}
+
+/// Recordings that are kept, but those unused for longest.
+const MOST: usize = 256;
+
+pub(super) fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ServerKey {
+    /// The plan of look-ups of tables of `levels` levels.
+    fn plan(&self, chain: &Arc<Chain>, levels: usize) -> Result<Arc<LookupPlan>> {
+        let mut plans = locked(&self.plans);
+        if let Some(plan) = plans.get(&levels) {
+            return Ok(plan.clone());
+        }
+        let back = match plans.values().next() {
+            Some(plan) => plan.to_coefficients.clone(),
+            None => LookupPlan::to_coefficients(self.set(), chain, &self.encoder)?,
+        };
+        let plan = LookupPlan::new(self.set(), chain, back, levels, &self.encoder)?;
+        let plan = Arc::new(plan);
+        plans.insert(levels, plan.clone());
+        Ok(plan)
+    }
+
+    /// The recording of a sum, or of tables of it.
+    pub(super) fn recording(&self, kind: Kind, tables: &[Table]) -> Result<Arc<Recording>> {
+        {
+            let mut kept = locked(&self.kept);
+            kept.clock += 1;
+            let now = kept.clock;
+            if let Some((recording, used)) = kept.recordings.get_mut(&kind) {
+                *used = now;
+                return Ok(recording.clone());
+            }
+        }
+        let input = (self.set().wire_level(), self.set().scale());
+        let inputs = vec![input; kind.weights.len()];
+        let levels = tables.iter().map(Table::levels).max();
+        let plan = match levels {
+            Some(levels) => Some(self.plan(&self.chain, levels)?),
+            None => None,
+        };
+        let recording = self.ckks.record_program(&inputs, |recorder, inputs| {
+            let terms: Vec<_> =
+                kind.weights.iter().zip(inputs).map(|(&weight, &x)| (weight, x)).collect();
+            let sum = LookupPlan::sum(recorder, &terms, kind.constant)?;
+            let results = match &plan {
+                None => vec![sum],
+                Some(plan) => plan.lookup(recorder, &sum, tables)?,
+            };
+            // What is known of errors is carried beside the ciphertexts.
+            Ok(results.into_iter().map(|x| (x, Estimate::new(0.0, 1.0))).collect())
+        })?;
+        let recording = Arc::new(recording);
+        let mut kept = locked(&self.kept);
+        let now = kept.clock;
+        kept.recordings.insert(kind, (recording.clone(), now));
+        while kept.recordings.len() > MOST {
+            let oldest = kept.recordings.iter().min_by_key(|(_, (_, used))| *used);
+            let Some(oldest) = oldest.map(|(kind, _)| kind.clone()) else { break };
+            kept.recordings.remove(&oldest);
+        }
+        Ok(recording)
+    }
+
+    /// Recordings that are kept on the device.
+    pub fn recordings(&self) -> usize {
+        locked(&self.kept).recordings.len()
+    }
+
+    /// Forgets the recordings that are kept, and with them what only they read.
+    pub fn forget_recordings(&self) {
+        locked(&self.kept).recordings.clear();
+    }
+}

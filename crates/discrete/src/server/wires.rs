@@ -1,0 +1,105 @@
+//! Numbers on the device of a server key.
+
+use crate::failure::Tail;
+use crate::{DiscreteParameters, Result};
+use girih_ckks::server::Ciphertexts;
+use girih_rlwe::KeyId;
+use std::ops::Range;
+
+/// A batch of ciphertexts of numbers that lie on the device of a
+/// [`ServerKey`](super::ServerKey), with what is known of them: the range of the numbers, and how
+/// large errors may be. Cloning and [selecting](Wires::select) copy nothing; no operation changes
+/// them.
+#[derive(Clone)]
+pub struct Wires {
+    pub(super) ciphertexts: Ciphertexts,
+    pub(super) set: DiscreteParameters,
+    pub(super) numbers: usize,
+    pub(super) range: (i64, i64),
+    /// Deviation of what roundings leave, a mean over slots.
+    pub(super) deviation: f64,
+    /// What look-ups have let through.
+    pub(super) tail: Tail,
+}
+
+impl std::fmt::Debug for Wires {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wires")
+            .field("ciphertexts", &self.len())
+            .field("numbers", &self.numbers)
+            .field("range", &self.range)
+            .field("deviation", &self.deviation)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Wires {
+    /// The parameter set.
+    pub fn set(&self) -> &DiscreteParameters {
+        &self.set
+    }
+
+    /// Name of the client key that they are under.
+    pub fn key_id(&self) -> KeyId {
+        self.ciphertexts.key_id()
+    }
+
+    /// How many ciphertexts there are, at least 1.
+    pub fn len(&self) -> usize {
+        self.ciphertexts.len()
+    }
+
+    /// Never: a batch holds at least one ciphertext.
+    pub fn is_empty(&self) -> bool {
+        self.ciphertexts.is_empty()
+    }
+
+    /// Numbers in use of each ciphertext. Those beyond are computed too, and left out when they are
+    /// decrypted.
+    pub fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// The level, which is that of all wires of a set.
+    pub fn level(&self) -> usize {
+        self.ciphertexts.level()
+    }
+
+    /// By how much numbers are scaled.
+    pub fn scale(&self) -> f64 {
+        self.ciphertexts.scale()
+    }
+
+    /// The least and the largest number that there may be.
+    pub fn range(&self) -> (i64, i64) {
+        self.range
+    }
+
+    /// The deviation of what roundings leave of a number's error, a mean over slots.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// What errors exceed with a probability below 2^`log2_probability` only: what look-ups have
+    /// let through, and roundings in the worst slot.
+    pub fn error_beyond(&self, log2_probability: f64) -> f64 {
+        let p = log2_probability.exp2();
+        // exp(-x^2/2) is p.
+        let deviations = (-2.0 * p.ln()).max(0.0).sqrt();
+        self.tail.quantile(p) + deviations * self.deviation * self.set.flatness().sqrt()
+    }
+
+    /// Some of the batch, as a batch of their own.
+    ///
+    /// # Errors
+    /// [`Error::Ckks`](crate::Error::Ckks) for an empty range or one beyond the end.
+    pub fn select(&self, range: Range<usize>) -> Result<Self> {
+        let ciphertexts = self.ciphertexts.select(range)?;
+        Ok(Self { ciphertexts, ..self.clone() })
+    }
+
+    /// The ciphertexts of CKKS.
+    pub fn ciphertexts(&self) -> &Ciphertexts {
+        &self.ciphertexts
+    }
+}
