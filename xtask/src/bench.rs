@@ -95,6 +95,9 @@ pub struct Arguments {
     /// CKKS: bootstrap by two rotation keys a transform: a third of the keys, and more work.
     #[arg(long)]
     pub few_keys: bool,
+    /// Numbers in slots: the order of the table [default: 2 where the set has levels for it].
+    #[arg(long, value_name = "1|2")]
+    pub order: Option<u32>,
     /// CKKS: what the slots of the inputs are.
     #[arg(long, default_value = "random")]
     pub slots: Slots,
@@ -201,6 +204,10 @@ pub enum Operation {
     Encode,
     /// CKKS, on the host: encoding and encryption.
     Encrypt,
+    /// Numbers in slots (DISCRETE sets): a table of every number.
+    Lookup,
+    /// Numbers in slots: NAND of two bits each.
+    Gate,
 }
 
 impl Operation {
@@ -273,6 +280,11 @@ impl Operation {
                 | Self::Encode
                 | Self::Encrypt
         )
+    }
+
+    /// Operations on numbers in slots.
+    pub fn is_discrete(self) -> bool {
+        matches!(self, Self::Lookup | Self::Gate)
     }
 
     fn gate(self) -> Option<Gate> {

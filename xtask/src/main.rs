@@ -7,6 +7,7 @@ mod bytes;
 mod ckks;
 mod cuda_check;
 mod devices;
+mod discrete;
 mod fold;
 mod fuzz;
 mod integers;
@@ -131,6 +132,12 @@ fn arguments() -> Arguments {
 /// The bench of the scheme and the kind of operation that are asked for.
 fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
     bench::check(arguments)?;
+    if let Some(set) = discrete::set(arguments)? {
+        return discrete::run(arguments, &set);
+    }
+    if arguments.op.is_discrete() || arguments.order.is_some() {
+        bail!("--op lookup, --op gate and --order are for sets such as DISCRETE_4: name one");
+    }
     if let Some(set) = ckks::bench::set(arguments)? {
         return ckks::bench::run(arguments, &set);
     }

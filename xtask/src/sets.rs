@@ -3,6 +3,7 @@
 use crate::ckks;
 use anyhow::Result;
 use girih::ckks::CkksParameters;
+use girih::discrete::DiscreteParameters;
 use girih::{NoiseModel, ParameterSet, Transform};
 
 #[derive(clap::Args)]
@@ -63,9 +64,12 @@ const HEADS: [&str; 7] = ["set", "n", "N", "k", "fails", "security", "what"];
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(name) = &arguments.name {
-        let toml = match name.contains("CKKS") {
-            true => CkksParameters::by_name(name)?.to_toml(),
-            false => ParameterSet::by_name(name)?.to_toml(),
+        let toml = if name.contains("DISCRETE") {
+            DiscreteParameters::by_name(name)?.to_toml()
+        } else if name.contains("CKKS") {
+            CkksParameters::by_name(name)?.to_toml()
+        } else {
+            ParameterSet::by_name(name)?.to_toml()
         };
         println!("{}", toml.trim_end());
         return Ok(true);
@@ -77,8 +81,36 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let toys = if arguments.toys { CkksParameters::insecure() } else { Vec::new() };
     let rows: Vec<_> = CkksParameters::all().iter().chain(&toys).map(ckks::sets::row).collect();
     print(ckks::sets::HEADS, &rows);
-    println!("{}", ckks::sets::LEGEND);
+    println!("{}\n", ckks::sets::LEGEND);
+    let toys = if arguments.toys { DiscreteParameters::insecure() } else { Vec::new() };
+    let rows: Vec<_> = DiscreteParameters::all().iter().chain(&toys).map(discrete_row).collect();
+    print(DISCRETE_HEADS, &rows);
+    println!("{DISCRETE_LEGEND}");
     Ok(true)
+}
+
+const DISCRETE_HEADS: [&str; 7] = ["set", "N", "p", "log2 QP", "primes", "security", "what"];
+
+const DISCRETE_LEGEND: &str = "
+p         look-ups read sums modulo it; a ciphertext holds N numbers
+primes    main and auxiliary ones
+security  bits against uSVP (BDGL16); against the cheapest attack that is computed (MATZOV); of \
+the sparse secret against the cheapest one";
+
+/// One set for look-ups in slots, a cell a column.
+fn discrete_row(set: &DiscreteParameters) -> [String; 7] {
+    let (chain, security) = (set.ckks().chain(), set.security());
+    let estimate = security.estimate;
+    let sparse = estimate.sparse.map_or(0.0, |sparse| sparse.cheapest());
+    [
+        set.name().to_owned(),
+        set.numbers().to_string(),
+        set.modulus().to_string(),
+        format!("{:.1}", security.log2_modulus),
+        format!("{} + {}", chain.full_len(), chain.auxiliary_len()),
+        format!("{:.1} / {:.1} / {sparse:.1}", estimate.dense, estimate.dense_matzov),
+        set.description().to_owned(),
+    ]
 }
 
 fn print<const N: usize>(heads: [&str; N], rows: &[[String; N]]) {

@@ -21,6 +21,7 @@ const PACKAGES: [&str; 9] = [
     "girih-integer",
     "girih-ckks",
     "girih-switching",
+    "girih-discrete",
     "girih-wgpu",
     "girih",
     "girih-web",

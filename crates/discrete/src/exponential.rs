@@ -28,6 +28,22 @@ pub fn exponential(interval: f64, squarings: usize, degree: usize) -> Vec<Comple
     (0..=degree).map(one).collect()
 }
 
+/// The relative error of a set's exponential at t = K x: its part along the circle is imaginary.
+pub(crate) fn error_at(set: &DiscreteParameters, coefficients: &[Complex64], x: f64) -> Complex64 {
+    let w = frequency(set.interval(), set.squarings());
+    // Clenshaw's recurrence for sums of Chebyshev polynomials.
+    let (mut b1, mut b2) = (Complex64::default(), Complex64::default());
+    for c in coefficients[1..].iter().rev() {
+        (b1, b2) = (c + b1 * (2.0 * x) - b2, b1);
+    }
+    let mut z = coefficients[0] + b1 * x - b2;
+    z *= Complex64::new(libm::cos(w * x), -libm::sin(w * x));
+    for _ in 0..set.squarings() {
+        z *= z;
+    }
+    z - 1.0
+}
+
 /// Points of [-K, K] at which the series is compared with the exponential.
 const SAMPLES: usize = 1 << 14;
 
@@ -35,21 +51,9 @@ const SAMPLES: usize = 1 << 14;
 /// divided by `ratio`, at the worst t in [-K, K].
 pub fn series_size(set: &DiscreteParameters, ratio: f64) -> f64 {
     let coefficients = exponential(set.interval(), set.squarings(), set.degree());
-    let w = frequency(set.interval(), set.squarings());
     let one = |i: usize| {
-        let x = 2.0 * i as f64 / SAMPLES as f64 - 1.0;
-        // Clenshaw's recurrence for sums of Chebyshev polynomials.
-        let (mut b1, mut b2) = (Complex64::default(), Complex64::default());
-        for c in coefficients[1..].iter().rev() {
-            (b1, b2) = (c + b1 * (2.0 * x) - b2, b1);
-        }
-        let mut z = coefficients[0] + b1 * x - b2;
-        // Relative to the exponential itself: errors of the angle are imaginary.
-        z *= Complex64::new(libm::cos(w * x), -libm::sin(w * x));
-        for _ in 0..set.squarings() {
-            z *= z;
-        }
-        libm::hypot(z.im, (z.re - 1.0) / ratio)
+        let error = error_at(set, &coefficients, 2.0 * i as f64 / SAMPLES as f64 - 1.0);
+        libm::hypot(error.im, error.re / ratio)
     };
     // The error has degree + 1 waves: between two samples it grows by less than this.
     1.01 * (0..=SAMPLES).map(one).fold(0.0, f64::max)

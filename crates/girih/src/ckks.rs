@@ -128,31 +128,35 @@ impl LoadKeys for EvaluationKeys {
         options: &LoadOptions,
         progress: &dyn Progress,
     ) -> Result<server::ServerKey> {
-        let mut choices = options.plan.choices.clone();
-        let plan = PlanRequest { choices: choices.clone(), ..PlanRequest::default() };
-        if *options != (LoadOptions { transform: None, plan, untuned: options.untuned }) {
-            let why = "transforms and tile plans are options of TFHE keys: leave them out";
-            return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
-        }
-        let key_switching = choices.remove("klss").map(|group| match group {
-            0 => server::KeySwitching::Hybrid,
-            group => server::KeySwitching::Klss { group: group as usize },
-        });
-        let own = server::Options::default();
-        let join_digits = yes_or_no(&mut choices, "join_digits")?;
-        let sum_keys = yes_or_no(&mut choices, "sum_keys")?.unwrap_or(own.sum_keys);
-        let divide_sines = yes_or_no(&mut choices, "divide_sines")?.unwrap_or(own.divide_sines);
-        let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
-        let options = server::Options {
-            key_switching,
-            join_digits,
-            sum_keys,
-            divide_sines,
-            device: device_options,
-            ..own
-        };
-        server::ServerKey::load(device.backend(), self, &options, progress)
+        server::ServerKey::load(device.backend(), self, &server_options(options)?, progress)
     }
+}
+
+/// What options of a load say to a server key of CKKS.
+pub(crate) fn server_options(options: &LoadOptions) -> Result<server::Options> {
+    let mut choices = options.plan.choices.clone();
+    let plan = PlanRequest { choices: choices.clone(), ..PlanRequest::default() };
+    if *options != (LoadOptions { transform: None, plan, untuned: options.untuned }) {
+        let why = "transforms and tile plans are options of TFHE keys: leave them out";
+        return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
+    }
+    let key_switching = choices.remove("klss").map(|group| match group {
+        0 => server::KeySwitching::Hybrid,
+        group => server::KeySwitching::Klss { group: group as usize },
+    });
+    let own = server::Options::default();
+    let join_digits = yes_or_no(&mut choices, "join_digits")?;
+    let sum_keys = yes_or_no(&mut choices, "sum_keys")?.unwrap_or(own.sum_keys);
+    let divide_sines = yes_or_no(&mut choices, "divide_sines")?.unwrap_or(own.divide_sines);
+    let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
+    Ok(server::Options {
+        key_switching,
+        join_digits,
+        sum_keys,
+        divide_sines,
+        device: device_options,
+        ..own
+    })
 }
 
 /// Takes a choice that is 1 or 0.

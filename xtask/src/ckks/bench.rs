@@ -100,7 +100,7 @@ pub fn set(arguments: &Arguments) -> Result<Option<CkksParameters>> {
 }
 
 /// Milliseconds of `repeat` runs after one that warms up.
-pub(super) fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+pub fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
     run()?;
     (0..repeat)
         .map(|_| {
@@ -112,7 +112,7 @@ pub(super) fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Resul
 }
 
 /// Milliseconds of a run when `repeat` are asked for one behind the other, and waited for once.
-fn queued(
+pub fn queued(
     repeat: usize,
     mut run: impl FnMut() -> Result<()>,
     wait: impl Fn() -> Result<()>,
@@ -500,7 +500,7 @@ fn check(
 }
 
 /// Of the words of ciphertexts, in their order.
-fn digest_of<'a>(ciphertexts: impl Iterator<Item = &'a Ciphertext>) -> String {
+pub fn digest_of<'a>(ciphertexts: impl Iterator<Item = &'a Ciphertext>) -> String {
     let halves: Vec<Vec<u8>> = ciphertexts
         .flat_map(|c| [c.b(), c.a()])
         .map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect())

@@ -87,7 +87,7 @@ fn every_broken_rule_is_named() {
         (refused(&|l| l.secret_weight = Some(192)), "must be at least 256"),
         (refused(&|l| l.flatness = 1.0), "flatness = 1"),
         (refused(&|l| l.main[3] = 7), "primes must lie between"),
-        (refused(&|l| l.auxiliary.truncate(5)), "noise of key switches"),
+        (refused(&|l| l.auxiliary.clear()), "auxiliary"),
     ] {
         assert!(text.contains(expected), "{text} should say {expected}");
     }

@@ -11,6 +11,7 @@ mod keys;
 mod large_messages;
 mod look_ups;
 mod matrices;
+mod numbers;
 mod vectors;
 
 use clap::Parser;
@@ -39,6 +40,7 @@ pub(crate) enum Chapter {
     Matrices,
     Functions,
     Bootstrapping,
+    Numbers,
     Devices,
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Chapter::Matrices => matrices::run(vectors),
         Chapter::Functions => functions::run(vectors),
         Chapter::Bootstrapping => bootstrapping::run(set("CKKS_D40", "INSECURE_CKKS_D40_N10")),
+        Chapter::Numbers => numbers::run(set("DISCRETE_4", "INSECURE_DISCRETE_4_N10")),
         Chapter::Devices => devices::run(bits),
     }
 }
