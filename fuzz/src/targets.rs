@@ -4,6 +4,7 @@ use cpu_time::ProcessTime;
 use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
 use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
+use girih_discrete::{DiscreteParameters, EncryptedNumbers};
 use girih_rlwe::wire;
 use girih_switching::{SwitchingKeys, SwitchingParameters};
 use girih_tfhe::{
@@ -171,6 +172,15 @@ fn ckks_sets() -> Vec<CkksParameters> {
 fn switching_sets() -> Vec<SwitchingParameters> {
     let ckks = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
     vec![SwitchingParameters::new(&ckks, &sets()[0]).expect("they go together")]
+}
+
+/// A small set for numbers in slots.
+fn discrete_sets() -> Vec<DiscreteParameters> {
+    vec![DiscreteParameters::by_name("INSECURE_DISCRETE_1_N10").expect("built in")]
+}
+
+fn discrete_client(set: &DiscreteParameters) -> girih_discrete::ClientKey {
+    girih_discrete::ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
 }
 
 /// A file in the system's temporary folder that only this process writes.
@@ -363,6 +373,41 @@ pub fn targets() -> Vec<Target> {
             SwitchingKeys::from_bytes,
             SwitchingKeys::from_bytes_for,
             SwitchingKeys::to_bytes,
+        ),
+        serialized(
+            "client key for numbers",
+            discrete_sets(),
+            |set| discrete_client(set).to_bytes().expect("serializes").to_vec(),
+            girih_discrete::ClientKey::from_bytes,
+            girih_discrete::ClientKey::from_bytes_for,
+            |key| Ok(key.to_bytes()?.to_vec()),
+        ),
+        serialized(
+            "public key for numbers",
+            discrete_sets(),
+            |set| {
+                let key = discrete_client(set).public_key().expect("memory");
+                key.to_bytes().expect("serializes")
+            },
+            girih_discrete::PublicKey::from_bytes,
+            girih_discrete::PublicKey::from_bytes_for,
+            girih_discrete::PublicKey::to_bytes,
+        ),
+        serialized(
+            "encrypted numbers",
+            discrete_sets(),
+            |set| {
+                let numbers = discrete_client(set).encrypt(&[3, 1, 2]).expect("three numbers");
+                numbers.to_bytes().expect("serializes")
+            },
+            EncryptedNumbers::from_bytes,
+            |set, bytes| EncryptedNumbers::from_bytes_for(set, 1, bytes),
+            EncryptedNumbers::to_bytes,
+        ),
+        text(
+            "parameter file for numbers",
+            discrete_sets().iter().map(DiscreteParameters::to_toml).collect(),
+            DiscreteParameters::from_toml,
         ),
         text(
             "CKKS parameter file",

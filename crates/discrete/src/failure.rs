@@ -18,11 +18,11 @@ use crate::{DiscreteParameters, LookupNoise, Table};
 use girih_ckks::Complex64;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// log2 of the least size on the grid, and points to each power of two.
 const LEAST: i32 = -12;
-const STEPS: usize = 48;
+const STEPS: usize = 128;
 
 /// Points of the grid: the last is 1, [`HALF`] is 1/2.
 const POINTS: usize = 12 * STEPS + 1;
@@ -35,7 +35,7 @@ const BETWEEN: f64 = 1.004;
 
 /// Every so many points lambda is computed. Its logarithm is convex in that of the size, as it is
 /// the largest value of harmonic functions on growing sets, so that straight lines are above it.
-const COMPUTED: usize = 4;
+const COMPUTED: usize = 8;
 
 /// Probabilities are powers of two to this fraction, rounded up, so that chains of equal look-ups
 /// come to equal tails.
@@ -44,8 +44,16 @@ const FRACTION: f64 = 8.0;
 /// Probabilities below this are 0.
 const NOTHING: f64 = 1e-90;
 
+fn sizes() -> &'static [f64] {
+    static SIZES: OnceLock<Vec<f64>> = OnceLock::new();
+    SIZES.get_or_init(|| {
+        let size = |point| libm::exp2(f64::from(LEAST) + point as f64 / STEPS as f64);
+        (0..POINTS).map(size).collect()
+    })
+}
+
 fn size(point: usize) -> f64 {
-    libm::exp2(f64::from(LEAST) + point as f64 / STEPS as f64)
+    sizes()[point]
 }
 
 /// The last point whose size is at most `x`, if there is one.
@@ -208,12 +216,13 @@ impl Passed {
 
     /// The tail of the result of an input's.
     fn pass(&self, input: &[f64], factor: f64) -> Vec<f64> {
+        // Both ascend: the last point that is passed on as no more than a size.
+        let mut count = 0;
         let at = |i: usize| {
-            let bound = size(i);
-            match self.0.iter().rposition(|&passed| factor * passed <= bound) {
-                Some(point) => input[point],
-                None => 1.0,
+            while count < POINTS && factor * self.0[count] <= size(i) {
+                count += 1;
             }
+            count.checked_sub(1).map_or(1.0, |point| input[point])
         };
         (0..POINTS).map(at).collect()
     }
@@ -233,18 +242,23 @@ impl Fresh {
         let exceeds = |x: f64| {
             if x <= 0.0 { 1.0 } else { libm::exp(-0.5 * (x / self.deviation).powi(2)) }
         };
+        // exp(-x^2/2) is below what counts as nothing.
+        let far = 22.0 * self.deviation;
         let tail = &input.0;
+        let steps: Vec<(f64, f64)> = (0..POINTS - 1)
+            .map(|i| (size(i + 1), tail[i] - tail[i + 1]))
+            .filter(|(_, mass)| *mass > 0.0)
+            .collect();
         let at = |k: usize| {
             let room = size(k) - self.bias;
             if tail[0] == 0.0 {
                 return exceeds(room);
             }
             let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
-            let steps = (0..POINTS - 1).map(|i| {
-                let mass = (tail[i] - tail[i + 1]).max(0.0);
-                if mass == 0.0 { 0.0 } else { mass * exceeds(room - size(i + 1)) }
-            });
-            (below + steps.sum::<f64>() + tail[POINTS - 1]).min(1.0)
+            // What is too far below adds nothing, and nothing that is rounded down.
+            let first = steps.partition_point(|(x, _)| room - x > far);
+            let near = steps[first..].iter().map(|(x, mass)| mass * exceeds(room - x));
+            (below + near.sum::<f64>() + tail[POINTS - 1] + NOTHING).min(1.0)
         };
         (0..POINTS).map(at).collect()
     }
@@ -389,41 +403,98 @@ impl FailureModel {
 mod tests {
     use super::*;
 
-    #[test]
-    fn limits_of_the_sets() {
-        for set in DiscreteParameters::all() {
-            let model = FailureModel::new(&set);
-            for levels in 2..=set.table_levels() {
-                let noise = LookupNoise::new(&set, levels);
-                println!(
-                    "{set} {levels} levels: turns 2^{:.2} tangential 2^{:.2} radial 2^{:.2} series 2^{:.2}",
-                    noise.turns.log2(),
-                    noise.tangential.log2(),
-                    noise.radial.log2(),
-                    noise.series.log2()
-                );
+    /// log2 of what an endless chain of these tables fails with, each result entering the next sum
+    /// with weights that sum to `weight`.
+    fn chain_of(set: &DiscreteParameters, values: &[i64], order: u32, weight: f64) -> f64 {
+        let table = Table::from_values(values).and_then(|t| t.order(order)).expect("a table");
+        let model = FailureModel::new(set);
+        let mut tail = Tail::none();
+        let mut failure = f64::NEG_INFINITY;
+        for _ in 0..24 {
+            let outcome = model.lookup(&Tail::sum([(weight, &tail)]), 0.0, &[table.clone()]);
+            failure = failure.max(outcome.log2_failure);
+            if outcome.tails[0] == tail {
+                break;
             }
-            for p in [2, 4, 8, 16, 32] {
-                if p > set.modulus() {
-                    continue;
+            tail = outcome.tails[0].clone();
+        }
+        failure
+    }
+
+    /// What the sets promise holds, and the next larger reach does not.
+    #[test]
+    fn the_sets_hold_what_they_promise() {
+        let mut wrong = Vec::new();
+        for (name, rows) in [
+            ("DISCRETE_1", &[(2, 1, 3), (4, 1, 1)][..]),
+            ("DISCRETE_4", &[(4, 1, 12), (8, 1, 6), (16, 1, 2), (16, 2, 16)][..]),
+        ] {
+            let set = DiscreteParameters::by_name(name).expect("built in");
+            let model = FailureModel::new(&set);
+            for &(p, order, reach) in rows {
+                let at = [reach, reach + 1].map(|g| model.chain(p, order, g));
+                let (fresh, ratio) = model.fresh(p, crate::table::levels(p, order), 0.0);
+                println!(
+                    "{name} p {p} order {order}: worst slot 2^{:.2}, bias {:.4}, ratio {ratio:.2}, \
+                     reach {reach}: 2^{:.1}, then 2^{:.1}",
+                    fresh.deviation.log2(),
+                    fresh.bias,
+                    at[0],
+                    at[1]
+                );
+                if !(at[0] <= -128.0 && at[1] > -128.0) {
+                    wrong.push(format!("{name} p {p} order {order} reach {reach}: {at:?}"));
                 }
-                for order in 1..=2 {
-                    if crate::table::levels(p, order) > set.table_levels() {
-                        continue;
-                    }
-                    let (fresh, _) = model.fresh(p, crate::table::levels(p, order), 0.0);
-                    let line: Vec<String> = [1, 2, 3, 4, 5, 6, 9, 12, 15, 30]
-                        .iter()
-                        .map(|g| format!("{g}: {:.0}", model.chain(p, order, *g)))
-                        .collect();
-                    println!(
-                        "{set} p {p} order {order} sigma 2^{:.2} bias {:.4}: {}",
-                        (fresh.deviation / set.flatness().sqrt()).log2(),
-                        fresh.bias,
-                        line.join(" ")
-                    );
+            }
+            // Tables of gates let less through than the worst ones.
+            for (gate, values, weight) in [
+                ("AND", [0, 0, 1, 0], 2.0),
+                ("OR", [0, 1, 1, 0], 2.0),
+                ("NAND", [1, 1, 0, 1], 2.0),
+                ("NOR", [1, 0, 0, 1], 2.0),
+                ("majority", [0, 0, 1, 1], 3.0),
+                ("XOR of three", [0, 1, 0, 1], 3.0),
+            ] {
+                let failure = chain_of(&set, &values, 1, weight);
+                println!("{name} {gate}: 2^{failure:.1}");
+                if failure > -128.0 {
+                    wrong.push(format!("{name} {gate}: {failure}"));
                 }
             }
         }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn tails_of_sums_are_bounds() {
+        let five = Tail::bounded(0.05);
+        assert_eq!((five.beyond(0.049), five.beyond(0.06)), (1.0, 0.0));
+        let sum = Tail::sum([(2.0, &five), (-1.0, &five), (3.0, &Tail::none())]);
+        assert_eq!((sum.beyond(0.14), sum.beyond(0.16)), (1.0, 0.0));
+        let fresh = Fresh { deviation: 0.01, bias: 0.001 };
+        let noisy = fresh.add(&Tail::none());
+        // exp(-(0.05 - 0.001)^2 / 2 0.01^2) = 2^-17.3 at 0.05.
+        let at = point_below(0.0501).expect("on the grid");
+        assert!((noisy[at].log2() + 17.3).abs() < 0.4, "{}", noisy[at].log2());
+        // Noise on top of an error that is there in any case.
+        let more = fresh.add(&five);
+        let at = point_below(0.1001).expect("on the grid");
+        assert!((more[at].log2() + 17.3).abs() < 0.8, "{}", more[at].log2());
+        assert!(more.iter().zip(&noisy).all(|(more, noisy)| more >= noisy));
+    }
+
+    /// c of lambda = c d^2 is 7 to 9 along the circle for tables that use their range.
+    #[test]
+    fn tables_let_squares_through() {
+        let table = Table::new(16, |m| m).expect("a table");
+        for (order, power) in [(1, 2), (2, 3)] {
+            let passed = Passed::of(&table.order(order).expect("an order"), 0.7);
+            let [a, b] = [0.002, 0.004].map(|d| passed.0[point_below(d).expect("on the grid")]);
+            let found = (b / a).log2();
+            assert!((found - f64::from(power)).abs() < 0.1, "order {order}: {found}");
+        }
+        let worst = Passed::worst(4, 1, 0.7);
+        let gate = Passed::of(&Table::new(4, |m| u32::from(m == 2)).expect("a table"), 0.7);
+        assert!(gate.0.iter().zip(&worst.0).all(|(gate, worst)| gate <= worst));
     }
 }

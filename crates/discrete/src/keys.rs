@@ -291,15 +291,29 @@ impl PublicKey {
     /// # Errors
     /// [`Error::Shared`] and [`Error::Ckks`] naming what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let opened: Opened<'_, DiscreteParameters> = open(wire::PUBLIC_KEY, bytes)?;
-        let limbs = opened.set.wire_level() + 1;
-        opened.check_payload(4 * limbs * opened.set.numbers() + NESTED)?;
+        Self::read(open(wire::PUBLIC_KEY, bytes)?)
+    }
+
+    /// The same for one set.
+    ///
+    /// # Errors
+    /// As [`PublicKey::from_bytes`], and for another set.
+    pub fn from_bytes_for(set: &DiscreteParameters, bytes: &[u8]) -> Result<Self> {
+        Self::read(open_for(wire::PUBLIC_KEY, set, most_public_bytes(set), bytes)?)
+    }
+
+    fn read(opened: Opened<'_, DiscreteParameters>) -> Result<Self> {
+        opened.check_payload(most_public_bytes(&opened.set))?;
         let key = opened.named_key()?;
-        let (set, bytes): (DiscreteParameters, &[u8]) = opened.payload()?;
+        let (set, bytes): (_, &[u8]) = opened.payload()?;
         let ckks = girih_ckks::PublicKey::from_bytes_for(set.ckks(), bytes)?;
         same_key(key, ckks.key_id())?;
         Ok(Self { set, ckks })
     }
+}
+
+fn most_public_bytes(set: &DiscreteParameters) -> usize {
+    4 * (set.wire_level() + 1) * set.numbers() + NESTED
 }
 
 /// What a server needs for look-ups: public.
