@@ -14,7 +14,7 @@ pub struct Arguments {
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What a browser can run: everything but CUDA.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "girih-backend",
     "girih-rlwe",
     "girih-tfhe",

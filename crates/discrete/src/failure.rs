@@ -285,10 +285,14 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
 #[derive(Debug)]
 pub(crate) struct FailureModel {
     set: DiscreteParameters,
-    passed: Mutex<HashMap<(Vec<i64>, u32), Arc<Passed>>>,
+    passed: Mutex<HashMap<TableKey, Arc<Passed>>>,
     outcomes: Mutex<HashMap<OutcomeKey, (f64, Tail)>>,
-    limits: Mutex<HashMap<(u32, u32), u32>>,
+    /// By modulus, order and limit.
+    limits: Mutex<HashMap<(u32, u32, u64), u32>>,
 }
+
+/// Values and order.
+type TableKey = (Vec<i64>, u32);
 
 /// The input's tail, deviation and bias, and the table.
 type OutcomeKey = (Vec<u64>, [u64; 2], Vec<i64>, u32);
@@ -387,15 +391,14 @@ impl FailureModel {
     /// The largest reach for which such a chain stays within 2^`limit` a ciphertext; 0 for none.
     pub fn reach(&self, modulus: u32, order: u32, limit: f64) -> u32 {
         let mut known = locked(&self.limits);
-        let least = *known.entry((modulus, order)).or_insert_with(|| {
+        *known.entry((modulus, order, limit.to_bits())).or_insert_with(|| {
             let holds = |reach: u32| self.chain(modulus, order, reach) <= limit;
             let mut reach = 0;
             while reach < 64 && holds(reach + 1) {
                 reach += 1;
             }
             reach
-        });
-        least
+        })
     }
 }
 

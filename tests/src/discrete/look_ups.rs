@@ -18,7 +18,8 @@ fn numbers(
     below: u32,
 ) -> Result<(Wires, Vec<u32>), Failure> {
     let count = client.set().numbers();
-    let mut vector = || (0..count).map(|_| words.next_word() % below).collect::<Vec<u32>>();
+    let mut vector =
+        || (0..count).map(|_| (words.next_word() % u64::from(below)) as u32).collect::<Vec<u32>>();
     let batch = [vector(), vector()];
     let wires = server.upload(&client.encrypt_batch(&batch, below)?)?;
     Ok((wires, batch.concat()))
