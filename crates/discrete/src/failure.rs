@@ -460,7 +460,10 @@ mod tests {
             ] {
                 let failure = chain_of(&set, &values, 1, weight);
                 println!("{name} {gate}: 2^{failure:.1}");
-                if failure > -128.0 {
+                // Sums of three bits, in a chain, are too much for DISCRETE_1, but where the table
+                // is their majority.
+                let refused = (name, gate) == ("DISCRETE_1", "XOR of three");
+                if (failure > -128.0) != refused {
                     wrong.push(format!("{name} {gate}: {failure}"));
                 }
             }

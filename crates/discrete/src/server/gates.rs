@@ -81,7 +81,9 @@ impl ServerKey {
         Ok(self.lookup_sum(&[(1, a), (1, b)], 0, &[&gate.table()?])?.remove(0))
     }
 
-    /// The sum of three bits: its two digits, XOR and majority, by one look-up.
+    /// The sum of three bits: its two digits, XOR and majority, by one look-up. In chains that is
+    /// for sets with p = 16: with DISCRETE_1 sums of three results are refused, and XOR modulo 2
+    /// and majority modulo 4 are look-ups of their own.
     ///
     /// # Errors
     /// As [`ServerKey::gate`].
