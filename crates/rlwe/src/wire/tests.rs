@@ -125,10 +125,11 @@ fn changes_on_purpose_are_bounded_and_named() {
 #[test]
 fn things_have_the_names_that_messages_use() {
     assert_eq!((THING.name(), OTHER.name()), ("things", "other things"));
-    for (scheme, byte) in [(Scheme::Tfhe, 1), (Scheme::Ckks, 2), (Scheme::Switching, 3)] {
+    let schemes = [Scheme::Tfhe, Scheme::Ckks, Scheme::Switching, Scheme::Discrete];
+    for (scheme, byte) in schemes.into_iter().zip(1..) {
         assert_eq!(Scheme::of_byte(byte), Some(scheme));
     }
-    assert_eq!([0, 4, 255].map(Scheme::of_byte), [None; 3]);
+    assert_eq!([0, 5, 255].map(Scheme::of_byte), [None; 3]);
     let of_other_scheme = {
         let mut bytes = good();
         bytes[6] = 1;
