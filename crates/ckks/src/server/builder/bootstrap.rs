@@ -140,6 +140,8 @@ impl Builder<'_> {
         v: &Node,
         how: &Bootstrapping,
     ) -> Result<(Node, Node)> {
+        // Both together are complex.
+        let how = &Bootstrapping { real: false, ..*how };
         self.check(&[u, v])?;
         if u.at.slots != v.at.slots {
             return Err(Error::Length {
