@@ -9,6 +9,7 @@ use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Switching keys of one client key, by what they are for: what a device loads.
@@ -201,10 +202,10 @@ fn first_factors<'a>(
     let mut found = BTreeMap::new();
     for kind in kinds {
         let &KeyKind::First { log2_slots, .. } = kind else { continue };
-        if !found.contains_key(&log2_slots) {
+        if let Entry::Vacant(place) = found.entry(log2_slots) {
             let chain = Chain::new(ChainShape::from(client.set()))?;
             let encoder = client.host().encoder();
-            found.insert(log2_slots, FirstFactor::new(&chain, 1 << log2_slots, encoder)?);
+            place.insert(FirstFactor::new(&chain, 1 << log2_slots, encoder)?);
         }
     }
     Ok(found)

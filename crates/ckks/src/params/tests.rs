@@ -287,6 +287,34 @@ fn sets_state_how_transforms_are_divided() {
     }
 }
 
+/// The sets whose first transform is done by keys: sizes as designed, and what each key is under.
+#[test]
+fn sets_with_a_first_transform_by_keys() {
+    for (name, levels, log2_modulus, log2_first, bits) in [
+        ("CKKS_D40_30BIT_LOW", [13, 16, 24, 27], 1670.6, "1370.8", 136.8),
+        ("CKKS_D40_30BIT_14", [14, 17, 25, 28], 1730.4, "1430.5", 131.6),
+        ("CKKS_D40_30BIT_LOW_STC_FIRST", [14, 16, 24, 27], 1670.6, "1370.8", 136.8),
+        ("CKKS_D40_30BIT_14_STC_FIRST", [15, 17, 25, 28], 1730.4, "1430.5", 131.6),
+    ] {
+        let set = CkksParameters::by_name(name).expect("built in");
+        let b = set.bootstrapping().expect("it has one");
+        let found =
+            [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level(), b.top_level()];
+        assert_eq!(found, levels, "{name}");
+        assert!((set.log2_modulus() - log2_modulus).abs() < 0.06, "{name}");
+        let security = set.security();
+        assert!((security.estimate.dense - bits).abs() < 0.06, "{name}: {}", security.text);
+        let said = format!("with {log2_first}");
+        assert!(security.text.contains(&said), "{name}: {}", security.text);
+        // All slots, half of them, and fewer than the first transform has stages for.
+        assert_eq!(b.coefficients_to_slots_stages(15, 15), [5, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 14), [4, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 10), [0, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 9), [0, 3, 3, 3]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 0), [0; 4]);
+    }
+}
+
 fn vector(name: &str) -> serde_json::Value {
     let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).expect("it is there")).expect("JSON")

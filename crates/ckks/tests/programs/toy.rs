@@ -128,9 +128,7 @@ impl Client {
         let basis = chain.level(chain.top()).unwrap().union(&chain.sparse_auxiliary().unwrap());
         let to = self.inverse_automorphism(g);
         let mut pair = self.pair(&basis, &to, &vec![0; n]);
-        let mut whole = vec![0; n];
-        let gap = n / row.plaintext.len();
-        whole.iter_mut().step_by(gap).zip(row.plaintext.iter()).for_each(|(x, &c)| *x = c);
+        let whole = self.diagonal(row);
         for (limb, &prime) in pair[0].chunks_exact_mut(n).zip(basis.primes()) {
             let q = chain.ring().primes[usize::from(prime)];
             let (m, s) = (self.evaluations(prime, &whole), self.evaluations(prime, &self.sparse));
@@ -180,53 +178,68 @@ impl Client {
         keys
     }
 
+    /// The centred coefficients of a polynomial over `basis`, which f64 holds exactly up to 2^53.
+    fn coefficients(&self, basis: &Basis, words: &[u32]) -> Vec<f64> {
+        let n = self.chain.degree();
+        let mut limbs = words.to_vec();
+        let tables = basis.primes().iter().map(|&p| &self.tables[usize::from(p)]);
+        limbs.chunks_exact_mut(n).zip(tables.clone()).for_each(|(limb, t)| t.inverse(limb));
+        let rns = RnsBasis::new(&tables.map(|t| t.modulus().value()).collect::<Vec<_>>()).unwrap();
+        let mut coefficients = vec![0.0; n];
+        rns.compose_f64(&limbs, &mut coefficients);
+        coefficients
+    }
+
     /// What the first transform by keys errs by, in units of its result: P' times the phase of
-    /// `result` against the integers phi(M (b + a s)) of what was lifted, b over the primes of
-    /// `first` and a over all that keys have.
+    /// `result` against the integers phi(M (b + a s)) of what is `sparse` at level 0.
     pub fn first_error(
         &self,
         first: &FirstFactor,
-        lifted: [&[u32]; 2],
+        sparse: &[Vec<u32>],
         result: &[Vec<u32>],
     ) -> Vec<f64> {
         let (chain, n) = (&self.chain, self.chain.degree());
-        let top = chain.level(chain.top()).unwrap();
-        let few = chain.sparse_auxiliary().unwrap();
-        let (common, all) = (first.lift().intersection(top), top.union(&few));
+        let (bottom, top) = (chain.level(0).unwrap(), chain.level(chain.top()).unwrap());
+        let whole = |words: &[u32]| -> Vec<i64> {
+            self.coefficients(bottom, words).into_iter().map(|c| c as i64).collect()
+        };
+        let [b, a] = [whole(&sparse[0]), whole(&sparse[1])];
+        let p = chain.product(&chain.sparse_auxiliary().unwrap());
+        // Errors times P' are far below four primes.
+        let mains = chain.shape().terminal.len() as u16..;
+        let common = Basis::new(mains.take(4));
         let mut limbs = Vec::new();
         for &prime in common.primes() {
-            let table = &self.tables[usize::from(prime)];
-            let q = table.modulus();
-            let limb = |words: &[u32], basis: &Basis| {
-                words[basis.position(prime).unwrap() * n..][..n].to_vec()
-            };
-            let phase = |b: Vec<u32>, a: Vec<u32>, secret: &[i64]| -> Vec<u32> {
+            let q = self.tables[usize::from(prime)].modulus();
+            let at = top.position(prime).unwrap() * n;
+            let phase = |b: &[u32], a: &[u32], secret: &[i64]| -> Vec<u32> {
                 let s = self.evaluations(prime, secret);
-                b.iter().zip(a).zip(s).map(|((&b, a), s)| q.add(b, q.mul(a, s))).collect()
+                b.iter().zip(a).zip(s).map(|((&b, &a), s)| q.add(b, q.mul(a, s))).collect()
             };
-            let low = phase(limb(lifted[0], first.lift()), limb(lifted[1], &all), &self.sparse);
-            let found = phase(limb(&result[0], top), limb(&result[1], top), &self.secret);
-            let p = (&*chain.product(&few) % q.value()).to_u32_digits()[0];
+            let [b, a] = [&b, &a].map(|x| self.evaluations(prime, x));
+            let low = phase(&b, &a, &self.sparse);
+            let found = phase(&result[0][at..at + n], &result[1][at..at + n], &self.secret);
+            let p = (&*p % q.value()).to_u32_digits()[0];
             let mut off: Vec<u32> = found.iter().map(|&x| q.mul(p, x)).collect();
             for row in first.rows() {
-                let mut whole = vec![0; n];
-                let gap = n / row.plaintext.len();
-                whole.iter_mut().step_by(gap).zip(row.plaintext.iter()).for_each(|(x, &c)| *x = c);
-                let m = self.evaluations(prime, &whole);
+                let m = self.evaluations(prime, &self.diagonal(row));
                 let product: Vec<_> = low.iter().zip(m).map(|(&x, m)| q.mul(x, m)).collect();
                 let mut moved = vec![0; n];
                 Automorphism::new(n, row.g as usize).unwrap().apply(&product, &mut moved);
                 off.iter_mut().zip(moved).for_each(|(x, y)| *x = q.sub(*x, y));
             }
-            table.inverse(&mut off);
             limbs.extend(off);
         }
-        let primes = common.primes().iter().map(|&p| self.tables[usize::from(p)].modulus().value());
-        let rns = RnsBasis::new(&primes.collect::<Vec<_>>()).unwrap();
-        let mut errors = vec![0.0; n];
-        rns.compose_f64(&limbs, &mut errors);
-        let p: f64 = chain.product(&few).to_string().parse().unwrap();
-        errors.into_iter().map(|e| e / p).collect()
+        let p: f64 = p.to_string().parse().unwrap();
+        self.coefficients(&common, &limbs).into_iter().map(|e| e / p).collect()
+    }
+
+    /// All N coefficients of a row's diagonal.
+    fn diagonal(&self, row: &FirstRow) -> Vec<i64> {
+        let mut whole = vec![0; self.chain.degree()];
+        let gap = whole.len() / row.plaintext.len();
+        whole.iter_mut().step_by(gap).zip(row.plaintext.iter()).for_each(|(x, &c)| *x = c);
+        whole
     }
 
     /// The secret under X -> X^(1/g).
