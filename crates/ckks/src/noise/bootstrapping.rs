@@ -81,8 +81,8 @@ impl NoiseModel {
     /// Where slots-to-coefficients comes first, noise is derived, but for that of the correction.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
-    /// take, and for too few slots.
+    /// [`Error::Unsupported`] for a set without bootstrapping, and for a message ratio that it cannot
+    /// take.
     pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
         let set = &self.set;
         let unsupported = |why: String| Error::Unsupported { set: set.name().into(), why };
