@@ -76,6 +76,16 @@ pub enum Error {
         /// What is allowed.
         rule: String,
     },
+    /// A value to encrypt that exceeds the magnitude declared of all.
+    #[error(
+        "a value to encrypt exceeds the declared magnitude {declared}: declare one that no value \
+         exceeds, with `within(magnitude)`. It is written on the ciphertext for all to see, so it \
+         must not depend on the values"
+    )]
+    Magnitude {
+        /// What was declared: 1 unless something else was said.
+        declared: f64,
+    },
     /// A level that the set does not have, or that an operation cannot start from.
     #[error("{operation} at level {level}: {rule}")]
     Level {

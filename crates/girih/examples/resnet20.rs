@@ -343,7 +343,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // The owner of the images.
     let pair = |pair: &[&(Vec<f64>, usize)]| {
         let second = pair.get(1).unwrap_or(&pair[0]);
-        client.encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
+        client.within(SQRT_2).encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
     };
     let x = pictures.chunks(2).map(pair).collect::<Result<Vec<_>, _>>()?;
     let x = server.upload(&x)?;
