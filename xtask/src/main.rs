@@ -32,6 +32,7 @@ mod sets;
 mod soak;
 mod table;
 mod test;
+mod thousands;
 mod timeline;
 mod tune;
 mod vectors;

@@ -1,6 +1,7 @@
 //! girih beside its peers: one row a kind of work, from records; as README.md's table and picture.
 
 use crate::records;
+use crate::thousands::thousands;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -100,7 +101,7 @@ impl Unit {
             _ => 0,
         };
         match self {
-            Unit::PerSecond => format!("{} a second", crate::table::thousands(value)),
+            Unit::PerSecond => format!("{} a second", thousands(value)),
             Unit::Milliseconds => format!("{value:.digits$} ms"),
             Unit::Seconds => format!("{value:.digits$} s"),
         }

@@ -3,7 +3,7 @@
 
 use crate::bench::TABLE_BATCH;
 use crate::records::{self, Entry, wanted};
-use crate::{peers, published};
+use crate::{peers, published, thousands::thousands};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -259,20 +259,7 @@ impl Records {
     }
 }
 
-/// 12345.6 as 12,346.
-pub fn thousands(rate: f64) -> String {
-    let digits = format!("{rate:.0}");
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}
-
-/// The same; nothing for nothing.
+/// 12345.6 as 12,346; nothing for nothing.
 fn some_thousands(rate: Option<f64>) -> String {
     rate.map_or_else(String::new, thousands)
 }
@@ -462,13 +449,6 @@ mod tests {
             assert!(refused().contains("cut.json"), "{text}: {}", refused());
         }
         std::fs::remove_dir_all(&folder).expect("ours");
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(super::thousands(308_691.6), "308,692");
-        assert_eq!(super::thousands(999.4), "999");
-        assert_eq!(super::some_thousands(None), "");
     }
 
     #[test]

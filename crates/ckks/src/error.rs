@@ -22,7 +22,8 @@ pub enum Error {
     ParameterFile(String),
     /// No built-in set of that name.
     #[error(
-        "no CKKS parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` lists all)"
+        "no CKKS parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` \
+         lists all)"
     )]
     UnknownSet {
         /// The name asked for.

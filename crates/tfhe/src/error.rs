@@ -14,7 +14,8 @@ pub enum Error {
     ParameterFile(String),
     /// No built-in set of that name.
     #[error(
-        "no parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` lists all)"
+        "no parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` \
+         lists all)"
     )]
     UnknownSet {
         /// The name asked for.
