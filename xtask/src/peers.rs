@@ -135,7 +135,7 @@ fn rows(folder: &Path) -> Result<Vec<Row>> {
             .with_context(|| format!("{}: there is no record {}", folder.display(), work.record))?;
         let value = value(&entry.value, work.field)
             .with_context(|| format!("{}: it has no number {}", work.record, work.field))?;
-        if !(value > 0.0) {
+        if value.is_nan() || value <= 0.0 {
             bail!("{}: {} is {value}", work.record, work.field);
         }
         let times =
