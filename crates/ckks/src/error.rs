@@ -21,12 +21,17 @@ pub enum Error {
     #[error("parameter file: {0}")]
     ParameterFile(String),
     /// No built-in set of that name.
-    #[error("no CKKS parameter set `{name}`; there are {known}")]
+    #[error(
+        "no CKKS parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` \
+         lists all)"
+    )]
     UnknownSet {
         /// The name asked for.
         name: String,
-        /// The names there are.
-        known: String,
+        /// The nearest names there are.
+        nearest: String,
+        /// Where sets of such a name are, if they are of another scheme.
+        elsewhere: &'static str,
     },
     /// Keys or ciphertexts, serialized or assembled by hand, that do not hold what they should.
     #[error("{what}: {why}")]
