@@ -98,9 +98,12 @@ pub struct Arguments {
     /// Numbers in slots: the order of the table [default: 2 where the set has levels for it].
     #[arg(long, value_name = "1|2")]
     pub order: Option<u32>,
-    /// CKKS: what the slots of the inputs are.
+    /// CKKS: what the slots of the inputs are. Real ones are bootstrapped as such, by one sine.
     #[arg(long, default_value = "random")]
     pub slots: Slots,
+    /// CKKS: bootstrap vectors of so many slots, a power of two [default: all].
+    #[arg(long, value_name = "N")]
+    pub slot_count: Option<usize>,
 }
 
 impl Arguments {

@@ -3,7 +3,7 @@
 use super::check::Checked;
 use super::job::Job;
 use super::options::options;
-use crate::bench::{Arguments, Operation, TransformChoice, seed_bytes};
+use crate::bench::{Arguments, Operation, Slots, TransformChoice, seed_bytes};
 use crate::plot;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -41,6 +41,7 @@ struct Record {
     set: String,
     op: String,
     slots: String,
+    slot_count: usize,
     batch: usize,
     level: usize,
     limbs: usize,
@@ -163,9 +164,14 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
+        real: arguments.slots == Slots::Real,
         ..Default::default()
     };
-    let job = |level| Job::new(arguments.op, level, arguments.slots, how, set);
+    if arguments.slot_count.is_some() && arguments.op != Operation::Bootstrap {
+        bail!("--slot-count: is an option of --op bootstrap; others use all slots");
+    }
+    let count = arguments.slot_count.unwrap_or(set.slots());
+    let job = |level| Job::new(arguments.op, level, (arguments.slots, count), how, set);
     let steps = job(arguments.level)?.steps(arguments, batch, set);
     // Keys are those of the operation, whatever its level.
     let loaded = Loaded::new(arguments, set, &device, &job(arguments.level)?, &say)?;
@@ -324,14 +330,15 @@ fn measure(
     let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
         .map(|i| {
             (0..batch)
-                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots()))
+                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, job.count))
                 .collect()
         })
         .collect();
     let encoder = Encoder::new(set.chain().log2_degree())?;
     // Levels of a bootstrapping have no canonical scale.
     let scale = set.scale(job.level).or(set.scale(0)).context("a set has a level 0")?;
-    let encrypt = |z: &[Complex64]| client.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
+    let within = client.within(job.largest());
+    let encrypt = |z: &[Complex64]| within.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
     let mut record_s = 0.0;
     let mut checked = Checked::default();
     let mut ms_queued = None;
@@ -369,7 +376,7 @@ fn measure(
                 .map(|batch| {
                     let encrypted: Vec<Ciphertext> =
                         batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
-                    let x = server.upload(&encrypted)?.with_magnitude(job.largest())?;
+                    let x = server.upload(&encrypted)?;
                     // What is rescaled is a product.
                     if job.op == Operation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
                 })
@@ -416,6 +423,7 @@ fn measure(
         set: set.name().into(),
         op: job.op.name(),
         slots: format!("{:?}", job.slots).to_lowercase(),
+        slot_count: job.count,
         batch,
         level: job.level,
         limbs: set.chain().base(job.level).len(),

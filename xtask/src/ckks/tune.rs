@@ -51,13 +51,13 @@ impl Bench {
                 op.name()
             );
         }
-        let job = Job::new(op, None, Slots::Random, Bootstrapping::default(), set)?;
+        let job = Job::new(op, None, (Slots::Random, set.slots()), Bootstrapping::default(), set)?;
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
         let keys = EvaluationKeys::generate(&client, job.keys(set)?, &Terminal::new())?;
         let inputs = (0..job.inputs()).map(|i| {
             let one = |k| {
                 let slots = job.slots(SEED + (i * batch + k) as u64, set.slots());
-                client.encrypt_at(&slots, job.level)
+                client.within(job.largest()).encrypt_at(&slots, job.level)
             };
             (0..batch).map(one).collect::<ckks::Result<Vec<_>>>()
         });

@@ -1,9 +1,9 @@
 //! Operations below those of the evaluator, for crates that build on this one.
 
-use super::{Builder, Estimate};
+use super::Builder;
 use crate::program::{Recorded, Recorder};
 use crate::server::recording::Parts;
-use crate::server::{Recording, ServerKey};
+use crate::server::{Estimate, Recording, ServerKey};
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -17,6 +17,13 @@ impl Builder<'_> {
         for &(level, scale) in inputs {
             declared.push(self.input_with(level, scale, slots)?.at);
         }
+        if declared.is_empty() {
+            return Err(Error::Length {
+                what: "the list of inputs",
+                found: 0,
+                rule: "a recording needs at least one".into(),
+            });
+        }
         let results = record(&mut self.recorder, &declared)?;
         if results.is_empty() {
             return Err(Error::Length {
@@ -25,7 +32,9 @@ impl Builder<'_> {
                 rule: "a recording needs at least one".into(),
             });
         }
-        let note = |(at, estimate)| self.noted(at, move |_| estimate);
+        // Of whatever comes in nothing is left but what is said of the results.
+        let note =
+            |(at, estimate)| self.noted(at, move |e| e[0].without_errors().with_estimate(estimate));
         let outputs: Vec<_> = results.into_iter().map(note).collect();
         self.finish(&outputs)
     }
