@@ -41,7 +41,7 @@ fn batch<V: AsRef<[u32]>>(
     set: &DiscreteParameters,
     numbers: &[V],
     below: u32,
-    encrypt: impl Fn(&[Complex64]) -> girih_ckks::Result<Ciphertext>,
+    encrypt: impl Fn(&[Complex64], f64) -> girih_ckks::Result<Ciphertext>,
 ) -> Result<EncryptedNumbers> {
     let Some(first) = numbers.first() else {
         let rule = "a batch has at least one".into();
@@ -58,11 +58,9 @@ fn batch<V: AsRef<[u32]>>(
             let rule = format!("the first vector of the batch has {count}");
             return Err(Error::Count { what: "numbers", found: vector.len(), rule });
         }
-        let made = encrypt(&slots(set, vector, below)?)?;
-        let mut header = made.header();
-        // Both parts of a slot may be as large.
-        header.noise.magnitude = std::f64::consts::SQRT_2 * f64::from(below - 1);
-        Ok(Ciphertext::from_parts(header, made.b().to_vec(), made.a().to_vec())?)
+        // Both parts of a slot may be as large; the transforms of an encoding round a little.
+        let magnitude = 1.001 * std::f64::consts::SQRT_2 * f64::from(below - 1);
+        Ok(encrypt(&slots(set, vector, below)?, magnitude)?)
     };
     let ciphertexts = numbers.iter().map(one).collect::<Result<_>>()?;
     EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), 0.0)
@@ -129,7 +127,7 @@ impl ClientKey {
         numbers: &[V],
         below: u32,
     ) -> Result<EncryptedNumbers> {
-        batch(&self.set, numbers, below, |slots| self.ckks.encrypt(slots))
+        batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt(slots))
     }
 
     /// Encrypts bits as numbers 0 and 1.
@@ -272,7 +270,8 @@ impl PublicKey {
         numbers: &[V],
         below: u32,
     ) -> Result<EncryptedNumbers> {
-        let made = batch(&self.set, numbers, below, |slots| self.ckks.encrypt(slots))?;
+        let made =
+            batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt(slots))?;
         Ok(made.with_bound(|deviation| PRODUCT_DEVIATIONS * deviation))
     }
 
