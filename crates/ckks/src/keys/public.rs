@@ -29,6 +29,16 @@ impl std::fmt::Debug for PublicKey {
     }
 }
 
+impl ClientKey {
+    /// A public key, for encryption at the highest normal level by anyone.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`](crate::Error::Entropy).
+    pub fn public_key(&self) -> Result<PublicKey> {
+        PublicKey::generate(self)
+    }
+}
+
 impl PublicKey {
     pub(super) fn generate(client: &ClientKey) -> Result<Self> {
         let (set, host) = (client.set(), client.host());

@@ -29,6 +29,7 @@
 
 mod bootstrap;
 mod chain;
+mod chain_shape;
 mod dft;
 mod digits;
 mod division;
@@ -46,7 +47,8 @@ mod recorder;
 mod transform;
 
 pub use bootstrap::{BootstrappingPlan, RaiseSteps, Variant};
-pub use chain::{BootstrappingShape, Chain, ChainShape};
+pub use chain::Chain;
+pub use chain_shape::{BootstrappingShape, ChainShape};
 pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
 pub use digits::LevelDigit;
 pub use error::RecordError;

@@ -24,6 +24,7 @@
 mod bootstrapping;
 mod builder;
 mod cache;
+mod check;
 mod ciphertexts;
 mod eager;
 mod error;

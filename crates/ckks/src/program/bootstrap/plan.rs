@@ -6,7 +6,8 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
-use super::super::chain::{BootstrappingShape, Chain};
+use super::super::chain::Chain;
+use super::super::chain_shape::BootstrappingShape;
 use super::super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
 use super::super::error::RecordError;
 use super::super::exact;
