@@ -1,6 +1,6 @@
 //! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes at once.
 
-use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
+use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
 use crate::poly::launch::blocks_of;
 use crate::poly::log2_row;
 use girih_backend::DeviceLimits;

@@ -4,10 +4,11 @@ mod calls;
 
 use crate::poly::kernels::Kernels;
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{ReadyLaunch, ready};
+use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::masks;
 use crate::poly::memory::{Block, Memory};
+use crate::poly::routine::ready;
 use crate::poly::tables::RingTables;
 use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};

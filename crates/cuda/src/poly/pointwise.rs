@@ -4,7 +4,7 @@ use crate::poly::HEADERS;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Argument, ReadyLaunch};
 use crate::poly::limbs::Places;
-use crate::poly::rows::{Records, by_shape, most_shapes, words_of_shapes};
+use crate::poly::row_records::{MOST_SHAPES, Records, by_shape, words_of_shapes};
 use crate::poly::shape::{NormalTile, RowShape};
 use crate::runtime::source::{KernelFile, Source};
 use girih_backend::BackendError;
@@ -41,7 +41,7 @@ pub(crate) fn ready(
     }
     let mut launches = Vec::new();
     while !shapes.is_empty() {
-        let rest = shapes.split_off(shapes.len().min(most_shapes()));
+        let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
         launches.push(launch(ring, knobs, places, &shapes));
         shapes = rest;
     }
@@ -63,7 +63,7 @@ fn launch(
         ("ROUNDS", ROUNDS),
         ("OPERANDS", operands),
         ("SHAPES", shapes.len()),
-        ("MOST_SHAPES", most_shapes()),
+        ("MOST_SHAPES", MOST_SHAPES),
     ] {
         // Writing to a string cannot fail.
         let _ = writeln!(constants, "constexpr int {name} = {value};");

@@ -1,16 +1,16 @@
 //! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, ReadyLaunch, blocks_of};
+use crate::poly::launch::{Argument, ReadyLaunch};
 use crate::poly::limbs::Places;
-use crate::poly::loader::{ROW_BYTES, TEAM_BYTES};
-use crate::poly::shape::{NormalTile, Normalizer, RowShape};
+use crate::poly::row_layout::{TeamPlan, is_alone};
+use crate::poly::row_records::{MOST_SHAPES, Records, by_shape, listed, words_of_shapes};
+use crate::poly::shape::{NormalTile, RowShape};
 use crate::poly::{HEADERS, log2_row};
 use crate::runtime::source::{KernelFile, Source};
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::RowTile;
 use girih_backend::{BackendError, DeviceLimits};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// `cuda/poly/rows.cu`.
@@ -20,127 +20,6 @@ pub(crate) const POLY_ROWS: KernelFile = KernelFile {
     kernels: &["poly_rows"],
     headers: HEADERS,
 };
-
-/// Most shapes of one kernel: more make its text long and its arguments large.
-const MOST_SHAPES: usize = 16;
-/// Words of a prime in a team's memory.
-const PRIME_WORDS: usize = 12;
-/// Teams of one warp that share a block.
-const LONE_TEAMS: usize = 4;
-
-/// Tiles by shape, the costliest first.
-pub(crate) fn by_shape(
-    ring: &RingShape,
-    places: &Places,
-    tiles: &[RowTile],
-) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
-    let normalizer = Normalizer { ring, places };
-    let tiles = tiles.iter().map(|tile| normalizer.normal(tile));
-    Ok(grouped(tiles.collect::<Result<_, _>>()?))
-}
-
-fn grouped(tiles: Vec<NormalTile>) -> Vec<(RowShape, Vec<NormalTile>)> {
-    let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
-    for tile in tiles {
-        shapes.entry(tile.shape.clone()).or_default().push(tile);
-    }
-    let mut shapes: Vec<_> = shapes.into_iter().collect();
-    for (shape, tiles) in shapes.iter_mut().filter(|(shape, _)| shape.is_listed()) {
-        let words = tiles.iter().map(|t| t.record.len()).max().unwrap_or(0);
-        shape.set_record_words(words);
-        tiles.iter_mut().for_each(|t| t.record.resize(words, 0));
-    }
-    shapes.sort_by_key(|(shape, _)| std::cmp::Reverse(shape.cost()));
-    shapes
-}
-
-/// Makes lists of steps of the tiles with the most products until at most `most_products` are left
-/// in the text of all, where a block's memory has room for their rows.
-fn listed(
-    ring: &RingShape,
-    limits: &DeviceLimits,
-    shapes: Vec<(RowShape, Vec<NormalTile>)>,
-    most_products: usize,
-) -> Vec<(RowShape, Vec<NormalTile>)> {
-    let mut products: usize = shapes.iter().map(|(shape, _)| shape.products()).sum();
-    if products <= most_products {
-        return shapes;
-    }
-    let mut order: Vec<usize> = (0..shapes.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(shapes[i].0.products()));
-    let mut lists = BTreeSet::new();
-    for i in order {
-        let (shape, tiles) = &shapes[i];
-        // Operands of lists are not held there, those of texts are.
-        let others = (0..shapes.len()).filter(|&k| k != i && !lists.contains(&k));
-        let operands = others.map(|k| shapes[k].0.operands()).max().unwrap_or(0);
-        let beside = TEAM_BYTES.max(16 * operands + TEAM_BYTES / 2);
-        let buffers = tiles.first().map_or(0, NormalTile::listed_buffers);
-        // Lists name operands by 16 bits.
-        let fits = buffers * ROW_BYTES + beside <= limits.workgroup_memory_bytes
-            && shape.operands() < 1 << 16;
-        if products > most_products && fits {
-            products -= shape.products();
-            lists.insert(i);
-        }
-    }
-    // All lists of a class of primes share a text: it has the kinds of all.
-    let mut kinds = [BTreeSet::new(), BTreeSet::new()];
-    for &i in &lists {
-        let (shape, tiles) = &shapes[i];
-        let of = &mut kinds[usize::from(shape.is_wide())];
-        tiles.first().into_iter().for_each(|tile| of.extend(tile.kinds()));
-    }
-    let (kinds, lists) = (&kinds, &lists);
-    let tile = |(i, (shape, tiles)): (usize, (RowShape, Vec<NormalTile>))| {
-        let list = lists.contains(&i);
-        let kinds = &kinds[usize::from(shape.is_wide())];
-        tiles.into_iter().map(move |t| if list { t.listed(ring, kinds) } else { t })
-    };
-    grouped(shapes.into_iter().enumerate().flat_map(tile).collect())
-}
-
-/// Records of tiles by shape, and for each shape where its items and records begin.
-pub(crate) struct Records {
-    pub words: Vec<u32>,
-    /// Where each shape's items and records begin.
-    pub first: Vec<[u32; 2]>,
-    pub items: u32,
-}
-
-impl Records {
-    /// `tile_items` of each tile of a shape.
-    pub fn new(
-        shapes: &[(RowShape, Vec<NormalTile>)],
-        tile_items: impl Fn(&RowShape) -> usize,
-    ) -> Self {
-        let mut all = Self { words: Vec::new(), first: Vec::new(), items: 0 };
-        for (shape, tiles) in shapes {
-            all.first.push([all.items, (all.words.len() / 4) as u32]);
-            all.items += (tiles.len() * tile_items(shape)) as u32;
-            all.words.extend(tiles.iter().flat_map(|t| &t.record));
-        }
-        all
-    }
-}
-
-/// Bytes of shared memory of a team, as `TeamMemory` of the kernel.
-struct TeamSize {
-    operands: usize,
-    constants: usize,
-    buffers: usize,
-    parts: usize,
-}
-
-impl TeamSize {
-    fn words(&self, log2_degree: u32) -> usize {
-        let row = 1usize << log2_row(log2_degree);
-        let buffer = (row - 4) / 32 * 36 + (row - 4) % 32 + 4;
-        let factors = if row < 1024 { 0 } else { self.parts * 224 };
-        (self.operands * 4 + PRIME_WORDS + self.constants * 2 + factors + self.buffers * buffer)
-            .next_multiple_of(4)
-    }
-}
 
 /// The launches of a list of tiles.
 pub(crate) fn ready(
@@ -159,48 +38,6 @@ pub(crate) fn ready(
         shapes = rest;
     }
     Ok(launches)
-}
-
-/// Each warp of a team takes a row of its own where a row has one transform, and there are as many
-/// rows.
-fn is_alone(shape: &RowShape, team: usize, rows: usize) -> bool {
-    shape.team() == 1 && rows >= team
-}
-
-/// How many warps share a row, what they hold, and how many blocks a multiprocessor has room for.
-struct TeamPlan {
-    warps: usize,
-    teams: usize,
-    size: TeamSize,
-    shared_bytes: usize,
-    blocks: usize,
-}
-
-impl TeamPlan {
-    fn new(
-        limits: &DeviceLimits,
-        knobs: &PolyKnobs,
-        shapes: &[(RowShape, Vec<NormalTile>)],
-        log2_degree: u32,
-        team: usize,
-    ) -> Self {
-        let most =
-            |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
-        let rows = 1usize << (log2_degree - log2_row(log2_degree));
-        let teams = if team == 1 { LONE_TEAMS } else { 1 };
-        let copies = |s: &RowShape| if is_alone(s, team, rows) { team } else { 1 };
-        let size = TeamSize {
-            operands: most(&RowShape::operands).max(1),
-            constants: most(&RowShape::constants).next_multiple_of(2).max(2),
-            buffers: most(&|s| s.buffers() * copies(s)),
-            parts: most(&copies),
-        };
-        let shared_bytes = 4 * teams * size.words(log2_degree);
-        let warps = if team == 1 { knobs.lone_warps } else { knobs.team_warps };
-        let wanted = (warps / (team * teams)).max(1);
-        let blocks = wanted.min(blocks_of(limits, shared_bytes)).max(1);
-        Self { warps: team, teams, shared_bytes, size, blocks }
-    }
 }
 
 fn launch(
@@ -301,19 +138,6 @@ fn launch(
         data: vec![records.words],
         arguments,
     })
-}
-
-/// `each` words for each shape that arguments have room for.
-pub(crate) fn words_of_shapes(
-    each: usize,
-    words: impl Iterator<Item = u32>,
-) -> impl Iterator<Item = Argument> {
-    words.chain(std::iter::repeat(0)).take(each * MOST_SHAPES).map(Argument::Word)
-}
-
-/// Most shapes of a kernel.
-pub(crate) const fn most_shapes() -> usize {
-    MOST_SHAPES
 }
 
 #[cfg(test)]
