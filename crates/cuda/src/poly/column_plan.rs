@@ -6,10 +6,11 @@
 //! of conversions and slots is one row of a matrix over places: sum_i y_i (D / d_i) - u D + sum
 //! factor * slot.
 
+use crate::poly::column_analysis::{Analysis, analyse, refused};
 use crate::poly::limbs::{Place, Places};
 use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
-use girih_backend::poly::schedule::{ColumnTerm, ColumnTile, Form};
+use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form};
 use girih_ring::Modulus;
 use std::collections::BTreeMap;
 
@@ -78,10 +79,6 @@ pub(crate) struct ColumnPlan {
     pub corrections: u32,
 }
 
-fn refused(why: impl Into<String>) -> BackendError {
-    BackendError::InvalidRequest(format!("a schedule that kernels cannot run: {}", why.into()))
-}
-
 /// Hands out places.
 #[derive(Default)]
 struct Allocator {
@@ -95,102 +92,6 @@ impl Allocator {
             self.count += 1;
             self.count - 1
         })
-    }
-}
-
-/// What is known of a tile's slots and conversions before places are handed out.
-struct Analysis {
-    /// Prime of each slot.
-    primes: Vec<u16>,
-    /// The phase in which each sum is computed.
-    sum_phase: Vec<usize>,
-    /// The phase at whose beginning each conversion is prepared; `None` if nothing reads it.
-    conversion_phase: Vec<Option<usize>>,
-    /// The last phase that reads each conversion.
-    conversion_end: Vec<usize>,
-    /// Conversions that read each slot, and sums that read it.
-    converted_by: Vec<Vec<usize>>,
-    summed_by: Vec<Vec<usize>>,
-}
-
-fn analyse(tile: &ColumnTile) -> Result<Analysis, BackendError> {
-    let loads = tile.loads.len();
-    let slots = loads + tile.sums.len();
-    let mut a = Analysis {
-        primes: tile
-            .loads
-            .iter()
-            .map(|&(p, _)| p)
-            .chain(tile.sums.iter().map(|s| s.prime))
-            .collect(),
-        sum_phase: Vec::new(),
-        conversion_phase: vec![None; tile.conversions.len()],
-        conversion_end: vec![0; tile.conversions.len()],
-        converted_by: vec![Vec::new(); slots],
-        summed_by: vec![Vec::new(); slots],
-    };
-    for (number, sum) in tile.sums.iter().enumerate() {
-        let ready = |phases: &[usize], slot: u16| -> Result<usize, BackendError> {
-            match usize::from(slot) {
-                slot if slot < loads => Ok(0),
-                slot if slot < loads + number => Ok(phases[slot - loads] + 1),
-                slot => Err(refused(format!("a sum of columns reads slot {slot} too early"))),
-            }
-        };
-        let mut phase = 0;
-        for term in &sum.terms {
-            match *term {
-                ColumnTerm::Scaled { slot, .. } => {
-                    phase = phase.max(ready(&a.sum_phase, slot)?);
-                    a.summed_by[usize::from(slot)].push(number);
-                }
-                ColumnTerm::Converted { conversion, .. } => {
-                    let c = usize::from(conversion);
-                    let of = tile
-                        .conversions
-                        .get(c)
-                        .ok_or_else(|| refused(format!("conversion {c} is missing")))?;
-                    if a.conversion_phase[c].is_none() {
-                        let mut first = 0;
-                        for &slot in &of.slots {
-                            first = first.max(ready(&a.sum_phase, slot)?);
-                            a.converted_by[usize::from(slot)].push(c);
-                        }
-                        a.conversion_phase[c] = Some(first);
-                    }
-                    phase = phase.max(a.conversion_phase[c].unwrap_or(0));
-                }
-            }
-        }
-        for term in &sum.terms {
-            if let ColumnTerm::Converted { conversion, .. } = term {
-                let end = &mut a.conversion_end[usize::from(*conversion)];
-                *end = phase.max(*end);
-            }
-        }
-        a.sum_phase.push(phase);
-    }
-    Ok(a)
-}
-
-impl Analysis {
-    /// The one conversion that a slot exists for: it is then stored scaled.
-    fn folded(&self, slot: usize) -> Option<usize> {
-        match (&self.converted_by[slot][..], self.summed_by[slot].is_empty()) {
-            (&[c], true) => Some(c),
-            _ => None,
-        }
-    }
-
-    /// The last phase that reads a slot's place.
-    fn last_read(&self, slot: usize) -> usize {
-        let sums = self.summed_by[slot].iter().map(|&s| self.sum_phase[s]);
-        let folded = self.folded(slot);
-        let conversions = self.converted_by[slot].iter().map(|&c| match folded {
-            Some(_) => self.conversion_end[c],
-            None => self.conversion_phase[c].unwrap_or(0),
-        });
-        sums.chain(conversions).max().unwrap_or(0)
     }
 }
 
@@ -228,160 +129,229 @@ pub(crate) fn plan(
     places: &Places,
     tile: &ColumnTile,
 ) -> Result<ColumnPlan, BackendError> {
-    let a = analyse(tile)?;
-    let loads = tile.loads.len();
-    let (mut hands, mut corrections) = (Allocator::default(), Allocator::default());
-    let mut plan = ColumnPlan::default();
-    let slot_count = a.primes.len();
-    let mut place_of = vec![None::<u32>; slot_count];
-    // Constants that slots are stored with, and the primes of each conversion.
-    let sources: Vec<Vec<u16>> = tile
-        .conversions
-        .iter()
-        .map(|c| c.slots.iter().map(|&s| a.primes[usize::from(s)]).collect())
-        .collect();
-    let position = |conversion: usize, slot: usize| {
-        tile.conversions[conversion].slots.iter().position(|&s| usize::from(s) == slot)
-    };
-    let stored_with = |slot: usize| match a.folded(slot).and_then(|c| Some((c, position(c, slot)?)))
-    {
-        Some((c, i)) => scaling(ring, &sources[c], i),
-        None => 1,
-    };
-    for (slot, &(prime, load)) in tile.loads.iter().enumerate() {
-        if load.form == Form::Evaluations || load.automorphism != 1 {
-            return Err(refused("columns load evaluations"));
-        }
-        let place = hands.take();
-        place_of[slot] = Some(place);
-        plan.loads.push(PlacedLoad {
-            prime,
-            from: places.place(load.from)?,
-            coefficients: load.form == Form::Coefficients,
-            place,
-            constant: stored_with(slot),
-        });
-    }
-    let phases = a.sum_phase.iter().max().map_or(0, |&last| last + 1);
-    // Where the scaled sources and the correction of each conversion are.
-    let mut converted: Vec<Vec<u32>> = vec![Vec::new(); tile.conversions.len()];
-    let mut conversion_places: Vec<Vec<u32>> = vec![Vec::new(); tile.conversions.len()];
+    let analysis = analyse(tile)?;
+    let phases = analysis.sum_phase.iter().max().map_or(0, |&last| last + 1);
+    let mut planner = Planner::new(ring, places, tile, analysis);
+    planner.load()?;
     for phase in 0..phases {
         let mut now = Phase::default();
-        for (c, conversion) in tile
-            .conversions
-            .iter()
-            .enumerate()
-            .filter(|&(c, _)| a.conversion_phase[c] == Some(phase))
-        {
+        planner.convert(phase, &mut now)?;
+        planner.sum(phase, &mut now)?;
+        planner.retire(phase);
+        planner.plan.phases.push(now);
+    }
+    let Planner { mut plan, hands, corrections, .. } = planner;
+    plan.places = hands.count;
+    plan.corrections = corrections.count;
+    Ok(plan)
+}
+
+/// A tile on its way to a plan.
+struct Planner<'a> {
+    ring: &'a RingShape,
+    places: &'a Places,
+    tile: &'a ColumnTile,
+    analysis: Analysis,
+    plan: ColumnPlan,
+    hands: Allocator,
+    corrections: Allocator,
+    /// Where each slot is, while it is read.
+    place_of: Vec<Option<u32>>,
+    /// The primes of each conversion.
+    sources: Vec<Vec<u16>>,
+    /// Where the scaled sources of each conversion are, and its correction.
+    converted: Vec<Vec<u32>>,
+    /// The places of them that are its own.
+    own_places: Vec<Vec<u32>>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(
+        ring: &'a RingShape,
+        places: &'a Places,
+        tile: &'a ColumnTile,
+        analysis: Analysis,
+    ) -> Self {
+        let prime = |&slot: &u16| analysis.primes[usize::from(slot)];
+        let sources: Vec<Vec<u16>> =
+            tile.conversions.iter().map(|c| c.slots.iter().map(prime).collect()).collect();
+        Self {
+            ring,
+            places,
+            tile,
+            plan: ColumnPlan::default(),
+            hands: Allocator::default(),
+            corrections: Allocator::default(),
+            place_of: vec![None; analysis.primes.len()],
+            sources,
+            converted: vec![Vec::new(); tile.conversions.len()],
+            own_places: vec![Vec::new(); tile.conversions.len()],
+            analysis,
+        }
+    }
+
+    /// The constant that a slot is stored with: it is scaled already if it exists for one
+    /// conversion.
+    fn stored_with(&self, slot: usize) -> u32 {
+        let position = |conversion: usize| {
+            let slots = &self.tile.conversions[conversion].slots;
+            Some((conversion, slots.iter().position(|&s| usize::from(s) == slot)?))
+        };
+        match self.analysis.folded(slot).and_then(position) {
+            Some((conversion, i)) => scaling(self.ring, &self.sources[conversion], i),
+            None => 1,
+        }
+    }
+
+    fn load(&mut self) -> Result<(), BackendError> {
+        for (slot, &(prime, load)) in self.tile.loads.iter().enumerate() {
+            if load.form == Form::Evaluations || load.automorphism != 1 {
+                return Err(refused("columns load evaluations"));
+            }
+            let place = self.hands.take();
+            self.place_of[slot] = Some(place);
+            let (from, constant) = (self.places.place(load.from)?, self.stored_with(slot));
+            let coefficients = load.form == Form::Coefficients;
+            self.plan.loads.push(PlacedLoad { prime, from, coefficients, place, constant });
+        }
+        Ok(())
+    }
+
+    /// Prepares the conversions whose sources are there from this phase on.
+    fn convert(&mut self, phase: usize, now: &mut Phase) -> Result<(), BackendError> {
+        let tile = self.tile;
+        for (c, conversion) in tile.conversions.iter().enumerate() {
+            if self.analysis.conversion_phase[c] != Some(phase) {
+                continue;
+            }
             let mut of = PreparedConversion {
                 corrected: conversion.corrected,
-                correction: CORRECTIONS + corrections.take(),
+                correction: CORRECTIONS + self.corrections.take(),
                 sources: Vec::new(),
             };
             for (i, &slot) in conversion.slots.iter().enumerate() {
                 let slot = usize::from(slot);
-                let place = place_of[slot]
+                let place = self.place_of[slot]
                     .ok_or_else(|| refused("a conversion reads a slot twice or too late"))?;
-                let scaled = match a.folded(slot) {
+                let scaled = match self.analysis.folded(slot) {
                     Some(_) => None,
                     None => {
-                        let own = hands.take();
-                        conversion_places[c].push(own);
-                        Some((own, scaling(ring, &sources[c], i)))
+                        let own = self.hands.take();
+                        self.own_places[c].push(own);
+                        Some((own, scaling(self.ring, &self.sources[c], i)))
                     }
                 };
-                converted[c].push(scaled.map_or(place, |(own, _)| own));
-                of.sources.push(PreparedSource { prime: a.primes[slot], place, scaled });
+                self.converted[c].push(scaled.map_or(place, |(own, _)| own));
+                of.sources.push(PreparedSource {
+                    prime: self.analysis.primes[slot],
+                    place,
+                    scaled,
+                });
             }
-            converted[c].push(of.correction);
+            self.converted[c].push(of.correction);
             now.conversions.push(of);
         }
-        for (number, sum) in tile.sums.iter().enumerate().filter(|&(s, _)| a.sum_phase[s] == phase)
-        {
-            let slot = loads + number;
-            let q = ring.primes[usize::from(sum.prime)];
-            let mut row = BTreeMap::<u32, u32>::new();
-            let mut add = |place: u32, constant: u32| {
-                let entry = row.entry(place).or_insert(0);
-                *entry = q.add(*entry, constant);
-            };
-            for term in &sum.terms {
-                match *term {
-                    ColumnTerm::Scaled { factor, slot } => {
-                        let place = place_of[usize::from(slot)]
-                            .ok_or_else(|| refused("a sum reads a slot too late"))?;
-                        add(place, factor);
-                    }
-                    ColumnTerm::Converted { factor, conversion } => {
-                        let c = usize::from(conversion);
-                        let mut constants = products(ring, &sources[c], q);
-                        if let Some(whole) = constants.last_mut() {
-                            *whole = q.neg(*whole);
-                        }
-                        for (&place, constant) in converted[c].iter().zip(constants) {
-                            add(place, q.mul(factor, constant));
-                        }
-                    }
-                }
+        Ok(())
+    }
+
+    /// Computes the sums of a phase: a row of the matrix for each store, and one for what is kept.
+    fn sum(&mut self, phase: usize, now: &mut Phase) -> Result<(), BackendError> {
+        let tile = self.tile;
+        for (number, sum) in tile.sums.iter().enumerate() {
+            if self.analysis.sum_phase[number] != phase {
+                continue;
             }
-            let row: Vec<(u32, u32)> =
-                row.into_iter().filter(|&(_, constant)| constant != 0).collect();
+            let row = self.row(sum)?;
             for store in &sum.stores {
                 if store.form == Form::Evaluations || store.automorphism != 1 {
                     return Err(refused("columns store evaluations"));
                 }
-                let to = Some((places.place(store.to)?, store.form));
-                now.outputs.push(Output {
-                    prime: sum.prime,
-                    sources: row.clone(),
-                    kept: None,
-                    store: to,
-                });
+                let store = Some((self.places.place(store.to)?, store.form));
+                let (prime, sources) = (sum.prime, row.clone());
+                now.outputs.push(Output { prime, sources, kept: None, store });
             }
-            let is_read = !a.summed_by[slot].is_empty() || !a.converted_by[slot].is_empty();
-            if is_read {
-                // It may take the place of a slot that only this sum reads from now on: what else
-                // becomes of the sum is computed before.
-                let own = sum.terms.iter().find_map(|t| match *t {
-                    ColumnTerm::Scaled { slot: source, .. } => {
-                        let source = usize::from(source);
-                        let only = a.summed_by[source].iter().all(|&s| s == number)
-                            && a.converted_by[source]
-                                .iter()
-                                .all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase))
-                            && a.folded(source).is_none();
-                        if only { place_of[source].take() } else { None }
-                    }
-                    ColumnTerm::Converted { .. } => None,
-                });
-                let place = own.unwrap_or_else(|| hands.take());
-                place_of[slot] = Some(place);
-                let constant = stored_with(slot);
+            let slot = tile.loads.len() + number;
+            let a = &self.analysis;
+            if !a.summed_by[slot].is_empty() || !a.converted_by[slot].is_empty() {
+                let place = self.kept_in(number, phase);
+                self.place_of[slot] = Some(place);
+                let q = self.ring.primes[usize::from(sum.prime)];
+                let constant = self.stored_with(slot);
                 let sources = row.iter().map(|&(place, c)| (place, q.mul(c, constant))).collect();
-                now.outputs.push(Output {
-                    prime: sum.prime,
-                    sources,
-                    kept: Some(place),
-                    store: None,
-                });
+                let kept = Some(place);
+                now.outputs.push(Output { prime: sum.prime, sources, kept, store: None });
             }
         }
-        for slot in 0..slot_count {
-            let computed = slot < loads || a.sum_phase[slot - loads] <= phase;
-            if computed && a.last_read(slot) <= phase {
-                hands.free.extend(place_of[slot].take());
-            }
-        }
-        for c in 0..tile.conversions.len() {
-            if a.conversion_phase[c].is_some() && a.conversion_end[c] == phase {
-                hands.free.append(&mut conversion_places[c]);
-                corrections.free.extend(converted[c].last().map(|place| place - CORRECTIONS));
-            }
-        }
-        plan.phases.push(now);
+        Ok(())
     }
-    plan.places = hands.count;
-    plan.corrections = corrections.count;
-    Ok(plan)
+
+    /// A sum as places with their constants, ascending.
+    fn row(&self, sum: &ColumnSum) -> Result<Vec<(u32, u32)>, BackendError> {
+        let q = self.ring.primes[usize::from(sum.prime)];
+        let mut row = BTreeMap::<u32, u32>::new();
+        let mut add = |place: u32, constant: u32| {
+            let entry = row.entry(place).or_insert(0);
+            *entry = q.add(*entry, constant);
+        };
+        for term in &sum.terms {
+            match *term {
+                ColumnTerm::Scaled { factor, slot } => {
+                    let place = self.place_of[usize::from(slot)]
+                        .ok_or_else(|| refused("a sum reads a slot too late"))?;
+                    add(place, factor);
+                }
+                ColumnTerm::Converted { factor, conversion } => {
+                    let c = usize::from(conversion);
+                    let mut constants = products(self.ring, &self.sources[c], q);
+                    if let Some(whole) = constants.last_mut() {
+                        *whole = q.neg(*whole);
+                    }
+                    for (&place, constant) in self.converted[c].iter().zip(constants) {
+                        add(place, q.mul(factor, constant));
+                    }
+                }
+            }
+        }
+        Ok(row.into_iter().filter(|&(_, constant)| constant != 0).collect())
+    }
+
+    /// The place of a sum that is read later. It may take the place of a slot that only this sum
+    /// reads from now on: what else becomes of the sum is computed before.
+    fn kept_in(&mut self, number: usize, phase: usize) -> u32 {
+        let a = &self.analysis;
+        let is_free = |slot: usize| {
+            a.summed_by[slot].iter().all(|&s| s == number)
+                && a.converted_by[slot]
+                    .iter()
+                    .all(|&c| a.conversion_phase[c].is_some_and(|p| p <= phase))
+                && a.folded(slot).is_none()
+        };
+        let own = self.tile.sums[number].terms.iter().find_map(|t| match *t {
+            ColumnTerm::Scaled { slot, .. } if is_free(usize::from(slot)) => {
+                self.place_of[usize::from(slot)].take()
+            }
+            _ => None,
+        });
+        own.unwrap_or_else(|| self.hands.take())
+    }
+
+    /// Gives the places back that nothing reads after a phase.
+    fn retire(&mut self, phase: usize) {
+        let loads = self.tile.loads.len();
+        for slot in 0..self.place_of.len() {
+            let computed = slot < loads || self.analysis.sum_phase[slot - loads] <= phase;
+            if computed && self.analysis.last_read(slot) <= phase {
+                self.hands.free.extend(self.place_of[slot].take());
+            }
+        }
+        for c in 0..self.tile.conversions.len() {
+            if self.analysis.conversion_phase[c].is_some()
+                && self.analysis.conversion_end[c] == phase
+            {
+                self.hands.free.append(&mut self.own_places[c]);
+                let correction = self.converted[c].last().map(|place| place - CORRECTIONS);
+                self.corrections.free.extend(correction);
+            }
+        }
+    }
 }

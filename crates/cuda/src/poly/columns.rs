@@ -1,33 +1,25 @@
 //! Launches of `poly_columns`, and of `poly_columns_any` for what does not fit.
 
+use crate::poly::arguments::ColumnsArguments;
 use crate::poly::column_layout::{Geometry, MOST_SOURCES, groups, record_words};
 use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, plan};
 use crate::poly::column_records::Encoder;
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, ReadyLaunch, blocks_of};
+use crate::poly::launch::{Arguments, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;
+use crate::poly::log2_row;
+use crate::poly::source::{KernelText, kernel_file};
 use crate::poly::tables::is_wide;
-use crate::poly::{HEADERS, log2_row};
-use crate::runtime::source::{KernelFile, Source};
+use crate::runtime::source::KernelFile;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::ColumnTile;
 use girih_backend::{BackendError, DeviceLimits};
-use std::fmt::Write;
 
 /// `cuda/poly/columns.cu`.
-pub(crate) const POLY_COLUMNS: KernelFile = KernelFile {
-    name: "poly_columns",
-    text: girih_kernels::poly::COLUMNS,
-    kernels: &["poly_columns"],
-    headers: HEADERS,
-};
+const POLY_COLUMNS: KernelFile = kernel_file(girih_kernels::poly::COLUMNS, &["poly_columns"]);
 /// `cuda/poly/columns_any.cu`.
-pub(crate) const POLY_COLUMNS_ANY: KernelFile = KernelFile {
-    name: "poly_columns_any",
-    text: girih_kernels::poly::COLUMNS_ANY,
-    kernels: &["poly_columns_any"],
-    headers: HEADERS,
-};
+const POLY_COLUMNS_ANY: KernelFile =
+    kernel_file(girih_kernels::poly::COLUMNS_ANY, &["poly_columns_any"]);
 
 /// Threads of a block of which two share a multiprocessor, and of one that has it alone.
 const THREADS: [usize; 2] = [256, 512];
@@ -92,25 +84,22 @@ pub(crate) fn ready(
     Ok(launches)
 }
 
-fn constants(values: &[(&str, usize)]) -> String {
-    let mut text = String::from("#pragma once\n#include \"platform.cuh\"\n");
-    for (name, value) in values {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "constexpr int {name} = {value};");
-    }
-    text
-}
-
 /// A tile's record, with zeros up to `words`.
 fn padded(mut record: Vec<u32>, words: usize) -> Vec<u32> {
     record.resize(words, 0);
     record
 }
 
-fn arguments(places: &Places, tiles: usize, record: [usize; 2]) -> Vec<Argument> {
-    let addresses = [Argument::Data(0), Argument::Data(1), Argument::Bases];
-    let words = [places.stride(), tiles, record[0], record[1]].map(|w| Argument::Word(w as u32));
-    addresses.into_iter().chain(words).chain([Argument::Tables]).collect()
+/// The arguments of a launch of so many tiles, whose records have so many words and lie at a place
+/// of a block's memory.
+fn arguments(places: &Places, tiles: usize, words: usize, at: usize) -> Arguments {
+    Arguments::Columns(ColumnsArguments {
+        base_stride: places.stride() as u32,
+        tile_count: tiles as u32,
+        record_words: words as u32,
+        record_at: at as u32,
+        ..Default::default()
+    })
 }
 
 /// Tiles that share a launch of `poly_columns`, so many blocks of which a multiprocessor.
@@ -169,22 +158,27 @@ fn fast_launch(
         tiles.extend(padded(tile, layout.record_words));
     }
     let threads = THREADS[if *blocks > 1 { 0 } else { 1 }];
-    let constants = constants(&[
-        ("LOG2_DEGREE", encoder.ring.log2_degree as usize),
-        ("WIDE", wide.into()),
-        ("STEPS", layout.steps),
-        ("TILE", geometry.tile),
-        ("MIN_BLOCKS", *blocks),
-        ("THREADS", threads),
-    ]);
+    let mut text = KernelText::new(
+        POLY_COLUMNS,
+        &[
+            ("LOG2_DEGREE", encoder.ring.log2_degree as usize),
+            ("WIDE", wide.into()),
+            ("STEPS", layout.steps),
+            ("TILE", geometry.tile),
+            ("SLOT_BYTES", 4 * geometry.slot_words()),
+            ("GROUP_BYTES", 4 * geometry.group_words(layout.steps)),
+            ("THREADS", threads),
+        ],
+    );
+    text.min_blocks = Some(*blocks);
     Ok(ReadyLaunch {
-        source: Source { file: POLY_COLUMNS, constants },
+        text,
         threads,
         shared_bytes: layout.shared_bytes,
         items: plans.len() * geometry.parts(),
         teams: 1,
         data: vec![tiles, outputs],
-        arguments: arguments(places, plans.len(), [layout.record_words, layout.record_at]),
+        arguments: arguments(places, plans.len(), layout.record_words, layout.record_at),
     })
 }
 
@@ -224,13 +218,7 @@ fn any_launch(
         for output in plan.phases.iter().flat_map(|p| &p.outputs) {
             records[number] = records.len() as u32;
             number += 1;
-            records.extend(encoder.output(output));
-            records.extend([output.sources.len() as u32, 0]);
-            let q = encoder.modulus(output.prime);
-            records.extend(output.sources.iter().flat_map(|&(place, constant)| {
-                let constant = q.shoup(constant);
-                [place_in(plan, place), constant.value, constant.quotient]
-            }));
+            records.extend(encoder.listed(output, |place| place_in(plan, place)));
         }
     }
     let mut tiles = Vec::new();
@@ -245,14 +233,14 @@ fn any_launch(
         let tile = encoder.tile(plan, &phases, |place| place_in(plan, place))?;
         tiles.extend(padded(tile, longest));
     }
-    let constants = constants(&[("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)]);
+    let constants = [("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)];
     Ok(ReadyLaunch {
-        source: Source { file: POLY_COLUMNS_ANY, constants },
+        text: KernelText::new(POLY_COLUMNS_ANY, &constants),
         threads: width,
         shared_bytes: bytes(width),
         items: plans.len() * (row / width),
         teams: 1,
         data: vec![tiles, records],
-        arguments: arguments(places, plans.len(), [longest, 0]),
+        arguments: arguments(places, plans.len(), longest, 0),
     })
 }

@@ -50,10 +50,8 @@ pub fn kernel_sources(
     let places = Places::new(ring.log2_degree, schedule, bound);
     let mut seen = BTreeSet::new();
     let launches = ready(ring, limits, &PolyKnobs::default(), &places, schedule)?;
-    let new = launches
-        .into_iter()
-        .filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
-    let new = new.map(|l| (l.source, l.shared_bytes));
+    let sources = launches.into_iter().map(|l| (l.text.source(), l.shared_bytes));
+    let new = sources.filter(|(s, _)| seen.insert((s.file.name, s.constants.clone())));
     // What expands the keys among the residents.
     let masks = (!residents.is_empty())
         .then(|| (masks::source(ring.log2_degree), masks::size(1).shared_bytes));

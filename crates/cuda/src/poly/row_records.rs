@@ -1,6 +1,6 @@
 //! Tiles of rows by shape, and their records one after the other.
 
-use crate::poly::launch::Argument;
+use crate::poly::arguments::{MOST_SHAPES, ShapePlace};
 use crate::poly::limbs::Places;
 use crate::poly::row_layout::{ROW_BYTES, TEAM_BYTES};
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
@@ -8,9 +8,6 @@ use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::RowTile;
 use girih_backend::{BackendError, DeviceLimits};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Most shapes of one kernel: more make its text long and its arguments large.
-pub(crate) const MOST_SHAPES: usize = 16;
 
 /// Tiles by shape, the costliest first.
 pub(crate) fn by_shape(
@@ -88,7 +85,7 @@ pub(crate) fn listed(
 pub(crate) struct Records {
     pub words: Vec<u32>,
     /// Where each shape's items and records begin.
-    pub first: Vec<[u32; 2]>,
+    pub first: Vec<ShapePlace>,
     pub items: u32,
 }
 
@@ -100,7 +97,8 @@ impl Records {
     ) -> Self {
         let mut all = Self { words: Vec::new(), first: Vec::new(), items: 0 };
         for (shape, tiles) in shapes {
-            all.first.push([all.items, (all.words.len() / 4) as u32]);
+            let first_record = (all.words.len() / 4) as u32;
+            all.first.push(ShapePlace { first_item: all.items, first_record });
             all.items += (tiles.len() * tile_items(shape)) as u32;
             all.words.extend(tiles.iter().flat_map(|t| &t.record));
         }
@@ -108,10 +106,8 @@ impl Records {
     }
 }
 
-/// `each` words for each shape that arguments have room for.
-pub(crate) fn words_of_shapes(
-    each: usize,
-    words: impl Iterator<Item = u32>,
-) -> impl Iterator<Item = Argument> {
-    words.chain(std::iter::repeat(0)).take(each * MOST_SHAPES).map(Argument::Word)
+/// One for each shape that arguments have room for.
+pub(crate) fn of_shapes<T: Default>(own: impl Iterator<Item = T>) -> [T; MOST_SHAPES] {
+    let mut own = own;
+    std::array::from_fn(|_| own.next().unwrap_or_default())
 }

@@ -1,25 +1,22 @@
 //! Launches of `poly_rows`: tiles of one shape share an instruction stream, all shapes a launch.
 
+use crate::poly::arguments::{
+    HAS_STEPS, IS_ALONE, IS_WIDE, LOG2_FLAGS, MOST_SHAPES, RowsArguments, ShapeNumbers, ShapePlace,
+};
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, ReadyLaunch};
+use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
-use crate::poly::row_layout::{TeamPlan, is_alone};
-use crate::poly::row_records::{MOST_SHAPES, Records, by_shape, listed, words_of_shapes};
+use crate::poly::row_layout::TeamPlan;
+use crate::poly::row_records::{Records, by_shape, listed, of_shapes};
 use crate::poly::shape::{NormalTile, RowShape};
-use crate::poly::{HEADERS, log2_row};
-use crate::runtime::source::{KernelFile, Source};
+use crate::poly::source::{KernelText, kernel_file};
+use crate::runtime::source::KernelFile;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::RowTile;
 use girih_backend::{BackendError, DeviceLimits};
-use std::fmt::Write;
 
 /// `cuda/poly/rows.cu`.
-pub(crate) const POLY_ROWS: KernelFile = KernelFile {
-    name: "poly_rows",
-    text: girih_kernels::poly::ROWS,
-    kernels: &["poly_rows"],
-    headers: HEADERS,
-};
+const POLY_ROWS: KernelFile = kernel_file(girih_kernels::poly::ROWS, &["poly_rows"]);
 
 /// The launches of a list of tiles.
 pub(crate) fn ready(
@@ -47,97 +44,101 @@ fn launch(
     places: &Places,
     shapes: &[(RowShape, Vec<NormalTile>)],
 ) -> Result<ReadyLaunch, BackendError> {
-    let most =
-        |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
-    let log2_degree = ring.log2_degree;
-    let rows = 1usize << (log2_degree - log2_row(log2_degree));
-    let mut team = TeamPlan::new(limits, knobs, shapes, log2_degree, most(&RowShape::team));
-    let widens = most(&RowShape::transforms) > 4 && knobs.wide_teams;
-    if widens && team.blocks * team.warps < knobs.team_warps {
-        team = TeamPlan::new(limits, knobs, shapes, log2_degree, 2 * team.warps);
-    }
-    let TeamPlan { warps: team, teams, size, shared_bytes, blocks: min_blocks } = team;
-    if shared_bytes > limits.workgroup_memory_bytes {
-        return Err(BackendError::InvalidRequest(format!(
-            "a tile of rows with {} rows in memory needs {shared_bytes} bytes of a block, which \
-             has {}: lower with fewer row slots",
-            size.buffers, limits.workgroup_memory_bytes
-        )));
-    }
-    let is_alone = |s: &RowShape| is_alone(s, team, rows);
-    let copies = |s: &RowShape| if is_alone(s) { team } else { 1 };
-    let threads = 32 * team * teams;
+    let team = TeamPlan::fitting(limits, knobs, shapes, ring.log2_degree)?;
+    let texts = Texts::of(shapes);
+    let records = Records::new(shapes, |shape| team.rows / team.copies(shape));
+    let numbers = shapes.iter().zip(&texts.of_shape).zip(&records.first);
+    let numbers = numbers.map(|(((shape, _), &text), &first)| team.numbers(shape, text, first));
+    let arguments = RowsArguments {
+        base_stride: places.stride() as u32,
+        items: records.items,
+        shapes: of_shapes(numbers),
+        ..Default::default()
+    };
+    Ok(ReadyLaunch {
+        text: text(ring, knobs, shapes, &team, &texts.all),
+        threads: 32 * team.warps * team.teams,
+        shared_bytes: team.shared_bytes,
+        items: records.items as usize,
+        teams: team.teams,
+        data: vec![records.words],
+        arguments: Arguments::Rows(Box::new(arguments)),
+    })
+}
 
-    // The number of each shape's text, and the shape that it is of.
-    let (mut texts, mut text_of): (Vec<&RowShape>, Vec<usize>) = (Vec::new(), Vec::new());
-    for (shape, _) in shapes {
-        let known = texts.iter().position(|text| text.shares_text(shape));
-        text_of.push(known.unwrap_or(texts.len()));
-        if known.is_none() {
-            texts.push(shape);
+/// The texts of a kernel: those of some shapes are the same.
+struct Texts<'a> {
+    all: Vec<&'a RowShape>,
+    /// The number of each shape's text.
+    of_shape: Vec<usize>,
+}
+
+impl<'a> Texts<'a> {
+    fn of(shapes: &'a [(RowShape, Vec<NormalTile>)]) -> Self {
+        let mut texts = Self { all: Vec::new(), of_shape: Vec::new() };
+        for (shape, _) in shapes {
+            let known = texts.all.iter().position(|text| text.shares_text(shape));
+            texts.of_shape.push(known.unwrap_or(texts.all.len()));
+            if known.is_none() {
+                texts.all.push(shape);
+            }
+        }
+        texts
+    }
+}
+
+/// The text of the kernel for these shapes.
+fn text(
+    ring: &RingShape,
+    knobs: &PolyKnobs,
+    shapes: &[(RowShape, Vec<NormalTile>)],
+    team: &TeamPlan,
+    texts: &[&RowShape],
+) -> KernelText {
+    let size = &team.size;
+    let mut text = KernelText::new(
+        POLY_ROWS,
+        &[
+            ("LOG2_DEGREE", ring.log2_degree as usize),
+            ("TEAM", team.warps),
+            ("TEAMS", team.teams),
+            ("OPERANDS", size.operands),
+            ("CONSTANTS", size.constants),
+            ("BUFFERS", size.buffers),
+            ("TEAM_WORDS", size.words(ring.log2_degree)),
+            ("PARTS", size.parts),
+            ("SHAPES", shapes.len()),
+            ("TEXTS", texts.len()),
+            ("MOST_SHAPES", MOST_SHAPES),
+            ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
+            ("HAS_NARROW", usize::from(shapes.iter().any(|(s, _)| !s.is_wide()))),
+        ],
+    );
+    text.min_blocks = Some(team.blocks);
+    text.shapes.push_str("template <int> struct Shape;\n");
+    for (i, shape) in texts.iter().enumerate() {
+        text.shapes.push_str(&shape.text(i, team.is_alone(shape), knobs.most_fetched));
+    }
+    text
+}
+
+impl TeamPlan {
+    /// What the kernel reads of a shape with this text, whose items and records begin there.
+    fn numbers(&self, shape: &RowShape, text: usize, place: ShapePlace) -> ShapeNumbers {
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        ShapeNumbers {
+            place,
+            halves: shape.halves() as u32,
+            half_stores: shape.half_stores() as u32,
+            operands: shape.operands() as u32,
+            constants: shape.constants() as u32,
+            record: (shape.record_words() / 4) as u32,
+            flags: flag(self.is_alone(shape), IS_ALONE)
+                | flag(shape.is_wide(), IS_WIDE)
+                | flag(shape.is_listed(), HAS_STEPS)
+                | (text as u32) << LOG2_FLAGS,
         }
     }
-    let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
-    for (name, value) in [
-        ("LOG2_DEGREE", log2_degree as usize),
-        ("TEAM", team),
-        ("TEAMS", teams),
-        ("OPERANDS", size.operands),
-        ("CONSTANTS", size.constants),
-        ("TEAM_WORDS", size.words(log2_degree)),
-        ("MIN_BLOCKS", min_blocks),
-        ("PARTS", size.parts),
-        ("SHAPES", shapes.len()),
-        ("TEXTS", texts.len()),
-        ("MOST_SHAPES", MOST_SHAPES),
-        ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
-        ("HAS_NARROW", usize::from(shapes.iter().any(|(s, _)| !s.is_wide()))),
-    ] {
-        // Writing to a string cannot fail.
-        let _ = writeln!(constants, "constexpr int {name} = {value};");
-    }
-    constants.push_str("template <int> struct Shape;\n");
-    for (i, shape) in texts.iter().enumerate() {
-        constants.push_str(&shape.text(i, is_alone(shape), knobs.most_fetched));
-    }
-
-    let records = Records::new(shapes, |s| rows / copies(s));
-    let mut arguments = vec![Argument::Data(0), Argument::Bases];
-    arguments.extend([
-        Argument::Word(places.stride() as u32),
-        Argument::Word(records.items),
-        Argument::TimesCalls(records.items),
-        Argument::Word(0),
-    ]);
-    let numbers = |((s, text), first): ((&RowShape, usize), &[u32; 2])| {
-        [
-            first[0] as usize,
-            first[1] as usize,
-            s.halves(),
-            s.half_stores(),
-            s.operands(),
-            s.constants(),
-            s.record_words() / 4,
-            usize::from(is_alone(s))
-                | usize::from(s.is_wide()) << 1
-                | usize::from(s.is_listed()) << 2
-                | text << 8,
-        ]
-    };
-    let texts = shapes.iter().map(|(s, _)| s).zip(text_of);
-    let numbers = texts.zip(&records.first).flat_map(numbers).map(|n| n as u32);
-    arguments.extend(words_of_shapes(8, numbers));
-    arguments.push(Argument::Tables);
-    let items = records.items as usize;
-    Ok(ReadyLaunch {
-        source: Source { file: POLY_ROWS, constants },
-        threads,
-        shared_bytes,
-        items,
-        teams,
-        data: vec![records.words],
-        arguments,
-    })
 }
 
 #[cfg(test)]
