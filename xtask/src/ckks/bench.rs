@@ -344,7 +344,8 @@ struct Run<'a> {
 impl Run<'_> {
     fn encrypt(&self, z: &[Complex64]) -> ckks::Result<Ciphertext> {
         let encoded = self.encoder.encode(z, self.scale)?;
-        self.loaded.client.encrypt_plaintext(&encoded, self.job.level)
+        let within = self.loaded.client.within(self.job.largest());
+        within.encrypt_plaintext(&encoded, self.job.level)
     }
 
     fn encodes(&self) -> Result<Measured> {
@@ -383,7 +384,7 @@ impl Run<'_> {
         let upload = |batch: &Vec<Vec<Complex64>>| {
             let encrypted: Vec<Ciphertext> =
                 batch.iter().map(|z| self.encrypt(z)).collect::<ckks::Result<_>>()?;
-            let x = server.upload(&encrypted)?.with_magnitude(job.largest())?;
+            let x = server.upload(&encrypted)?;
             // What is rescaled is a product.
             if job.op == CkksOperation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
         };
