@@ -105,7 +105,7 @@ impl Job {
             }
             CkksOperation::Bootstrap => b.bootstrap_with(&x[0], &self.bootstrapping)?,
             // These are of the host, and change nothing.
-            CkksOperation::Encode | CkksOperation::Encrypt => x[0].clone(),
+            CkksOperation::Encode | CkksOperation::Encrypt => x[0],
         }])
     }
 
