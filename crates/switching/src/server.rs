@@ -249,11 +249,9 @@ impl<'s> Switch<'s> {
         Ok(recording)
     }
 
-    /// Variance of results modulo 2^l, in their units. A coefficient's deviation is that of full
-    /// slots over the root of N/2.
+    /// Variance of results modulo 2^l, in their units.
     fn variance_there(&self, x: &Ciphertexts, turns: f64, log2_modulus: u32) -> f64 {
-        let half = self.parameters.ckks().degree() as f64 / 2.0;
-        let own = x.estimate().deviation / half.sqrt() * turns;
+        let own = x.coefficient_deviation() * turns;
         let all = own * own + self.noise().there(log2_modulus);
         all * libm::exp2(2.0 * f64::from(log2_modulus))
     }

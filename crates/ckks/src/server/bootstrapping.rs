@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Estimate, ServerKey};
+use super::ServerKey;
+use super::tracked::{Tracked, salt, times};
 use crate::keys::{KeyKind, KeyRange};
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
@@ -169,14 +170,18 @@ pub(super) struct RefreshNoise {
 }
 
 impl RefreshNoise {
-    /// The estimate after a bootstrapping of slots up to `magnitude`.
-    pub fn after(&self, of: Estimate, magnitude: f64) -> Estimate {
+    /// What is known after a bootstrapping of slots up to `magnitude`, and a key switch whose error
+    /// has the deviation `switching`.
+    pub fn after(&self, of: &Tracked, magnitude: f64, switching: f64) -> Tracked {
         let cube = magnitude.powi(3);
-        let noisy = of.with_noise(self.deviation);
+        let bootstrapped = of.clone().renewed(salt("bootstrapped", &[]));
+        let noisy = bootstrapped.with_noise(self.deviation.hypot(switching));
         if self.equal {
-            noisy.with_bias(self.worst * cube)
+            noisy.with_bias(times(self.worst, cube))
         } else {
-            noisy.with_noise(self.sine * cube)
+            // The error of the sine is a function of the slots, not of chance: that of one
+            // bootstrapping may be that of the next.
+            noisy.with_common(times(self.sine, cube))
         }
     }
 }

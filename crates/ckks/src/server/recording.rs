@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::builder::parts::{InputShape, Parts};
 use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
-use super::estimate::Estimate;
 use super::memory::{While, advised};
+use super::tracked::Tracked;
 use super::{ServerKey, Shared};
 use crate::{Error, Result};
 use girih_backend::poly::{Bindings, Place, Resident, Routine};
@@ -38,11 +38,12 @@ impl std::fmt::Debug for Recording {
 /// What one input of a run is bound to.
 pub(super) enum Operand<'a> {
     Ciphertexts(&'a Ciphertexts),
-    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, and the
-    /// largest magnitude of its slots.
+    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, the largest
+    /// magnitude of its slots, and a digest of it.
     Plaintext {
         place: Place,
         magnitude: f64,
+        digest: u64,
     },
 }
 
@@ -156,17 +157,18 @@ impl Recording {
                 rule: format!("all inputs need one length; the first has {}", first.len()),
             });
         }
-        let estimate = |operand: &Operand<'_>| match operand {
-            Operand::Ciphertexts(batch) => batch.estimate(),
-            Operand::Plaintext { magnitude, .. } => Estimate::new(0.0, *magnitude),
-        };
-        let estimates: Vec<Estimate> = operands.iter().map(estimate).collect();
-        let estimates = self.tape.run(&estimates);
-        let outputs: Vec<Ciphertexts> = self
-            .outputs
-            .iter()
-            .map(|node| {
-                Ciphertexts::allocate(&self.shared, first.len(), &node.at, estimates[node.estimate])
+        let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
+        for i in 0..first.len() {
+            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect());
+            for (known, node) in known.iter_mut().zip(&self.outputs) {
+                known.push(all[node.estimate].clone());
+            }
+        }
+        let outputs = self.outputs.iter().zip(known);
+        let outputs: Vec<Ciphertexts> = outputs
+            .map(|(node, known)| {
+                let at = &node.at;
+                Ciphertexts::of(&self.shared, (at.level, at.scale, at.slots), known)
             })
             .collect::<Result<_>>()?;
         calls.extend((0..first.len()).map(|i| {
@@ -182,6 +184,18 @@ impl Recording {
             }
         }));
         Ok(outputs)
+    }
+}
+
+impl Recording {
+    /// What is known of ciphertext `i` of an operand.
+    fn known(&self, operand: &Operand<'_>, i: usize) -> Tracked {
+        match operand {
+            Operand::Ciphertexts(batch) => batch.known()[i].clone(),
+            Operand::Plaintext { magnitude, digest, .. } => {
+                Tracked::plain(self.shared.set.slots(), *digest, *magnitude)
+            }
+        }
     }
 }
 
