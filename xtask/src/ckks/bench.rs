@@ -3,7 +3,7 @@
 use super::check::Checked;
 use super::job::Job;
 use super::options::options;
-use crate::bench::{Arguments, CkksOperation, Operation, TransformChoice, name, seed_bytes};
+use crate::bench::{Arguments, CkksOperation, Operation, Slots, TransformChoice, name, seed_bytes};
 use crate::plot;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -41,6 +41,7 @@ struct Record {
     set: String,
     op: String,
     slots: String,
+    slot_count: usize,
     batch: usize,
     level: usize,
     limbs: usize,
@@ -163,9 +164,14 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
+        real: arguments.slots == Slots::Real,
         ..Default::default()
     };
-    let job = |level| Job::new(op, level, arguments.slots, how, set);
+    if arguments.slot_count.is_some() && op != CkksOperation::Bootstrap {
+        bail!("--slot-count: is an option of --op bootstrap; others use all slots");
+    }
+    let count = arguments.slot_count.unwrap_or(set.slots());
+    let job = |level| Job::new(op, level, (arguments.slots, count), how, set);
     let steps = job(arguments.level)?.steps(arguments, batch, set);
     // Keys are those of the operation, whatever its level.
     let loaded = Loaded::new(arguments, set, &device, &job(arguments.level)?, &say)?;
@@ -430,7 +436,7 @@ fn measure(
     batch: usize,
     say: &dyn Fn(String),
 ) -> Result<Record> {
-    let slots = |i, k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots());
+    let slots = |i, k| job.slots(arguments.seed + (i * batch + k) as u64, job.count);
     let plain = (0..job.inputs()).map(|i| (0..batch).map(|k| slots(i, k)).collect()).collect();
     let encoder = Encoder::new(set.chain().log2_degree())?;
     // Levels of a bootstrapping have no canonical scale.
@@ -458,6 +464,7 @@ fn record_of(run: &Run<'_>, device: &Device, batch: usize, measured: Measured) -
         set: set.name().into(),
         op: name(job.op),
         slots: format!("{:?}", job.slots).to_lowercase(),
+        slot_count: job.count,
         batch,
         level: job.level,
         limbs: set.chain().base(job.level).len(),

@@ -17,6 +17,8 @@ const DEGREE: usize = 31;
 pub struct Job {
     pub op: CkksOperation,
     pub slots: Slots,
+    /// How many.
+    pub count: usize,
     pub level: usize,
     map: Option<LinearMap>,
     polynomial: Option<Polynomial>,
@@ -27,7 +29,7 @@ impl Job {
     pub fn new(
         op: CkksOperation,
         level: Option<usize>,
-        slots: Slots,
+        (slots, count): (Slots, usize),
         bootstrapping: Bootstrapping,
         set: &CkksParameters,
     ) -> Result<Self> {
@@ -53,7 +55,7 @@ impl Job {
             }
             _ => None,
         };
-        Ok(Self { op, slots, level, map, polynomial, bootstrapping })
+        Ok(Self { op, slots, count, level, map, polynomial, bootstrapping })
     }
 
     /// The keys that it needs: of a bootstrapping, for the levels at which it uses them.
@@ -75,7 +77,7 @@ impl Job {
             CkksOperation::Transform => {
                 rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
             }
-            CkksOperation::Bootstrap => self.bootstrapping.keys_by_level(set, set.slots())?,
+            CkksOperation::Bootstrap => self.bootstrapping.keys_by_level(set, self.count)?,
             CkksOperation::Encode | CkksOperation::Encrypt => Vec::new(),
         })
     }
@@ -203,7 +205,7 @@ mod tests {
             let crate::bench::Operation::Ckks(op) = arguments.op else {
                 unreachable!("an operation of CKKS was asked for")
             };
-            let job = Job::new(op, arguments.level, Slots::Random, how, &set);
+            let job = Job::new(op, arguments.level, (Slots::Random, set.slots()), how, &set);
             job.expect("possible").steps(&arguments, arguments.batch.unwrap_or(1), &set)
         };
         let top = set.default_level();

@@ -45,8 +45,11 @@ mod multiply;
 mod polynomial;
 mod recorder;
 mod transform;
+mod transform_rule;
 
-pub use bootstrap::{BootstrappingPlan, RaiseSteps, Variant};
+pub use bootstrap::{
+    BootstrappingPlan, FirstFactor, FirstFactorSteps, FirstRow, RaiseSteps, Variant,
+};
 pub use chain::Chain;
 pub use chain_shape::{BootstrappingShape, ChainShape};
 pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
@@ -59,3 +62,4 @@ pub use recorder::{
     KeyKind, Part, PlainPolynomial, Recorded, Recorder, Recording, ResidentRequest,
 };
 pub use transform::{DiagonalPlan, LinearTransform};
+pub use transform_rule::TransformRule;

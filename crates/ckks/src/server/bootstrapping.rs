@@ -24,8 +24,9 @@ pub struct Bootstrapping {
     /// [`CkksParameters::message_ratios`](crate::CkksParameters::message_ratios);
     /// the set's own if none.
     pub message_ratio: Option<u32>,
-    /// All slots are real: imaginary noise is removed. The result has twice the canonical scale;
-    /// the next product or sum brings that in order.
+    /// All slots are real: one sine serves instead of two, and imaginary parts are removed, noise
+    /// or not. With `phases` there are two, as slots are complex on the way; the result then has
+    /// twice the canonical scale, which the next product or sum brings in order.
     pub real: bool,
     /// Slots may all be equal: estimates count with the worst case of the modular reduction, not
     /// with independent slots. Results are the same.
@@ -89,8 +90,13 @@ impl Bootstrapping {
     ) -> Result<BootstrappingPlan> {
         // One sine of both halves where they fit side by side.
         let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
-        let variant =
-            if first || 2 * slots > chain.most_slots() { Variant::Pair } else { Variant::Packed };
+        let variant = if self.real && self.phases.is_none() {
+            Variant::Real
+        } else if first || 2 * slots > chain.most_slots() {
+            Variant::Pair
+        } else {
+            Variant::Packed
+        };
         let plan = match self.phases {
             None => BootstrappingPlan::new(chain, slots, ratio, variant, encoder)?,
             Some(seed) => {
@@ -149,8 +155,9 @@ fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
     bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// What a plan depends on: slots, message ratio, phases, whether keys are few, whether it is half.
-type PlanKey = (usize, u32, Option<u64>, bool, bool);
+/// What a plan depends on: slots, message ratio, phases, whether keys are few, whether slots are
+/// real, whether it is half.
+type PlanKey = (usize, u32, Option<u64>, bool, bool, bool);
 
 /// Plans made so far.
 pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
@@ -190,14 +197,14 @@ impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let key = (slots, ratio, how.phases, how.few_keys, false);
+        let key = (slots, ratio, how.phases, how.few_keys, how.real, false);
         self.kept_plan(key, || how.plan(self.chain(), slots, ratio, self.encoder()))
     }
 
     /// The plan of a half-bootstrapping, made when first asked for.
     pub(super) fn half_plan(&self, slots: usize) -> Result<Arc<BootstrappingPlan>> {
         let ratio = Bootstrapping::default().ratio(self.set())?;
-        let key = (slots, ratio, None, false, true);
+        let key = (slots, ratio, None, false, false, true);
         self.kept_plan(key, || half_plan(self.chain(), slots, ratio, self.encoder()))
     }
 

@@ -20,7 +20,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Value`] for an impossible
-    /// message ratio, [`Error::Shape`] for too few slots, [`Error::Scale`] at level 0 with another
+    /// message ratio, [`Error::Scale`] at level 0 with another
     /// scale than the canonical one; without [`Bootstrapping::keys`],
     /// [`Error::MissingKey`] when the recording is finished.
     pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
@@ -96,8 +96,7 @@ impl Builder<'_> {
     /// whose slots are none.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for too few slots
-    /// or a set that corrects its sine by an arcsine after it, [`Error::Level`] and
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for a set that corrects its sine by an arcsine after it, [`Error::Level`] and
     /// [`Error::Scale`] unless the input stands at level 0 with the canonical scale; without
     /// [`Bootstrapping::half_keys`], [`Error::MissingKey`] when the recording is finished.
     pub fn half_bootstrap(&mut self, x: &Node) -> Result<Node> {
@@ -147,6 +146,8 @@ impl Builder<'_> {
         v: &Node,
         how: &Bootstrapping,
     ) -> Result<(Node, Node)> {
+        // Both together are complex.
+        let how = &Bootstrapping { real: false, ..*how };
         self.check(&[u, v])?;
         if u.at.slots != v.at.slots {
             return Err(Error::Length {
