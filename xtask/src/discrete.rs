@@ -1,6 +1,6 @@
 //! `cargo xtask bench --set DISCRETE_...`: look-ups of numbers in slots, timed, every one checked.
 
-use crate::bench::{Arguments, Operation, TransformChoice, seed_bytes};
+use crate::bench::{Arguments, DiscreteOperation, Operation, TransformChoice, name, seed_bytes};
 use crate::ckks::bench::{digest_of, queued, timed};
 use crate::ckks::options::options;
 use crate::progress::Terminal;
@@ -85,8 +85,10 @@ impl Job {
     fn new(arguments: &Arguments, set: &DiscreteParameters) -> Result<Self> {
         let p = set.modulus();
         match arguments.op {
-            Operation::Gate => Ok(Self { table: None, inputs: 2, below: 2, modulus: 4, order: 1 }),
-            Operation::Lookup => {
+            Operation::Discrete(DiscreteOperation::Gate) => {
+                Ok(Self { table: None, inputs: 2, below: 2, modulus: 4, order: 1 })
+            }
+            Operation::Discrete(DiscreteOperation::Lookup) => {
                 let identity = Table::new(p, |m| m)?;
                 let fits = |order| {
                     let levels = identity.order(order).map(|t| t.levels());
@@ -97,7 +99,7 @@ impl Job {
                 let table = Table::new(p, |m| (m * m * m + 5 * m + 3) % p)?.order(order)?;
                 Ok(Self { table: Some(table), inputs: 1, below: p, modulus: p, order })
             }
-            other => bail!("--op {}: sets for numbers take lookup and gate", other.name()),
+            other => bail!("--op {}: sets for numbers take lookup and gate", name(other)),
         }
     }
 
@@ -263,7 +265,7 @@ fn measure(
         device: device.info().name.clone(),
         backend: device.info().id.clone(),
         set: set.to_string(),
-        op: arguments.op.name(),
+        op: name(arguments.op),
         modulus: job.modulus,
         order: job.order,
         numbers: set.numbers(),
