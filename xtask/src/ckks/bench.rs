@@ -163,6 +163,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
+        independent_slots: arguments.slots == Slots::Random,
         ..Default::default()
     };
     let job = |level| Job::new(arguments.op, level, arguments.slots, how, set);

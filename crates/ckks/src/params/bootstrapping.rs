@@ -168,8 +168,10 @@ fn stages(log2_slots: u32, order: &[usize]) -> Result<Vec<usize>> {
         return Err(Error::Unsupported {
             set: "bootstrapping".into(),
             why: format!(
-                "{} slots are too few: at least {} are needed",
+                "{} slots are too few: at least {} are needed, and a vector repeats: \
+                 with_slots({}) says so",
                 1u64 << total,
+                1 << groups,
                 1 << groups
             ),
         });

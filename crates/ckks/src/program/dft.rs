@@ -96,7 +96,11 @@ fn compose(second: &Diagonals, first: &Diagonals, n: usize) -> Diagonals {
 fn shares(log2_slots: usize, order: &[usize]) -> Result<Vec<usize>, RecordError> {
     let groups = order.len();
     if log2_slots < groups {
-        let why = format!("2^{log2_slots} slots are too few for {groups} transforms");
+        let (slots, least) = (1u64 << log2_slots, 1u64 << groups);
+        let why = format!(
+            "{slots} slots are too few for {groups} transforms: a vector repeats, so that it is one \
+             of {least} slots as well; with_slots({least}) says so"
+        );
         return Err(RecordError::Shape { operation: "bootstrapping", why });
     }
     let mut stages = vec![log2_slots / groups; groups];
