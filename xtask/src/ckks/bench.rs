@@ -3,7 +3,7 @@
 use super::check::Checked;
 use super::job::Job;
 use super::options::options;
-use crate::bench::{Arguments, Operation, TransformChoice, seed_bytes};
+use crate::bench::{Arguments, Operation, Slots, TransformChoice, seed_bytes};
 use crate::plot;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -163,7 +163,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
-        independent_slots: arguments.slots == Slots::Random,
+        independent_slots: matches!(arguments.slots, Slots::Random | Slots::Real),
         ..Default::default()
     };
     let job = |level| Job::new(arguments.op, level, arguments.slots, how, set);
